@@ -90,8 +90,8 @@ async def hubbub(
         return
 
     def build(call: Call) -> dict[str, Any]:
-        row = accounts.create(call, "alice")
-        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids)
+        row = accounts.create_user(call, "alice")
+        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids)
         flags = ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
         made = applications.create(call, "bencher", row.id, flags=flags)
         guild = guilds.create(call, owner_id=row.id, name="Bench")
@@ -146,7 +146,7 @@ def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
     scopes = expand_scopes(["sdk.social_layer"])
 
     def create_player(name: str) -> tuple[int, str]:
-        row = accounts.create(call, name)
+        row = accounts.create_user(call, name)
         token = auth.issue(
             call.tx,
             kind="bearer",

@@ -8,7 +8,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from hubbub.server.app import App
-from hubbub.server.control import Control
+from hubbub.server.control import ControlApi
 from tests.oauth import Client
 from tests.world import NOW_MS, Actor, ApiResponse, World
 
@@ -113,7 +113,7 @@ async def request_unmerge(client: Client, token: str, kind: str = "OIDC") -> Api
 class RehearsalWorld(World):
     """A rehearsal of the demo world, with its control API."""
 
-    def __init__(self, app: App, client: aiohttp.ClientSession, control: Control) -> None:
+    def __init__(self, app: App, client: aiohttp.ClientSession, control: ControlApi) -> None:
         super().__init__(app, client)
         self.control = control
 

@@ -438,8 +438,8 @@ class World:
         name = name or f"person{next(_numbers)}"
 
         def make(call: Call) -> tuple[int, str]:
-            row = accounts.create(call, name)
-            return row.id, auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids)
+            row = accounts.create_user(call, name)
+            return row.id, auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids)
 
         user_id, token = await self.write(make)
         return Actor(self, user_id, token, name)
@@ -492,7 +492,7 @@ class World:
                 user_id=user.id,
                 application_id=application_id,
                 scopes=frozenset(scopes),
-                now=call.now,
+                now=call.now_ms,
                 ids=call.ids,
             )
 
@@ -506,7 +506,7 @@ class World:
         def step(call: Call) -> None:
             row = guilds.find(call.tx, guild.id)
             assert row is not None
-            guilds.grant(call, row, premium_tier=tier, add=features)
+            guilds.set_tier_and_features(call, row, premium_tier=tier, add=features)
 
         await self.write(step)
 

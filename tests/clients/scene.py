@@ -156,7 +156,7 @@ class ClientScene:
         def write(call: Call) -> None:
             people = [(call.new_id(UserId), f"citizen{number:04}") for number in range(count)]
             call.tx.run_many("INSERT INTO users (id, username) VALUES (?, ?)", people)
-            rows = [(self.guild.id, user_id, call.now) for user_id, _ in people]
+            rows = [(self.guild.id, user_id, call.now_ms) for user_id, _ in people]
             call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", rows)
             call.tx.run("UPDATE guilds SET member_count = member_count + ? WHERE id = ?", count, self.guild.id)
 

@@ -162,7 +162,7 @@ async def _tag(builder: RequestBuilder, caller: Actor, request: Request) -> None
     request.body = {"tag": builder.name("T")[:4]}
 
 
-@prepares("wear_guild_tag")
+@prepares("set_my_guild_tag")
 async def _guild_tag(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     (await builder.owner.patch(f"{builder.guild_path}/profile", json={"tag": "TAG"})).ok()
     request.body = {"identity_guild_id": str(builder.guild.id), "identity_enabled": True}

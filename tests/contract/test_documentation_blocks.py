@@ -272,7 +272,7 @@ def page_of_the_guide_works(shell: Shell, found: Sequence[Block]) -> None:
     exec((shell.folder / PAGE_MODULE).read_text(), vars(module))
 
     def environment(*arguments: Any) -> jinja2.Environment:
-        made = templating.environment(*arguments)
+        made = templating.new_template_environment(*arguments)
         assert made.loader is not None
         made.loader = jinja2.ChoiceLoader([made.loader, jinja2.DictLoader({"name.html": template.text})])
         return made
@@ -297,8 +297,8 @@ def page_of_the_guide_works(shell: Shell, found: Sequence[Block]) -> None:
             await app.stop()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(web_server, "MODULES", (*web_server.MODULES, module))
-        patch.setattr(web_server, "environment", environment)
+        patch.setattr(web_server, "PAGE_MODULES", (*web_server.PAGE_MODULES, module))
+        patch.setattr(web_server, "new_template_environment", environment)
         asyncio.run(visit())
 
 

@@ -172,7 +172,7 @@ def _accepts_text(kind: Any) -> bool:
 async def test_every_invalid_path_id_is_reported(callers: Callers) -> None:
     missing: list[str] = []
     for endpoint in EndpointTable(SLICES):
-        for name, is_id in zip(endpoint.operation.parameters, endpoint.snowflakes, strict=True):
+        for name, is_id in zip(endpoint.operation.parameters, endpoint.snowflake_parameters, strict=True):
             if is_id:
                 body = None if endpoint.operation.body is NoneType else {}
                 answer = await callers.send(endpoint, example_url(endpoint, **{name: "no!"}), json=body)

@@ -13,5 +13,5 @@ def forget_other_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Detach the clients that other tests left in the process-wide callback queue."""
     monkeypatch.setattr(hubbub.sdk.callback_queue, "_queues", set())
     # Closing joins the client's thread, and times out after a second on a machine that is too busy to end it.
-    monkeypatch.setattr(hubbub.sdk.drivers, "JOIN_SECONDS", WAIT_TIMEOUT_SECONDS / 2)
+    monkeypatch.setattr(hubbub.sdk.drivers, "JOIN_TIMEOUT_SECONDS", WAIT_TIMEOUT_SECONDS / 2)
     sdk_threads.ignore_existing()

@@ -22,7 +22,7 @@ def message_payload(id: int, **more: object) -> MessagePayload:
 def fetched(cache: Cache, *ids: int) -> MessageHistory:
     """Record a page of history fetched over HTTP."""
     history = cache.histories[ZOE.id] = MessageHistory()
-    history.messages.extend(cache.shared_message(message_payload(each), other=ZOE.id) for each in ids)
+    history.messages.extend(cache.shared_message(message_payload(each), other_user_id=ZOE.id) for each in ids)
     return history
 
 

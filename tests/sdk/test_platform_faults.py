@@ -389,12 +389,12 @@ async def test_a_revoked_token_gets_no_expiration_callback(world: World) -> None
     application = await game(world)
     mary = await player(world, application)
     statuses, tokens = mary.record_event("status_changed"), _tokens(mary)
-    assert tokens._expiry is not None
+    assert tokens._expiry_timer is not None
 
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
 
     await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED)
-    assert tokens._expiry is None
+    assert tokens._expiry_timer is None
     await mary.client.close()
 
 

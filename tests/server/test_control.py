@@ -11,7 +11,7 @@ import pytest
 from hubbub.protocol.intents import Intents
 from hubbub.server import worlds
 from hubbub.server.app import App
-from hubbub.server.control import Control
+from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World, small_config
 
@@ -21,7 +21,7 @@ SECOND_MS = 1000
 class Rehearsal(World):
     """A world with its control API."""
 
-    def __init__(self, app: App, client: aiohttp.ClientSession, control: Control) -> None:
+    def __init__(self, app: App, client: aiohttp.ClientSession, control: ControlApi) -> None:
         super().__init__(app, client)
         self.control = control
 
@@ -44,9 +44,9 @@ class Rehearsal(World):
 async def rehearsal() -> AsyncIterator[Rehearsal]:
     """Run the demo world with a frozen clock."""
     app = App(small_config(rate_limits="report"), clock=ControlledClock(NOW_MS, running=False))
-    control = Control(app)
+    control = ControlApi(app)
     await app.start()
-    control.built = await worlds.load_initial(app, worlds.demo(), 0)
+    control.built = await worlds.load_initial(app, worlds.demo_world(), 0)
     async with aiohttp.ClientSession() as client:
         world = Rehearsal(app, client, control)
         yield world
@@ -74,7 +74,7 @@ async def test_requests_without_the_token_are_unauthorized(rehearsal: Rehearsal)
 async def test_the_control_api_requires_a_rehearsal() -> None:
     app = App(small_config(control=False))
     with pytest.raises(ValueError, match="needs a rehearsal"):
-        Control(app)
+        ControlApi(app)
 
 
 async def test_the_ready_document_is_returned(rehearsal: Rehearsal) -> None:

@@ -11,7 +11,7 @@ from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.parity import (
     DescribedOperation,
     RecordedResponse,
-    ledger,
+    build_rows,
     operation_key,
     render_page,
     summary,
@@ -47,7 +47,7 @@ def test_each_operation_has_a_slice_a_state_and_tests(table: EndpointTable) -> N
         RecordedResponse("list_guild_roles", 200, False, "tests/server/test_a.py::test_wrong"),
     ]
 
-    lines = ledger([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], table, traffic)
+    lines = build_rows([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], table, traffic)
 
     assert [line.state for line in lines] == ["exercised", "errors only", "not served", "not exercised"]
     assert [line.endpoint.tag if line.endpoint else None for line in lines] == ["users", "roles", None, "roles"]

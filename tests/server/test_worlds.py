@@ -64,7 +64,7 @@ async def build_world(text: str | None, seed: int) -> worlds.BuiltWorld:
     app = App(small_config())
     await app.start()
     try:
-        return await worlds.load(app, worlds.demo() if text is None else worlds.read_text(text), seed)
+        return await worlds.load(app, worlds.demo_world() if text is None else worlds.read_text(text), seed)
     finally:
         await app.stop()
 
@@ -117,8 +117,8 @@ async def test_a_world_file_defines_friendships(app: App) -> None:
     built = await worlds.load(app, worlds.read_text(text), 1)
 
     zoe, yan = built.users["zoe"].id, built.users["yan"].id
-    assert await app.database.read(lambda tx: relationships.friend_ids(tx, zoe)) == [yan]
-    assert await app.database.read(lambda tx: relationships.friend_ids(tx, yan)) == [zoe]
+    assert await app.database.read(lambda tx: relationships.list_friend_ids(tx, zoe)) == [yan]
+    assert await app.database.read(lambda tx: relationships.list_friend_ids(tx, yan)) == [zoe]
 
 
 async def test_a_world_file_defines_premium_of_users_and_guilds(app: App) -> None:
@@ -260,7 +260,7 @@ async def test_the_demo_world_has_the_documented_contents() -> None:
 
 
 async def test_users_of_the_demo_world_have_the_right_access(world: World) -> None:
-    built = await worlds.load(world.app, worlds.demo(), 0)
+    built = await worlds.load(world.app, worlds.demo_world(), 0)
     square = built.guilds["Town Square"]
     alice, bob = (Actor(world, built.users[name].id, built.users[name].token, name) for name in ("alice", "bob"))
     bot_entry = built.applications["demo-bot"].bot
@@ -338,7 +338,7 @@ async def test_beginning_twice_returns_the_same_world(app: App) -> None:
 
     assert await worlds.load_initial(app, worlds.read_text(SMALL_WORLD), 3) == first
     with pytest.raises(WorldError, match="another world or seed"):
-        await worlds.load_initial(app, worlds.demo(), 3)
+        await worlds.load_initial(app, worlds.demo_world(), 3)
 
 
 GUILD_WORLD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
@@ -476,7 +476,7 @@ def test_an_invalid_file_is_rejected_with_the_path_of_the_key(text: str, message
 )
 async def test_errors_of_actions_have_a_path_too(app: App, content: dict[str, Any], message: str) -> None:
     with pytest.raises(WorldError) as caught:
-        await worlds.load(app, worlds.read(content), 0)
+        await worlds.load(app, worlds.read_mapping(content), 0)
     assert message in str(caught.value)
 
 

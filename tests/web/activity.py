@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from hubbub.server.control import Control
+from hubbub.server.control import ControlApi
 from tests.oauth import Client
 from tests.web.app_guild import AppGuild, Window
 from tests.web.polling import wait_until
@@ -80,7 +80,7 @@ document.title = "0";
 class SampleActivity:
     """An application with an activity and a web server, in the test guild."""
 
-    def __init__(self, square: AppGuild, client: Client, control: Control) -> None:
+    def __init__(self, square: AppGuild, client: Client, control: ControlApi) -> None:
         self.square, self.client = square, client
         self.control = control
         self.page = PLAY

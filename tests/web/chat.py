@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from hubbub.server.control import Control
+from hubbub.server.control import ControlApi
 from tests.web.conftest import DESK, Opener
 from tests.web.polling import wait_until
 from tests.world import Actor, Guild, World
@@ -59,7 +59,7 @@ class ChatPlatform:
     """A platform with its control API, and browsers."""
 
     world: World
-    control: Control
+    control: ControlApi
     chromium: Opener
 
     @property

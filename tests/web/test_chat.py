@@ -9,7 +9,7 @@ import pytest
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
-from hubbub.server.control import Control
+from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
 from tests.server.talk.test_attachments import PNG
 from tests.web.chat import ChatPlatform, general
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 async def town(chromium: Opener) -> AsyncIterator[ChatPlatform]:
     """A platform with fault injection, and browsers."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
-    control = Control(app)
+    control = ControlApi(app)
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)

@@ -10,7 +10,7 @@ import pytest
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.server.app import App as Platform
-from hubbub.server.control import Control
+from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig
 from hubbub.server.identity import oauth2
@@ -29,7 +29,7 @@ async def stage(chromium: Opener) -> AsyncIterator[SampleActivity]:
     """A platform that serves activities, and one activity."""
     config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=HOST))
     app = Platform(config, clock=ControlledClock(NOW_MS, running=False))
-    control = Control(app)
+    control = ControlApi(app)
     await app.start()
     async with aiohttp.ClientSession() as http:
         world = World(app, http)

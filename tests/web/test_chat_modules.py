@@ -32,7 +32,7 @@ FORBIDDEN = re.compile(
 
 def edition() -> str:
     """Return the URL under which the modules are served."""
-    return templating.Modules()("main.js").rpartition("/")[0]
+    return templating.ClientFiles()("main.js").rpartition("/")[0]
 
 
 # One process for all of them: each module is parsed as a module, and none is run.

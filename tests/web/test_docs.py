@@ -8,7 +8,7 @@ import pytest
 
 from hubbub.server import worlds
 from hubbub.server.app import App
-from hubbub.server.control import Control
+from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.web.test_accessibility import look
@@ -69,9 +69,9 @@ async def test_a_reader_navigates_the_reference(town: World, chromium: Opener, w
 async def rehearsal() -> AsyncIterator[World]:
     """The demo world on `hubbub dev`."""
     app = App(small_config(rate_limits="report"), clock=ControlledClock(NOW_MS, running=False))
-    control = Control(app)
+    control = ControlApi(app)
     await app.start()
-    control.built = await worlds.load_initial(app, worlds.demo(), 0)
+    control.built = await worlds.load_initial(app, worlds.demo_world(), 0)
     async with aiohttp.ClientSession() as client:
         yield World(app, client)
     await control.close()

@@ -37,9 +37,9 @@ class PacketError(Exception):
 class Cipher(ABC):
     """Encryption with one key: decrypts packets of the remote side and encrypts packets to it. Not thread-safe."""
 
-    rtpsize: ClassVar[bool] = True
+    has_full_clear_header: ClassVar[bool] = True
     """Whether the whole RTP header is unencrypted, or only its first twelve bytes."""
-    number_bits: ClassVar[int] = 32
+    packet_number_bits: ClassVar[int] = 32
     """Width in bits of the packet number for replay protection."""
     can_encrypt_control: ClassVar[bool] = True
     """Whether RTCP can be encrypted without reusing a nonce."""
@@ -49,8 +49,8 @@ class Cipher(ABC):
         self._sent_count = 0
 
     @abstractmethod
-    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """Decrypt a packet after its first `clear` bytes, which are the unencrypted header.
+    def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
+        """Decrypt a packet after its first `header_bytes` bytes, which are the unencrypted header.
 
         Return the decrypted body and the packet number. Raise PacketError if the packet is not authentic.
         """

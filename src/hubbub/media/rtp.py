@@ -38,23 +38,25 @@ def header_length(packet: bytes) -> int:
     return FIXED_HEADER_BYTES + 4 * (packet[0] & 0x0F) + (4 if packet[0] & 0x10 else 0)
 
 
-def extract_frame(packet: bytes, clear: int) -> bytes | None:
+def extract_frame(packet: bytes, header_bytes: int) -> bytes | None:
     """Return the frame in a decrypted packet, without extension and padding; None if the lengths are invalid.
 
-    `clear` is the length in bytes of the header, as `header_length` returns it."""
-    start, end = clear, len(packet)
+    `header_bytes` is the length in bytes of the header, as `header_length` returns it."""
+    start, end = header_bytes, len(packet)
     if packet[0] & 0x10:
-        start += 4 * int.from_bytes(packet[clear - 2 : clear], "big")
-    if packet[0] & 0x20 and end > clear:
+        start += 4 * int.from_bytes(packet[header_bytes - 2 : header_bytes], "big")
+    if packet[0] & 0x20 and end > header_bytes:
         end -= packet[-1]
     return packet[start:end] if start <= end else None
 
 
-def receiver_report(ssrc: int, highest: int, lost: int) -> bytes:
+def receiver_report(ssrc: int, highest_sequence: int, lost_count: int) -> bytes:
     """Return an RTCP receiver report (type 201) for the sender with this SSRC.
 
-    `highest` is the highest sequence number received, `lost` the number of packets that did not arrive."""
-    return _REPORT_FORMAT.pack(0x81, 201, 7, SERVER_SSRC, ssrc, min(max(lost, 0), 0x7FFFFF), highest, 0, 0, 0)
+    `highest_sequence` is the highest sequence number received, `lost_count` the number of packets that did not arrive."""
+    return _REPORT_FORMAT.pack(
+        0x81, 201, 7, SERVER_SSRC, ssrc, min(max(lost_count, 0), 0x7FFFFF), highest_sequence, 0, 0, 0
+    )
 
 
 def bye() -> bytes:

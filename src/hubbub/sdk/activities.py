@@ -8,7 +8,7 @@ from hubbub.sdk.enums import (
     ActivityPartyPrivacy,
     ActivityTypes,
     StatusDisplayTypes,
-    known,
+    member_or_default,
 )
 from hubbub.sdk.payloads import ActivityPayload
 from hubbub.sdk.records import Record, field
@@ -260,10 +260,10 @@ def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _construct) -
     activity: Activity = make(
         Activity,
         name=payload.name,
-        type=known(ActivityTypes, payload.type, ActivityTypes.PLAYING),
+        type=member_or_default(ActivityTypes, payload.type, ActivityTypes.PLAYING),
         status_display_type=None
         if payload.status_display_type is None
-        else known(StatusDisplayTypes, payload.status_display_type, StatusDisplayTypes.NAME),
+        else member_or_default(StatusDisplayTypes, payload.status_display_type, StatusDisplayTypes.NAME),
         state=payload.state,
         state_url=payload.state_url,
         details=payload.details,
@@ -281,7 +281,7 @@ def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _construct) -
             id=payload.party.id or "",
             current_size=party_size[0] if party_size else 0,
             max_size=party_size[1] if len(party_size) > 1 else 0,
-            privacy=known(ActivityPartyPrivacy, payload.party.privacy or 0, ActivityPartyPrivacy.PRIVATE),
+            privacy=member_or_default(ActivityPartyPrivacy, payload.party.privacy or 0, ActivityPartyPrivacy.PRIVATE),
         )
         if payload.party
         else None,

@@ -72,7 +72,12 @@ class Api:
         self.authorization: str | None = None if token is None else TOKEN_PREFIXES[kind] + token
         """Authorization header of the requests sent by `call`, or None; may be changed at any time."""
         self._http = Http(
-            timeout_ms=timeout_ms, wait_most_ms=wait_most_ms, tries=tries, session=session, sleep=sleep, clock=clock
+            timeout_ms=timeout_ms,
+            rate_limit_wait_max_ms=wait_most_ms,
+            tries=tries,
+            session=session,
+            sleep=sleep,
+            clock=clock,
         )
 
     def __repr__(self) -> str:

@@ -29,7 +29,7 @@ OAUTH2_ERROR_CODE: Final = 5000
 STATE_BYTES: Final = 32
 """Length of a random OAuth2 state in bytes."""
 
-Opener = Callable[[str], object]
+UrlOpener = Callable[[str], object]
 """Function that opens a URL in a browser; it raises OSError if no browser can be started."""
 
 
@@ -45,13 +45,13 @@ class Authorized(NamedTuple):
 class Authorization:
     """Client part that asks the player to authorize the game.
 
-    `rpc` returns the RPC client of the client, which is created on first use. `opener` opens the authorization page; the
+    `rpc` returns the RPC client of the client, which is created on first use. `open_url` opens the authorization page; the
     default is the system's browser."""
 
-    def __init__(self, core: Core, rpc: Callable[[], RpcClient], opener: Opener | None = None) -> None:
+    def __init__(self, core: Core, rpc: Callable[[], RpcClient], open_url: UrlOpener | None = None) -> None:
         self._core = core
         self._rpc = rpc
-        self._opener = opener or _open_browser
+        self._opener = open_url or open_browser
         self._authorization_task: asyncio.Task[Authorized] | None = None
         """The running authorization, or None."""
         self._redirect_query: asyncio.Future[dict[str, str]] | None = None
@@ -248,7 +248,7 @@ def authorization_error(error_code: str) -> SdkError:
     return sdk_error(error_type, error_code)
 
 
-def _open_browser(url: str) -> None:
+def open_browser(url: str) -> None:
     import webbrowser
 
     if not webbrowser.open(url):

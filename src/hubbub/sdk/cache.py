@@ -65,11 +65,11 @@ class CachedLobby(Struct):
 class CachedMessage:
     """The current state of a message, shared by its handles so that they see later changes."""
 
-    __slots__ = ("__weakref__", "disclosure", "other", "payload")
+    __slots__ = ("__weakref__", "disclosure", "other_user_id", "payload")
 
     def __init__(self, payload: MessagePayload, other: int = 0, disclosure: int | None = None) -> None:
         self.payload = payload
-        self.other = other
+        self.other_user_id = other
         """User ID of the other participant of a direct message conversation; 0 elsewhere."""
         self.disclosure = disclosure
         """Value of `DisclosureTypes` for a message that the SDK inserted; None for a message of a user."""
@@ -115,7 +115,7 @@ class Cache:
         """Users by ID."""
         self.presences: dict[int, PresencePayload] = {}
         """Presences by user ID."""
-        self.relations: dict[int, CachedRelationship] = {}
+        self.relationships: dict[int, CachedRelationship] = {}
         """Relationships of the current user by the ID of the other user."""
         self.profiles: dict[int, list[ProfilePayload]] = {}
         """Application profiles by user ID."""
@@ -136,7 +136,7 @@ class Cache:
         for entries in (
             self.users,
             self.presences,
-            self.relations,
+            self.relationships,
             self.profiles,
             self.channels,
             self.lobbies,
@@ -219,7 +219,7 @@ class Cache:
         """Store a platform relationship."""
         self.update_user(payload.user)
         self.update_profiles(payload.id, payload.user_application_profiles)
-        relation = self.relations.setdefault(payload.id, CachedRelationship())
+        relation = self.relationships.setdefault(payload.id, CachedRelationship())
         if payload.type is not None:
             # The spam flag is sent with each new type, and only if it is set.
             relation.platform, relation.spam = payload.type, bool(payload.is_spam_request)
@@ -233,13 +233,13 @@ class Cache:
         """Store a game relationship."""
         self.update_user(payload.user)
         self.update_profiles(payload.id, payload.user_application_profiles)
-        relation = self.relations.setdefault(payload.id, CachedRelationship())
+        relation = self.relationships.setdefault(payload.id, CachedRelationship())
         relation.game = payload.type
         return relation
 
     def remove_relationship(self, user_id: int, *, game: bool) -> None:
         """Remove the game relationship or the platform relationship to a user."""
-        relation = self.relations.get(user_id)
+        relation = self.relationships.get(user_id)
         if relation is None:
             return
         if game:
@@ -247,11 +247,11 @@ class Cache:
         else:
             relation.platform, relation.spam = 0, False
         if not relation.game and not relation.platform:
-            del self.relations[user_id]
+            del self.relationships[user_id]
 
     def is_friend(self, user_id: int) -> bool:
         """Return whether a user is a friend on the platform or in the game."""
-        relation = self.relations.get(user_id)
+        relation = self.relationships.get(user_id)
         return relation is not None and RelationshipType.FRIEND in (relation.platform, relation.game)
 
     # Lobbies
@@ -339,31 +339,33 @@ class Cache:
         # An ephemeral conversation has no channel: its ID is the other user's (spec/sdk.md#11.3).
         return payload.channel_id if payload.channel_id in self.users and channel is None else 0
 
-    def add_message(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> CachedMessage:
+    def add_message(
+        self, payload: MessagePayload, *, other_user_id: int = 0, disclosure: int | None = None
+    ) -> CachedMessage:
         """Add a new message to the recent messages of its channel and to the history with its other participant.
 
         The parameters are those of `shared_message`."""
-        message = self.shared_message(payload, other=other, disclosure=disclosure)
+        message = self.shared_message(payload, other_user_id=other_user_id, disclosure=disclosure)
         recent = self._recent.setdefault(self.channel_key(payload), deque(maxlen=CHANNEL_MESSAGES_MAX))
         if message not in recent:
             recent.append(message)
-            if message.other and disclosure is None:
-                self.histories.setdefault(message.other, MessageHistory()).add(message)
+            if message.other_user_id and disclosure is None:
+                self.histories.setdefault(message.other_user_id, MessageHistory()).add(message)
         return message
 
     def shared_message(
-        self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None
+        self, payload: MessagePayload, *, other_user_id: int = 0, disclosure: int | None = None
     ) -> CachedMessage:
         """Return the shared object of a message, created or updated from the payload.
 
-        `other` is the user ID of the other participant, or 0 to determine it from the payload. `disclosure` is set for
+        `other_user_id` is the user ID of the other participant, or 0 to determine it from the payload. `disclosure` is set for
         a message that the SDK inserted itself."""
         self.update_user(payload.author)
         for user in payload.mentions or ():
             self.update_user(user)
         message = self._messages.get(payload.id)
         if message is None:
-            message = CachedMessage(payload, other or self.other_participant(payload), disclosure)
+            message = CachedMessage(payload, other_user_id or self.other_participant(payload), disclosure)
             self._messages[payload.id] = message
         else:
             self.update_message(message, payload)
@@ -391,7 +393,7 @@ class Cache:
             return None
         if recent is not None and message in recent:
             recent.remove(message)
-        history = self.histories.get(message.other)
+        history = self.histories.get(message.other_user_id)
         if history is not None and message in history.messages:
             history.messages.remove(message)
         return message

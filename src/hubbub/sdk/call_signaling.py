@@ -89,7 +89,7 @@ class CallSignaling:
             return [
                 {"lobby_id": str(state.lobby_id), "self_mute": state.muted, "self_deaf": state.deaf}
                 for state in self._calls.values()
-                if state.is_wanted
+                if state.should_be_joined
             ]
 
     async def _send_calls(self, calls: list[dict[str, Any]]) -> None:
@@ -144,7 +144,7 @@ class CallSignaling:
 
     def _voice_server_changed(self, payload: VoiceServerPayload) -> None:
         state = self._calls.get(payload.lobby_id or 0)
-        if state is None or not state.is_wanted:
+        if state is None or not state.should_be_joined:
             return
         lobby = self._core.cache.lobbies.get(state.lobby_id)
         own_voice_state = lobby.voice_states.get(self._core.cache.current_user_id) if lobby else None
@@ -162,7 +162,7 @@ class CallSignaling:
 
     def _status_changed(self, status: ClientStatus) -> None:
         with self._core.lock:
-            states = [state for state in self._calls.values() if state.is_wanted]
+            states = [state for state in self._calls.values() if state.should_be_joined]
             if status is ClientStatus.DISCONNECTED:
                 for state in states:
                     self._expel(state)
@@ -179,6 +179,6 @@ class CallSignaling:
 
     def _expel(self, state: CallState) -> None:
         """Mark a call as ended by the platform; its voice connection then ends."""
-        state.is_wanted = False
+        state.should_be_joined = False
         state.is_expelled = True
         state.updated.set()

@@ -53,7 +53,7 @@ class CallState:
         self.ptt_active = False
         """Whether the push-to-talk key is pressed."""
         self.ptt_release_delay_ms = 0
-        self.vad = (True, -60.0)
+        self.vad_threshold = (True, -60.0)
         """Whether the voice activity threshold is automatic, and the fixed threshold in dBFS."""
         self.received_audio: ReceivedAudio | None = None
         self.captured_audio: CapturedAudio | None = None
@@ -61,7 +61,7 @@ class CallState:
         """Callbacks by event name: `status`, `participant`, `voice_state` and `speaking`."""
         self.on_settings_changed: Callable[[], None] = lambda: None
         """Called when `self_mute` or `self_deaf` changes."""
-        self.is_wanted = False
+        self.should_be_joined = False
         """Whether the platform has been asked to join the call."""
         self.ticket: VoiceTicket | None = None
         """Credentials for the voice server; None until they arrive."""
@@ -232,11 +232,11 @@ class Call(Copyable):
 
     def set_vad_threshold(self, automatic: bool, threshold: float) -> None:
         """Set the voice activity threshold: automatic, or a level from -100 to 0 dBFS."""
-        self._state.vad = (automatic, min(0.0, max(-100.0, threshold)))
+        self._state.vad_threshold = (automatic, min(0.0, max(-100.0, threshold)))
 
     def get_vad_threshold(self) -> VADThresholdSettings:
         """Return the voice activity threshold."""
-        automatic, threshold = self._state.vad
+        automatic, threshold = self._state.vad_threshold
         return self._core.make(VADThresholdSettings, vad_threshold=threshold, automatic=automatic)
 
     def set_status_changed_callback(self, callback: Callable[[CallStatus, CallError, int], object]) -> None:

@@ -28,7 +28,7 @@ from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.sdk import version
 from hubbub.sdk.api import File
 from hubbub.sdk.audio import AudioBackend
-from hubbub.sdk.authorization import Authorization, Opener, _open_browser
+from hubbub.sdk.authorization import Authorization, UrlOpener, open_browser
 from hubbub.sdk.callback_queue import all_queues
 from hubbub.sdk.clock import Clock, machine_ms
 from hubbub.sdk.connection import Connection
@@ -88,7 +88,7 @@ class Client(MoveOnly):
         threaded: bool | None = None,
         debug: bool = False,
         clock: Clock = machine_ms,
-        open_browser: Opener = _open_browser,
+        open_browser: UrlOpener = open_browser,
         audio: AudioBackend | None = None,
     ) -> None:
         if isinstance(options, Client):

@@ -18,7 +18,7 @@ from hubbub.sdk.api import Api
 from hubbub.sdk.cache import Cache
 from hubbub.sdk.callback_queue import CallbackQueue
 from hubbub.sdk.clock import Clock, PlatformClock, machine_ms
-from hubbub.sdk.drivers import Completion, Driver, LoopDriver, ThreadDriver, destroyed
+from hubbub.sdk.drivers import Completion, Driver, LoopDriver, ThreadDriver, client_destroyed_error
 from hubbub.sdk.enums import ClientError, ClientStatus, ErrorType
 from hubbub.sdk.logs import Logs
 from hubbub.sdk.records import ClientCreateOptions
@@ -175,28 +175,28 @@ class Core:
         self,
         name: str,
         callback: Callable[..., object] | None,
-        empty: tuple[Any, ...],
+        failure_outputs: tuple[Any, ...],
         function: Callable[P, Awaitable[T]],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Completion[T]:
         """Run an operation that requires the status Ready, and deliver `callback(result, *outputs)` when it ends.
 
-        `name` is the specification's name, by which the platform disables functions. `empty` are the outputs of a
+        `name` is the specification's name, by which the platform disables functions. `failure_outputs` are the outputs of a
         failure."""
-        return self._start_operation(callback, empty, self._run_when_ready, name, function, *args, **kwargs)
+        return self._start_operation(callback, failure_outputs, self._run_when_ready, name, function, *args, **kwargs)
 
     def run(
         self,
         name: str,
         callback: Callable[..., object] | None,
-        empty: tuple[Any, ...],
+        failure_outputs: tuple[Any, ...],
         function: Callable[P, Awaitable[T]],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Completion[T]:
         """Run an operation that does not require a session (spec/sdk.md#20); the parameters are those of `run_in_session`."""
-        return self._start_operation(callback, empty, self._run_if_enabled, name, function, *args, **kwargs)
+        return self._start_operation(callback, failure_outputs, self._run_if_enabled, name, function, *args, **kwargs)
 
     async def _run_when_ready(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         if self.status is not ClientStatus.READY:
@@ -272,7 +272,7 @@ class Core:
     def _outcome(self, task: "asyncio.Task[Any] | None") -> "tuple[Any, ClientResult | BaseException]":
         """Return the value and the result of an operation; the result is an exception if that was unexpected."""
         if task is None or (task.cancelled() and self.destroyed):
-            return None, result_of_exception(destroyed())
+            return None, result_of_exception(client_destroyed_error())
         if task.cancelled():
             return None, ClientResult(ErrorType.ABORTED, "The operation was canceled")
         error = task.exception()

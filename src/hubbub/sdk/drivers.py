@@ -16,7 +16,7 @@ from hubbub.sdk.results import sdk_error
 
 T = TypeVar("T")
 
-JOIN_SECONDS = 1.0
+JOIN_TIMEOUT_SECONDS = 1.0
 """Maximum time in seconds that closing waits for the thread, which usually ends within milliseconds and is a daemon."""
 
 
@@ -68,27 +68,27 @@ class Driver(Protocol):
     """Interface for running coroutines on the network loop."""
 
     def spawn(
-        self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
+        self, work: Callable[[], Coroutine[Any, Any, T]], on_done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
-        """Run the coroutine function `work` and pass its finished task to `done`; pass None if the driver has stopped."""
+        """Run the coroutine function `work` and pass its finished task to `on_done`; pass None if the driver has stopped."""
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
         """Call a function on the network loop; do nothing if the driver has stopped."""
 
-    def stop(self, last: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
-        """Reject new coroutines, run the coroutine function `last`, stop, and complete `completion`."""
+    def stop(self, final_work: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
+        """Reject new coroutines, run the coroutine function `final_work`, stop, and complete `completion`."""
 
 
 class LoopDriver:
-    """Driver that uses the running event loop of the program; `pump` is the callback queue of the client."""
+    """Driver that uses the running event loop of the program; `callback_queue` is the callback queue of the client."""
 
-    def __init__(self, pump: CallbackQueue) -> None:
+    def __init__(self, callback_queue: CallbackQueue) -> None:
         self._loop = asyncio.get_running_loop()
-        self._callback_queue = pump
+        self._callback_queue = callback_queue
         self._delivery_is_scheduled = False
         self._stopped = False
         self._stop_task: asyncio.Task[None] | None = None
-        pump.on_put = self._schedule_delivery
+        callback_queue.on_put = self._schedule_delivery
 
     def _schedule_delivery(self) -> None:
         if self._delivery_is_scheduled or self._loop.is_closed():
@@ -107,7 +107,7 @@ class LoopDriver:
     def spawn(
         self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
-        """Run `work` as a task of the loop and pass the finished task to `done`."""
+        """Run `work` as a task of the loop and pass the finished task to `on_done`."""
         if self._stopped or self._loop.is_closed():
             done(None)
             return
@@ -162,7 +162,7 @@ class ThreadDriver:
     def spawn(
         self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
-        """Run `work` on the network thread and pass the finished task to `done`, which runs on that thread as well."""
+        """Run `work` on the network thread and pass the finished task to `on_done`, which runs on that thread as well."""
         with self._guard:
             if not self._stopped:
                 loop = self._ensure_loop()
@@ -185,7 +185,7 @@ class ThreadDriver:
                 # The loop runs its callbacks in order, so operations that were spawned earlier start before `last`.
                 loop.call_soon_threadsafe(_create_task, loop, last, lambda _: loop.stop())
         if thread is not None and thread is not threading.current_thread():
-            thread.join(JOIN_SECONDS)
+            thread.join(JOIN_TIMEOUT_SECONDS)
         completion.succeed(None)
 
 
@@ -197,6 +197,6 @@ def _create_task(
     loop.create_task(work()).add_done_callback(on_done)
 
 
-def destroyed() -> Exception:
+def client_destroyed_error() -> Exception:
     """Build the error of an operation whose client was destroyed."""
     return sdk_error(ErrorType.CLIENT_DESTROYED, "The client was destroyed")

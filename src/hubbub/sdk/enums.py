@@ -28,7 +28,7 @@ def to_string(kind: type[Enumeration], value: int) -> str:
         return "unknown"
 
 
-def known(kind: type[E], value: int, otherwise: E) -> E:
+def member_or_default(kind: type[E], value: int, otherwise: E) -> E:
     """Return the member of an enumeration with a value, or `otherwise` for a value that is not listed."""
     try:
         return kind(value)

@@ -13,7 +13,7 @@ from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import payloads as wire
 from hubbub.sdk.cache import CachedLobby, recipient_ids
 from hubbub.sdk.core import Core
-from hubbub.sdk.enums import ActivityActionTypes, ChannelType, ClientStatus, DisclosureTypes, known
+from hubbub.sdk.enums import ActivityActionTypes, ChannelType, ClientStatus, DisclosureTypes, member_or_default
 from hubbub.sdk.handles import SENT_FROM_GAME_FLAG
 from hubbub.sdk.payloads import decode_payload
 from hubbub.sdk.records import ActivityInvite
@@ -221,7 +221,7 @@ class Events:
         """Update the details of a platform relationship, except its type."""
         payload.type = None
         yield from self._cache_user(payload.user)
-        if payload.id in self.cache.relations:
+        if payload.id in self.cache.relationships:
             self.cache.update_relationship(payload)
             yield "relationship_groups_updated", payload.id
 
@@ -305,12 +305,12 @@ class Events:
             return
         channel = self.cache.channels.get(payload.channel_id)
         if (
-            message.other
+            message.other_user_id
             and (payload.flags or 0) & SENT_FROM_GAME_FLAG
             and channel is not None
             and not self.is_disclosed
         ):
-            yield from self._disclose(payload, message.other)
+            yield from self._disclose(payload, message.other_user_id)
         yield "message_created", payload.id
 
     @handles_event("MESSAGE_UPDATE", wire.MessagePayload)
@@ -359,7 +359,7 @@ class Events:
         notice = wire.MessagePayload(
             id=payload.id - 1, channel_id=payload.channel_id, content=DISCLOSURE_TEXT, timestamp=payload.timestamp
         )
-        self.cache.add_message(notice, other=other, disclosure=DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM)
+        self.cache.add_message(notice, other_user_id=other, disclosure=DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM)
         yield "message_created", notice.id
 
     # Invites
@@ -393,7 +393,7 @@ class Events:
             sender_id=author.id,
             channel_id=payload.channel_id,
             message_id=payload.id,
-            type=known(ActivityActionTypes, activity.type, ActivityActionTypes.INVALID),
+            type=member_or_default(ActivityActionTypes, activity.type, ActivityActionTypes.INVALID),
             application_id=(application.id if application else payload.application_id) or 0,
             parent_application_id=(application.parent_id if application else None) or 0,
             party_id=activity.party_id or "",

@@ -53,7 +53,7 @@ class Request(NamedTuple):
     """Maximum number of attempts; None uses the default."""
 
 
-class Reply(NamedTuple):
+class HttpResponse(NamedTuple):
     """A successful response."""
 
     status: int
@@ -98,14 +98,14 @@ class RateLimitWindow:
 class Http:
     """HTTP client that waits for rate limits and retries idempotent requests.
 
-    The parameters are those of `Api`: `wait_most_ms` is the longest rate limit wait, and `tries` the number of
+    The parameters are those of `Api`: `rate_limit_wait_max_ms` is the longest rate limit wait, and `tries` the number of
     attempts."""
 
     def __init__(
         self,
         *,
         timeout_ms: int = TIMEOUT_MS,
-        wait_most_ms: int = RATE_LIMIT_WAIT_MAX_MS,
+        rate_limit_wait_max_ms: int = RATE_LIMIT_WAIT_MAX_MS,
         tries: int = TRIES_MAX,
         session: aiohttp.ClientSession | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -113,7 +113,7 @@ class Http:
     ) -> None:
         self.timeout_ms = timeout_ms
         """Timeout of a request including its retries, in milliseconds; may be changed at any time."""
-        self._wait_max_seconds = wait_most_ms / 1000
+        self._wait_max_seconds = rate_limit_wait_max_ms / 1000
         self._tries = tries
         self._session = session
         self._owns_session = session is None
@@ -137,7 +137,7 @@ class Http:
         if self._session is not None and self._owns_session:
             await self._session.close()
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: Request) -> HttpResponse:
         """Send a request and return the successful response.
 
         Raises ApiError for an error response, and TimeoutError or aiohttp.ClientError if there is no response."""
@@ -162,7 +162,7 @@ class Http:
             self._update_bucket(request, headers)
             log.debug("%s %s: %d", request.method, request.route, status)
             if status < 400:
-                return Reply(status, headers, body)
+                return HttpResponse(status, headers, body)
             error = parse_error_response(status, headers, body)
             wait_seconds, counts_toward_timeout = (
                 (None, False) if is_last else self._retry_delay(request, error, backoff_seconds)

@@ -9,7 +9,7 @@ import msgspec
 from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
-from hubbub.sdk.enums import ChannelType, known
+from hubbub.sdk.enums import ChannelType, member_or_default
 from hubbub.sdk.events import Events
 from hubbub.sdk.handles import LobbyHandle, find_lobby, find_user
 from hubbub.sdk.merges import Merges
@@ -238,7 +238,7 @@ class Lobbies:
                 GuildChannel,
                 id=channel.id,
                 name=channel.name or "",
-                type=known(ChannelType, channel.type, ChannelType.GUILD_TEXT),
+                type=member_or_default(ChannelType, channel.type, ChannelType.GUILD_TEXT),
                 position=channel.position or 0,
                 parent_id=channel.parent_id,
                 is_linkable=channel.can_link_lobby if channel.is_linkable is None else channel.is_linkable,

@@ -32,11 +32,11 @@ _SECRET_PATTERNS: Final = (
 class Logs:
     """Log callbacks and log files of one client.
 
-    `pump` is the callback queue of the client and `clock` the machine's clock. Messages below the severity Warning are
+    `callback_queue` is the callback queue of the client and `clock` the machine's clock. Messages below the severity Warning are
     logged only with `debug`."""
 
-    def __init__(self, pump: CallbackQueue, clock: Clock, *, debug: bool = False) -> None:
-        self._callback_queue = pump
+    def __init__(self, callback_queue: CallbackQueue, clock: Clock, *, debug: bool = False) -> None:
+        self._callback_queue = callback_queue
         self._clock = clock
         self._debug = debug
         self._callbacks: list[tuple[LogCallback, LoggingSeverity]] = []

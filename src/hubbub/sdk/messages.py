@@ -302,7 +302,8 @@ class Messages:
         `other` is the user ID of the other participant of a direct message conversation; 0 for a lobby."""
         with self._core.lock:
             return [
-                self._core.cache.shared_message(payload, other=other) for payload in sorted(payloads, key=_newest_first)
+                self._core.cache.shared_message(payload, other_user_id=other)
+                for payload in sorted(payloads, key=_newest_first)
             ]
 
     async def _fetch_summaries(self) -> list[UserMessageSummary]:

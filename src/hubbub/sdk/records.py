@@ -67,11 +67,13 @@ class Fields:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        field_texts = ", ".join(f"{name}={self.__dict__.get(name)!r}" for name in self.fields if name not in SECRET)
+        field_texts = ", ".join(
+            f"{name}={self.__dict__.get(name)!r}" for name in self.fields if name not in SECRET_FIELDS
+        )
         return f"{type(self).__name__}({field_texts if self.__dict__ else 'nullobj'})"
 
 
-SECRET = frozenset({"verifier", "join"})
+SECRET_FIELDS = frozenset({"verifier", "join"})
 """Secret fields, which are left out of `repr`."""
 
 

@@ -138,7 +138,7 @@ class Relationships:
     def get_relationships(self) -> list[RelationshipHandle]:
         """Return all relationships of the current user."""
         with self._core.lock:
-            return [self.get_relationship_handle(user_id) for user_id in self._core.cache.relations]
+            return [self.get_relationship_handle(user_id) for user_id in self._core.cache.relationships]
 
     def get_relationships_by_group(self, group_type: RelationshipGroupType) -> list[RelationshipHandle]:
         """Return the friends in one section of the friends list, in display order."""
@@ -146,7 +146,7 @@ class Relationships:
         with core.lock:
             application_ids = frozenset({core.application_id})
             sort_keys: list[tuple[bool, str, int]] = []
-            for user_id, relation in core.cache.relations.items():
+            for user_id, relation in core.cache.relationships.items():
                 if not core.cache.is_friend(user_id):
                     continue
                 presence = core.cache.presences.get(user_id)
@@ -174,7 +174,7 @@ class Relationships:
             return []
         matches: list[tuple[int, str, UserHandle]] = []
         with self._core.lock:
-            friend_ids = [user_id for user_id in self._core.cache.relations if self._core.cache.is_friend(user_id)]
+            friend_ids = [user_id for user_id in self._core.cache.relationships if self._core.cache.is_friend(user_id)]
         for user_id in friend_ids:
             user = find_user(self._core, user_id)
             if user is None:

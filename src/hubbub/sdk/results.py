@@ -6,7 +6,7 @@ from typing import Final
 import aiohttp
 
 from hubbub.protocol.errors import ApiError
-from hubbub.sdk.enums import ErrorType, HttpStatusCode, known
+from hubbub.sdk.enums import ErrorType, HttpStatusCode, member_or_default
 from hubbub.sdk.http import ReceivedApiError
 from hubbub.sdk.objects import Copyable
 
@@ -107,7 +107,7 @@ def _result_of_api_error(error: ApiError) -> ClientResult:
         ErrorType.HTTP_ERROR,
         message,
         error_code=error.kind.code,
-        status=known(HttpStatusCode, error.status, HttpStatusCode.NONE),
+        status=member_or_default(HttpStatusCode, error.status, HttpStatusCode.NONE),
         response_body=error.text if isinstance(error, ReceivedApiError) else "",
         retryable=error.status in RETRYABLE_STATUSES,
         retry_after=float(retry_after) if isinstance(retry_after, int | float) else 0.0,

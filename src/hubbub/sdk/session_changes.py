@@ -22,7 +22,7 @@ class CacheSnapshot:
         self._users = dict(cache.users)
         self._profiles = dict(cache.profiles)
         self._presences = dict(cache.presences)
-        self._relations = dict(cache.relations)
+        self._relations = dict(cache.relationships)
         self._lobbies = dict(cache.lobbies)
 
     def changes(self, cache: Cache) -> EmittedEvents:
@@ -61,8 +61,12 @@ class CacheSnapshot:
     def _relation_pairs(self, cache: Cache) -> Iterator[tuple[int, CachedRelationship, CachedRelationship]]:
         """Yield user IDs with the previous and the new relationship, which is empty if there is none."""
         no_relationship = CachedRelationship()
-        for user_id in sorted(self._relations.keys() | cache.relations.keys()):
-            yield user_id, self._relations.get(user_id, no_relationship), cache.relations.get(user_id, no_relationship)
+        for user_id in sorted(self._relations.keys() | cache.relationships.keys()):
+            yield (
+                user_id,
+                self._relations.get(user_id, no_relationship),
+                cache.relationships.get(user_id, no_relationship),
+            )
 
     def _changed_relations(self, cache: Cache) -> Iterator[int]:
         return (user_id for user_id, old, new in self._relation_pairs(cache) if old != new)

@@ -86,7 +86,7 @@ class Tokens:
         self._opener = opener
         self._poll_task: asyncio.Task[TokenExchange] | None = None
         """The running device authorization, or None."""
-        self._expiry: asyncio.TimerHandle | None = None
+        self._expiry_timer: asyncio.TimerHandle | None = None
         """Timer of the expiration callback; None if none is scheduled."""
         self._expiry_callback_at_ms: float | None = None
         """Time of the expiration callback by the platform's clock, in Unix milliseconds; None if none is scheduled."""
@@ -422,7 +422,7 @@ class Tokens:
         grant = decode_payload(await self._core.request("GET", "/oauth2/@me", tries=1), GrantPayload)
         if grant.application is not None:
             self._core.application_id = grant.application.id
-        if self._expiry is None and grant.expires:
+        if self._expiry_timer is None and grant.expires:
             expires_at = datetime.fromisoformat(grant.expires)
             expires_at = expires_at if expires_at.tzinfo is not None else expires_at.replace(tzinfo=UTC)
             self._set_expiry(expires_at.timestamp() - self._core.clock() / 1000)
@@ -430,9 +430,9 @@ class Tokens:
 
     def cancel_expiry_callback(self) -> None:
         """Cancel the expiration callback of the current token, because it was replaced or revoked."""
-        if self._expiry is not None:
-            self._expiry.cancel()
-            self._expiry = None
+        if self._expiry_timer is not None:
+            self._expiry_timer.cancel()
+            self._expiry_timer = None
         self._expiry_callback_at_ms = None
 
     def _set_expiry(self, left_seconds: float) -> None:
@@ -448,11 +448,11 @@ class Tokens:
         """Schedule the expiration callback; called again when the platform's clock jumps."""
         if self._expiry_callback_at_ms is None:
             return
-        if self._expiry is not None:
-            self._expiry.cancel()
+        if self._expiry_timer is not None:
+            self._expiry_timer.cancel()
         wait_seconds = (self._expiry_callback_at_ms - self._core.clock()) / 1000
         # The selector does not accept timeouts much longer than a month, and no token lives that long.
-        self._expiry = asyncio.get_running_loop().call_later(
+        self._expiry_timer = asyncio.get_running_loop().call_later(
             max(0.0, min(wait_seconds, 30 * 86_400.0)), self._on_expiry
         )
 

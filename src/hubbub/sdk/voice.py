@@ -130,7 +130,7 @@ class VoiceCalls:
                 self._warn(f"Could not start the call of lobby {lobby_id}: {reason}")
                 state.set_status(CallStatus.DISCONNECTED, CallError.FORBIDDEN)
             else:
-                state.is_wanted = True
+                state.should_be_joined = True
                 core.run_in_background(lambda: self._run_call(state))
         return core.make(Call, core, lobby_id, state)
 
@@ -142,7 +142,7 @@ class VoiceCalls:
             return "the token has neither the lobbies.write nor the sdk.social_layer scope"
         if "StartCall" in self._core.disabled_functions:
             return "the platform disabled calls"
-        if sum(state.is_wanted for state in self._calls.values()) >= CALLS_MAX:
+        if sum(state.should_be_joined for state in self._calls.values()) >= CALLS_MAX:
             return f"the limit of {CALLS_MAX} calls is reached"
         return ""
 
@@ -151,7 +151,7 @@ class VoiceCalls:
         task = asyncio.current_task()
         assert task is not None
         with self._core.lock:
-            if state.has_ended or not state.is_wanted:
+            if state.has_ended or not state.should_be_joined:
                 return
             self._tasks[state.lobby_id] = task
         self._signaling.refresh()
@@ -186,7 +186,7 @@ class VoiceCalls:
 
     def _mark_left(self, state: CallState) -> None:
         """Notify the platform that the client left a call."""
-        was_wanted, state.is_wanted = state.is_wanted, False
+        was_wanted, state.should_be_joined = state.should_be_joined, False
         if was_wanted and not self._core.destroyed:
             self._signaling.refresh()
 
@@ -239,7 +239,7 @@ class VoiceCalls:
                 task = self._tasks.get(lobby_id)
                 if state is None:
                     continue
-                was_wanted, state.is_wanted = state.is_wanted, False
+                was_wanted, state.should_be_joined = state.should_be_joined, False
             if state.status is not CallStatus.DISCONNECTED:
                 state.set_status(CallStatus.DISCONNECTING)
             if was_wanted:
@@ -271,13 +271,17 @@ class VoiceCalls:
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
         """List the microphones, the default one first; without an audio backend there is one silent virtual device."""
-        return self._core.run("GetInputDevices", _without_result(callback), ([],), self._devices, self._audio.inputs)
+        return self._core.run(
+            "GetInputDevices", _without_result(callback), ([],), self._fetch_devices, self._audio.inputs
+        )
 
     def get_output_devices(
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
         """List the speakers, the default one first; without an audio backend there is one silent virtual device."""
-        return self._core.run("GetOutputDevices", _without_result(callback), ([],), self._devices, self._audio.outputs)
+        return self._core.run(
+            "GetOutputDevices", _without_result(callback), ([],), self._fetch_devices, self._audio.outputs
+        )
 
     def get_current_input_device(
         self, callback: Callable[[AudioDevice], object] | None = None
@@ -328,7 +332,7 @@ class VoiceCalls:
         """Set the callback for added and removed audio devices; it receives all microphones and all speakers."""
         self._core.set_callback("device_change", callback)
 
-    async def _devices(self, list_devices: Callable[[], Sequence[tuple[str, str]]]) -> list[AudioDevice]:
+    async def _fetch_devices(self, list_devices: Callable[[], Sequence[tuple[str, str]]]) -> list[AudioDevice]:
         return self._to_records(await run_in_daemon_thread(list_devices))
 
     def _to_records(self, devices: Sequence[tuple[str, str]]) -> list[AudioDevice]:
@@ -341,7 +345,7 @@ class VoiceCalls:
         self, list_devices: Callable[[], Sequence[tuple[str, str]]], is_input: bool
     ) -> AudioDevice:
         device_id = self.input_device if is_input else self.output_device
-        devices = await self._devices(list_devices)
+        devices = await self._fetch_devices(list_devices)
         # A selected device that was removed is replaced by the default device.
         return next(
             (device for device in devices if device.id == device_id),

@@ -293,7 +293,7 @@ class App:
         self.outbound = OutboundClient(allow_private=config.private_targets)
         self.streams = OutboundStreams(allow_private=config.private_targets)
         self.payments = payments or open_payments(config.payments, rehearsal=config.control)
-        self.auth = Authenticator(self.database, self.clock, is_receiving=lambda: self.bus.healthy)
+        self.auth = Authenticator(self.database, self.clock, is_receiving=lambda: self.bus.is_healthy)
         self.listeners = _collect_listeners(slices)
         session_starts = gateway_info.find_session_start_limit.bind(self._find_session_start_limit)
         self.ports = compose(slices, (*ports, session_starts))
@@ -393,8 +393,8 @@ class App:
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
         http_server = HttpServer(
-            table=self.table if "api" in self.config.roles else EndpointTable(()),
-            db=self.database,
+            endpoints=self.table if "api" in self.config.roles else EndpointTable(()),
+            database=self.database,
             clock=self.clock,
             ids=self.ids,
             config=self.config,
@@ -405,7 +405,7 @@ class App:
             images=self.images,
             metrics=self.metrics,
             executor=self._heavy,
-            outside=self.outbound,
+            outbound=self.outbound,
             payments=self.payments,
             listeners=self.listeners,
             ports=self.ports,
@@ -424,7 +424,7 @@ class App:
                     metrics=self.metrics,
                     streams=self.streams,
                     find_site=self._find_site,
-                    busy=http_server.count_running,
+                    count_running=http_server.count_running,
                 )
         self._http_server = http_server
         if self.worker is not None:
@@ -501,7 +501,7 @@ class App:
         private_calls.reset(call)
         voice_states.reset(call)
         game_sessions.reset(call)
-        activity_instances.reset(call)
+        activity_instances.delete_all(call)
 
     def publish(self, dispatches: Iterable[Dispatch]) -> None:
         """Publish the events of a commit to every interested node."""
@@ -518,7 +518,7 @@ class App:
 
     async def _settle(self) -> None:
         """Wait until the bus has sent everything published so far; do not wait if it is down, since nodes then reload."""
-        if self.bus.healthy:
+        if self.bus.is_healthy:
             with contextlib.suppress(BusError, TimeoutError):
                 async with asyncio.timeout(SETTLE_TIMEOUT_SECONDS):
                     await self.bus.flush()
@@ -603,7 +603,7 @@ class App:
         problems = []
         if self._draining:
             problems.append("draining")
-        if not self.bus.healthy:
+        if not self.bus.is_healthy:
             problems.append("bus")
         try:
             await self.database.check()

@@ -41,7 +41,7 @@ class DescribedOperation(NamedTuple):
     path: str
 
 
-class LedgerRow(NamedTuple):
+class ParityRow(NamedTuple):
     """One described operation in the report, with its endpoint and tests."""
 
     described: DescribedOperation
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     described = read_description(Path(arguments.openapi))
     traffic = read_traffic(Path(arguments.traffic)) if arguments.traffic else []
     table = EndpointTable(SLICES)
-    rows = ledger(described, table, traffic)
+    rows = build_rows(described, table, traffic)
     extra = undescribed_endpoints(described, table)
     output = Path(arguments.output)
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -103,9 +103,9 @@ def operation_key(method: str, path: str) -> OperationKey:
     return method.upper(), _PARAMETER.sub("{}", path)
 
 
-def ledger(
+def build_rows(
     described: Iterable[DescribedOperation], table: Iterable[Endpoint], traffic: Iterable[RecordedResponse]
-) -> list[LedgerRow]:
+) -> list[ParityRow]:
     """Combine the described operations with the endpoints that serve them and the tests that covered them."""
     served: Mapping[OperationKey, Endpoint] = {
         operation_key(endpoint.operation.method, endpoint.operation.path): endpoint for endpoint in table
@@ -123,7 +123,7 @@ def ledger(
     for operation in described:
         endpoint = served.get(operation_key(operation.method, operation.path))
         name = endpoint.name if endpoint is not None else ""
-        rows.append(LedgerRow(operation, endpoint, sorted(succeeded.get(name, ())), name in rejected))
+        rows.append(ParityRow(operation, endpoint, sorted(succeeded.get(name, ())), name in rejected))
     return rows
 
 
@@ -138,14 +138,14 @@ def undescribed_endpoints(described: Iterable[DescribedOperation], table: Iterab
     return sorted(endpoints, key=lambda endpoint: (endpoint.operation.path, endpoint.operation.method))
 
 
-def summary(rows: list[LedgerRow]) -> str:
+def summary(rows: list[ParityRow]) -> str:
     """Return the totals in one sentence."""
     served = sum(row.endpoint is not None for row in rows)
     exercised = sum(bool(row.tests) for row in rows)
     return f"{len(rows)} operations described, {served} served, {exercised} exercised by a test with a valid response"
 
 
-def render_page(rows: list[LedgerRow], extra: list[Endpoint], *, with_traffic: bool) -> str:
+def render_page(rows: list[ParityRow], extra: list[Endpoint], *, with_traffic: bool) -> str:
     """Render the report as Markdown."""
     lines = [
         "# Parity with the public description",

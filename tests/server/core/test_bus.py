@@ -235,10 +235,10 @@ async def test_invalid_subjects_are_rejected(bus: Bus[Note], subject: str) -> No
 
 
 async def test_a_bus_is_healthy_until_it_is_closed(bus: Bus[Note]) -> None:
-    assert bus.healthy
+    assert bus.is_healthy
     await bus.close()
     await bus.close()
-    assert not bus.healthy
+    assert not bus.is_healthy
 
 
 async def test_the_local_bus_delivers_the_same_object_synchronously() -> None:
@@ -309,7 +309,7 @@ async def test_a_nats_connection_error_does_not_contain_the_password() -> None:
     with pytest.raises(BusError, match=r"cannot reach NATS at nats://me.*: .+") as caught:
         await bus.start()
     assert "hunter2" not in str(caught.value)
-    assert not bus.healthy
+    assert not bus.is_healthy
     await bus.close()
 
 
@@ -327,7 +327,7 @@ async def test_a_nats_restart_keeps_own_messages_and_reports_a_gap(
 
     server.stop()
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while bus.healthy:
+        while bus.is_healthy:
             await asyncio.sleep(0.005)
     bus.publish("guild.1", Note(2))
     bus.subscribe("guild.2", lambda note: received.append(note.number))
@@ -339,7 +339,7 @@ async def test_a_nats_restart_keeps_own_messages_and_reports_a_gap(
         await gap.wait()
         await bus.flush()
     assert received == [1, 2, 3]
-    assert bus.healthy
+    assert bus.is_healthy
 
 
 class CuttingProxy:
@@ -406,7 +406,7 @@ async def test_dropped_outgoing_messages_are_counted_and_reported_to_every_proce
     await other.flush()
     await proxy.stop()
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while bus.healthy:
+        while bus.is_healthy:
             await asyncio.sleep(0.005)
     for number in range(50):
         bus.publish("guild.1", Note(number, b"x" * 100))
@@ -417,7 +417,7 @@ async def test_dropped_outgoing_messages_are_counted_and_reported_to_every_proce
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await gap.wait()
         await bus.flush()
-    assert bus.healthy
+    assert bus.is_healthy
     assert received == list(range(len(received)))
     assert 1 <= len(received) < 10
     await bus.close()

@@ -86,7 +86,7 @@ def test_an_operation_that_needs_permissions_requires_a_guard() -> None:
     def guard(call: Call, found: int, bits: int) -> None: ...
 
     endpoint = build_endpoint(operation, handler, name="guarded", guards=(("channel_id", guard), ("guild_id", guard)))
-    assert (endpoint.guard, endpoint.guarded) == (guard, "guild_id")
+    assert (endpoint.guard, endpoint.guarded_parameter) == (guard, "guild_id")
 
 
 def make_table(*pairs: tuple[Operation[Any, Any], Any]) -> EndpointTable:

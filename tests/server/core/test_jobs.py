@@ -32,7 +32,7 @@ class JobHarness:
         self.outcomes: list[tuple[str, str]] = []
         db.on_wake = self.wake
 
-    def job(self, kind: str, outcome: str) -> None:
+    def count_job(self, kind: str, outcome: str) -> None:
         self.outcomes.append((kind, outcome))
 
     def wake(self) -> None:
@@ -383,7 +383,7 @@ async def test_canceled_jobs_do_not_run(harness: JobHarness) -> None:
     await harness.enqueue("expire", "a", due_ms=START_MS + 10, key="a")
     await harness.enqueue("expire", "b", due_ms=START_MS + 10, key="b")
     harness.start_worker({"expire": handle})
-    assert await harness.db.write(lambda tx: jobs.cancel(tx, "expire", "a")) == 1
+    assert await harness.db.write(lambda tx: jobs.cancel_jobs(tx, "expire", "a")) == 1
     await harness.clock.run_for(10)
     await harness.run_due_jobs()
 

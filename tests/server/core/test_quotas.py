@@ -56,37 +56,39 @@ async def harness() -> AsyncIterator[QuotaHarness]:
 
 async def test_exceeding_a_quota_is_rejected_until_the_window_ends(harness: QuotaHarness) -> None:
     for _ in range(2):
-        await harness.run_step(lambda call: quotas.consume(call, "rename", 7, TWO_PER_MINUTE))
+        await harness.run_step(lambda call: quotas.consume_quota(call, "rename", 7, TWO_PER_MINUTE))
         harness.clock.advance(10_000)
 
     with pytest.raises(ApiError) as caught:
-        await harness.run_step(lambda call: quotas.consume(call, "rename", 7, TWO_PER_MINUTE))
+        await harness.run_step(lambda call: quotas.consume_quota(call, "rename", 7, TWO_PER_MINUTE))
 
     assert caught.value.kind is errors.CHANNEL_WRITE_RATE_LIMIT
     assert caught.value.extra["retry_after"] == 40.0
     harness.clock.advance(40_000)
-    await harness.run_step(lambda call: quotas.consume(call, "rename", 7, TWO_PER_MINUTE))
+    await harness.run_step(lambda call: quotas.consume_quota(call, "rename", 7, TWO_PER_MINUTE))
 
 
 async def test_owners_and_kinds_are_counted_separately(harness: QuotaHarness) -> None:
     for owner, kind in ((1, "a"), (1, "a"), (1, "b"), (2, "a")):
-        await harness.run_step(lambda call, owner=owner, kind=kind: quotas.consume(call, kind, owner, TWO_PER_MINUTE))  # type: ignore[misc]
+        await harness.run_step(
+            lambda call, owner=owner, kind=kind: quotas.consume_quota(call, kind, owner, TWO_PER_MINUTE)
+        )  # type: ignore[misc]
 
 
 async def test_a_failed_operation_is_not_counted(harness: QuotaHarness) -> None:
     def fail(call: Call) -> None:
-        quotas.consume(call, "rename", 7, TWO_PER_MINUTE)
+        quotas.consume_quota(call, "rename", 7, TWO_PER_MINUTE)
         raise errors.MISSING_PERMISSIONS()
 
     for _ in range(5):
         with pytest.raises(ApiError):
             await harness.run_step(fail)
 
-    await harness.run_step(lambda call: quotas.consume(call, "rename", 7, TWO_PER_MINUTE))
+    await harness.run_step(lambda call: quotas.consume_quota(call, "rename", 7, TWO_PER_MINUTE))
 
 
 async def test_quotas_apply_only_with_real_rate_limits(harness: QuotaHarness) -> None:
     rehearsal = QuotaHarness(harness.database, "report")
 
     for _ in range(5):
-        await rehearsal.run_step(lambda call: quotas.consume(call, "rename", 7, TWO_PER_MINUTE))
+        await rehearsal.run_step(lambda call: quotas.consume_quota(call, "rename", 7, TWO_PER_MINUTE))

@@ -5,7 +5,7 @@ import pytest
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operation import Operation, RateLimit
-from hubbub.server.core.rate_limits import FixedWindows, Mode, RateLimits, Rule, Verdict, build_rule
+from hubbub.server.core.rate_limits import FixedWindows, RateLimitMode, RateLimits, Rule, Verdict, build_rule
 
 NOW_MS = 1_780_000_000_000
 
@@ -81,7 +81,7 @@ def test_operations_that_name_a_bucket_share_it() -> None:
     ],
 )
 def test_major_parameters_are_derived_from_the_path(path: str, per: str | None, major: tuple[int, ...]) -> None:
-    assert make_rule(path, RateLimit(1, 1.0, per=per)).major == major
+    assert make_rule(path, RateLimit(1, 1.0, per=per)).major_positions == major
 
 
 def test_a_limit_per_unknown_parameter_raises_at_startup() -> None:
@@ -128,7 +128,7 @@ def test_the_global_limit_is_per_caller_and_second() -> None:
 
 
 def test_mode_off_counts_nothing() -> None:
-    limits = RateLimits(ManualTime(), Mode.OFF, global_calls=1, invalid_calls=1)
+    limits = RateLimits(ManualTime(), RateLimitMode.OFF, global_calls=1, invalid_calls=1)
     assert limits.check(make_rule(), 1, ("7",)) is None
     assert all(limits.check_global(1) is None for _ in range(5))
     limits.record_status("::1", 401)

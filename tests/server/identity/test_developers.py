@@ -343,7 +343,7 @@ async def test_a_publisher_with_games_cannot_be_deleted(world: World) -> None:
     def join(call: Call) -> None:
         row = applications.find(call.tx, int(child))
         assert row is not None
-        applications.change(call, row._replace(parent_id=applications.family_id(call.tx, int(parent))))
+        applications.change(call, row._replace(parent_id=applications.find_family_id(call.tx, int(parent))))
 
     await world.write(join)
 
@@ -444,7 +444,7 @@ async def add_members(world: World, guild: Guild, count: int) -> None:
     def fill(call: Call) -> None:
         call.tx.run_many(
             "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)",
-            [(guild.id, 1_000_000 + number, call.now) for number in range(count)],
+            [(guild.id, 1_000_000 + number, call.now_ms) for number in range(count)],
         )
 
     await world.write(fill)
@@ -706,7 +706,7 @@ async def test_the_number_of_testers_is_limited(world: World) -> None:
 
     def fill(call: Call) -> None:
         for number in range(wire.APPLICATION_TESTERS_MAX):
-            applications.save_tester(call.tx, applications.TesterRow(int(application), number + 1, 1, call.now))
+            applications.save_tester(call.tx, applications.TesterRow(int(application), number + 1, 1, call.now_ms))
 
     await world.write(fill)
     response = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})

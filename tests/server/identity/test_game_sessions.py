@@ -16,7 +16,7 @@ async def add_orphaned_session(world: World, played: Game, player: Player) -> No
             player.id,
             played.id,
             played.id,
-            call.now,
+            call.now_ms,
         )
         call.tx.run("UPDATE lobbies SET idle_ms = NULL")
 
@@ -26,7 +26,7 @@ async def add_orphaned_session(world: World, played: Game, player: Player) -> No
 async def connected_players(world: World, played: Game, *players: Player) -> set[int]:
     """Return the ids of the players who are connected to the game."""
     user_ids = [player.id for player in players]
-    found: set[int] = await world.app.database.read(lambda tx: game_sessions.connected(tx, played.id, user_ids))
+    found: set[int] = await world.app.database.read(lambda tx: game_sessions.filter_connected(tx, played.id, user_ids))
     return found
 
 

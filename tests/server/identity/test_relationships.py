@@ -476,8 +476,8 @@ async def test_queries_for_other_slices(world: World) -> None:
         assert not relationships.are_friends(tx, alice.id, bob.id)
         assert relationships.are_friends(tx, alice.id, bob.id, family_id=game.id)
         assert relationships.are_friends(tx, alice.id, carol.id, family_id=game.id)
-        assert relationships.friend_ids(tx, alice.id) == [carol.id]
-        assert relationships.friend_ids(tx, alice.id, game.id) == sorted([bob.id, carol.id])
+        assert relationships.list_friend_ids(tx, alice.id) == [carol.id]
+        assert relationships.list_friend_ids(tx, alice.id, game.id) == sorted([bob.id, carol.id])
         assert relationships.is_player(tx, bob.id, game.id)
         assert not relationships.is_player(tx, carol.id, game.id)
         assert not relationships.is_blocked_between(tx, alice.id, carol.id)

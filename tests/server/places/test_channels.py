@@ -264,7 +264,7 @@ async def test_an_obfuscated_channel_reveals_only_its_position() -> None:
         flags=1 << 21,
         last_message_id=8,
     )
-    encoded = json.loads(codec.encode(channels.obfuscated(row)))
+    encoded = json.loads(codec.encode(channels.obfuscated_channel(row)))
     assert encoded == {
         "id": "5",
         "type": 0,
@@ -464,7 +464,7 @@ async def test_deleting_a_role_removes_its_overwrites(world: World) -> None:
 async def test_a_channel_has_at_most_a_thousand_overwrites() -> None:
     wanted = [protocol.OverwriteRequest(id=Snowflake(number)) for number in range(1001)]
     with pytest.raises(errors.ApiError) as raised:
-        rules.overwrites_from(None, 1, 1, wanted, FormErrors())  # type: ignore[arg-type]
+        rules.build_overwrites(None, 1, 1, wanted, FormErrors())  # type: ignore[arg-type]
     assert raised.value.kind is errors.MAX_CHANNEL_OVERWRITES
 
 

@@ -458,7 +458,7 @@ async def test_the_gateway_state_contains_roles_channels_and_members(world: Worl
     await guild.add_role(bob, role)
     await guild.overwrite(guild.general, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
 
-    state = await world.app.database.read(lambda tx: guild_state.state(tx, guild.id))
+    state = await world.app.database.read(lambda tx: guild_state.read_guild_state(tx, guild.id))
     members = await world.app.database.read(lambda tx: guild_state.member_states(tx, guild.id, [bob.id, 1]))
 
     assert state is not None
@@ -470,7 +470,7 @@ async def test_the_gateway_state_contains_roles_channels_and_members(world: Worl
     assert members.keys() == {bob.id}
     assert members[bob.id].roles == (role,)
     assert datetime.fromisoformat(members[bob.id].joined_at) == datetime.fromtimestamp(world.clock.now_ms() / 1000, UTC)
-    assert await world.app.database.read(lambda tx: guild_state.state(tx, 1)) is None
+    assert await world.app.database.read(lambda tx: guild_state.read_guild_state(tx, 1)) is None
     assert await world.app.database.read(lambda tx: guild_state.guild_ids(tx, bob.id)) == [guild.id]
 
 
@@ -495,7 +495,7 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
     def remove_features(call: Call) -> None:
         row = guilds.find(call.tx, guild.id)
         assert row is not None
-        guilds.grant(call, row, remove=["VANITY_URL", "BANNER"])
+        guilds.set_tier_and_features(call, row, remove=["VANITY_URL", "BANNER"])
 
     await session.next("GUILD_UPDATE")
     await world.write(remove_features)

@@ -21,7 +21,7 @@ async def owner_of(world: World, bot: Actor) -> Actor:
     def sign_in(call: Call) -> tuple[int, str]:
         row = applications.find_by_bot(call.tx, bot.id)
         assert row is not None
-        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now, ids=call.ids)
+        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now_ms, ids=call.ids)
 
     user_id, token = await world.write(sign_in)
     return Actor(world, user_id, token, "owner")
@@ -404,7 +404,7 @@ async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> 
 
     async def active(bot: Actor, user: int, guild_id: int | None) -> int:
         found: list[Any] = await world.write(
-            lambda call: entitlements.active_for(call, bot.application_id or 0, user, guild_id)
+            lambda call: entitlements.active_entitlements(call, bot.application_id or 0, user, guild_id)
         )
         return len(found)
 

@@ -138,7 +138,7 @@ async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> Non
             alice.id,
             played.id,
             user.id,
-            call.now,
+            call.now_ms,
         )
 
     await world.write(make_provisional)

@@ -37,7 +37,7 @@ async def owner_of(world: World, bot: Actor) -> Actor:
     def sign_in(call: Call) -> tuple[int, str]:
         row = applications.find_by_bot(call.tx, bot.id)
         assert row is not None
-        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now, ids=call.ids)
+        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now_ms, ids=call.ids)
 
     user_id, token = await world.write(sign_in)
     return Actor(world, user_id, token, "owner")

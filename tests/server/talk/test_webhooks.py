@@ -353,7 +353,7 @@ async def test_webhook_tokens_are_not_stored(world: World) -> None:
     row = await world.write(lambda call: store.find(call.tx, hook.id))
 
     assert hook.shown["token"] not in map(str, row)
-    key = await world.write(lambda call: store.find_key(call.tx))
+    key = await world.write(lambda call: store.find_token_key(call.tx))
     assert tokens.token(key, row) == hook.shown["token"]
     assert tokens.token(key, row._replace(salt=tokens.new_salt())) != hook.shown["token"]
     assert not tokens.matches(None, row, hook.shown["token"])

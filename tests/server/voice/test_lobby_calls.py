@@ -211,7 +211,7 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
         def fill(call: PlatformCall) -> None:
             for number in range(LOBBY_CALL_PARTICIPANTS_MAX):
                 state = {"self_mute": False, "self_deaf": False, "self_video": False}
-                calls.put(call, calls.new_state(lobby, number, CallKind.LOBBY, "x", call.now, **state))
+                calls.put(call, calls.new_state(lobby, number, CallKind.LOBBY, "x", call.now_ms, **state))
 
         await world.write(fill)
     await alice.update_voice_state(lobby)
@@ -445,5 +445,5 @@ async def test_callers_of_a_lost_server_are_moved_to_another(world: World, make_
     assert await alice.closed() == 4014
     alice.udp = None
     await connect(alice)
-    await world.write(lambda call: voice_server.withdraw(call, ENDPOINT))
+    await world.write(lambda call: voice_server.remove_server(call, ENDPOINT))
     assert (await alice.session.next(SERVER))["lobby_id"] == str(lobby)

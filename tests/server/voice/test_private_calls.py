@@ -403,7 +403,7 @@ async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Fri
 async def test_callers_of_a_lost_server_are_moved_to_another(world: World, friends: Friends) -> None:
     alice, _, channel = friends
     await alice.join_and_connect(channel)
-    await world.write(lambda call: voice_server.withdraw(call, ENDPOINT))
+    await world.write(lambda call: voice_server.remove_server(call, ENDPOINT))
     server = await alice.session.next("VOICE_SERVER_UPDATE")
     assert (server["guild_id"], server["channel_id"]) == (None, str(channel))
     assert await alice.closed() == 4014

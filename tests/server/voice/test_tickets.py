@@ -222,7 +222,7 @@ async def test_calls_of_an_unresponsive_server_are_moved_to_another(
     async def serve(endpoint: str) -> None:
         def beat(call: PlatformCall) -> None:
             call.config = msgspec.structs.replace(call.config, nats_url="nats://elsewhere")
-            voice_server.serve(call, endpoint)
+            voice_server.record_heartbeat(call, endpoint)
 
         await world.write(beat)
 

@@ -74,7 +74,7 @@ UPDATE_GUILD_PROFILE = Operation(
     audits=(AuditLogAction.GUILD_PROFILE_UPDATE,),
 )
 
-WEAR_GUILD_TAG = Operation(
+SET_MY_GUILD_TAG = Operation(
     "PUT",
     "/users/@me/clan",
     body=SetPrimaryGuild,

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk.cache import CachedMessage, recipient_ids
 from hubbub.sdk.core import Core
-from hubbub.sdk.enums import AdditionalContentType, ChannelType, DisclosureTypes, known
+from hubbub.sdk.enums import AdditionalContentType, ChannelType, DisclosureTypes, member_or_default
 from hubbub.sdk.handles.base import Handle
 from hubbub.sdk.handles.lobbies import LobbyHandle, find_lobby
 from hubbub.sdk.handles.users import UserHandle, find_user
@@ -44,7 +44,7 @@ class ChannelHandle(Handle):
     def type(self) -> ChannelType:
         """Kind of channel."""
         data = self._data()
-        return known(ChannelType, data.type, ChannelType.DM) if data else ChannelType.DM
+        return member_or_default(ChannelType, data.type, ChannelType.DM) if data else ChannelType.DM
 
     @property
     def recipients(self) -> list[int]:
@@ -127,7 +127,7 @@ class MessageHandle(Handle):
         """User ID of the other participant of a direct message conversation; 0 in a lobby.
 
         For a received message this is the author, not the current user."""
-        return self._message.other if self._alive else 0
+        return self._message.other_user_id if self._alive else 0
 
     @property
     def recipient(self) -> UserHandle | None:

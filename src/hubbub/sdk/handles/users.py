@@ -13,7 +13,7 @@ from hubbub.sdk.enums import (
     ExternalIdentityProviderType,
     RelationshipType,
     StatusType,
-    known,
+    member_or_default,
     to_string,
 )
 from hubbub.sdk.handles.base import Handle
@@ -122,18 +122,18 @@ class RelationshipHandle(Handle):
 
     def _data(self) -> CachedRelationship:
         with self._core.lock:
-            relationship = self._core.cache.relations.get(self._id) if self._alive else None
+            relationship = self._core.cache.relationships.get(self._id) if self._alive else None
         return relationship or CachedRelationship()
 
     @property
     def platform_relationship_type(self) -> RelationshipType:
         """Relationship on the whole platform."""
-        return known(RelationshipType, self._data().platform, RelationshipType.NONE)
+        return member_or_default(RelationshipType, self._data().platform, RelationshipType.NONE)
 
     @property
     def game_relationship_type(self) -> RelationshipType:
         """Relationship in this game only."""
-        return known(RelationshipType, self._data().game, RelationshipType.NONE)
+        return member_or_default(RelationshipType, self._data().game, RelationshipType.NONE)
 
     @property
     def is_spam_request(self) -> bool:
@@ -198,7 +198,7 @@ class UserApplicationProfileHandle(Handle):
             return ExternalIdentityProviderType.NONE
         provider_type = external.provider_type
         if isinstance(provider_type, int):
-            return known(ExternalIdentityProviderType, provider_type, ExternalIdentityProviderType.UNKNOWN)
+            return member_or_default(ExternalIdentityProviderType, provider_type, ExternalIdentityProviderType.UNKNOWN)
         return ExternalIdentityProviderType.__members__.get(provider_type, ExternalIdentityProviderType.UNKNOWN)
 
 

@@ -116,25 +116,25 @@ class RemoteParticipant:
 class AudioStream:
     """The audio packets of one voice session.
 
-    `udp` is the socket to the voice server, `sealer` encrypts and decrypts its packets, and `user_id` is the current
-    user. `speaking` is called on the voice thread with the ID of a user, and whether the user starts or stops
+    `udp` is the socket to the voice server, `packet_codec` encrypts and decrypts its packets, and `user_id` is the current
+    user. `on_speaking_changed` is called on the voice thread with the ID of a user, and whether the user starts or stops
     speaking."""
 
     def __init__(
         self,
         udp: socket.socket,
-        sealer: PacketCodec,
+        packet_codec: PacketCodec,
         encryption: CallEncryption,
         settings: CallSettings,
         user_id: int,
-        speaking: Callable[[int, bool], None],
+        on_speaking_changed: Callable[[int, bool], None],
     ) -> None:
         self.udp = udp
-        self._packet_codec = sealer
+        self._packet_codec = packet_codec
         self._encryption = encryption
         self._settings = settings
         self._user_id = user_id
-        self._speaking = speaking
+        self._speaking = on_speaking_changed
         """Called on the voice thread with a user ID, and whether the user starts or stops speaking."""
         self._gate = VoiceGate(settings)
         self._encoder: Encoder | None = None

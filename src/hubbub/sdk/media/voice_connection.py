@@ -101,7 +101,7 @@ class CallGateway(Protocol):
 class VoiceConnection:
     """The connection of one call to its voice server.
 
-    `user_id` is the current user. `post` calls a function on the network loop from any thread, and `log` logs a
+    `user_id` is the current user. `post_to_loop` calls a function on the network loop from any thread, and `log` logs a
     message."""
 
     def __init__(
@@ -111,8 +111,8 @@ class VoiceConnection:
         engine: AudioEngine,
         http: aiohttp.ClientSession,
         tls: ssl.SSLContext | bool,
-        platform: CallGateway,
-        post: Callable[..., None],
+        call_gateway: CallGateway,
+        post_to_loop: Callable[..., None],
         log: Callable[[str], None],
     ) -> None:
         self._state = state
@@ -120,8 +120,8 @@ class VoiceConnection:
         self._engine = engine
         self._http = http
         self._tls = tls
-        self._platform = platform
-        self._post = post
+        self._platform = call_gateway
+        self._post = post_to_loop
         self._log = log
         self._socket: VoiceSocket | None = None
         self._seq = -1

@@ -24,7 +24,7 @@ class GateSettings(Protocol):
     ptt_active: bool
     """Whether the push-to-talk key is pressed."""
     ptt_release_delay_ms: int
-    vad: tuple[bool, float]
+    vad_threshold: tuple[bool, float]
     """Whether the voice activity threshold is automatic, and the fixed threshold in dBFS."""
 
 
@@ -42,7 +42,7 @@ class VoiceGate:
         """Return whether a frame of this level, in dBFS, is sent; call this once per frame."""
         if self._settings.audio_mode is AudioModeType.MODE_PTT:
             return self._passes_push_to_talk()
-        automatic, threshold = self._settings.vad
+        automatic, threshold = self._settings.vad_threshold
         self._noise_floor = min(self._noise_floor + NOISE_FLOOR_RISE_DB, level, NOISE_FLOOR_MAX_DBFS)
         if automatic:
             threshold = max(THRESHOLD_MIN_DBFS, self._noise_floor + THRESHOLD_MARGIN_DB)

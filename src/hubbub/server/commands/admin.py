@@ -54,10 +54,10 @@ def create_user(config: Config, arguments: argparse.Namespace) -> int:
     """Create a user and print a token."""
 
     def action(call: Call) -> list[str]:
-        row = accounts.create(call, arguments.username, email=arguments.email, global_name=arguments.global_name)
+        row = accounts.create_user(call, arguments.username, email=arguments.email, global_name=arguments.global_name)
         if password_hash is not None:
             accounts.set_password(call, row.id, password_hash)
-        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids)
+        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids)
         return [f"id: {row.id}", f"username: {row.username}", f"token: {token}"]
 
     try:
@@ -158,7 +158,7 @@ def change_guild(config: Config, arguments: argparse.Namespace) -> int:
             for name in names:
                 if schema.parse_feature(name, (flag,)) in GUILD_CONTROLLED_FEATURES:
                     raise AdminError(f"{name} is controlled by the guild's own settings and cannot be changed here")
-        guild = guilds.grant(
+        guild = guilds.set_tier_and_features(
             call, guild, premium_tier=arguments.tier, add=arguments.add_feature, remove=arguments.remove_feature
         )
         features = ", ".join(guild.feature_names) or "none"
@@ -292,7 +292,7 @@ def _parse_future_time(call: Call, text: str) -> int:
     except ValueError:
         raise AdminError(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
     ms = codec.milliseconds(time if time.tzinfo is not None else time.replace(tzinfo=UTC))
-    if not call.now < ms <= LATEST_MS:
+    if not call.now_ms < ms <= LATEST_MS:
         raise AdminError(f"{text} is not in the future")
     return ms
 

@@ -22,7 +22,7 @@ from hubbub.server import ready as documents
 from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
-from hubbub.server.control import Control
+from hubbub.server.control import ControlApi
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.logs import Logs
@@ -72,7 +72,7 @@ async def _serve(config: Config, rehearsal: bool) -> int:
     # Read before anything is opened, so that an invalid file has no side effects.
     world = None
     if rehearsal:
-        world = worlds.demo() if config.world is None else worlds.read_file(config.world)
+        world = worlds.demo_world() if config.world is None else worlds.read_file(config.world)
     seed = _choose_seed(config) if rehearsal else 0
     stopping = asyncio.Event()
     _stop_on_signals(stopping)
@@ -87,7 +87,7 @@ async def _run_until_stopped(
 ) -> int:
     """Start the platform, announce it, wait for `stopping`, and shut it down."""
     app = App(config)
-    control = Control(app) if config.control else None
+    control = ControlApi(app) if config.control else None
     await app.start()
     try:
         built = worlds.BuiltWorld()

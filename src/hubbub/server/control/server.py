@@ -43,7 +43,7 @@ Handler = Callable[[web.Request], Awaitable[Any]]
 """Handles a request and returns the body of the response, or None for status 204."""
 
 
-class Control:
+class ControlApi:
     """The control API of one App; create it before the App starts."""
 
     def __init__(self, app: App) -> None:
@@ -62,9 +62,9 @@ class Control:
         app.routes.extend(self.issuers.routes())
         app.routes.extend(TryIt(app.config, lambda: self.built).routes())
 
-    def control_fork(self, app: App) -> "Control":
+    def control_fork(self, app: App) -> "ControlApi":
         """Return the control API of a fork."""
-        return Control(app)
+        return ControlApi(app)
 
     async def close(self) -> None:
         """Close all forks; call it before the App stops."""
@@ -185,7 +185,7 @@ class Control:
         data = await limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
         media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type == responses.JSON:
-            world = worlds.read(decoding.decode(data, dict[str, Any]))
+            world = worlds.read_mapping(decoding.decode(data, dict[str, Any]))
         elif media_type in TOML_TYPES:
             world = worlds.read_text(data.decode("utf-8", "replace"))
         else:
@@ -199,7 +199,7 @@ class Control:
             seed = int(seed_text)
         async with self._lock:
             built = await worlds.load(self.app, world, seed)
-            self.built = self.built.merged(built)
+            self.built = self.built.merge(built)
         return build_document(self.app.config, built, self.token)
 
     async def _create_user(self, request: web.Request) -> BuiltUser:
@@ -208,13 +208,13 @@ class Control:
         password_hash = accounts.hash_password_weakly(password, salt=secrets.token_bytes(16))
 
         def create(call: Call) -> tuple[str, BuiltUser]:
-            row = accounts.create(call, body.username, global_name=body.global_name)
+            row = accounts.create_user(call, body.username, global_name=body.global_name)
             accounts.set_password(call, row.id, password_hash)
-            token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids)
+            token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids)
             return row.username, BuiltUser(id=row.id, token=token, password=password)
 
         name, user = await self._run_write(create)
-        self.built = self.built.merged(BuiltWorld(users={name: user}))
+        self.built = self.built.merge(BuiltWorld(users={name: user}))
         return user
 
     async def _create_token(self, request: web.Request) -> bodies.Token:
@@ -226,7 +226,7 @@ class Control:
                 raise errors.UNKNOWN_USER()
             if row.bot:
                 raise errors.BOTS_CANNOT_USE_ENDPOINT()
-            token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now, ids=call.ids)
+            token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now_ms, ids=call.ids)
             return bodies.Token(user_id=user_id, token=token)
 
         return await self._run_write(create)
@@ -297,7 +297,7 @@ class Control:
             return await self.snapshots.fork(body, now_ms)
 
     async def _delete_fork(self, request: web.Request) -> None:
-        await self.snapshots.end_fork(request.match_info["fork_id"])
+        await self.snapshots.close_fork(request.match_info["fork_id"])
 
     # Faults
 

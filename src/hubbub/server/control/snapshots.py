@@ -31,7 +31,7 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Content and media type of each stored file, by key."""
     now_ms: int
     """The time of the world's clock in Unix milliseconds."""
-    running: bool
+    is_clock_running: bool
     """Whether the clock was running."""
     built: BuiltWorld
     """The objects built from worlds."""
@@ -65,7 +65,7 @@ class Snapshots:
     async def close(self) -> None:
         """Close all forks."""
         for fork_id in list(self._forks):
-            await self.end_fork(fork_id)
+            await self.close_fork(fork_id)
 
     async def take(self) -> SnapshotState:
         """Take a snapshot of the current state."""
@@ -91,7 +91,7 @@ class Snapshots:
         clock.freeze()
         await self._apply_snapshot(self._app, snapshot)
         clock.set(snapshot.now_ms)
-        if snapshot.running:
+        if snapshot.is_clock_running:
             clock.resume()
         self._control.built = snapshot.built
 
@@ -115,7 +115,7 @@ class Snapshots:
             voice=voice,
             rate_limits=request.rate_limits or base_config.rate_limits,
         )
-        clock = ControlledClock(snapshot.now_ms if now_ms is None else now_ms, running=snapshot.running)
+        clock = ControlledClock(snapshot.now_ms if now_ms is None else now_ms, running=snapshot.is_clock_running)
         app = App(config, clock=clock, slices=self._app.slices)
         app.ids.continue_from(self._app.ids)
         control = self._control.control_fork(app)
@@ -137,7 +137,7 @@ class Snapshots:
             ForkState(fork_id=fork_id, web=app.config.public_url or "") for fork_id, (app, _) in self._forks.items()
         ]
 
-    async def end_fork(self, fork_id: str) -> None:
+    async def close_fork(self, fork_id: str) -> None:
         """Close a fork and the forks created from it."""
         fork = self._forks.pop(fork_id, None)
         if fork is None:
@@ -166,7 +166,7 @@ class Snapshots:
             image=image,
             files=await app.files.export(),
             now_ms=clock.now_ms(),
-            running=clock.is_running,
+            is_clock_running=clock.is_running,
             built=self._control.built,
         )
 
@@ -183,7 +183,7 @@ class Snapshots:
         await app.database.write(lambda tx: voice_states.reset(app.make_call(tx)))
         if app.voice is not None:
             app.voice.calls.refresh_all()
-        await app.database.write(lambda tx: activity_instances.reset(app.make_call(tx)))
+        await app.database.write(lambda tx: activity_instances.delete_all(app.make_call(tx)))
         await app.database.write(lambda tx: game_sessions.reset(app.make_call(tx)))
         if app.worker is not None:
             app.worker.wake()

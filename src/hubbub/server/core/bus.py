@@ -44,16 +44,16 @@ class RequestFailedError(BusError):
 class Subscription:
     """A cancellable subscription or reply handler."""
 
-    __slots__ = ("_cancel", "active")
+    __slots__ = ("_cancel", "is_active")
 
     def __init__(self, cancel: Callable[["Subscription"], None]) -> None:
         self._cancel = cancel
-        self.active = True
+        self.is_active = True
 
     def cancel(self) -> None:
         """Stop receiving messages, including those already in transit. Calling it twice has no effect."""
-        if self.active:
-            self.active = False
+        if self.is_active:
+            self.is_active = False
             self._cancel(self)
 
 
@@ -76,7 +76,7 @@ class Bus(ABC, Generic[BusMessage]):
 
     @property
     @abstractmethod
-    def healthy(self) -> bool:
+    def is_healthy(self) -> bool:
         """Whether the bus is connected and has dropped no messages."""
 
     @abstractmethod
@@ -129,7 +129,7 @@ class Bus(ABC, Generic[BusMessage]):
 
     def _deliver(self, subject: str, message: BusMessage) -> None:
         for subscription, callback in self._callbacks.get(subject, ()):
-            if subscription.active:
+            if subscription.is_active:
                 try:
                     callback(message)
                 except Exception:
@@ -172,7 +172,7 @@ class LocalBus(Bus[BusMessage]):
         self._handlers.clear()
 
     @property
-    def healthy(self) -> bool:
+    def is_healthy(self) -> bool:
         """True until the bus is closed."""
         return not self._closed
 

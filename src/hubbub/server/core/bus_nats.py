@@ -220,7 +220,7 @@ class NatsBus(Bus[BusMessage]):
         self._fail_flushes()
 
     @property
-    def healthy(self) -> bool:
+    def is_healthy(self) -> bool:
         """Whether NATS is connected and every dropped message has been reported to other processes."""
         return self._connected.is_set() and self._dropped == self._reported_dropped and not self._closing
 

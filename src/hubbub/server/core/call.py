@@ -69,7 +69,7 @@ class Call:
 
     __slots__ = (
         "_actor",
-        "access",
+        "standing_cache",
         "api_version",
         "config",
         "files",
@@ -78,7 +78,7 @@ class Call:
         "intents",
         "ip",
         "listeners",
-        "now",
+        "now_ms",
         "ports",
         "presences",
         "reason",
@@ -108,7 +108,7 @@ class Call:
     ) -> None:
         self.tx = tx
         self._actor = actor
-        self.now = now
+        self.now_ms = now
         """The platform clock in Unix milliseconds; constant during the call."""
         self.ids = ids
         self.config = config
@@ -131,7 +131,7 @@ class Call:
         """Signal listeners, which `notify` calls."""
         self.ports: Ports = ports or {}
         """Implementations of the ports, which `core.ports.Port` calls."""
-        self.access: dict[Any, Any] = {}
+        self.standing_cache: dict[Any, Any] = {}
         """Cache of the standings that permission checks loaded during this call."""
         self.replies: list[tuple[Event[Any], Any]] = []
         """Events to send only to the gateway session that sent the command."""
@@ -158,7 +158,7 @@ class Call:
         return Call(
             self.tx,
             actor=actor,
-            now=self.now,
+            now=self.now_ms,
             ids=self.ids,
             config=self.config,
             presences=self.presences,

@@ -25,9 +25,9 @@ class CommitDelivery:
         self._ready: deque[FinishedUnit] = deque()
         self._is_scheduled = False
 
-    def add(self, answers: list[FinishedUnit]) -> None:
+    def add(self, finished_units: list[FinishedUnit]) -> None:
         """Add a batch of finished units and schedule their delivery."""
-        self._ready.extend(answers)
+        self._ready.extend(finished_units)
         # `deliver` clears the flag before it drains the queue, so a batch added while the flag is set is not missed.
         if not self._is_scheduled:
             self._is_scheduled = True

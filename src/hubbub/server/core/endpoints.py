@@ -46,17 +46,17 @@ class Endpoint:
     function: Callable[..., Any]
     converters: tuple[Converter, ...]
     """One converter per path parameter, in path order."""
-    snowflakes: tuple[bool, ...]
+    snowflake_parameters: tuple[bool, ...]
     """For each path parameter, whether it is a snowflake, so that `@me` never matches it."""
-    order: tuple[int, ...]
+    argument_positions: tuple[int, ...]
     """The handler's parameters as indexes into (*path parameters, body, query)."""
     writes: bool
     """Whether the handler needs a write transaction."""
     is_async: bool
     """Whether the handler is a coroutine function over an `AsyncOperation` instead of a plain function over a `Call`."""
-    long: bool
+    is_long: bool
     """Whether the handler reads many rows."""
-    quick: bool
+    is_quick: bool
     """Whether the operation is a frequent write of a few rows."""
     media: tuple[str, ...]
     """Names of the body fields with images or sounds, which the HTTP server stores before the operation runs."""
@@ -64,7 +64,7 @@ class Endpoint:
     """The size allowed for media, in bytes, in addition to the regular limit of the body."""
     rule: Rule | None
     """The rate limit of the operation, or None."""
-    anonymous: bool
+    allows_anonymous: bool
     """Whether the operation works without a token."""
     ignores_tokens: bool
     """Whether the Authorization header is ignored, because the path contains its own token."""
@@ -72,7 +72,7 @@ class Endpoint:
     """The error to raise for each kind of caller that is not allowed."""
     guard: Guard | None
     """The check of the permissions that the operation needs; None if it needs none."""
-    guarded: str
+    guarded_parameter: str
     """The path parameter that the guard checks; empty without a guard."""
     guard_argument: int
     """The index of the handler argument that the guard checks."""
@@ -80,7 +80,7 @@ class Endpoint:
     def admit(self, actor: Actor | None) -> Actor | None:
         """Return the caller as this operation sees it, or raise if the caller is not allowed (spec/http.md#1.3)."""
         if actor is None:
-            if self.anonymous:
+            if self.allows_anonymous:
                 return None
             raise errors.UNAUTHORIZED()
         rejection = self.rejections.get(actor.kind)
@@ -92,7 +92,7 @@ class Endpoint:
                 rejection = errors.MISSING_OAUTH2_SCOPE
         if rejection is None:
             return actor
-        if self.anonymous:
+        if self.allows_anonymous:
             return None
         raise rejection()
 
@@ -113,7 +113,7 @@ class Endpoint:
     def arguments(self, path: Sequence[Any], body: Any = None, query: Any = None) -> list[Any]:
         """Return the handler's arguments after the call, in its order."""
         available = (*path, body, query)
-        return [available[position] for position in self.order]
+        return [available[position] for position in self.argument_positions]
 
 
 def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
@@ -123,12 +123,12 @@ def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
     return endpoint.function(call, *arguments)
 
 
-async def run_async(work: AsyncOperation, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
+async def run_async(operation: AsyncOperation, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
     """Check the permissions that the operation declares, then run its coroutine handler."""
     guard = endpoint.guard
     if guard is not None:
-        await work.read(lambda call: guard(call, arguments[endpoint.guard_argument], endpoint.operation.needs))
-    return await endpoint.function(work, *arguments)
+        await operation.read(lambda call: guard(call, arguments[endpoint.guard_argument], endpoint.operation.needs))
+    return await endpoint.function(operation, *arguments)
 
 
 @functools.cache
@@ -182,20 +182,20 @@ def build_endpoint(
         tag=tag,
         function=function,
         converters=tuple(_converter(kind) for kind in kinds),
-        snowflakes=tuple(isinstance(kind, type) and issubclass(kind, WideInt) for kind in kinds),
-        order=tuple(positions[parameter] for parameter in handler_parameters),
+        snowflake_parameters=tuple(isinstance(kind, type) and issubclass(kind, WideInt) for kind in kinds),
+        argument_positions=tuple(positions[parameter] for parameter in handler_parameters),
         writes=operation.method not in READ_METHODS if writes is None else writes,
         is_async=inspect.iscoroutinefunction(function),
-        long=getattr(function, "__long__", False),
-        quick=getattr(function, "__quick__", False),
+        is_long=getattr(function, "__long__", False),
+        is_quick=getattr(function, "__quick__", False),
         media=tuple(media),
         media_bytes=sum(map(data_uri_length_max, media.values())),
         rule=build_rule(operation, name),
-        anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,
+        allows_anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,
         ignores_tokens=operation.auth is Auth.NONE,
         rejections=_rejections_by_kind(operation.auth),
         guard=guard,
-        guarded=guarded,
+        guarded_parameter=guarded,
         guard_argument=handler_parameters.index(guarded) if guarded else 0,
     )
 
@@ -289,7 +289,7 @@ class EndpointTable:
         """Add an endpoint. Raise TypeError if its method and path are already taken."""
         operation = endpoint.operation
         node = self._root
-        snowflakes = iter(endpoint.snowflakes)
+        snowflakes = iter(endpoint.snowflake_parameters)
         for segment in operation.path.strip("/").split("/"):
             if segment.startswith("{") and segment.endswith("}"):
                 if next(snowflakes):

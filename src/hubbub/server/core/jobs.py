@@ -107,7 +107,7 @@ class DropJob(Exception):
 class JobMetrics(Protocol):
     """Counts the outcomes of jobs."""
 
-    def job(self, kind: str, outcome: str) -> None:
+    def count_job(self, kind: str, outcome: str) -> None:
         """Count an attempt by its outcome: `done`, `retried`, `failed` or `dropped`."""
         ...
 
@@ -123,7 +123,7 @@ def enqueue_once(tx: Tx, kind: str, payload: Any, *, due_ms: int, key: str) -> N
         tx.enqueue(kind, payload, due_ms=due_ms, key=key)
 
 
-def cancel(tx: Tx, kind: str, key: str) -> int:
+def cancel_jobs(tx: Tx, kind: str, key: str) -> int:
     """Delete the waiting jobs of a kind and key and return their number.
 
     An async handler that is running still finishes."""
@@ -417,7 +417,7 @@ class Worker:
         else:
             outcome = "done"
         if self._metrics is not None:
-            self._metrics.job(job.kind, outcome)
+            self._metrics.count_job(job.kind, outcome)
 
     def _delete_finished(self, tx: Tx, job: Job) -> bool:
         """Delete the job, unless it was cancelled or leased to another worker."""

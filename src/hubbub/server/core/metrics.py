@@ -78,12 +78,12 @@ class Metrics:
 
         self.jobs = self._counters("jobs", "Background jobs run", "job", "result")
 
-    def delivered(self, event: str, count: int, size: int) -> None:
+    def count_delivered(self, event: str, count: int, size: int) -> None:
         """Count an event of this size in bytes that was sent to this number of connections."""
         self.deliveries(event).inc(count)
         self.delivered_bytes.inc(count * size)
 
-    def job(self, kind: str, outcome: str) -> None:
+    def count_job(self, kind: str, outcome: str) -> None:
         """Count an attempt at a job: `done`, `retried`, `failed` or `dropped`."""
         self.jobs(kind, outcome).inc()
 

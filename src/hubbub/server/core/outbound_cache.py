@@ -33,10 +33,10 @@ class OutboundCache:
         self._cached: OrderedDict[str, _CachedDocument] = OrderedDict()
         self._fetching: dict[str, asyncio.Task[Any]] = {}
 
-    async def get(self, url: str, read: Callable[[bytes], T], now: int, *, refresh: bool = False) -> T:
-        """Return the document at a URL, parsed with `read`; `now` is in Unix milliseconds.
+    async def get(self, url: str, parse: Callable[[bytes], T], now: int, *, refresh: bool = False) -> T:
+        """Return the document at a URL, parsed with `parse`; `now` is in Unix milliseconds.
 
-        `refresh` requests a newer copy. Raise the errors of fetching, and ValueError if `read` raises it."""
+        `refresh` requests a newer copy. Raise the errors of fetching, and ValueError if `parse` raises it."""
         cached = self._cached.get(url)
         # The absolute difference, because the clock of a rehearsal can be set back.
         if cached is not None and abs(now - cached.fetched_ms) < (REFRESH_MIN_MS if refresh else FRESH_MS):
@@ -44,7 +44,7 @@ class OutboundCache:
             return value
         task = self._fetching.get(url)
         if task is None:
-            task = asyncio.get_running_loop().create_task(self._fetch(url, read, now))
+            task = asyncio.get_running_loop().create_task(self._fetch(url, parse, now))
             self._fetching[url] = task
             task.add_done_callback(lambda finished_task: self._on_fetched(url, finished_task))
         # Shielded: other callers still wait if the first one is cancelled.

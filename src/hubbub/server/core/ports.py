@@ -97,9 +97,9 @@ def compose(slices: Iterable[Slice], bindings: Iterable[Binding]) -> Ports:
     return bound
 
 
-def declared_ports(part: Slice) -> list[Port[..., Any] | MultiPort[..., Any]]:
+def declared_ports(resource_slice: Slice) -> list[Port[..., Any] | MultiPort[..., Any]]:
     """Return the ports that the modules of a slice define or import."""
-    values = [value for module in part.modules for value in vars(module).values()]
+    values = [value for module in resource_slice.modules for value in vars(module).values()]
     return [value for value in values if isinstance(value, Port | MultiPort)]
 
 

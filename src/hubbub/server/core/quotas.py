@@ -9,7 +9,7 @@ from hubbub.protocol.operation import RateLimit
 from hubbub.server.core.call import Call
 
 
-def consume(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int = 0) -> None:
+def consume_quota(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int = 0) -> None:
     """Count one action of a kind. Raise the limit's own error (or RATE_LIMITED) if the quota is exhausted.
 
     `owner_id` is the object that has the quota, such as a user or channel; with `user_id` each user has a separate quota
@@ -26,14 +26,14 @@ def consume(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: 
     )
     last_uses = dict(rows)
     earliest, slot = min((last_uses.get(f"{kind}:{number}", 0), f"{kind}:{number}") for number in range(limit.calls))
-    if earliest + window_ms > call.now:
+    if earliest + window_ms > call.now_ms:
         error = limit.code or errors.RATE_LIMITED
-        raise error(retry_after=(earliest + window_ms - call.now) / 1000, **{"global": False})
+        raise error(retry_after=(earliest + window_ms - call.now_ms) / 1000, **{"global": False})
     call.tx.run(
         "INSERT INTO quotas (owner_id, user_id, slot, last_ms) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (owner_id, user_id, slot) DO UPDATE SET last_ms = excluded.last_ms",
         owner_id,
         user_id,
         slot,
-        call.now,
+        call.now_ms,
     )

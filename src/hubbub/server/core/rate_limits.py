@@ -27,7 +27,7 @@ BUCKETS_MAX: Final = 100_000
 REPORTED_HITS_MAX: Final = 1000
 
 
-class Mode(StrEnum):
+class RateLimitMode(StrEnum):
     """How limits are enforced."""
 
     OFF = "off"
@@ -47,7 +47,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     window_ms: int
     name: str
     """The name of the operation or shared bucket, for the report."""
-    major: tuple[int, ...] = ()
+    major_positions: tuple[int, ...] = ()
     """The positions of the path parameters that separate buckets."""
     age_buckets: tuple[tuple[int, str], ...] = ()
     """(minimum age in ms, bucket) for older targets, by the creation time of the path's last ID; oldest first."""
@@ -122,7 +122,7 @@ def build_rule(operation: Operation[Any, Any], name: str) -> Rule | None:
         calls=limit.calls,
         window_ms=max(1, round(limit.seconds * 1000)),
         name=limit.bucket or name,
-        major=tuple(parameters.index(parameter) for parameter in major),
+        major_positions=tuple(parameters.index(parameter) for parameter in major),
         code=limit.code.code if limit.code else 0,
         message=limit.code.message if limit.code else "",
     )
@@ -195,17 +195,17 @@ class RateLimits:
     def __init__(
         self,
         now_ms: Callable[[], int],
-        mode: Mode | str = Mode.REAL,
+        mode: RateLimitMode | str = RateLimitMode.REAL,
         *,
         global_calls: int = GLOBAL_CALLS,
         invalid_calls: int = 0,
         invalid_window_ms: int = INVALID_WINDOW_MS,
         buckets_max: int = BUCKETS_MAX,
-        caps: Mode | str = Mode.OFF,
+        caps: RateLimitMode | str = RateLimitMode.OFF,
     ) -> None:
         self._now_ms = now_ms
-        self.mode = Mode(mode)
-        self.caps = Mode(caps)
+        self.mode = RateLimitMode(mode)
+        self.approval_mode = RateLimitMode(caps)
         """How the limits of applications without approval are enforced."""
         self.global_calls = global_calls
         """Requests per second and caller; 0 turns the global limit off."""
@@ -222,7 +222,7 @@ class RateLimits:
 
     def check_global(self, caller: str | int) -> Verdict | None:
         """Count a request against the caller's global limit. Return a verdict only if it is rejected."""
-        if self.mode is Mode.OFF or not self.global_calls:
+        if self.mode is RateLimitMode.OFF or not self.global_calls:
             return None
         now = self._now_ms()
         key = (caller,)
@@ -230,7 +230,7 @@ class RateLimits:
         if used <= self.global_calls:
             return None
         self._global.refund(key)
-        rejected = self.mode is Mode.REAL
+        rejected = self.mode is RateLimitMode.REAL
         self._record_hit("global", "", str(caller), (), "global", now, rejected)
         if not rejected:
             return None
@@ -240,17 +240,17 @@ class RateLimits:
         """Count a request against its bucket; `values` are the path parameters in order.
 
         Return None if limits are off."""
-        if self.mode is Mode.OFF:
+        if self.mode is RateLimitMode.OFF:
             return None
         now = self._now_ms()
-        major = tuple([values[position] for position in rule.major])
+        major = tuple([values[position] for position in rule.major_positions])
         bucket = rule.find_bucket(values, now) if rule.age_buckets else rule.bucket
         key = (bucket, caller, *major)
         used, end = self._buckets.count(key, rule.window_ms, now)
         allowed = used <= rule.calls
         if not allowed:
             self._buckets.refund(key)
-            rejected = self.mode is Mode.REAL
+            rejected = self.mode is RateLimitMode.REAL
             self._record_hit(rule.name, bucket, str(caller), major, "user", now, rejected)
             allowed = not rejected
         return Verdict(
@@ -266,7 +266,7 @@ class RateLimits:
 
     def check_cap(self, name: str, application_id: int, calls: int) -> Verdict | None:
         """Count an action of an application without approval. Return a verdict only if it is rejected."""
-        if self.caps is Mode.OFF:
+        if self.approval_mode is RateLimitMode.OFF:
             return None
         now = self._now_ms()
         key = (name, application_id)
@@ -274,7 +274,7 @@ class RateLimits:
         if used <= calls:
             return None
         self._capped.refund(key)
-        rejected = self.caps is Mode.REAL
+        rejected = self.approval_mode is RateLimitMode.REAL
         self._record_hit(name, "", str(application_id), (), "approval", now, rejected)
         if not rejected:
             return None
@@ -282,26 +282,26 @@ class RateLimits:
 
     def rejects(self, name: str, caller: str | int, *major: str | int) -> bool:
         """Report an excess that a transport has counted itself, and return whether to reject it."""
-        if self.mode is Mode.OFF:
+        if self.mode is RateLimitMode.OFF:
             return False
-        rejected = self.mode is Mode.REAL
+        rejected = self.mode is RateLimitMode.REAL
         self._record_hit(name, "", str(caller), tuple(map(str, major)), "gateway", self._now_ms(), rejected)
         return rejected
 
     def record_status(self, ip: str, status: int, *, shared: bool = False) -> None:
         """Count an invalid request by its status; a 429 with shared scope is not the caller's fault."""
-        if self.invalid_calls and status in INVALID_STATUSES and not shared and self.mode is not Mode.OFF:
+        if self.invalid_calls and status in INVALID_STATUSES and not shared and self.mode is not RateLimitMode.OFF:
             self._invalid.count((ip,), self.invalid_window_ms, self._now_ms())
 
     def blocked_ms(self, ip: str) -> int:
         """Return for how many milliseconds an IP address is still blocked for invalid requests; 0 if it is not."""
-        if not self.invalid_calls or self.mode is Mode.OFF:
+        if not self.invalid_calls or self.mode is RateLimitMode.OFF:
             return 0
         now = self._now_ms()
         used, end = self._invalid.peek((ip,), self.invalid_window_ms, now)
         if used < self.invalid_calls:
             return 0
-        rejected = self.mode is Mode.REAL
+        rejected = self.mode is RateLimitMode.REAL
         self._record_hit("invalid requests", "", ip, (), "invalid", now, rejected)
         return end - now if rejected else 0
 
@@ -342,4 +342,4 @@ class RateLimits:
         )
 
 
-__all__ = ["Mode", "RateLimits", "RateLimitHit", "Rule", "Verdict", "FixedWindows", "build_rule"]
+__all__ = ["RateLimitMode", "RateLimits", "RateLimitHit", "Rule", "Verdict", "FixedWindows", "build_rule"]

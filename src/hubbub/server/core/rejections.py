@@ -19,13 +19,13 @@ class RejectedWithSideEffects(ApiError):
     The callback `aftermath` runs after the rollback, with a call of the same actor and time. The state may have changed by
     then, so the callback must load the rows that it needs. Like any unit of work it may run more than once."""
 
-    def __init__(self, kind: ErrorCode, aftermath: Callable[[Call], None], **extra: Any) -> None:
+    def __init__(self, kind: ErrorCode, side_effects: Callable[[Call], None], **extra: Any) -> None:
         super().__init__(kind, extra=extra)
-        self.side_effects = aftermath
+        self.side_effects = side_effects
 
 
 async def run_side_effects(
-    refusal: RejectedWithSideEffects, database: Database, make_call: Callable[[Tx], Call]
+    rejection: RejectedWithSideEffects, database: Database, make_call: Callable[[Tx], Call]
 ) -> None:
     """Commit the side effects of a rejection; the caller then raises the rejection."""
-    await database.write(lambda tx: refusal.side_effects(make_call(tx)))
+    await database.write(lambda tx: rejection.side_effects(make_call(tx)))

@@ -47,13 +47,13 @@ class VoiceTicket(msgspec.Struct, frozen=True, kw_only=True):
     """The session ID as voice states show it."""
     token_hash: bytes
     """The hash of the ticket's token, which is not stored itself."""
-    server: str | None
+    endpoint: str | None
     """The endpoint of the voice server that the ticket is valid for; None if it is not bound to one."""
-    silent: bool
+    is_silent: bool
     """Whether the user is muted, by themselves or the guild, or suppressed: their media is not forwarded."""
     deaf: bool
     """Whether the user is deafened: no media is forwarded to them."""
-    stage: bool
+    is_stage: bool
     """Whether the channel is a stage channel."""
     failures: int
     """Number of recent rejections by the voice server."""
@@ -66,27 +66,27 @@ class VoiceTickets(Protocol):
         """Return the ticket of a token if it is the newest of its owner, or None."""
         ...
 
-    def ticket_of(self, tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
+    def find_ticket_of_user(self, tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
         """Return a user's ticket in a guild, lobby or private channel, or None."""
         ...
 
-    def entered(self, call: Call, ticket: VoiceTicket) -> None:
+    def on_connected(self, call: Call, ticket: VoiceTicket) -> None:
         """Record that the connection is established; resets the count of rejections."""
         ...
 
-    def refused(self, call: Call, ticket: VoiceTicket) -> None:
+    def on_rejected(self, call: Call, ticket: VoiceTicket) -> None:
         """Record the rejection of a connection with a valid ticket: the user leaves, and the next join is delayed."""
         ...
 
-    def gone(self, call: Call, ticket: VoiceTicket) -> None:
+    def on_connection_ended(self, call: Call, ticket: VoiceTicket) -> None:
         """Record the final end of a connection: the user leaves the channel unless there is a newer ticket."""
         ...
 
-    def serve(self, call: Call, endpoint: str) -> None:
+    def record_heartbeat(self, call: Call, endpoint: str) -> None:
         """Announce a voice server of a cluster; calls of lost servers move to others."""
         ...
 
-    def withdraw(self, call: Call, endpoint: str) -> None:
+    def remove_server(self, call: Call, endpoint: str) -> None:
         """Remove a voice server of a cluster; its calls move to others."""
         ...
 

@@ -10,7 +10,7 @@ from hubbub.protocol.resources import releases as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice, handles
 
-OUT_MS: Final = {
+RELEASE_TIMES_MS: Final = {
     version: int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1000
     for version, day in releases.RELEASES.items()
 }
@@ -20,10 +20,10 @@ OUT_MS: Final = {
 @handles(wire.LIST_SOCIAL_SDK_RELEASES)
 def list_social_sdk_releases(call: Call) -> wire.Releases:
     """List SDK releases, newest first."""
-    released = [version for version, released_ms in OUT_MS.items() if released_ms <= call.now]
+    released = [version for version, released_ms in RELEASE_TIMES_MS.items() if released_ms <= call.now_ms]
     return wire.Releases(
         releases=[
-            wire.Release(version=version, release_date_time=timestamp(OUT_MS[version]))
+            wire.Release(version=version, release_date_time=timestamp(RELEASE_TIMES_MS[version]))
             for version in reversed(released)
         ],
         latest_version=max(released, key=releases.version_tuple, default=None),
@@ -35,8 +35,8 @@ def get_social_sdk_release(call: Call, version: str) -> wire.ReleaseDetails:
     """Get an SDK release.
 
     `artifacts` is always empty: the SDK is installed as a Python package."""
-    released_ms = OUT_MS.get(version)
-    if released_ms is None or released_ms > call.now:
+    released_ms = RELEASE_TIMES_MS.get(version)
+    if released_ms is None or released_ms > call.now_ms:
         raise errors.UNKNOWN_BUILD()
     return wire.ReleaseDetails(version=version, release_date_time=timestamp(released_ms), artifacts=[])
 

@@ -14,7 +14,7 @@ from hubbub.server.places.expressions import sounds
 from hubbub.server.places.standing import access
 
 
-def state(tx: Tx, guild_id: int) -> GuildState | None:
+def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
     """Return the state of a guild for filtering and GUILD_CREATE, or None if the guild does not exist."""
     row = guilds.find(tx, guild_id)
     if row is None:
@@ -46,14 +46,14 @@ def _channel_state(row: channels.ChannelRow, overwrites: list[channels.Overwrite
         parent_id=row.parent_id,
         overwrites={overwrite.target_id: (overwrite.allow, overwrite.deny) for overwrite in overwrites},
         body=codec.encode(channels.channel(row, overwrites)),
-        obfuscated_body=codec.encode(channels.obfuscated(row)),
+        obfuscated_body=codec.encode(channels.obfuscated_channel(row)),
     )
 
 
-def member_states(tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-    """Return the membership of the users with the IDs `users`, by user ID. Users who are not members are omitted."""
-    rows = members.find_rows(tx, guild_id, users)
-    role_ids_by_user = members.find_roles(tx, guild_id, rows)
+def member_states(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberState]:
+    """Return the membership of the users with the IDs `user_ids`, by user ID. Users who are not members are omitted."""
+    rows = members.find_rows(tx, guild_id, user_ids)
+    role_ids_by_user = members.find_role_ids(tx, guild_id, rows)
     return {
         user_id: MemberState(
             user_id=user_id,
@@ -76,10 +76,10 @@ class StoreGuildReader:
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
         """Return the state of a guild, or None if the guild does not exist."""
-        return state(tx, guild_id)
+        return read_guild_state(tx, guild_id)
 
     def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-        """Return the membership of the users with the IDs `users`, by user ID."""
+        """Return the membership of the users with the IDs `user_ids`, by user ID."""
         return member_states(tx, guild_id, users)
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:

@@ -40,7 +40,7 @@ def update_guild_incident_actions(call: Call, guild_id: GuildId, body: wire.SetI
     )
     form.raise_if_any()
     is_active = after.invites_disabled_until is not None or after.dms_disabled_until is not None
-    guilds.change(call, before, before._replace(incidents=codec.encode(after).decode() if is_active else None))
+    guilds.update(call, before, before._replace(incidents=codec.encode(after).decode() if is_active else None))
     return after
 
 
@@ -53,14 +53,14 @@ def _disabled_until(
     form error is added if the requested end is too late."""
     if requested is UNSET:
         # Stored timestamps have the fixed format of `codec.timestamp`, so comparing the texts compares the times.
-        return current if current is not None and current > codec.timestamp(call.now) else None
+        return current if current is not None and current > codec.timestamp(call.now_ms) else None
     if requested is None:
         return None
     until_ms = codec.milliseconds(requested)
-    if until_ms > call.now + wire.INCIDENT_HOURS_MAX * HOUR_MS:
+    if until_ms > call.now_ms + wire.INCIDENT_HOURS_MAX * HOUR_MS:
         form.add(field, "INCIDENT_TOO_LONG", f"Must be at most {wire.INCIDENT_HOURS_MAX} hours in the future.")
         return None
-    return codec.timestamp(until_ms) if until_ms > call.now else None
+    return codec.timestamp(until_ms) if until_ms > call.now_ms else None
 
 
 SLICE = Slice(name="incident_actions", modules=(sys.modules[__name__],))

@@ -21,7 +21,7 @@ def list_voice_regions(call: Call) -> list[wire.VoiceRegion]:
 @handles(wire.LIST_GUILD_VOICE_REGIONS)
 def list_guild_voice_regions(call: Call, guild_id: GuildId) -> list[wire.VoiceRegion]:
     """List the voice regions of a guild."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     return REGIONS
 
 

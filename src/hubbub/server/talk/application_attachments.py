@@ -24,7 +24,7 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
     applications.require_own(call, application_id)
     if not call.files:
         raise errors.invalid("file", *errors.required())
-    stored = attachments.from_upload(call.files[0], None, spoiler_flag=False)
+    stored = attachments.build_attachment(call.files[0], None, spoiler_flag=False)
     cdn_urls.get_key(call.tx)
     # The URL contains the application ID in place of a channel ID (decisions/0025).
     attachment = attachments.AttachmentSigner(call).attachment(application_id, stored)

@@ -16,9 +16,11 @@ def trigger_typing_indicator(call: Call, channel_id: ChannelId) -> None:
     """Trigger the typing indicator in a channel.
 
     The caller must be able to send messages in the channel."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     messages.require_send(call, channel_access)
-    payload = wire.TypingStarted(channel_id=channel_access.channel.id, user_id=call.user_id, timestamp=call.now // 1000)
+    payload = wire.TypingStarted(
+        channel_id=channel_access.channel.id, user_id=call.user_id, timestamp=call.now_ms // 1000
+    )
     if channel_access.guild is not None:
         payload.guild_id = channel_access.guild_id
         member = members.find_views(call.tx, channel_access.guild_id, [call.user_id]).get(call.user_id)

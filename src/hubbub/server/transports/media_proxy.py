@@ -80,7 +80,7 @@ class MediaProxy:
         self._lock = asyncio.Semaphore(1)
         self._waiting = 0
 
-    async def convert(self, key: str, info: FileInfo, wanted: ImageRequest) -> EncodedImage:
+    async def convert(self, key: str, info: FileInfo, image_request: ImageRequest) -> EncodedImage:
         """Convert the attachment with this key in the file store, scaled down to the requested width and height.
 
         Raise InvalidImageError if it is not an image or too large, RESOURCE_OVERLOADED if too many requests wait.
@@ -98,10 +98,10 @@ class MediaProxy:
                     raise InvalidImageError("not an image")
                 return await self._images.convert(
                     data,
-                    to=stored_type if wanted.format is None else _FORMATS[wanted.format],
+                    to=stored_type if image_request.format is None else _FORMATS[image_request.format],
                     side=SIDE_MAX,
-                    box=(wanted.width or SIDE_MAX, wanted.height or SIDE_MAX),
-                    animated=wanted.animated,
+                    box=(image_request.width or SIDE_MAX, image_request.height or SIDE_MAX),
+                    animated=image_request.animated,
                 )
         finally:
             self._waiting -= 1

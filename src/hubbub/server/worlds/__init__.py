@@ -1,7 +1,7 @@
 """Worlds: the initial users, applications and guilds of a rehearsal, from a TOML file or the demo world."""
 
 from hubbub.server.worlds.builder import WORLD_CREATED_MS, BuiltWorld, build, load, load_initial
-from hubbub.server.worlds.schema import World, WorldError, demo, read, read_file, read_text
+from hubbub.server.worlds.schema import World, WorldError, demo_world, read_file, read_mapping, read_text
 
 __all__ = [
     "WORLD_CREATED_MS",
@@ -10,9 +10,9 @@ __all__ = [
     "WorldError",
     "load_initial",
     "build",
-    "demo",
+    "demo_world",
     "load",
-    "read",
+    "read_mapping",
     "read_file",
     "read_text",
 ]

@@ -104,7 +104,7 @@ class BuiltWorld(msgspec.Struct, kw_only=True):
     guilds: dict[str, BuiltGuild] = {}
     lobbies: dict[str, BuiltLobby] = {}
 
-    def merged(self, other: "BuiltWorld") -> "BuiltWorld":
+    def merge(self, other: "BuiltWorld") -> "BuiltWorld":
         """Return the objects of both worlds; on equal names those of `other`."""
         return BuiltWorld(
             users=self.users | other.users,
@@ -175,7 +175,7 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
 
 def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
     """Build a world inside a call's transaction, at the time WORLD_CREATED_MS."""
-    now, call.now = call.now, WORLD_CREATED_MS
+    now, call.now_ms = call.now_ms, WORLD_CREATED_MS
     return _Builder(call, world, Seed(seed), now).build()
 
 
@@ -205,7 +205,7 @@ class _Builder:
             one, other = (self._built.users[name].id for name in friendship.between)
             relationships.befriend(self._call, one, other)
         # Lobbies end after being idle, so they are created at the current time.
-        self._call.now = self._now
+        self._call.now_ms = self._now
         for name, lobby in (self._world.lobbies or {}).items():
             # Members are a table in the file, but a list in the API.
             names = {"channel_id": "channel"} | {str(index): member for index, member in enumerate(lobby.members)}
@@ -227,7 +227,7 @@ class _Builder:
 
     def _build_user(self, name: str, user: schema.User) -> None:
         call, entropy = self._call, self._seed.entropy("user", name)
-        row = accounts.create(
+        row = accounts.create_user(
             call,
             name,
             user_id=self._seed.new_id(UserId, name),
@@ -235,7 +235,7 @@ class _Builder:
             global_name=user.global_name,
         )
         users.set_premium(call, row, schema.PREMIUM_TYPES[user.premium or "none"])
-        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids, entropy=entropy)
+        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids, entropy=entropy)
         password = user.password if user.password is not None else f"{name}-{entropy(6).hex()}"
         accounts.set_password(call, row.id, accounts.hash_password_weakly(password, salt=entropy(16)))
         self._built.users[name] = BuiltUser(id=row.id, token=token, password=password)
@@ -399,7 +399,7 @@ class _Builder:
             built.id,
             CreateGuildChannel(
                 name=name,
-                type=channel.kind,
+                type=channel.channel_type,
                 topic=channel.topic if channel.topic is not None else UNSET,
                 parent_id=built.channels[channel.parent] if channel.parent is not None else UNSET,
                 nsfw=channel.nsfw or UNSET,

@@ -152,7 +152,7 @@ class Channel(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Permission overwrites; if absent, those of the category."""
 
     @property
-    def kind(self) -> ChannelType:
+    def channel_type(self) -> ChannelType:
         """The channel type on the wire."""
         return CHANNEL_TYPES[self.type]
 
@@ -221,7 +221,7 @@ class Lobby(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The content of a world file. `read` converts inner tables to their own types."""
+    """The content of a world file. `read_mapping` converts inner tables to their own types."""
 
     users: dict[str, Any] = {}
     applications: dict[str, Any] = {}
@@ -231,7 +231,7 @@ class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     skus: dict[str, Any] | UnsetType = UNSET
 
 
-def demo() -> World:
+def demo_world() -> World:
     """Return the demo world."""
     return read_text(resources.files("hubbub.server.worlds").joinpath("demo.toml").read_text("utf-8"))
 
@@ -253,10 +253,10 @@ def read_text(text: str) -> World:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise WorldError((), f"is not valid TOML: {error}") from None
-    return read(content)
+    return read_mapping(content)
 
 
-def read(content: Mapping[str, Any]) -> World:
+def read_mapping(content: Mapping[str, Any]) -> World:
     """Read a world from a mapping and check every reference in it."""
     world = _convert(content, World, ())
     world.users = _convert_table(world.users, User, ("users",))
@@ -299,12 +299,12 @@ def _read_friendships(world: World) -> list[Friendship]:
     return friendships
 
 
-def parse_flags(names: Iterable[str], known: Mapping[str, int], path: tuple[str, ...], what: str) -> int:
+def parse_flags(names: Iterable[str], flags_by_name: Mapping[str, int], path: tuple[str, ...], noun: str) -> int:
     """Combine the flags with these names. Raise WorldError for an unknown name.
 
-    `known` are the possible flags by name, `path` is the key in the file, and `what` is the noun for error messages.
+    `flags_by_name` are the possible flags by name, `path` is the key in the file, and `noun` is the noun for error messages.
     """
-    return reduce(or_, (known[_require_known(name, known, path, what)] for name in names), 0)
+    return reduce(or_, (flags_by_name[_require_known(name, flags_by_name, path, noun)] for name in names), 0)
 
 
 def parse_permissions(names: Iterable[str], path: tuple[str, ...]) -> int:

@@ -62,8 +62,8 @@ class HttpHarness:
             invalid_calls=self.config.http.invalid_requests,
         )
         self.http_server = HttpServer(
-            table=EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))]),
-            db=self.db,
+            endpoints=EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))]),
+            database=self.db,
             clock=self.clock,
             ids=self.ids,
             config=self.config,

@@ -29,7 +29,7 @@ async def read(
         for start in range(0, len(body), step):
             yield body[start : start + step]
 
-    return await multipart.read(chunks(), TYPE, uploads or Uploads(), limits)
+    return await multipart.read_form(chunks(), TYPE, uploads or Uploads(), limits)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 8, 13, 1000])

@@ -115,7 +115,7 @@ TOYS = EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))])
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(openapi.document(TOYS))
+    found: dict[str, Any] = json.loads(openapi.encode_document(TOYS))
     return found
 
 
@@ -127,7 +127,7 @@ def full_table() -> EndpointTable:
 @pytest.fixture(scope="module")
 def full(full_table: EndpointTable) -> dict[str, Any]:
     """Return the document of every operation of this package."""
-    found: dict[str, Any] = json.loads(openapi.document(full_table))
+    found: dict[str, Any] = json.loads(openapi.encode_document(full_table))
     return found
 
 

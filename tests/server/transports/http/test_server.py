@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId
 from hubbub.server.core.config import LogConfig
-from hubbub.server.core.rate_limits import Mode
+from hubbub.server.core.rate_limits import RateLimitMode
 from hubbub.server.transports.http.request_bodies import CONCURRENT_UPLOADS_MAX
 from tests.server.transports.http.conftest import NOW_MS, HttpHarness, HttpResponse
 
@@ -524,13 +524,13 @@ async def test_the_global_limit_is_marked_as_global(server: HttpHarness) -> None
 
 
 async def test_limits_can_be_disabled_or_only_reported(server: HttpHarness) -> None:
-    server.rate_limits.mode = Mode.REPORT
+    server.rate_limits.mode = RateLimitMode.REPORT
     answers = [await server.request("GET", "/guilds/1/limited") for _ in range(4)]
     assert [answer.status for answer in answers] == [200] * 4
     assert answers[-1].headers["X-RateLimit-Remaining"] == "0"
     [entry] = server.rate_limits.report()
     assert (entry.name, entry.times, entry.refused, entry.major) == ("limited", 2, False, ["1"])
-    server.rate_limits.mode = Mode.OFF
+    server.rate_limits.mode = RateLimitMode.OFF
     assert "X-RateLimit-Limit" not in (await server.request("GET", "/guilds/1/limited")).headers
 
 
@@ -658,7 +658,7 @@ def well_formed(answer: HttpResponse) -> bool:
 
 @pytest.mark.parametrize("kind", ["json", "bytes", "path", "multipart"])
 async def test_no_input_causes_a_server_error(server: HttpHarness, kind: str) -> None:
-    server.rate_limits.mode = Mode.OFF
+    server.rate_limits.mode = RateLimitMode.OFF
     loop = asyncio.get_running_loop()
 
     def send(*arguments: Any, **more: Any) -> None:

@@ -316,7 +316,7 @@ def _refuse(call: Call) -> None:
     """Write a row, then reject the call with a side effect that writes another row."""
 
     def aftermath(later_call: Call) -> None:
-        later_call.tx.run("INSERT INTO meta (name, value) VALUES ('aftermath', ?)", str(later_call.now))
+        later_call.tx.run("INSERT INTO meta (name, value) VALUES ('aftermath', ?)", str(later_call.now_ms))
 
     call.tx.run("INSERT INTO meta (name, value) VALUES ('rolled back', 'x')")
     raise RejectedWithSideEffects(errors.AUTO_MODERATION_BLOCKED_MESSAGE, aftermath, message="No.")

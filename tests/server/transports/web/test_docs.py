@@ -300,9 +300,9 @@ async def test_pages_are_compressed_if_the_client_accepts_it(world: World) -> No
 
 async def test_the_page_cache_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "CACHE_BYTES_MAX", 60_000)
-    original_pages = pages.Reference.pages
-    references: list[pages.Reference] = []
-    monkeypatch.setattr(pages.Reference, "pages", lambda self: references.append(self) or original_pages(self))
+    original_pages = pages.ApiReference.pages
+    references: list[pages.ApiReference] = []
+    monkeypatch.setattr(pages.ApiReference, "pages", lambda self: references.append(self) or original_pages(self))
     app = App(small_config())
     await app.start()
     try:

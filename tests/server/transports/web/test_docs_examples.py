@@ -61,7 +61,7 @@ async def demo() -> AsyncIterator[Demo]:
     """The demo world, and the variables of the examples as described on the first page."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
-    built = await worlds.load_initial(app, worlds.demo(), 0)
+    built = await worlds.load_initial(app, worlds.demo_world(), 0)
     await make_administrator(app, built)
     document = codec.decode(codec.encode(ready.build_document(app.config, built)), dict[str, Any])
     values = {name: follow(document, path) for name, path in examples.VARIABLES.items()}

@@ -9,7 +9,7 @@ from aiohttp.test_utils import make_mocked_request
 
 from hubbub.server import worlds
 from hubbub.server.app import App
-from hubbub.server.control import Control
+from hubbub.server.control import ControlApi
 from hubbub.server.control.try_it import is_local_page
 from hubbub.server.core.clock import ControlledClock
 from tests.contract.tables import operations
@@ -18,12 +18,12 @@ from tests.world import NOW_MS, ApiResponse, World, small_config
 
 
 @pytest.fixture
-async def rehearsal() -> AsyncIterator[tuple[World, Control]]:
+async def rehearsal() -> AsyncIterator[tuple[World, ControlApi]]:
     """The demo world on `hubbub dev`."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
-    control = Control(app)
+    control = ControlApi(app)
     await app.start()
-    control.built = await worlds.load_initial(app, worlds.demo(), 0)
+    control.built = await worlds.load_initial(app, worlds.demo_world(), 0)
     async with aiohttp.ClientSession() as client:
         yield World(app, client), control
     await control.close()
@@ -38,7 +38,7 @@ def forms(page_forms: list[PageForm]) -> list[PageForm]:
     return [form for form in page_forms if ("Send request", "", "") in form.buttons]
 
 
-async def test_every_operation_has_a_form_on_dev(rehearsal: tuple[World, Control]) -> None:
+async def test_every_operation_has_a_form_on_dev(rehearsal: tuple[World, ControlApi]) -> None:
     browser = Browser(rehearsal[0])
     found = 0
     for path in {url for _, url in (await browser.open("/docs")).links if url.startswith("/docs/resources/")}:
@@ -47,7 +47,7 @@ async def test_every_operation_has_a_form_on_dev(rehearsal: tuple[World, Control
     assert found == len(operations())
 
 
-async def test_a_form_has_the_inputs_of_its_operation(rehearsal: tuple[World, Control]) -> None:
+async def test_a_form_has_the_inputs_of_its_operation(rehearsal: tuple[World, ControlApi]) -> None:
     page = await Browser(rehearsal[0]).open("/docs/resources/messages")
     names = [endpoint.name for endpoint in rehearsal[0].app.table if endpoint.name in page.text]
     listing = next(form for form in forms(page.forms) if "around" in form.names)
@@ -75,7 +75,7 @@ async def test_a_server_without_a_rehearsal_has_no_forms_and_no_callers() -> Non
     assert response.status in (404, 405)
 
 
-async def test_pages_contain_no_tokens(rehearsal: tuple[World, Control]) -> None:
+async def test_pages_contain_no_tokens(rehearsal: tuple[World, ControlApi]) -> None:
     world, control = rehearsal
     tokens = [user.token for user in control.built.users.values()]
     for path in ("/docs", "/docs/resources/messages", "/docs/resources/users"):
@@ -83,7 +83,7 @@ async def test_pages_contain_no_tokens(rehearsal: tuple[World, Control]) -> None
         assert not any(token in page.body for token in tokens), path
 
 
-async def test_a_page_of_this_server_receives_callers_and_ids(rehearsal: tuple[World, Control]) -> None:
+async def test_a_page_of_this_server_receives_callers_and_ids(rehearsal: tuple[World, ControlApi]) -> None:
     world, control = rehearsal
     response = await post_callers(world, **{"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"})
 
@@ -102,7 +102,7 @@ async def test_a_page_of_this_server_receives_callers_and_ids(rehearsal: tuple[W
     assert "Access-Control-Allow-Origin" not in response.headers
 
 
-async def test_another_world_offers_its_own_ids(rehearsal: tuple[World, Control]) -> None:
+async def test_another_world_offers_its_own_ids(rehearsal: tuple[World, ControlApi]) -> None:
     world, control = rehearsal
     control.built = worlds.BuiltWorld(users={"zoe": control.built.users["bob"]})
 
@@ -134,7 +134,7 @@ async def test_another_world_offers_its_own_ids(rehearsal: tuple[World, Control]
     ],
 )
 async def test_other_sites_and_proxies_receive_no_tokens(
-    rehearsal: tuple[World, Control], headers: dict[str, str]
+    rehearsal: tuple[World, ControlApi], headers: dict[str, str]
 ) -> None:
     response = await post_callers(rehearsal[0], **headers)
 

@@ -257,7 +257,7 @@ async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: Wor
     def grow(call: Call) -> None:
         members.add(call, guild.id, UserId(identifier))
         sql = "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)"
-        call.tx.run_many(sql, [(guild.id, 1_000_000 + number, call.now) for number in range(10_000)])
+        call.tx.run_many(sql, [(guild.id, 1_000_000 + number, call.now_ms) for number in range(10_000)])
 
     await world.write(grow, actor=guild.owner.id)
     page = await browser.open(f"{portal_path}/bot")

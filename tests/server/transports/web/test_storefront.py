@@ -3,7 +3,7 @@
 import pytest
 
 from hubbub.protocol.flags import SkuFlags
-from hubbub.server.transports.web.templating import price
+from hubbub.server.transports.web.templating import format_price
 from tests.pages import Browser
 from tests.server.identity.test_account_deletion import PASSWORD, register
 from tests.server.play.test_entitlements import CONSUMABLE, DURABLE, publish_sku
@@ -158,4 +158,4 @@ async def test_a_sku_can_only_be_bought_in_its_own_store(world: World) -> None:
     ],
 )
 def test_a_price_is_formatted_for_its_currency(amount: int, currency: str, expected: str) -> None:
-    assert price(amount, currency) == expected
+    assert format_price(amount, currency) == expected

@@ -3,16 +3,16 @@
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.accounts import routes
-from hubbub.server.identity.accounts.actions import ban, create, set_password, sign_out, unban
+from hubbub.server.identity.accounts.actions import ban, create_user, set_password, sign_out, unban
 from hubbub.server.identity.accounts.passwords import hash_password, hash_password_weakly
-from hubbub.server.identity.accounts.routes import with_mfa
+from hubbub.server.identity.accounts.routes import run_with_mfa
 from hubbub.server.identity.accounts.signals import AccountBanned, AccountUnbanned
 from hubbub.server.identity.accounts.store import AccountBanRow, find_ban
 
 
 def is_banned(call: Call, user_id: int) -> bool:
     """Return whether the account has a ban that has not ended."""
-    return find_ban(call.tx, user_id, call.now) is not None
+    return find_ban(call.tx, user_id, call.now_ms) is not None
 
 
 SLICE = Slice(name="accounts", modules=(routes,))
@@ -23,8 +23,8 @@ __all__ = [
     "AccountUnbanned",
     "AccountBanRow",
     "ban",
-    "with_mfa",
-    "create",
+    "run_with_mfa",
+    "create_user",
     "find_ban",
     "hash_password_weakly",
     "hash_password",

@@ -21,7 +21,7 @@ USER_AGENT_MAX = 256
 """Maximum stored length of a User-Agent header, in characters."""
 
 
-def create(
+def create_user(
     call: Call,
     username: str,
     *,
@@ -54,7 +54,7 @@ def create(
 
 def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
     """Store the hash of a user's password."""
-    store.set_password_hash(call.tx, user_id, password_hash, call.now)
+    store.set_password_hash(call.tx, user_id, password_hash, call.now_ms)
 
 
 # Sign-ins
@@ -63,7 +63,7 @@ def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
 def sign_in(call: Call, user_id: UserId) -> str:
     """Issue a user token and record the IP address and user agent that requested it."""
     token_id = call.new_id(Snowflake)
-    token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now, ids=call.ids, token_id=token_id)
+    token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now_ms, ids=call.ids, token_id=token_id)
     user_agent = call.headers.get("User-Agent", "")[:USER_AGENT_MAX]
     store.insert_sign_in(call.tx, token_id, user_id, call.ip, user_agent)
     return token
@@ -81,7 +81,7 @@ def sign_out(call: Call, user_id: UserId, *, token_id: int | None = None, except
 def issue_mfa_ticket(call: Call, user_id: UserId) -> str:
     """Issue an MFA ticket to a user who gave the right password and still has to send a code."""
     ticket = secrets.token_urlsafe(32)
-    store.insert_ticket(call.tx, hash_token(ticket), user_id, call.now + wire.MFA_TICKET_SECONDS * 1000, call.now)
+    store.insert_ticket(call.tx, hash_token(ticket), user_id, call.now_ms + wire.MFA_TICKET_SECONDS * 1000, call.now_ms)
     return ticket
 
 
@@ -103,14 +103,14 @@ def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str 
         raise errors.UNKNOWN_USER()
     if row.flags & UserFlags.PROVISIONAL_ACCOUNT:
         raise errors.ACCOUNT_IS_PROVISIONAL()
-    store.upsert_ban(call.tx, AccountBanRow(user_id, reason, call.now, ends_ms))
+    store.upsert_ban(call.tx, AccountBanRow(user_id, reason, call.now_ms, ends_ms))
     sign_out(call, user_id)
     call.notify(AccountBanned(user_id=user_id, ends_ms=ends_ms))
 
 
 def unban(call: Call, user_id: UserId) -> bool:
     """Lift the ban of an account and raise `AccountUnbanned`. Return False if the account was not banned."""
-    if store.find_ban(call.tx, user_id, call.now) is None:
+    if store.find_ban(call.tx, user_id, call.now_ms) is None:
         return False
     store.delete_ban(call.tx, user_id)
     call.notify(AccountUnbanned(user_id=user_id))
@@ -119,7 +119,7 @@ def unban(call: Call, user_id: UserId) -> bool:
 
 def require_not_banned(call: Call, user_id: UserId) -> None:
     """Reject a banned account. Call this only after the caller has proven that the account is theirs."""
-    if store.find_ban(call.tx, user_id, call.now) is not None:
+    if store.find_ban(call.tx, user_id, call.now_ms) is not None:
         raise errors.invalid("login", "ACCOUNT_DISABLED", "This account has been disabled.")
 
 
@@ -141,7 +141,7 @@ def consume_code(call: Call, user_id: UserId, code: str) -> bool:
     authenticator = store.find_authenticator(call.tx, user_id)
     if authenticator is None:
         return False
-    step = totp.find_step(authenticator.secret, code, call.now)
+    step = totp.find_step(authenticator.secret, code, call.now_ms)
     if step is not None:
         return store.consume_step(call.tx, user_id, step)
     return store.consume_backup_code(call.tx, user_id, hash_token(totp.normalize_code(code)))

@@ -24,12 +24,12 @@ async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.
     """Register an account and sign it in."""
     if not await operation.read(lambda call: call.config.registration):
         raise errors.FORBIDDEN(message="Registration is disabled on this server.")
-    # Validate the name before the expensive hash; `actions.create` validates it again inside the transaction.
+    # Validate the name before the expensive hash; `actions.create_user` validates it again inside the transaction.
     users.require_username(body.username)
     password_hash = await operation.run_in_thread(passwords.hash_password, body.password)
 
     def register(call: Call) -> wire.SessionToken:
-        row = actions.create(call, body.username, email=body.email, global_name=body.global_name)
+        row = actions.create_user(call, body.username, email=body.email, global_name=body.global_name)
         actions.set_password(call, row.id, password_hash)
         return wire.SessionToken(user_id=row.id, token=actions.sign_in(call, row.id))
 
@@ -45,7 +45,7 @@ async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginR
 
     def start_login(call: Call) -> tuple[UserId, str] | None:
         throttle.record_attempt(call, throttle.for_username(login), throttle.for_ip(call.ip))
-        return store.find_login(call.tx, login)
+        return store.find_credentials(call.tx, login)
 
     credentials = await operation.write(start_login)
     if (
@@ -76,7 +76,7 @@ async def auth_login_with_totp(operation: AsyncOperation, body: wire.LoginWithCo
     ticket_hash = hash_token(body.ticket)
 
     def start_login(call: Call) -> UserId:
-        user_id = store.find_ticket(call.tx, ticket_hash, call.now)
+        user_id = store.find_ticket(call.tx, ticket_hash, call.now_ms)
         if user_id is None:
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
         throttle.record_attempt(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
@@ -181,7 +181,7 @@ async def enable_totp(operation: AsyncOperation, body: wire.EnableTotp) -> wire.
         row = _require_own_user(call)
         if row.mfa_enabled:
             raise errors.invalid("secret", "MFA_ALREADY_ENABLED", "This account already has an authenticator.")
-        step = totp.find_step(secret, body.code, call.now)
+        step = totp.find_step(secret, body.code, call.now_ms)
         if step is None:
             raise _invalid_code_error()
         return wire.BackupCodes(backup_codes=actions.enable_totp(call, row, secret, step))
@@ -242,8 +242,8 @@ def harvest(call: Call) -> wire.Harvest:
     )
 
 
-async def with_mfa(operation: AsyncOperation, code: str | UnsetType, step: Callable[[Call], T]) -> T:
-    """Run `step` in a write transaction, after verifying the MFA code if the caller has an authenticator.
+async def run_with_mfa(operation: AsyncOperation, code: str | UnsetType, action: Callable[[Call], T]) -> T:
+    """Run `action` in a write transaction, after verifying the MFA code if the caller has an authenticator.
 
     Use it for actions that a token alone must not allow. Raises TWO_FACTOR_REQUIRED if the code is missing. Each code is
     accepted once."""
@@ -264,7 +264,7 @@ async def with_mfa(operation: AsyncOperation, code: str | UnsetType, step: Calla
             if not actions.consume_code(call, call.user_id, code):
                 raise _invalid_code_error()
             throttle.record_success(call, throttle.for_mfa(call.user_id))
-        return step(call)
+        return action(call)
 
     return await operation.write(verify_and_run)
 

@@ -62,7 +62,7 @@ def is_registered(tx: Tx, email: str) -> bool:
     return tx.value("SELECT 1 FROM users WHERE email = ?", email) is not None
 
 
-def find_login(tx: Tx, login: str) -> tuple[UserId, str] | None:
+def find_credentials(tx: Tx, login: str) -> tuple[UserId, str] | None:
     """Return the ID and password hash of the user with this username or email address, or None. Bots are excluded."""
     row = tx.one(
         "SELECT a.user_id, a.password_hash FROM users u JOIN accounts a ON a.user_id = u.id "
@@ -167,7 +167,7 @@ def find_failures(tx: Tx, key: str, now: int) -> tuple[int, int]:
     return (0, 0) if row is None else (row[0], row[1])
 
 
-def count_failure(tx: Tx, key: str, now: int, ends_ms: int) -> None:
+def increment_failures(tx: Tx, key: str, now: int, ends_ms: int) -> None:
     """Count one failure. A new counter has a window that ends at `ends_ms`.
 
     Expired windows are deleted first, so an expired counter restarts at 1."""

@@ -51,11 +51,11 @@ def for_ip(ip: str) -> FailureCounter:
 def record_attempt(call: Call, *counters: FailureCounter) -> None:
     """Count an attempt as a failure in each counter. Raises RATE_LIMITED if a counter has reached its limit."""
     for counter in counters:
-        failures, ends_ms = store.find_failures(call.tx, counter.key, call.now)
+        failures, ends_ms = store.find_failures(call.tx, counter.key, call.now_ms)
         if failures >= counter.failures_max:
-            raise errors.RATE_LIMITED(retry_after=(ends_ms - call.now) / 1000, **{"global": False})
+            raise errors.RATE_LIMITED(retry_after=(ends_ms - call.now_ms) / 1000, **{"global": False})
     for counter in counters:
-        store.count_failure(call.tx, counter.key, call.now, call.now + WINDOW_MS)
+        store.increment_failures(call.tx, counter.key, call.now_ms, call.now_ms + WINDOW_MS)
 
 
 def record_success(call: Call, *counters: FailureCounter) -> None:

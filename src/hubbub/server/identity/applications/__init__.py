@@ -31,26 +31,26 @@ from hubbub.server.identity.applications.signals import (
     InteractionsEndpointChanged,
 )
 from hubbub.server.identity.applications.store import (
-    ACCEPTED,
-    INVITED,
+    TESTER_ACCEPTED,
+    TESTER_INVITED,
     ApplicationRow,
     TesterRow,
     add_flag,
-    children,
-    client_secret_hash,
     delete_tester,
-    delete_tester_of_all,
-    family,
-    family_id,
+    delete_tester_from_all,
     find,
     find_by_bot,
+    find_client_secret_hash,
+    find_family_id,
     find_many,
     find_signing_key,
     find_tester,
-    ids_of_guild,
     is_tester,
+    list_child_ids,
+    list_family_ids,
+    list_ids_of_guild,
     list_of_owner,
-    list_tested,
+    list_tested_applications,
     list_testers,
     save_tester,
     set_parent,
@@ -62,9 +62,9 @@ def _ready(call: Call) -> dict[str, Any]:
     """Return the READY fields: the application of an OAuth2 token, or of a bot."""
     if call.actor.kind == "bearer":
         row = find(call.tx, call.actor.application_id or 0)
-        return {"application": partial_application(row, call.now, with_name=True)} if row is not None else {}
+        return {"application": partial_application(row, call.now_ms, with_name=True)} if row is not None else {}
     row = find_by_bot(call.tx, call.user_id)
-    return {"application": partial_application(row, call.now)} if row is not None else {}
+    return {"application": partial_application(row, call.now_ms)} if row is not None else {}
 
 
 SLICE = Slice(
@@ -75,8 +75,8 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
-    "ACCEPTED",
-    "INVITED",
+    "TESTER_ACCEPTED",
+    "TESTER_INVITED",
     "ActivitiesToggled",
     "ApplicationDeleting",
     "ApplicationRow",
@@ -93,22 +93,22 @@ __all__ = [
     "create",
     "delete",
     "delete_tester",
-    "delete_tester_of_all",
-    "family",
-    "family_id",
+    "delete_tester_from_all",
+    "list_family_ids",
+    "find_family_id",
     "find",
     "find_by_bot",
     "find_many",
     "find_tester",
     "partial_application",
-    "ids_of_guild",
+    "list_ids_of_guild",
     "interactions_ping",
     "is_valid_redirect",
     "is_tester",
     "save_tester",
     "list_of_owner",
     "list_testers",
-    "list_tested",
+    "list_tested_applications",
     "measure_size",
     "ports",
     "reject_application_owner",
@@ -120,8 +120,8 @@ __all__ = [
     "settings",
     "standard_redirect",
     "add_flag",
-    "children",
+    "list_child_ids",
     "set_parent",
     "find_signing_key",
-    "client_secret_hash",
+    "find_client_secret_hash",
 ]

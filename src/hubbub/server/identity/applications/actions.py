@@ -107,7 +107,7 @@ def delete(call: Call, row: ApplicationRow) -> None:
     """Delete an application and revoke its bot's tokens. Messages of the bot are kept.
 
     Listeners of `ApplicationDeleting` delete what depends on the application."""
-    if len(store.family(call.tx, row.id)) > 1 and row.parent_id is None:
+    if len(store.list_family_ids(call.tx, row.id)) > 1 and row.parent_id is None:
         raise errors.invalid(
             "application_id",
             "APPLICATION_HAS_CHILDREN",
@@ -141,7 +141,7 @@ def reset_bot_token(call: Call, row: ApplicationRow, *, entropy: Entropy = secre
         kind="bot",
         user_id=row.bot_id,
         application_id=row.id,
-        now=call.now,
+        now=call.now_ms,
         ids=call.ids,
         entropy=entropy,
     )

@@ -32,17 +32,17 @@ class EndpointSigner(msgspec.Struct, frozen=True):
 
 
 async def require_verified_endpoints(
-    operation: AsyncOperation, find: Callable[[Call], ApplicationRow], body: UpdateApplication
+    operation: AsyncOperation, require_application: Callable[[Call], ApplicationRow], body: UpdateApplication
 ) -> None:
     """Ping every endpoint URL in the request body. Raises form errors for the URLs that fail.
 
-    `find` returns the application, and raises if the caller may not manage it."""
+    `require_application` returns the application, and raises if the caller may not manage it."""
     urls = {name: url for name in ENDPOINT_CHECKS if isinstance(url := getattr(body, name), str) and url}
     if not urls:
         return
 
     def load(call: Call) -> EndpointSigner:
-        row = find(call)
+        row = require_application(call)
         for name, url in urls.items():
             rules.require_url(name, url)
         return _load_signer(call, row.id)
@@ -55,9 +55,12 @@ async def require_verified_endpoints(
     form.raise_if_any()
 
 
-async def require_event_endpoint(operation: AsyncOperation, name: str, url: str, find: Callable[[Call], int]) -> None:
-    """Raise a form error at `name` unless the URL accepts signed events of the application that `find` returns."""
-    signer = await operation.read(lambda call: _load_signer(call, find(call)))
+async def require_event_endpoint(
+    operation: AsyncOperation, name: str, url: str, require_application_id: Callable[[Call], int]
+) -> None:
+    """Raise a form error at `name` unless the URL accepts signed events of the application that
+    `require_application_id` returns."""
+    signer = await operation.read(lambda call: _load_signer(call, require_application_id(call)))
     if not await accepts_events(operation.outbound, url, signer):
         raise errors.invalid(name, *_unverified_url_error(name))
 
@@ -65,7 +68,7 @@ async def require_event_endpoint(operation: AsyncOperation, name: str, url: str,
 def _load_signer(call: Call, application_id: int) -> EndpointSigner:
     key = find_signing_key(call.tx, application_id)
     assert key is not None
-    return EndpointSigner(ApplicationId(application_id), key, call.now)
+    return EndpointSigner(ApplicationId(application_id), key, call.now_ms)
 
 
 def _unverified_url_error(name: str) -> tuple[str, str]:
@@ -74,18 +77,18 @@ def _unverified_url_error(name: str) -> tuple[str, str]:
     return f"APPLICATION_{name.upper()}_INVALID", f"The specified {label} url could not be verified."
 
 
-async def accepts_events(outside: OutboundClient, url: str, signer: EndpointSigner) -> bool:
+async def accepts_events(client: OutboundClient, url: str, signer: EndpointSigner) -> bool:
     """Return whether a URL can be used as an application's `event_webhooks_url`."""
     ping = codec.encode(WebhookPing(application_id=signer.application_id))
     return await payload_signatures.verifies_signatures(
-        outside, url, signer.key, signer.now, ping, lambda response: response.status == 204
+        client, url, signer.key, signer.now, ping, lambda response: response.status == 204
     )
 
 
-async def accepts_interactions(outside: OutboundClient, url: str, signer: EndpointSigner) -> bool:
+async def accepts_interactions(client: OutboundClient, url: str, signer: EndpointSigner) -> bool:
     """Return whether a URL can be used as an application's `interactions_endpoint_url`."""
     ping = interactions_ping(signer.application_id, signer.now)
-    return await payload_signatures.verifies_signatures(outside, url, signer.key, signer.now, ping, _is_pong)
+    return await payload_signatures.verifies_signatures(client, url, signer.key, signer.now, ping, _is_pong)
 
 
 def interactions_ping(application_id: int, now: int) -> bytes:

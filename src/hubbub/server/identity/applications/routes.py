@@ -26,7 +26,7 @@ from hubbub.server.identity.applications.store import ApplicationRow
 @handles(wire.GET_MY_APPLICATION)
 def get_my_application(call: Call) -> wire.Application:
     """Get the current application."""
-    return views.application(call.tx, _require_current_application(call), call.now)
+    return views.application(call.tx, _require_current_application(call), call.now_ms)
 
 
 @handles(wire.GET_MY_OAUTH2_APPLICATION)
@@ -34,7 +34,7 @@ def get_my_oauth2_application(call: Call) -> wire.Application:
     """Get the current OAuth2 application.
 
     Client libraries use this route at login."""
-    return views.application(call.tx, _require_current_application(call), call.now)
+    return views.application(call.tx, _require_current_application(call), call.now_ms)
 
 
 @handles(wire.GET_APPLICATION)
@@ -43,7 +43,7 @@ def get_application(call: Call, application_id: ApplicationId) -> wire.Applicati
 
     The caller must be the application's bot or its owner."""
     row = rules.require_manager(call, application_id)
-    return views.application(call.tx, row, call.now, owned=call.actor.kind == "user")
+    return views.application(call.tx, row, call.now_ms, for_owner=call.actor.kind == "user")
 
 
 @handles(wire.GET_APPLICATION_RPC)
@@ -52,7 +52,7 @@ def get_application_rpc(call: Call, application_id: ApplicationId) -> wire.RpcAp
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    return views.rpc_application(row, call.now)
+    return views.rpc_application(row, call.now_ms)
 
 
 @handles(wire.UPDATE_MY_APPLICATION)
@@ -147,7 +147,7 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
         call.notify(EventWebhooksChanged(ApplicationId(row.id)))
     if body.interactions_endpoint_url is not UNSET:
         call.notify(InteractionsEndpointChanged(ApplicationId(row.id)))
-    return views.application(call.tx, row, call.now, owned=is_owner)
+    return views.application(call.tx, row, call.now_ms, for_owner=is_owner)
 
 
 def _apply_owner_changes(
@@ -178,7 +178,7 @@ def _apply_owner_changes(
         row = row._replace(flags=row.flags ^ ApplicationFlags.EMBEDDED)
         call.notify(ActivitiesToggled(row))
     if body.accept_social_layer_terms is True and settings.social_layer_terms_ms is None:
-        settings.social_layer_terms_ms = call.now
+        settings.social_layer_terms_ms = call.now_ms
         if not row.flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:
             row = row._replace(flags=row.flags | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
     return row

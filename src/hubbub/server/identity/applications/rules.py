@@ -31,8 +31,8 @@ CONTEXT_SCOPES: Final = {"0": INSTALL_SCOPES, "1": INSTALL_SCOPES - {Scope.BOT.v
 class ApplicationSize(NamedTuple):
     """The size of an application, which decides whether privileged intents are free."""
 
-    counted: Literal["users", "guilds"]
-    current: int
+    unit: Literal["users", "guilds"]
+    current_count: int
     """Number of users or guilds."""
     free_below: int
     """Number from which on privileged intents require a review."""
@@ -40,16 +40,16 @@ class ApplicationSize(NamedTuple):
     @property
     def is_free(self) -> bool:
         """Whether the application can toggle privileged intents itself."""
-        return self.current < self.free_below
+        return self.current_count < self.free_below
 
 
 def measure_size(call: Call, row: ApplicationRow) -> ApplicationSize:
     """Count the users (before 10 June 2026: guilds) that the application's bot can reach."""
-    if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now):
+    if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now_ms):
         return ApplicationSize(
-            "users", store.reachable_users(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS
+            "users", store.count_reachable_users(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS
         )
-    return ApplicationSize("guilds", store.guild_count(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
+    return ApplicationSize("guilds", store.count_guilds(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
 
 
 def require_manager(call: Call, application_id: int) -> ApplicationRow:
@@ -77,18 +77,18 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
     return row
 
 
-def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
-    """Return the flags after an edit that requested the flags `wanted`.
+def allowed_flags(call: Call, row: ApplicationRow, requested_flags: int) -> int:
+    """Return the flags after an edit that requested the flags `requested_flags`.
 
     Only the three bits of limited intents change. Setting one raises a form error unless `ApplicationSize.is_free`."""
-    flags = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE
+    flags = row.flags & ~ApplicationFlags.EDITABLE | requested_flags & ApplicationFlags.EDITABLE
     if flags & ~row.flags:
         size = measure_size(call, row)
         if not size.is_free:
             raise errors.invalid(
                 "flags",
                 "APPLICATION_INTENTS_NEED_REVIEW",
-                f"Privileged intents require a review from {size.free_below} {size.counted} on.",
+                f"Privileged intents require a review from {size.free_below} {size.unit} on.",
             )
     return flags
 
@@ -117,10 +117,10 @@ def require_install_params(params: InstallParams) -> None:
     form.raise_if_any()
 
 
-def require_contexts(found: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
+def require_contexts(configurations: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
     """Reject unknown installation contexts and scopes that a context does not allow."""
     form = FormErrors()
-    for key, value in found.items():
+    for key, value in configurations.items():
         path = ("integration_types_config", key)
         if key not in CONTEXT_SCOPES:
             form.add(path, *errors.choices(list(CONTEXT_SCOPES)))
@@ -141,7 +141,10 @@ def _check_install_scopes(
 
 def require_family_client_type(call: Call, row: ApplicationRow, public: bool) -> None:
     """Reject a client type that differs from the rest of the application's family (spec/sdk.md#8.7)."""
-    if bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not public and len(store.family(call.tx, row.id)) > 1:
+    if (
+        bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not public
+        and len(store.list_family_ids(call.tx, row.id)) > 1
+    ):
         raise errors.invalid(
             "public_client",
             "APPLICATION_FAMILY_CLIENT_TYPE",

@@ -83,15 +83,15 @@ def find_by_bot(tx: Tx, bot_id: int) -> ApplicationRow | None:
     return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE bot_id = ?", bot_id)
 
 
-def family_id(tx: Tx, application_id: int) -> ApplicationId:
+def find_family_id(tx: Tx, application_id: int) -> ApplicationId:
     """Return the ID of the head of an application's family: its publisher, or the application itself."""
     parent_id = tx.value("SELECT parent_id FROM applications WHERE id = ?", application_id)
     return ApplicationId(parent_id or application_id)
 
 
-def family(tx: Tx, application_id: int) -> list[ApplicationId]:
+def list_family_ids(tx: Tx, application_id: int) -> list[ApplicationId]:
     """List the IDs of all applications in the family of an application, the head first."""
-    head_id = family_id(tx, application_id)
+    head_id = find_family_id(tx, application_id)
     rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", head_id)
     return [head_id, *(ApplicationId(row[0]) for row in rows)]
 
@@ -117,7 +117,7 @@ def update(tx: Tx, row: ApplicationRow) -> None:
     tx.run(f"UPDATE applications SET {assignments} WHERE id = ?", *row[1:], row.id)
 
 
-def ids_of_guild(tx: Tx, guild_id: int, limit: int) -> list[ApplicationId]:
+def list_ids_of_guild(tx: Tx, guild_id: int, limit: int) -> list[ApplicationId]:
     """List the IDs of at most `limit` applications whose bots are in a guild, in the order in which the bots joined."""
     rows = tx.all(
         "SELECT a.id FROM applications a JOIN members m ON m.user_id = a.bot_id WHERE m.guild_id = ? "
@@ -139,13 +139,13 @@ def delete(tx: Tx, application_id: int) -> None:
     tx.run("DELETE FROM applications WHERE id = ?", application_id)
 
 
-def guild_count(tx: Tx, bot_id: int) -> int:
+def count_guilds(tx: Tx, bot_id: int) -> int:
     """Return the number of guilds a bot is in."""
     count: int = tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", bot_id)
     return count
 
 
-def reachable_users(tx: Tx, bot_id: int) -> int:
+def count_reachable_users(tx: Tx, bot_id: int) -> int:
     """Return the number of distinct users in a bot's guilds."""
     count: int = tx.value(
         "SELECT COUNT(DISTINCT m.user_id) FROM members mine JOIN members m ON m.guild_id = mine.guild_id WHERE mine.user_id = ?",
@@ -154,7 +154,7 @@ def reachable_users(tx: Tx, bot_id: int) -> int:
     return count
 
 
-def user_install_count(tx: Tx, application_id: int) -> int:
+def count_user_installs(tx: Tx, application_id: int) -> int:
     """Return the number of users who installed an application for themselves."""
     count: int = tx.value(
         "SELECT COUNT(*) FROM installations WHERE application_id = ? AND integration_type = 1", application_id
@@ -162,7 +162,7 @@ def user_install_count(tx: Tx, application_id: int) -> int:
     return count
 
 
-def user_authorization_count(tx: Tx, application_id: int) -> int:
+def count_user_authorizations(tx: Tx, application_id: int) -> int:
     """Return the number of users who authorized an application."""
     count: int = tx.value("SELECT COUNT(*) FROM authorizations WHERE application_id = ?", application_id)
     return count
@@ -175,9 +175,9 @@ def is_owner(tx: Tx, user_id: int) -> bool:
 
 # Testers
 
-INVITED = 1
+TESTER_INVITED = 1
 """State of a tester who has not accepted the invitation yet."""
-ACCEPTED = 2
+TESTER_ACCEPTED = 2
 """State of a tester who accepted the invitation."""
 
 
@@ -205,7 +205,7 @@ def is_tester(tx: Tx, application_id: int, user_id: int) -> bool:
 
     Limits of unapproved applications do not apply to testers."""
     row = find_tester(tx, application_id, user_id)
-    return row is not None and row.state == ACCEPTED
+    return row is not None and row.state == TESTER_ACCEPTED
 
 
 def list_testers(tx: Tx, application_id: int) -> list[TesterRow]:
@@ -214,7 +214,7 @@ def list_testers(tx: Tx, application_id: int) -> list[TesterRow]:
     return tx.fetch(TesterRow, sql, application_id)
 
 
-def list_tested(tx: Tx, user_id: int) -> list[TesterRow]:
+def list_tested_applications(tx: Tx, user_id: int) -> list[TesterRow]:
     """List the applications a user tests or is invited to test, oldest first."""
     sql = f"SELECT {_TESTER_COLUMNS} FROM application_testers WHERE user_id = ? ORDER BY created_ms, application_id"
     return tx.fetch(TesterRow, sql, user_id)
@@ -236,7 +236,7 @@ def delete_tester(tx: Tx, application_id: int, user_id: int) -> bool:
     )
 
 
-def delete_tester_of_all(tx: Tx, user_id: int) -> None:
+def delete_tester_from_all(tx: Tx, user_id: int) -> None:
     """Delete a user from the testers of every application."""
     tx.run("DELETE FROM application_testers WHERE user_id = ?", user_id)
 
@@ -251,7 +251,7 @@ def add_flag(tx: Tx, application_id: int, flag: int) -> None:
     tx.run("UPDATE applications SET flags = flags | ? WHERE id = ?", flag, application_id)
 
 
-def children(tx: Tx, parent_id: int) -> list[ApplicationId]:
+def list_child_ids(tx: Tx, parent_id: int) -> list[ApplicationId]:
     """List the IDs of the games of a publisher."""
     rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", parent_id)
     return [ApplicationId(row[0]) for row in rows]
@@ -263,7 +263,7 @@ def find_signing_key(tx: Tx, application_id: int) -> bytes | None:
     return None if key is None else bytes(key)
 
 
-def client_secret_hash(tx: Tx, application_id: int) -> bytes | None:
+def find_client_secret_hash(tx: Tx, application_id: int) -> bytes | None:
     """Return the SHA-256 hash of an application's client secret, or None if the application does not exist."""
     stored_hash = tx.value("SELECT client_secret_hash FROM applications WHERE id = ?", application_id)
     return None if stored_hash is None else bytes(stored_hash)

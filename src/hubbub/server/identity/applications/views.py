@@ -55,12 +55,12 @@ def settings(row: HasSettings) -> ApplicationSettings:
     return codec.decode(row.settings, ApplicationSettings)
 
 
-def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -> wire.Application:
-    """Build the full application for its managers. Some fields are visible only to the owner (`owned`)."""
+def application(tx: Tx, row: ApplicationRow, now: int, *, for_owner: bool = False) -> wire.Application:
+    """Build the full application for its managers. Some fields are visible only to the owner (`for_owner`)."""
     users_by_id = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
     stored = settings(row)
     flags, flags_new = wire.wire_flags(row.flags, now)
-    bot: User | UnsetType = users.user(users_by_id[row.bot_id]) if row.bot_id else UNSET
+    bot: User | UnsetType = users.user_view(users_by_id[row.bot_id]) if row.bot_id else UNSET
     return wire.Application(
         id=ApplicationId(row.id),
         name=row.name,
@@ -84,20 +84,20 @@ def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -
         max_participants=stored.max_participants,
         rpc_origins=stored.rpc_origins or UNSET,
         tags=codec.decode(row.tags, list[str]),
-        owner=users.user(users_by_id[row.owner_id]),
+        owner=users.user_view(users_by_id[row.owner_id]),
         team=None,
         redirect_uris=codec.decode(row.redirect_uris, list[str]),
         interactions_endpoint_url=stored.interactions_endpoint_url,
         role_connections_verification_url=stored.role_connections_verification_url,
-        approximate_guild_count=store.guild_count(tx, row.bot_id) if row.bot_id else 0,
-        approximate_user_install_count=store.user_install_count(tx, row.id),
-        approximate_user_authorization_count=store.user_authorization_count(tx, row.id),
+        approximate_guild_count=store.count_guilds(tx, row.bot_id) if row.bot_id else 0,
+        approximate_user_install_count=store.count_user_installs(tx, row.id),
+        approximate_user_authorization_count=store.count_user_authorizations(tx, row.id),
         explicit_content_filter=stored.explicit_content_filter,
         eligible_oauth2_scopes=[],
         event_webhooks_url=stored.event_webhooks_url,
         event_webhooks_status=stored.event_webhooks_status,
         event_webhooks_types=stored.event_webhooks_types,
-        channel_obfuscation=bool(row.obfuscates_channels) if owned else UNSET,
+        channel_obfuscation=bool(row.obfuscates_channels) if for_owner else UNSET,
     )
 
 

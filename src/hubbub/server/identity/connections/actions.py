@@ -33,7 +33,7 @@ def add(
         if existing is not None:
             publisher_scheme = existing.publisher_scheme
         else:
-            publisher_scheme = SCHEME_NEW if changes.PUBLISHER_SCHEME.is_active(call.now) else SCHEME_LEGACY
+            publisher_scheme = SCHEME_NEW if changes.PUBLISHER_SCHEME.is_active(call.now_ms) else SCHEME_LEGACY
     row = ConnectionRow(
         user_id=user_id,
         type=type,
@@ -46,7 +46,7 @@ def add(
         visibility=visibility,
         revoked=int(revoked),
         publisher_scheme=publisher_scheme,
-        created_ms=call.now if existing is None else existing.created_ms,
+        created_ms=call.now_ms if existing is None else existing.created_ms,
     )
     store.put(call.tx, row)
     return row

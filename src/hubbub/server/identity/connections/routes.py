@@ -15,7 +15,7 @@ def list_my_connections(call: Call) -> list[wire.Connection]:
     """List the connections of the current user."""
     publisher_types = call.config.publisher_connection_types
     rows = store.list_of_user(call.tx, call.user_id)
-    return [_connection_view(row) for row in rows if rules.is_listed(row, publisher_types, call.now)]
+    return [_connection_view(row) for row in rows if rules.is_listed(row, publisher_types, call.now_ms)]
 
 
 @handles(wire.SET_MY_CONNECTION)
@@ -27,7 +27,7 @@ def set_my_connection(
     The platform does not verify the account."""
     stored = store.find(call.tx, call.user_id, connection_type, connection_id)
     if stored is None:
-        rules.require_connectable(call, connection_type, connection_id)
+        rules.require_valid_connection(call, connection_type, connection_id)
         stored = ConnectionRow(call.user_id, connection_type, connection_id)
     row = actions.add(
         call,

@@ -22,7 +22,7 @@ def is_listed(row: ConnectionRow, publisher_types: Collection[str], now: int) ->
     return row.publisher_scheme != SCHEME_NEW and not changes.CONNECTIONS_PUBLISHER.is_active(now)
 
 
-def require_connectable(call: Call, type: str, id: str) -> None:
+def require_valid_connection(call: Call, type: str, id: str) -> None:
     """Raise an error for an unknown service, an invalid account ID, or a caller with too many connections."""
     if type not in _CONNECTION_TYPES and type not in call.config.publisher_connection_types:
         raise errors.UNKNOWN_PROVIDER()

@@ -16,7 +16,7 @@ SLICE = Slice(
     listeners={
         ApplicationDeleting: lambda call, signal: store.delete_of_application(call.tx, signal.row.id),
         IntentsEnabled: lambda call, signal: schedule_size_check(call, signal.application_id),
-        UserDeleted: lambda call, signal: applications.delete_tester_of_all(call.tx, signal.user_id),
+        UserDeleted: lambda call, signal: applications.delete_tester_from_all(call.tx, signal.user_id),
     },
     assets={"app-assets": store.find_asset_file},
 )

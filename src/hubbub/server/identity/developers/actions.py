@@ -14,7 +14,7 @@ EXPIRE_GRANT_JOB = "developers.lapse"
 CHECK_SIZE_JOB = "developers.watch"
 DAY_MS = 86_400_000
 
-REACH_KEY = ("reach", "users")
+GRACE_PERIOD_KEY = ("reach", "users")
 """Kind and name of the approval row that stores the grace period of an application that has grown too large."""
 
 
@@ -27,7 +27,7 @@ def request(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> Appr
         name=body.name,
         state="pending",
         reason=body.reason,
-        requested_ms=call.now,
+        requested_ms=call.now_ms,
         # While a renewal is pending, the current grant stays valid until its end.
         ends_ms=previous.ends_ms if previous is not None else None,
     )
@@ -43,13 +43,13 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
         oauth2.approve_scopes(call, row.id, [name])
     else:
         granted_flag = wire.PRIVILEGED_INTENTS[name].granted_flag
-        starts_ms = call.now
+        starts_ms = call.now_ms
         # A renewal starts when the current grant ends.
         if previous is not None and previous.ends_ms is not None and row.flags & granted_flag:
             starts_ms = max(starts_ms, previous.ends_ms)
         applications.change(call, row._replace(flags=row.flags | granted_flag))
         # spec/dated-changes.md#3: before 10 June 2026 grants did not expire.
-        if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now):
+        if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now_ms):
             ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
             call.tx.enqueue(
                 EXPIRE_GRANT_JOB, [int(row.id), name], due_ms=ends_ms, key=f"{EXPIRE_GRANT_JOB}:{int(row.id)}:{name}"
@@ -78,8 +78,8 @@ def _save_decision(
         name=name,
         state=state,
         reason=previous.reason if previous is not None else "",
-        requested_ms=previous.requested_ms if previous is not None else call.now,
-        decided_ms=call.now,
+        requested_ms=previous.requested_ms if previous is not None else call.now_ms,
+        decided_ms=call.now_ms,
         ends_ms=ends_ms,
     )
     store.save_approval(call.tx, approval)
@@ -99,7 +99,7 @@ def expire_grant(call: Call, application_id: int, name: str) -> None:
     """Expire a granted intent: a small application keeps it as its own toggle, a large one loses it."""
     row = applications.find(call.tx, application_id)
     grant = store.find_approval(call.tx, application_id, "intent", name)
-    if row is None or grant is None or grant.ends_ms is None or grant.ends_ms > call.now:
+    if row is None or grant is None or grant.ends_ms is None or grant.ends_ms > call.now_ms:
         return
     intent = wire.PRIVILEGED_INTENTS[name]
     flags = row.flags & ~intent.granted_flag
@@ -116,7 +116,7 @@ def expire_grant(call: Call, application_id: int, name: str) -> None:
 def schedule_size_check(call: Call, application_id: ApplicationId) -> None:
     """Schedule the next daily check of an application that toggled intents itself and may grow too large."""
     key = f"{CHECK_SIZE_JOB}:{int(application_id)}"
-    jobs.enqueue_once(call.tx, CHECK_SIZE_JOB, int(application_id), due_ms=call.now + DAY_MS, key=key)
+    jobs.enqueue_once(call.tx, CHECK_SIZE_JOB, int(application_id), due_ms=call.now_ms + DAY_MS, key=key)
 
 
 def check_size(call: Call, application_id: int) -> None:
@@ -126,17 +126,17 @@ def check_size(call: Call, application_id: int) -> None:
     row = applications.find(call.tx, application_id)
     limited_intents = [] if row is None else rules.limited_intents(row)
     if row is None or not limited_intents:
-        store.delete_approval(call.tx, application_id, *REACH_KEY)
+        store.delete_approval(call.tx, application_id, *GRACE_PERIOD_KEY)
         return
-    grace_period = store.find_approval(call.tx, row.id, *REACH_KEY)
+    grace_period = store.find_approval(call.tx, row.id, *GRACE_PERIOD_KEY)
     if applications.measure_size(call, row).is_free:
         if grace_period is not None:
-            store.delete_approval(call.tx, row.id, *REACH_KEY)
+            store.delete_approval(call.tx, row.id, *GRACE_PERIOD_KEY)
     elif grace_period is None:
-        ends_ms = call.now + wire.INTENT_GRACE_DAYS * DAY_MS
-        kind, name = REACH_KEY
-        store.save_approval(call.tx, ApprovalRow(row.id, kind, name, "open", "", call.now, None, ends_ms))
-    elif grace_period.ends_ms is not None and grace_period.ends_ms <= call.now:
+        ends_ms = call.now_ms + wire.INTENT_GRACE_DAYS * DAY_MS
+        kind, name = GRACE_PERIOD_KEY
+        store.save_approval(call.tx, ApprovalRow(row.id, kind, name, "open", "", call.now_ms, None, ends_ms))
+    elif grace_period.ends_ms is not None and grace_period.ends_ms <= call.now_ms:
         approvals = store.list_approvals(call.tx, row.id)
         pending_intents = {
             name for (kind, name), approval in approvals.items() if kind == "intent" and approval.state == "pending"

@@ -11,7 +11,7 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import accounts, applications, oauth2, users
-from hubbub.server.identity.applications import ACCEPTED, INVITED, TesterRow
+from hubbub.server.identity.applications import TESTER_ACCEPTED, TESTER_INVITED, TesterRow
 from hubbub.server.identity.developers import actions, rules, store, views
 from hubbub.server.identity.developers.store import AssetRow
 
@@ -24,7 +24,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 @handles(wire.LIST_APPLICATIONS)
 def list_applications(call: Call) -> list[PublicApplication]:
     """List the applications of the current user."""
-    return oauth2.public_applications(call.tx, applications.list_of_owner(call.tx, call.user_id), call.now)
+    return oauth2.public_applications(call.tx, applications.list_of_owner(call.tx, call.user_id), call.now_ms)
 
 
 @handles(wire.CREATE_APPLICATION)
@@ -36,7 +36,7 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
     if len(applications.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
     created = applications.create(call, name, call.user_id, bot=False)
-    return applications.application(call.tx, created.row, call.now, owned=True)
+    return applications.application(call.tx, created.row, call.now_ms, for_owner=True)
 
 
 @handles(wire.DELETE_APPLICATION)
@@ -45,7 +45,7 @@ async def delete_application(operation: AsyncOperation, application_id: Applicat
 
     The request must contain an MFA code if the owner has two-factor authentication."""
     await _require_owner(operation, application_id)
-    await accounts.with_mfa(
+    await accounts.run_with_mfa(
         operation,
         body.code,
         lambda call: actions.delete(call, applications.require_manager(call, application_id)),
@@ -73,7 +73,7 @@ async def reset_bot_token(
     def reset(call: Call) -> str:
         return applications.reset_bot_token(call, applications.require_manager(call, application_id))
 
-    return Response(200, wire.BotToken(token=await accounts.with_mfa(operation, body.code, reset)), NO_STORE)
+    return Response(200, wire.BotToken(token=await accounts.run_with_mfa(operation, body.code, reset)), NO_STORE)
 
 
 @handles(wire.RESET_CLIENT_SECRET)
@@ -86,7 +86,7 @@ async def reset_client_secret(
     def reset(call: Call) -> str:
         return applications.reset_client_secret(call, applications.require_manager(call, application_id))
 
-    return Response(200, wire.ClientSecret(secret=await accounts.with_mfa(operation, body.code, reset)), NO_STORE)
+    return Response(200, wire.ClientSecret(secret=await accounts.run_with_mfa(operation, body.code, reset)), NO_STORE)
 
 
 async def _require_owner(operation: AsyncOperation, application_id: ApplicationId, *, with_bot: bool = False) -> None:
@@ -143,7 +143,7 @@ def invite_application_tester(call: Call, application_id: ApplicationId, body: w
         raise errors.invalid("username", "TESTER_IS_OWNER", "The owner does not need an invitation.")
     if applications.find_tester(call.tx, row.id, user.id) is not None:
         raise errors.invalid("username", "TESTER_ALREADY_INVITED", "This user is already invited.")
-    return _save_tester(call, row.id, user.id, INVITED)
+    return _save_tester(call, row.id, user.id, TESTER_INVITED)
 
 
 @handles(wire.DELETE_APPLICATION_TESTER)
@@ -162,12 +162,12 @@ def create_test_user(call: Call, application_id: ApplicationId, body: wire.Invit
     row = applications.require_manager(call, application_id)
     if not call.config.control:
         raise errors.NOT_FOUND()
-    user = accounts.create(call, body.username)
+    user = accounts.create_user(call, body.username)
     password = secrets.token_urlsafe(12)
     # A rehearsal's password is not a secret: hash it cheaply, inside the transaction.
     accounts.set_password(call, user.id, accounts.hash_password_weakly(password, salt=secrets.token_bytes(16)))
-    token = auth.issue(call.tx, kind="user", user_id=user.id, now=call.now, ids=call.ids)
-    tester = _save_tester(call, row.id, user.id, ACCEPTED)
+    token = auth.issue(call.tx, kind="user", user_id=user.id, now=call.now_ms, ids=call.ids)
+    tester = _save_tester(call, row.id, user.id, TESTER_ACCEPTED)
     return Response(201, wire.TestUser(user=tester.user, token=token, password=password), NO_STORE)
 
 
@@ -177,7 +177,7 @@ def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> w
         raise errors.invalid(
             "username", "TESTER_LIMIT", f"An application can have at most {wire.APPLICATION_TESTERS_MAX} testers."
         )
-    row = TesterRow(application_id, user_id, state, call.now)
+    row = TesterRow(application_id, user_id, state, call.now_ms)
     applications.save_tester(call.tx, row)
     return views.testers(call.tx, [row])[0]
 
@@ -185,13 +185,15 @@ def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> w
 @handles(wire.LIST_MY_TESTER_INVITATIONS)
 def list_my_tester_invitations(call: Call) -> list[wire.TesterInvitation]:
     """List the applications that the current user tests or is invited to test."""
-    testers_by_application = {row.application_id: row for row in applications.list_tested(call.tx, call.user_id)}
+    testers_by_application = {
+        row.application_id: row for row in applications.list_tested_applications(call.tx, call.user_id)
+    }
     tested_applications = oauth2.public_applications(
-        call.tx, list(applications.find_many(call.tx, testers_by_application).values()), call.now
+        call.tx, list(applications.find_many(call.tx, testers_by_application).values()), call.now_ms
     )
     return [
         wire.TesterInvitation(
-            application=application, state=1 if testers_by_application[application.id].state == INVITED else 2
+            application=application, state=1 if testers_by_application[application.id].state == TESTER_INVITED else 2
         )
         for application in tested_applications
     ]
@@ -203,7 +205,7 @@ def accept_tester_invitation(call: Call, application_id: ApplicationId) -> None:
     row = applications.find_tester(call.tx, application_id, call.user_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    applications.save_tester(call.tx, row._replace(state=ACCEPTED))
+    applications.save_tester(call.tx, row._replace(state=TESTER_ACCEPTED))
 
 
 @handles(wire.DELETE_TESTER_INVITATION)

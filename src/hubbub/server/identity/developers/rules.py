@@ -21,7 +21,7 @@ def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestAppro
             raise errors.invalid("name", *errors.bad_enum(body.name))
         if not missing_approvals([body.name], row.flags, ()):
             raise _approval_not_needed_error()
-        if body.name in oauth2.approved_scopes(call.tx, row.id):
+        if body.name in oauth2.list_approved_scopes(call.tx, row.id):
             raise _already_approved_error()
         return
     intent = wire.PRIVILEGED_INTENTS.get(body.name)
@@ -31,7 +31,7 @@ def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestAppro
         raise errors.invalid("name", "APPROVAL_NEEDS_BOT", "The application has no bot.")
     if row.flags & intent.granted_flag:
         grant = store.find_approval(call.tx, row.id, "intent", body.name)
-        if grant is None or grant.ends_ms is None or grant.ends_ms - call.now > RENEWAL_WINDOW_MS:
+        if grant is None or grant.ends_ms is None or grant.ends_ms - call.now_ms > RENEWAL_WINDOW_MS:
             raise _already_approved_error()
     elif applications.measure_size(call, row).is_free:
         raise _approval_not_needed_error()

@@ -14,19 +14,19 @@ from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, oauth2, users
 from hubbub.server.identity.applications import ApplicationRow, TesterRow
 from hubbub.server.identity.developers import store
-from hubbub.server.identity.developers.actions import REACH_KEY
+from hubbub.server.identity.developers.actions import GRACE_PERIOD_KEY
 from hubbub.server.identity.developers.store import ApprovalRow, AssetRow
 
 
 def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
     """Build the approvals that an application has or could request."""
     requests = store.list_approvals(call.tx, row.id)
-    approved_scopes = oauth2.approved_scopes(call.tx, row.id)
+    approved_scopes = oauth2.list_approved_scopes(call.tx, row.id)
     size = applications.measure_size(call, row)
-    grace_period = requests.get(REACH_KEY)
+    grace_period = requests.get(GRACE_PERIOD_KEY)
     reach = wire.ApplicationReach(
-        counted=size.counted,
-        count=size.current,
+        counted=size.unit,
+        count=size.current_count,
         free_below=size.free_below,
         free=size.is_free,
         lapses_at=_timestamp(grace_period.ends_ms) if grace_period is not None and not size.is_free else None,
@@ -106,7 +106,7 @@ def testers(tx: Tx, rows: Sequence[TesterRow]) -> list[wire.Tester]:
     """Build testers. Deleted users are left out."""
     users_by_id = users.find_many(tx, [row.user_id for row in rows])
     return [
-        wire.Tester(user=users.user(users_by_id[row.user_id]), state=cast(Any, row.state))
+        wire.Tester(user=users.user_view(users_by_id[row.user_id]), state=cast(Any, row.state))
         for row in rows
         if row.user_id in users_by_id
     ]

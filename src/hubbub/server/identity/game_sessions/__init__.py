@@ -14,7 +14,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.game_sessions import store
 from hubbub.server.identity.game_sessions.store import (
     OAuth2SessionRow,
-    connected,
+    filter_connected,
     is_playing,
     list_reading_applications,
 )
@@ -38,46 +38,46 @@ class OAuth2SessionEnded(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the user has no other session in this game."""
 
 
-def session_began(call: Call, user_id: int, session_id: str) -> None:
+def on_session_began(call: Call, user_id: int, session_id: str) -> None:
     """Record the start of an OAuth2 session and raise `OAuth2SessionStarted`.
 
     Do nothing if the caller's token does not belong to an application."""
     actor = call.actor
     if actor.application_id is None:
         return
-    is_first = not connected(call.tx, actor.application_id, (user_id,))
+    is_first = not filter_connected(call.tx, actor.application_id, (user_id,))
     row = OAuth2SessionRow(
         session_id=session_id,
         user_id=user_id,
         application_id=actor.application_id,
         family_id=actor.family_id or actor.application_id,
-        began_ms=call.now,
+        began_ms=call.now_ms,
         reads_messages=int(Scope.DM_CHANNELS_MESSAGES_READ in actor.scopes),
     )
     store.insert(call.tx, row)
     call.notify(OAuth2SessionStarted(user_id=UserId(user_id), application_id=actor.application_id, is_first=is_first))
 
 
-def session_ended(call: Call, user_id: int, session_id: str) -> None:
+def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
     """Delete an ended OAuth2 session and raise `OAuth2SessionEnded`. Do nothing if the session was not recorded."""
     ended_application_id = store.delete(call.tx, session_id)
     if ended_application_id is not None:
         application_id = ApplicationId(ended_application_id)
-        is_last = not connected(call.tx, application_id, (user_id,))
+        is_last = not filter_connected(call.tx, application_id, (user_id,))
         call.notify(OAuth2SessionEnded(user_id=UserId(user_id), application_id=application_id, is_last=is_last))
 
 
 def reset(call: Call) -> None:
     """End all recorded sessions; a platform of a single process does this when it starts."""
-    for user_id, session_id in store.all_sessions(call.tx):
-        session_ended(call, user_id, session_id)
+    for user_id, session_id in store.list_sessions(call.tx):
+        on_session_ended(call, user_id, session_id)
 
 
 SLICE = Slice(
     name="game_sessions",
     modules=(),
-    session_began=session_began,
-    session_ended=session_ended,
+    session_began=on_session_began,
+    session_ended=on_session_ended,
     stored_sessions=store.list_started_before,
 )
 
@@ -85,7 +85,7 @@ __all__ = [
     "SLICE",
     "OAuth2SessionStarted",
     "OAuth2SessionEnded",
-    "connected",
+    "filter_connected",
     "is_playing",
     "list_reading_applications",
     "reset",

@@ -23,7 +23,7 @@ class OAuth2SessionRow(NamedTuple):
     """Whether the user authorized the game to read their direct messages."""
 
 
-def connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
+def filter_connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
     """Return the IDs of those of the users who are connected to a game."""
     user_id_list = list(user_ids)
     connected_ids: set[int] = set()
@@ -56,7 +56,7 @@ def delete(tx: Tx, session_id: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def all_sessions(tx: Tx) -> list[tuple[int, str]]:
+def list_sessions(tx: Tx) -> list[tuple[int, str]]:
     """List all sessions as (user ID, session ID)."""
     return [(row[0], row[1]) for row in tx.all("SELECT user_id, session_id FROM game_sessions")]
 

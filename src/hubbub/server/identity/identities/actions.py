@@ -47,7 +47,7 @@ def create_provisional(
         public_flags=flags,
     )
     users.insert(call.tx, row)
-    store.insert_provisional(call.tx, ProvisionalRow(row.id, family_id, restricted_by, call.now))
+    store.insert_provisional(call.tx, ProvisionalRow(row.id, family_id, restricted_by, call.now_ms))
     return row
 
 
@@ -93,12 +93,12 @@ def find_identity(call: Call, family_id: int, verified: VerifiedIdentity) -> Ide
     return store.find_identity(call.tx, family_id, verified.provider_type, verified.provider_id, verified.user_id)
 
 
-def identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
+def find_identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
     """Return the identity that the application's server asserted for the account of an access token (spec/sdk.md#8.5).
 
     Raises `InvalidCredential` if the token is invalid, or if its account has no such identity."""
-    access = oauth2.find_access(call.tx, token, call.now)
-    if access is None or applications.family_id(call.tx, access.application_id) != application.family_id:
+    access = oauth2.find_valid_access_token(call.tx, token, call.now_ms)
+    if access is None or applications.find_family_id(call.tx, access.application_id) != application.family_id:
         raise identity_providers.InvalidCredential()
     rows = store.list_identities(call.tx, application.family_id, [access.user_id])
     for row in rows:
@@ -117,7 +117,7 @@ def add_identity(call: Call, family_id: int, verified: VerifiedIdentity, user_id
         user_id=UserId(user_id),
         username=verified.name,
         metadata="{}",
-        created_ms=call.now,
+        created_ms=call.now_ms,
     )
     store.insert_identity(call.tx, row)
 
@@ -137,17 +137,19 @@ def attach_identity(
     return row
 
 
-def issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> wire.ProvisionalToken:
+def issue_provisional_token(
+    call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False
+) -> wire.ProvisionalToken:
     """Issue a token for a provisional account. Its `id_token` is empty, because it is signed after the transaction."""
     token_scopes = (*wire.PROVISIONAL_SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
-    issued = oauth2.issue(call, application, row.id, token_scopes, refresh=refresh)
+    issued = oauth2.issue_tokens(call, application, row.id, token_scopes, refresh=refresh)
     return wire.ProvisionalToken(
         access_token=issued.access_token,
         id_token="",
         scope=" ".join(wire.PROVISIONAL_SCOPES),
         refresh_token=issued.refresh_token if isinstance(issued.refresh_token, str) else None,
         scopes=list(wire.PROVISIONAL_SCOPES),
-        expires_at_seconds=call.now // 1000 + issued.expires_in,
+        expires_at_seconds=call.now_ms // 1000 + issued.expires_in,
     )
 
 
@@ -157,7 +159,7 @@ def rename(call: Call, global_name: str | None) -> UserRow:
     if row is None:
         raise errors.UNAUTHORIZED()
     row = row._replace(global_name=_clean_display_name(global_name))
-    users.change(call, row)
+    users.update_profile(call, row)
     return row
 
 
@@ -202,7 +204,7 @@ def link(call: Call, application: ApplicationRow, user_id: UserId, identity: Ide
         raise errors.EXTERNAL_IDENTITY_EXISTS()
     rules.require_merge_allowance(call, application, user_id)
     source_id = UserId(source.user_id)
-    merge = MergeRow(call.new_id(Snowflake), family_id, user_id, source_id, call.now)
+    merge = MergeRow(call.new_id(Snowflake), family_id, user_id, source_id, call.now_ms)
     store.insert_merge(call.tx, merge)
     store.move_identities(call.tx, family_id, source_id, user_id)
     call.notify(AccountsMerged(family_id=ApplicationId(family_id), source_id=source_id, user_id=user_id))
@@ -243,7 +245,7 @@ def detach(call: Call, family_id: int, user_id: UserId) -> None:
     if not store.list_identities(call.tx, family_id, [user_id]):
         return
     user = users.find(call.tx, user_id)
-    is_banned = accounts.find_ban(call.tx, user_id, call.now) is not None
+    is_banned = accounts.find_ban(call.tx, user_id, call.now_ms) is not None
     name = None if user is None else user.global_name
     row = create_provisional(call, family_id, name, restricted_by=user_id if is_banned else None)
     store.move_identities(call.tx, family_id, user_id, row.id)
@@ -267,7 +269,7 @@ def remove_identities(call: Call, user_id: UserId) -> None:
 
 def _revoke_tokens(call: Call, family_id: int, user_id: int) -> None:
     """Revoke the tokens of a user in every application of a family: one link covers all of them (spec/sdk.md#8.7)."""
-    for application_id in applications.family(call.tx, family_id):
+    for application_id in applications.list_family_ids(call.tx, family_id):
         auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
 
 
@@ -280,7 +282,7 @@ def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> No
     delete_players(call, child)
     applications.set_parent(call.tx, child.id, parent.id)
     applications.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
-    for user_id, token_ids in store.token_holders(call.tx, parent.id).items():
+    for user_id, token_ids in store.list_token_ids_by_user(call.tx, parent.id).items():
         # The publisher's tokens remain valid only for the exchange for child tokens, so end their sessions.
         auth.publish_actor_changed(call.tx, user_id, revoked=token_ids)
     for row in (child, parent):
@@ -295,24 +297,24 @@ def delete_players(call: Call, row: ApplicationRow) -> None:
     for user_id in store.list_provisional(call.tx, row.id):
         users.delete(call, user_id)
     oauth2.deauthorize_all_users(call, row.id)
-    identity_providers.delete_all(call.tx, row.id)
+    identity_providers.delete_of_application(call.tx, row.id)
 
 
-def issue_child(call: Call, child: ApplicationRow, parent: oauth2.AccessRow) -> wire.ChildToken:
+def issue_child_token(call: Call, child: ApplicationRow, parent: oauth2.AccessTokenRow) -> wire.ChildToken:
     """Issue a child token for a publisher's token. It expires, and is revoked, together with its parent."""
     scopes = frozenset(parent.scopes.split())
     access_token = auth.issue(
         call.tx,
         kind="bearer",
         user_id=parent.user_id,
-        now=call.now,
+        now=call.now_ms,
         ids=call.ids,
         application_id=child.id,
         scopes=scopes,
         expires_ms=parent.expires_ms,
         parent_id=parent.id,
     )
-    remaining_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now
+    remaining_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now_ms
     return wire.ChildToken(
         access_token=access_token, expires_in=remaining_ms // 1000, scope=" ".join(oauth2.granted_scopes(scopes))
     )

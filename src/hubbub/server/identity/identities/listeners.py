@@ -20,7 +20,7 @@ def link_account(
     """Link a user's account with the identity of their credential when they authorize an application."""
     rules.require_enabled(application)
     if credential.verified is None:
-        identity = actions.identity_of_token(call, application, credential.token)
+        identity = actions.find_identity_of_token(call, application, credential.token)
         actions.link(call, application, user_id, identity)
         return
     existing_identity = actions.find_identity(call, application.family_id, credential.verified)
@@ -30,22 +30,22 @@ def link_account(
         actions.link(call, application, user_id, existing_identity)
 
 
-def unlink(call: Call, signal: ApplicationDeauthorized) -> None:
+def on_application_deauthorized(call: Call, signal: ApplicationDeauthorized) -> None:
     """Detach a user's identities when the user deauthorizes the head of a family.
 
     Deauthorizing another game of the family keeps the identities."""
-    if applications.family_id(call.tx, signal.application_id) == signal.application_id:
+    if applications.find_family_id(call.tx, signal.application_id) == signal.application_id:
         actions.detach(call, signal.application_id, signal.user_id)
 
 
-def ban(call: Call, signal: AccountBanned) -> None:
+def on_account_banned(call: Call, signal: AccountBanned) -> None:
     """Revoke the authorizations of a banned account and remove its identities."""
     oauth2.deauthorize_all(call, signal.user_id)
     # Families that know the account only by an identity have no authorization and raise no signal.
     actions.remove_identities(call, signal.user_id)
 
 
-def user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Remove the identities of a deleted user."""
     actions.remove_identities(call, signal.user_id)
 
@@ -67,14 +67,14 @@ def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
     return {"identities": identities}
 
 
-def publish_profile(call: Call, signal: ProfileChanged) -> None:
+def on_profile_changed(call: Call, signal: ProfileChanged) -> None:
     """Publish a changed profile to the user's own sessions in the game."""
     actions.publish_profile(call, signal.profile, [signal.profile.user_id])
 
 
 LISTENERS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
-    ApplicationDeauthorized: unlink,
-    AccountBanned: ban,
-    UserDeleted: user_deleted,
-    ProfileChanged: publish_profile,
+    ApplicationDeauthorized: on_application_deauthorized,
+    AccountBanned: on_account_banned,
+    UserDeleted: on_user_deleted,
+    ProfileChanged: on_profile_changed,
 }

@@ -23,7 +23,7 @@ from hubbub.server.identity.users import UserRow
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 """Headers that prevent caching of token responses."""
 
-Issued = tuple[wire.ProvisionalToken, dict[str, Any]]
+TokenWithClaims = tuple[wire.ProvisionalToken, dict[str, Any]]
 """A token response, and the claims of its ID token, which is signed after the transaction."""
 
 
@@ -37,7 +37,7 @@ async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCreden
     The external credential identifies the player; an account is created if there is none."""
     verified = await _verify_credential(operation, body)
 
-    def issue_token(call: Call) -> Issued:
+    def issue_token(call: Call) -> TokenWithClaims:
         application = rules.require_client(call, body.client_id, body.client_secret)
         row = actions.find_or_create(call, application, verified)
         # spec/sdk.md#8.1: with OIDC a client that has a secret also gets a refresh token.
@@ -53,7 +53,7 @@ async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateBotT
 
     The application's server identifies the player."""
 
-    def issue_token(call: Call) -> Issued:
+    def issue_token(call: Call) -> TokenWithClaims:
         application = rules.require_bot_application(call)
         name = body.preferred_global_name if isinstance(body.preferred_global_name, str) else None
         verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id, name=name)
@@ -76,21 +76,23 @@ async def _verify_credential(operation: AsyncOperation, body: wire.ExternalCrede
     return await identity_providers.verify(operation, application.id, body.external_auth_type, body.external_auth_token)
 
 
-def _issue_with_claims(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> Issued:
-    response = actions.issue(call, application, row, refresh=refresh)
+def _issue_with_claims(
+    call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False
+) -> TokenWithClaims:
+    response = actions.issue_provisional_token(call, application, row, refresh=refresh)
     claims = oauth2.id_claims(
         call.config,
         row,
         application.id,
         expand_scopes(wire.PROVISIONAL_SCOPES),
-        now=call.now,
+        now=call.now_ms,
         nonce=None,
         access_token=response.access_token,
     )
     return response, claims
 
 
-async def _signed_response(operation: AsyncOperation, issued: Issued) -> Response:
+async def _signed_response(operation: AsyncOperation, issued: TokenWithClaims) -> Response:
     response, claims = issued
     response.id_token = await oauth2.sign(operation, claims)
     return Response(200, response, NO_STORE)
@@ -147,7 +149,7 @@ def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
         raise errors.UNAUTHORIZED()
     if body.global_name is not UNSET:
         row = actions.rename(call, body.global_name)
-    return users.user(row)
+    return users.user_view(row)
 
 
 # Child tokens
@@ -156,7 +158,7 @@ def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
 @handles(wire.PARTNER_SDK_CHILD_TOKEN)
 def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Response:
     """Exchange a publisher's token for a child token."""
-    token = oauth2.find_access(call.tx, body.parent_access_token, call.now)
+    token = oauth2.find_valid_access_token(call.tx, body.parent_access_token, call.now_ms)
     parent = None if token is None else applications.find(call.tx, token.application_id)
     if token is None or parent is None or not rules.is_publisher(parent.flags):
         raise InvalidCredential()
@@ -164,7 +166,7 @@ def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Respon
     child = applications.find(call.tx, body.child_application_id)
     if child is None or child.parent_id != parent.id:
         raise errors.UNKNOWN_APPLICATION()
-    return Response(200, actions.issue_child(call, child, token), NO_STORE)
+    return Response(200, actions.issue_child_token(call, child, token), NO_STORE)
 
 
 @handles(wire.GET_PUBLISHER_LINK)
@@ -174,7 +176,7 @@ def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.Publis
     return wire.PublisherLink(
         application_id=ApplicationId(row.id),
         parent_id=None if row.parent_id is None else ApplicationId(row.parent_id),
-        child_ids=applications.children(call.tx, row.id),
+        child_ids=applications.list_child_ids(call.tx, row.id),
     )
 
 

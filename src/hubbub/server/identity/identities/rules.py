@@ -48,7 +48,7 @@ def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetTy
         if not oauth2.is_public(row):
             raise errors.INVALID_CLIENT_SECRET()
         return
-    stored_hash = applications.client_secret_hash(call.tx, row.id)
+    stored_hash = applications.find_client_secret_hash(call.tx, row.id)
     digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
     if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
         raise errors.INVALID_CLIENT_SECRET()
@@ -65,7 +65,7 @@ def require_bot_application(call: Call) -> ApplicationRow:
 
 def require_unrestricted(call: Call, row: ProvisionalRow) -> None:
     """Reject a provisional account that replaced an account which is still banned."""
-    if row.restricted_by is not None and accounts.find_ban(call.tx, row.restricted_by, call.now) is not None:
+    if row.restricted_by is not None and accounts.find_ban(call.tx, row.restricted_by, call.now_ms) is not None:
         raise errors.MERGE_SOURCE_BANNED()
 
 
@@ -77,7 +77,7 @@ def is_restricted(call: Call, user_id: int) -> bool:
     return (
         row is not None
         and row.restricted_by is not None
-        and accounts.find_ban(call.tx, row.restricted_by, call.now) is not None
+        and accounts.find_ban(call.tx, row.restricted_by, call.now_ms) is not None
     )
 
 
@@ -85,10 +85,10 @@ def require_merge_allowance(call: Call, application: ApplicationRow, user_id: in
     """Raise RATE_LIMITED for a user who merged too often in the last 24 hours.
 
     Testers of the application are exempt (spec/sdk.md#8.5)."""
-    merges = store.merges_since(call.tx, user_id, call.now - DAY_MS)
+    merges = store.list_merge_times(call.tx, user_id, call.now_ms - DAY_MS)
     if len(merges) < wire.MERGES_PER_DAY_MAX or is_tester(call, application, user_id):
         return
-    wait_ms = merges[-wire.MERGES_PER_DAY_MAX] + DAY_MS - call.now
+    wait_ms = merges[-wire.MERGES_PER_DAY_MAX] + DAY_MS - call.now_ms
     raise errors.RATE_LIMITED(retry_after=wait_ms / 1000, **{"global": False})
 
 
@@ -105,7 +105,7 @@ def find_publisher_problem(call: Call, child: ApplicationRow, parent: Applicatio
         return f"{child.name} already has a publisher, and that cannot be undone"
     if parent.parent_id is not None:
         return f"{parent.name} is itself a game of a publisher"
-    if applications.children(call.tx, child.id):
+    if applications.list_child_ids(call.tx, child.id):
         return f"{child.name} is itself a publisher"
     if oauth2.is_public(child) is not oauth2.is_public(parent):
         return "a publisher and its games must have the same client type: all public or all confidential"

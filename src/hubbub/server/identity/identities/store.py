@@ -116,10 +116,13 @@ def list_user_families(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]
     return pairs
 
 
-def move_identities(tx: Tx, family_id: int, user_id: int, to_id: int) -> int:
-    """Move a user's identities in a family to the account `to_id`. Return the number of moved identities."""
+def move_identities(tx: Tx, family_id: int, user_id: int, target_user_id: int) -> int:
+    """Move a user's identities in a family to the account `target_user_id`. Return the number of moved identities."""
     return tx.run(
-        "UPDATE external_identities SET user_id = ? WHERE family_id = ? AND user_id = ?", to_id, family_id, user_id
+        "UPDATE external_identities SET user_id = ? WHERE family_id = ? AND user_id = ?",
+        target_user_id,
+        family_id,
+        user_id,
     )
 
 
@@ -181,7 +184,7 @@ def insert_merge(tx: Tx, row: MergeRow) -> None:
     )
 
 
-def merges_since(tx: Tx, user_id: int, since_ms: int) -> list[int]:
+def list_merge_times(tx: Tx, user_id: int, since_ms: int) -> list[int]:
     """List the times of a user's merges after `since_ms`, earliest first. All times are in Unix milliseconds."""
     sql = "SELECT created_ms FROM merge_operations WHERE user_id = ? AND created_ms > ? ORDER BY created_ms"
     return [row[0] for row in tx.all(sql, user_id, since_ms)]
@@ -190,7 +193,7 @@ def merges_since(tx: Tx, user_id: int, since_ms: int) -> list[int]:
 # Publishers
 
 
-def token_holders(tx: Tx, application_id: int) -> dict[UserId, list[int]]:
+def list_token_ids_by_user(tx: Tx, application_id: int) -> dict[UserId, list[int]]:
     """Return the IDs of an application's access tokens, by user ID."""
     token_ids_by_user: dict[UserId, list[int]] = {}
     sql = "SELECT user_id, id FROM tokens WHERE application_id = ? AND kind = 'bearer'"

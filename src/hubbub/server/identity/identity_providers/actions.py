@@ -28,7 +28,7 @@ def save_provider(
 ) -> ProviderRow:
     """Store a provider configuration. `strict` records that its issuer URLs passed the strict validation."""
     settings_json = codec.encode(settings).decode()
-    row = ProviderRow(application_id, type, settings_json, STRICT_LEVEL if strict else 0, call.now)
+    row = ProviderRow(application_id, type, settings_json, STRICT_LEVEL if strict else 0, call.now_ms)
     store.put(call.tx, row)
     return row
 

@@ -43,7 +43,7 @@ class ProviderQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Whether issuer URLs must pass the strict validation of `issuers.find_problem`."""
 
 
-class Provider(Protocol):
+class CredentialVerifier(Protocol):
     """A verifier for one type of credential."""
 
     @property
@@ -51,12 +51,12 @@ class Provider(Protocol):
         """The provider type as applications configure it."""
         ...
 
-    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+    async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Return the identity of the credential. Raises the error codes of spec/sdk.md#8.4."""
         ...
 
 
-class Oidc:
+class OidcVerifier:
     """Verifies ID tokens of the issuers that the application configured."""
 
     type = "OIDC"
@@ -88,7 +88,7 @@ class Oidc:
         )
 
 
-class IdToken(msgspec.Struct, frozen=True, kw_only=True):
+class IdTokenVerifier(msgspec.Struct, frozen=True, kw_only=True):
     """Verifies ID tokens of a provider with a single, known issuer."""
 
     type: str
@@ -97,11 +97,11 @@ class IdToken(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the provider in the configuration, and in the URLs of a rehearsal."""
     default_url: str
     """URL of the provider unless the operator configured another."""
-    keys: dict[str, str]
+    key_paths: dict[str, str]
     """Paths of the issuers' keys, by the paths of the issuers. All paths are relative to the provider's URL."""
-    audience: str = "{}"
+    audience_format: str = "{}"
     """Format of the audience claim; `{}` is the client ID."""
-    names: tuple[str, ...] = NAME_CLAIMS
+    name_claims: tuple[str, ...] = NAME_CLAIMS
     """Claims that may contain the user's name, in order of preference."""
 
     async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
@@ -109,22 +109,22 @@ class IdToken(msgspec.Struct, frozen=True, kw_only=True):
         token = jwts.parse(question.credential)
         base_url = provider_url(question.config, self.config_name, self.default_url)
         keys_by_issuer = {
-            f"{base_url}{issuer_path}": f"{base_url}{keys_path}" for issuer_path, keys_path in self.keys.items()
+            f"{base_url}{issuer_path}": f"{base_url}{keys_path}" for issuer_path, keys_path in self.key_paths.items()
         }
         keys_url = keys_by_issuer.get(token.issuer)
         if keys_url is None:
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
-        expected_audiences = {self.audience.format(client.id) for client in question.settings.clients}
+        expected_audiences = {self.audience_format.format(client.id) for client in question.settings.clients}
         if expected_audiences.isdisjoint(token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         await jwts.require_signature(operation, token, keys_url, question.now)
         jwts.require_current(token, question.now)
         return VerifiedIdentity(
-            provider_type=self.type, user_id=token.subject, name=_find_name(token.claims, self.names)
+            provider_type=self.type, user_id=token.subject, name=_find_name(token.claims, self.name_claims)
         )
 
 
-class Steam:
+class SteamTicketVerifier:
     """Verifies session tickets with Steam's Web API."""
 
     type = "STEAM"
@@ -164,7 +164,7 @@ class Steam:
         return _find_name(player, ("personaname",)) if isinstance(player, dict) else None
 
 
-class EpicAccessToken:
+class EpicAccessTokenVerifier:
     """Verifies access tokens with Epic Online Services."""
 
     type = "EPIC_ONLINE_SERVICES"
@@ -186,50 +186,50 @@ class EpicAccessToken:
 
 EPIC_URL: Final = "https://api.epicgames.dev"
 
-PROVIDERS: Final[dict[str, Provider]] = {
-    "OIDC": Oidc(),
-    "EPIC_ONLINE_SERVICES_ACCESS_TOKEN": EpicAccessToken(),
+PROVIDERS: Final[dict[str, CredentialVerifier]] = {
+    "OIDC": OidcVerifier(),
+    "EPIC_ONLINE_SERVICES_ACCESS_TOKEN": EpicAccessTokenVerifier(),
     # Auth tokens contain the account's name; Connect tokens do not.
-    "EPIC_ONLINE_SERVICES_ID_TOKEN": IdToken(
+    "EPIC_ONLINE_SERVICES_ID_TOKEN": IdTokenVerifier(
         type="EPIC_ONLINE_SERVICES",
         config_name="epic",
         default_url=EPIC_URL,
-        keys={
+        key_paths={
             "/epic/oauth/v1": "/epic/oauth/v1/.well-known/jwks.json",
             "/epic/oauth/v2": "/epic/oauth/v2/.well-known/jwks.json",
             "/auth/v1/oauth": "/auth/v1/oauth/jwks",
         },
-        names=("dn",),
+        name_claims=("dn",),
     ),
-    "STEAM_SESSION_TICKET": Steam(),
-    "UNITY_SERVICES_ID_TOKEN": IdToken(
+    "STEAM_SESSION_TICKET": SteamTicketVerifier(),
+    "UNITY_SERVICES_ID_TOKEN": IdTokenVerifier(
         type="UNITY",
         config_name="unity",
         default_url="https://player-auth.services.api.unity.com",
-        keys={"": "/.well-known/jwks.json"},
-        audience="upid:{}",
+        key_paths={"": "/.well-known/jwks.json"},
+        audience_format="upid:{}",
     ),
-    "APPLE_ID_TOKEN": IdToken(
-        type="APPLE", config_name="apple", default_url="https://appleid.apple.com", keys={"": "/auth/keys"}
+    "APPLE_ID_TOKEN": IdTokenVerifier(
+        type="APPLE", config_name="apple", default_url="https://appleid.apple.com", key_paths={"": "/auth/keys"}
     ),
-    "PLAYSTATION_NETWORK_ID_TOKEN": IdToken(
+    "PLAYSTATION_NETWORK_ID_TOKEN": IdTokenVerifier(
         type="PLAYSTATION_NETWORK",
         config_name="playstation",
         default_url="https://auth.account.sony.com",
-        keys={"": "/api/v1/oauth/jwks"},
-        names=("online_id", *NAME_CLAIMS),
+        key_paths={"": "/api/v1/oauth/jwks"},
+        name_claims=("online_id", *NAME_CLAIMS),
     ),
 }
 """Verifiers by type of credential."""
 
 
-def provider_url(config: Config, word: str, usual: str) -> str:
+def provider_url(config: Config, config_name: str, default_url: str) -> str:
     """Return the URL of a provider: the configured one, the built-in one of a rehearsal, or the default.
 
-    `word` is the name of the provider in the configuration, and `usual` the default URL."""
-    url: str | None = getattr(config.identity, f"{word}_url")
+    `config_name` is the name of the provider in the configuration, and `default_url` the default URL."""
+    url: str | None = getattr(config.identity, f"{config_name}_url")
     if url is None:
-        url = f"{config.web_url}/control/issuers/{word}" if config.control else usual
+        url = f"{config.web_url}/control/issuers/{config_name}" if config.control else default_url
     return url.rstrip("/")
 
 

@@ -69,7 +69,7 @@ def _require_manager_and_type(call: Call, application_id: int, type: str) -> tup
     applications.require_manager(call, application_id)
     if type not in TYPES:
         raise errors.invalid("type", *errors.choices(list(TYPES)))
-    return call.config, call.now
+    return call.config, call.now_ms
 
 
 def _require_distinct_clients(settings: ProviderSettings) -> None:

@@ -56,6 +56,6 @@ def delete(tx: Tx, application_id: int, type: str) -> bool:
     return bool(tx.run("DELETE FROM identity_providers WHERE application_id = ? AND type = ?", application_id, type))
 
 
-def delete_all(tx: Tx, application_id: int) -> None:
+def delete_of_application(tx: Tx, application_id: int) -> None:
     """Delete all providers of an application."""
     tx.run("DELETE FROM identity_providers WHERE application_id = ?", application_id)

@@ -24,7 +24,7 @@ async def verify(operation: AsyncOperation, application_id: int, auth_type: str,
     provider = PROVIDERS[auth_type]
 
     def load(call: Call) -> _LoadedConfiguration:
-        return _LoadedConfiguration(store.find(call.tx, application_id, provider.type), call.config, call.now)
+        return _LoadedConfiguration(store.find(call.tx, application_id, provider.type), call.config, call.now_ms)
 
     configuration = await operation.read(load)
     if configuration.row is None:

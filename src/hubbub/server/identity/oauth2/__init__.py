@@ -8,24 +8,30 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.identity.oauth2 import actions, ports, routes
-from hubbub.server.identity.oauth2.actions import authorize, deauthorize, deauthorize_all, deauthorize_all_users, issue
+from hubbub.server.identity.oauth2.actions import (
+    authorize,
+    deauthorize,
+    deauthorize_all,
+    deauthorize_all_users,
+    issue_tokens,
+)
 from hubbub.server.identity.oauth2.clients import is_public
 from hubbub.server.identity.oauth2.id_token_signatures import sign
 from hubbub.server.identity.oauth2.ports import ExternalCredential, InstallationRequest
 from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.identity.oauth2.store import (
-    AccessRow,
+    AccessTokenRow,
     InstallationRow,
-    applications_of,
-    approved_scopes,
-    authorized_among,
     delete_installation,
     delete_installations,
-    find_access,
+    filter_authorized,
     find_authorization,
     find_installation,
+    find_valid_access_token,
+    list_approved_scopes,
     list_guild_installations,
     list_installations,
+    list_user_applications,
     upsert_installation,
 )
 from hubbub.server.identity.oauth2.store import approve_scopes as _insert_approved_scopes
@@ -59,32 +65,32 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
-    "AccessRow",
+    "AccessTokenRow",
     "ApplicationAuthorized",
     "ApplicationDeauthorized",
     "ExternalCredential",
     "InstallationRequest",
     "InstallationRow",
-    "applications_of",
+    "list_user_applications",
     "approve_scopes",
-    "approved_scopes",
+    "list_approved_scopes",
     "authorize",
     "deauthorize",
     "deauthorize_all",
     "delete_installation",
     "delete_installations",
     "export_data",
-    "find_access",
+    "find_valid_access_token",
     "find_authorization",
     "find_installation",
     "deauthorize_all_users",
     "id_claims",
     "is_public",
-    "issue",
+    "issue_tokens",
     "upsert_installation",
     "list_guild_installations",
     "list_installations",
-    "authorized_among",
+    "filter_authorized",
     "ports",
     "public_applications",
     "granted_scopes",

@@ -19,7 +19,7 @@ from hubbub.server.identity.oauth2.oauth_errors import invalid_scope
 from hubbub.server.identity.oauth2.ports import InstallationRequest
 from hubbub.server.identity.oauth2.rules import AuthorizationRequest
 from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized
-from hubbub.server.identity.oauth2.store import AuthorizationRow, CodeRow, InstallationRow, RefreshRow
+from hubbub.server.identity.oauth2.store import AuthorizationRow, CodeRow, InstallationRow, RefreshTokenRow
 from hubbub.server.identity.users import UserDeleted
 
 USER_CODE_ALPHABET = "BCDFGHJKLMNPQRSTVWXZ23456789"
@@ -54,7 +54,7 @@ def grant(call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery,
     guild_fields = {} if guild_id is None else {"guild_id": str(int(guild_id)), "permissions": str(permissions)}
     assert request.redirect_uri is not None
     if request.response_type == "token":
-        issued = issue(call, request.application, call.user_id, request.scopes, refresh=False)
+        issued = issue_tokens(call, request.application, call.user_id, request.scopes, refresh=False)
         fields = {
             "token_type": issued.token_type,
             "access_token": issued.access_token,
@@ -140,9 +140,9 @@ def _issue_code(
         permissions=permissions,
         installs=int(request.waits_for_code),
         webhook_channel_id=webhook_channel_id,
-        expires_ms=call.now + wire.CODE_SECONDS * 1000,
+        expires_ms=call.now_ms + wire.CODE_SECONDS * 1000,
     )
-    store.insert_code(call.tx, row, call.now)
+    store.insert_code(call.tx, row, call.now_ms)
     return code
 
 
@@ -157,8 +157,8 @@ def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tup
             user_id=user_id,
             application_id=application.id,
             scopes=" ".join(granted_scopes),
-            created_ms=call.now,
-            changed_ms=call.now,
+            created_ms=call.now_ms,
+            changed_ms=call.now_ms,
         ),
     )
 
@@ -173,7 +173,7 @@ def install_for_user(call: Call, application: ApplicationRow, scopes: tuple[str,
             target_id=call.user_id,
             user_id=call.user_id,
             scopes=" ".join(scopes),
-            created_ms=call.now,
+            created_ms=call.now_ms,
         ),
     )
 
@@ -200,55 +200,55 @@ def signal_authorized(
 # Tokens
 
 
-def issue(
+def issue_tokens(
     call: Call,
     application: ApplicationRow,
     user_id: int,
     scopes: tuple[str, ...],
     *,
     refresh: bool,
-    granted: tuple[str, ...] | None = None,
+    refresh_scopes: tuple[str, ...] | None = None,
     family_id: int | None = None,
 ) -> wire.TokenResult:
     """Issue an access token and, with `refresh`, its refresh token.
 
-    `granted` are the scopes of the refresh token, if the access token has fewer. `family_id` is the token family that
+    `refresh_scopes` are the scopes of the refresh token, if the access token has fewer. `family_id` is the token family that
     the tokens continue; None starts a new one."""
     family_id = call.new_id(Snowflake) if family_id is None else family_id
-    auth.delete_expired(call.tx, user_id, call.now - store.USED_TOKEN_RETENTION_MS)
+    auth.delete_expired(call.tx, user_id, call.now_ms - store.USED_TOKEN_RETENTION_MS)
     access_token = auth.issue(
         call.tx,
         kind="bearer",
         user_id=user_id,
-        now=call.now,
+        now=call.now_ms,
         ids=call.ids,
         application_id=application.id,
         scopes=expand_scopes(scopes),
-        expires_ms=call.now + wire.ACCESS_TOKEN_SECONDS * 1000,
+        expires_ms=call.now_ms + wire.ACCESS_TOKEN_SECONDS * 1000,
         token_id=family_id,
     )
     result = wire.TokenResult(access_token=access_token, scope=" ".join(scopes))
     if refresh:
         result.refresh_token = new_secret()
         idle_lifetime_ms = wire.REFRESH_IDLE_SECONDS * 1000 if clients.is_public(application) else None
-        row = RefreshRow(
+        row = RefreshTokenRow(
             hash=hash_token(result.refresh_token),
             family_id=family_id,
             user_id=user_id,
             application_id=application.id,
-            scopes=" ".join(granted or scopes),
-            created_ms=call.now,
-            expires_ms=None if idle_lifetime_ms is None else call.now + idle_lifetime_ms,
+            scopes=" ".join(refresh_scopes or scopes),
+            created_ms=call.now_ms,
+            expires_ms=None if idle_lifetime_ms is None else call.now_ms + idle_lifetime_ms,
         )
-        store.insert_refresh(call.tx, row)
+        store.insert_refresh_token(call.tx, row)
     return result
 
 
-def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str | None) -> wire.TokenResult | None:
+def rotate(call: Call, application: ApplicationRow, row: RefreshTokenRow, scope: str | None) -> wire.TokenResult | None:
     """Exchange a refresh token for a new token pair; return None if it was already used.
 
     `scope` limits the scopes of the access token, separated by spaces; None requests all granted scopes."""
-    if not store.use_refresh(call.tx, row, call.now):
+    if not store.use_refresh_token(call.tx, row, call.now_ms):
         return None
     granted_scopes = parse_scopes(row.scopes)
     scopes = granted_scopes if scope is None else parse_scopes(scope)
@@ -258,7 +258,9 @@ def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str 
     # revocation. Tokens of a publisher's applications remain valid until they expire (spec/sdk.md#8.7).
     auth.delete_access_token(call.tx, row.user_id, row.family_id)
     auth.publish_actor_changed(call.tx, row.user_id)
-    return issue(call, application, row.user_id, scopes, refresh=True, granted=granted_scopes, family_id=row.family_id)
+    return issue_tokens(
+        call, application, row.user_id, scopes, refresh=True, refresh_scopes=granted_scopes, family_id=row.family_id
+    )
 
 
 # Revocation
@@ -274,7 +276,7 @@ def revoke_family(call: Call, user_id: int, family_id: int) -> None:
 
 def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
     """Revoke an application's authorization and tokens for a user; return False if there were none."""
-    family_ids = store.family_ids(call.tx, user_id, application_id)
+    family_ids = store.list_token_family_ids(call.tx, user_id, application_id)
     revoked_count = auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
     deleted_count = store.delete_grants(call.tx, user_id, application_id)
     if not revoked_count and not deleted_count:
@@ -289,13 +291,13 @@ def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
 
 def deauthorize_all(call: Call, user_id: int) -> None:
     """Revoke the authorizations and tokens of all applications for a user."""
-    for application_id in store.authorized_application_ids(call.tx, user_id):
+    for application_id in store.list_authorized_application_ids(call.tx, user_id):
         deauthorize(call, user_id, application_id)
 
 
 def deauthorize_all_users(call: Call, application_id: int) -> None:
     """Revoke all users' authorizations of an application."""
-    for user_id in store.authorized_user_ids(call.tx, application_id):
+    for user_id in store.list_authorized_user_ids(call.tx, application_id):
         deauthorize(call, user_id, application_id)
 
 
@@ -306,6 +308,6 @@ def user_deleted(call: Call, signal: UserDeleted) -> None:
 
 def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Revoke all authorizations of an application before it is deleted, and delete its codes and installations."""
-    for user_id in store.authorized_user_ids(call.tx, signal.row.id):
+    for user_id in store.list_authorized_user_ids(call.tx, signal.row.id):
         deauthorize(call, user_id, signal.row.id)
     store.delete_application_data(call.tx, signal.row.id)

@@ -21,17 +21,17 @@ def is_public(row: ApplicationRow) -> bool:
     return bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT)
 
 
-def require(
+def require_client(
     call: Call,
     client_id: str | UnsetType,
     client_secret: str | UnsetType,
     *,
-    secret_needed: bool = False,
+    requires_secret: bool = False,
 ) -> ApplicationRow:
     """Authenticate the client and return its application.
 
     `client_id` and `client_secret` are the form fields; the Authorization header is read as well. Raise invalid_client
-    unless the secret is correct, or the client is public and `secret_needed` is not set."""
+    unless the secret is correct, or the client is public and `requires_secret` is not set."""
     presented_id, presented_secret = _read_credentials(call, client_id, client_secret)
     try:
         row = applications.find(call.tx, parse_wide(ApplicationId, presented_id))
@@ -40,11 +40,11 @@ def require(
     if row is None:
         raise invalid_client()
     if presented_secret is not None:
-        stored_hash = applications.client_secret_hash(call.tx, row.id)
+        stored_hash = applications.find_client_secret_hash(call.tx, row.id)
         digest = hashlib.sha256(presented_secret.encode("utf-8", "surrogatepass")).digest()
         if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
             raise invalid_client()
-    elif secret_needed or not is_public(row):
+    elif requires_secret or not is_public(row):
         raise invalid_client()
     return row
 

@@ -27,7 +27,7 @@ from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.oauth2 import actions, clients, ports, rules, store, views
 from hubbub.server.identity.oauth2.oauth_errors import OAuthError, invalid_grant, invalid_request, invalid_scope
 from hubbub.server.identity.oauth2.ports import ExternalCredential, InstallationRequest
-from hubbub.server.identity.oauth2.store import CodeRow, DeviceRow
+from hubbub.server.identity.oauth2.store import CodeRow, DeviceAuthorizationRow
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential
     if grant is None:
         raise OAuthError(wire.UNSUPPORTED_GRANT_TYPE, "The grant type is not supported")
     secret_needed = body.grant_type == "client_credentials"
-    client = clients.require(call, body.client_id, body.client_secret, secret_needed=secret_needed)
+    client = clients.require_client(call, body.client_id, body.client_secret, requires_secret=secret_needed)
     return grant(call, client, body, credential)
 
 
@@ -76,7 +76,7 @@ def find_linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow |
         raise invalid_request("external_auth_type is not supported")
     if not isinstance(body.external_auth_token, str) or not 0 < len(body.external_auth_token) <= CREDENTIAL_MAX:
         raise invalid_request("external_auth_token is empty or too long")
-    client = clients.require(call, body.client_id, body.client_secret)
+    client = clients.require_client(call, body.client_id, body.client_secret)
     if body.grant_type == wire.DEVICE_GRANT:
         device = store.find_device(call.tx, body.device_code) if isinstance(body.device_code, str) else None
         is_valid = device is not None and device.application_id == client.id and device.state == "granted"
@@ -101,7 +101,7 @@ def _authorization_code(
         raise invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     if row.family_id is not None:
         return _revoke_replayed_code(call, row, row.family_id)
-    if row.expires_ms <= call.now:
+    if row.expires_ms <= call.now_ms:
         raise invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     _require_same_redirect(row, body.redirect_uri)
     _require_verifier(row, body.code_verifier, has_secret=not _lacks_secret(call, body))
@@ -109,7 +109,7 @@ def _authorization_code(
     if not store.use_code(call.tx, code, family_id):
         return invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     scopes = parse_scopes(row.scopes)
-    result = actions.issue(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
+    result = actions.issue_tokens(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
     _apply_grant(call, client, row, scopes, result)
     _link_account(call, client, row.user_id, credential)
     claims = _id_token_claims(call, client, row.user_id, scopes, row.nonce, result.access_token)
@@ -179,10 +179,10 @@ def _apply_grant(
 def _refresh_token(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
 ) -> Outcome:
-    row = store.find_refresh(call.tx, _require_parameter("refresh_token", body.refresh_token))
+    row = store.find_refresh_token(call.tx, _require_parameter("refresh_token", body.refresh_token))
     if row is None or row.application_id != client.id:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
-    if row.expires_ms is not None and row.expires_ms <= call.now:
+    if row.expires_ms is not None and row.expires_ms <= call.now_ms:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     user = users.find(call.tx, row.user_id)
     if user is None:
@@ -209,7 +209,7 @@ def _client_credentials(
     if ports.is_banned(call, client.owner_id):
         # A ban revokes the owner's tokens at once, and prevents new ones.
         raise invalid_grant("The account that owns this application is closed")
-    return IssuedTokens(actions.issue(call, client, client.owner_id, scopes, refresh=False))
+    return IssuedTokens(actions.issue_tokens(call, client, client.owner_id, scopes, refresh=False))
 
 
 def _device_code(
@@ -218,20 +218,20 @@ def _device_code(
     row = store.find_device(call.tx, _require_parameter("device_code", body.device_code))
     if row is None or row.application_id != client.id:
         raise invalid_grant('Invalid "device_code" in request.')
-    if row.expires_ms <= call.now:
+    if row.expires_ms <= call.now_ms:
         raise OAuthError(wire.EXPIRED_TOKEN, "The device code has expired")
-    if row.polled_ms and call.now < row.polled_ms + row.interval_seconds * 1000:
-        store.record_poll(call.tx, row, row.interval_seconds + wire.DEVICE_INTERVAL_SECONDS, call.now)
+    if row.polled_ms and call.now_ms < row.polled_ms + row.interval_seconds * 1000:
+        store.record_poll(call.tx, row, row.interval_seconds + wire.DEVICE_INTERVAL_SECONDS, call.now_ms)
         return OAuthError(wire.SLOW_DOWN, "Polling too frequently")
     if row.state == "pending":
-        store.record_poll(call.tx, row, row.interval_seconds, call.now)
+        store.record_poll(call.tx, row, row.interval_seconds, call.now_ms)
         return OAuthError(wire.AUTHORIZATION_PENDING, "The user has not yet responded to the request")
     if not store.delete_device(call.tx, row):
         raise invalid_grant('Invalid "device_code" in request.')
     if row.state != "granted" or row.user_id is None:
         return OAuthError(wire.ACCESS_DENIED, wire.ACCESS_DENIED_DESCRIPTION)
     scopes = parse_scopes(row.scopes)
-    result = actions.issue(call, client, row.user_id, scopes, refresh=True)
+    result = actions.issue_tokens(call, client, row.user_id, scopes, refresh=True)
     _link_account(call, client, row.user_id, credential)
     return IssuedTokens(result, _id_token_claims(call, client, row.user_id, scopes, None, result.access_token))
 
@@ -265,7 +265,7 @@ def _id_token_claims(
     if Scope.OPENID not in scopes or row is None:
         return None
     return views.id_claims(
-        call.config, row, client.id, expand_scopes(scopes), now=call.now, nonce=nonce, access_token=access_token
+        call.config, row, client.id, expand_scopes(scopes), now=call.now_ms, nonce=nonce, access_token=access_token
     )
 
 
@@ -274,11 +274,11 @@ def _id_token_claims(
 
 def revoke(call: Call, body: wire.RevokeRequest) -> None:
     """Revoke all tokens of the user and application that a token belongs to (RFC 7009)."""
-    client = clients.require(call, body.client_id, body.client_secret)
+    client = clients.require_client(call, body.client_id, body.client_secret)
     token = _require_parameter("token", body.token)
-    owner = store.find_access_token(call.tx, token)
+    owner = store.find_access_token_owner(call.tx, token)
     if owner is None:
-        refresh = store.find_refresh(call.tx, token)
+        refresh = store.find_refresh_token(call.tx, token)
         owner = None if refresh is None else (refresh.user_id, refresh.application_id)
     if owner is None:
         return
@@ -293,9 +293,9 @@ def revoke(call: Call, body: wire.RevokeRequest) -> None:
 
 def issue_rpc_token(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
     """Issue an RPC token to an authenticated backend; public clients have no secret and cannot get one (spec/rpc.md#7)."""
-    client = clients.require(call, body.client_id, body.client_secret, secret_needed=True)
+    client = clients.require_client(call, body.client_id, body.client_secret, requires_secret=True)
     token = actions.new_secret()
-    store.insert_rpc_token(call.tx, token, client.id, call.now, call.now + wire.RPC_TOKEN_SECONDS * 1000)
+    store.insert_rpc_token(call.tx, token, client.id, call.now_ms, call.now_ms + wire.RPC_TOKEN_SECONDS * 1000)
     return wire.RpcTokenResult(rpc_token=token)
 
 
@@ -304,7 +304,7 @@ def issue_rpc_token(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResu
 
 def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
     """Issue a device code and a user code for a device without a browser (RFC 8628)."""
-    client = clients.require(call, body.client_id, body.client_secret)
+    client = clients.require_client(call, body.client_id, body.client_secret)
     scopes = parse_scopes(body.scope) if isinstance(body.scope, str) else ()
     if not scopes:
         raise invalid_scope("scope is required")
@@ -315,7 +315,7 @@ def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.Dev
     device_code = actions.new_secret()
     while True:
         user_code = "".join(secrets.choice(actions.USER_CODE_ALPHABET) for _ in range(USER_CODE_LENGTH))
-        row = DeviceRow(
+        row = DeviceAuthorizationRow(
             hash=hash_token(device_code),
             user_code=user_code,
             application_id=client.id,
@@ -324,9 +324,9 @@ def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.Dev
             user_id=None,
             interval_seconds=wire.DEVICE_INTERVAL_SECONDS,
             polled_ms=0,
-            expires_ms=call.now + wire.DEVICE_CODE_SECONDS * 1000,
+            expires_ms=call.now_ms + wire.DEVICE_CODE_SECONDS * 1000,
         )
-        if store.insert_device(call.tx, row, call.now):
+        if store.insert_device(call.tx, row, call.now_ms):
             break
     page_url = f"{call.config.web_url}/activate"
     return wire.DeviceResult(
@@ -337,10 +337,10 @@ def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.Dev
     )
 
 
-def find_pending_device(call: Call, user_code: str) -> tuple[DeviceRow, ApplicationRow] | None:
+def find_device_and_application(call: Call, user_code: str) -> tuple[DeviceAuthorizationRow, ApplicationRow] | None:
     """Return the device with a user code, and its application; None if the code is unknown or expired."""
     row = store.find_device_by_user_code(call.tx, re.sub(r"[\s-]", "", user_code).upper())
-    if row is None or row.expires_ms <= call.now:
+    if row is None or row.expires_ms <= call.now_ms:
         return None
     application = applications.find(call.tx, row.application_id)
     return None if application is None else (row, application)

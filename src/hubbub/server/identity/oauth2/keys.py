@@ -44,7 +44,7 @@ def sign(kid: str, jwk: str, claims: dict[str, Any]) -> str:
     return jwt.encode({"alg": algorithm, "kid": kid}, claims, _load_key(jwk), algorithms=[algorithm])
 
 
-def public(kid: str, jwk: str) -> wire.PublicKey:
+def public_key(kid: str, jwk: str) -> wire.PublicKey:
     """Return the public part of a key."""
     parameters = _load_key(jwk).as_dict(private=False)
     key = wire.PublicKey(kty=str(parameters["kty"]), use="sig", kid=kid, alg=str(parameters["alg"]))

@@ -16,15 +16,15 @@ NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 class OAuthError(ApiError):
     """An error whose body is `{"error", "error_description"}`."""
 
-    def __init__(self, error: str, description: str, *, is_client: bool = False) -> None:
-        """Create an error with status 400, or 401 if `is_client`: client authentication failed."""
-        super().__init__(errors.UNAUTHORIZED if is_client else errors.BAD_REQUEST)
+    def __init__(self, error: str, description: str, *, is_client_authentication: bool = False) -> None:
+        """Create an error with status 400, or 401 if `is_client_authentication`: client authentication failed."""
+        super().__init__(errors.UNAUTHORIZED if is_client_authentication else errors.BAD_REQUEST)
         self.error = error
         self.description = description
         self.return_url: str | None = None
         """Redirect URL that reports the error to the client, or None (RFC 6749 4.1.2.1)."""
         self.headers = dict(NO_STORE)
-        if is_client:
+        if is_client_authentication:
             self.headers["WWW-Authenticate"] = 'Basic realm="oauth2"'
 
     def body(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def invalid_request(description: str) -> OAuthError:
 
 def invalid_client() -> OAuthError:
     """Return the error for an unknown or unauthenticated client; it does not reveal which of them."""
-    return OAuthError(wire.INVALID_CLIENT, "Client authentication failed", is_client=True)
+    return OAuthError(wire.INVALID_CLIENT, "Client authentication failed", is_client_authentication=True)
 
 
 def unknown_client() -> OAuthError:

@@ -31,12 +31,12 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
         raise errors.UNAUTHORIZED()
     authorization = store.find_authorization(call.tx, call.user_id, request.application.id)
     preview = wire.AuthorizationPreview(
-        application=views.public_applications(call.tx, [request.application], call.now)[0],
+        application=views.public_applications(call.tx, [request.application], call.now_ms)[0],
         owner=views.owner(call.tx, request.application),
-        user=users.user(user),
+        user=users.user_view(user),
         scopes=rules.scope_descriptions(request.scopes),
         redirect_uri=request.redirect_uri,
-        authorized=authorization is not None and rules.is_granted(authorization.scopes, request.scopes),
+        authorized=authorization is not None and rules.are_scopes_granted(authorization.scopes, request.scopes),
         prompt=query.prompt if isinstance(query.prompt, str) else "consent",
     )
     if request.integration_type is not None:
@@ -130,13 +130,13 @@ def authorize_oauth2_device(call: Call, body: wire.DeviceRequest) -> Response:
 @handles(wire.VERIFY_OAUTH2_DEVICE, writes=False)
 def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVerification:
     """Get the authorization request of a device by its user code."""
-    device_and_application = grants.find_pending_device(call, body.user_code)
+    device_and_application = grants.find_device_and_application(call, body.user_code)
     if device_and_application is None:
         raise _invalid_user_code_error()
     row, application = device_and_application
     return wire.DeviceVerification(
         client_id=ApplicationId(application.id),
-        application=views.public_applications(call.tx, [application], call.now)[0],
+        application=views.public_applications(call.tx, [application], call.now_ms)[0],
         owner=views.owner(call.tx, application),
         scopes=rules.scope_descriptions(parse_scopes(row.scopes)),
         type=row.state,
@@ -146,7 +146,7 @@ def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVeri
 @handles(wire.FINISH_OAUTH2_DEVICE)
 def finish_oauth2_device(call: Call, body: wire.DeviceDecision) -> None:
     """Approve or deny a device authorization."""
-    device_and_application = grants.find_pending_device(call, body.user_code)
+    device_and_application = grants.find_device_and_application(call, body.user_code)
     if device_and_application is None or not store.record_device_decision(
         call.tx, device_and_application[0], body.result, call.user_id
     ):
@@ -172,13 +172,13 @@ def get_my_oauth2_authorization(call: Call) -> wire.CurrentAuthorization:
     row = None if actor.application_id is None else applications.find(call.tx, actor.application_id)
     if row is None:
         raise errors.UNAUTHORIZED()
-    expires_ms = store.access_token_expiry(call.tx, actor.token_id, actor.user_id) or call.now
+    expires_ms = store.access_token_expiry(call.tx, actor.token_id, actor.user_id) or call.now_ms
     user = users.find(call.tx, actor.user_id) if Scope.IDENTIFY in actor.scopes else None
     return wire.CurrentAuthorization(
-        application=views.authorized_application(call.tx, row, call.now),
+        application=views.authorized_application(call.tx, row, call.now_ms),
         scopes=views.granted_scopes(actor.scopes),
         expires=codec.timestamp(expires_ms),
-        user=users.user(user) if user is not None else UNSET,
+        user=users.user_view(user) if user is not None else UNSET,
     )
 
 
@@ -199,9 +199,9 @@ async def get_public_keys(operation: AsyncOperation) -> wire.PublicKeys:
     """Get the public keys that verify ID tokens.
 
     The first key is created on the first request."""
-    await id_token_signatures.signing_key(operation)
-    rows = await operation.read(lambda call: store.list_keys(call.tx, call.now - keys.PUBLICATION_PERIOD_MS))
-    return wire.PublicKeys(keys=[keys.public(row.kid, row.jwk) for row in rows])
+    await id_token_signatures.find_or_create_signing_key(operation)
+    rows = await operation.read(lambda call: store.list_keys(call.tx, call.now_ms - keys.PUBLICATION_PERIOD_MS))
+    return wire.PublicKeys(keys=[keys.public_key(row.kid, row.jwk) for row in rows])
 
 
 # Authorizations of the current user
@@ -210,13 +210,13 @@ async def get_public_keys(operation: AsyncOperation) -> wire.PublicKeys:
 @handles(wire.LIST_OAUTH2_AUTHORIZATIONS)
 def list_oauth2_authorizations(call: Call) -> list[wire.Authorization]:
     """List the current user's authorizations."""
-    return views.authorizations(call.tx, store.list_authorizations(call.tx, call.user_id), call.now)
+    return views.authorizations(call.tx, store.list_authorizations(call.tx, call.user_id), call.now_ms)
 
 
 @handles(wire.GET_OAUTH2_AUTHORIZATION)
 def get_oauth2_authorization(call: Call, authorization_id: Snowflake) -> wire.Authorization:
     """Get an authorization of the current user."""
-    return views.authorizations(call.tx, [_require_own_authorization(call, authorization_id)], call.now)[0]
+    return views.authorizations(call.tx, [_require_own_authorization(call, authorization_id)], call.now_ms)[0]
 
 
 @handles(wire.DELETE_OAUTH2_AUTHORIZATION)
@@ -234,7 +234,7 @@ def list_application_oauth2_authorizations(call: Call, application_id: Applicati
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     row = store.find_authorization(call.tx, call.user_id, application_id)
-    return views.authorizations(call.tx, [] if row is None else [row], call.now)
+    return views.authorizations(call.tx, [] if row is None else [row], call.now_ms)
 
 
 def _require_own_authorization(call: Call, authorization_id: int) -> AuthorizationRow:

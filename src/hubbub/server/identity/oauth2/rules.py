@@ -130,7 +130,7 @@ def require_rpc_token(call: Call, request: AuthorizationRequest, rpc_token: str)
     Raise if it is invalid, or if messages.read is requested."""
     if Scope.MESSAGES_READ in request.scopes:
         raise invalid_scope("messages.read requires the user's consent")
-    if not store.use_rpc_token(call.tx, rpc_token, request.application.id, call.now):
+    if not store.use_rpc_token(call.tx, rpc_token, request.application.id, call.now_ms):
         raise invalid_request("rpc_token is invalid or was already used")
 
 
@@ -143,12 +143,12 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
         if scope not in SCOPES:
             raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
     unapproved = missing_approvals(scopes, row.flags, ())
-    if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.is_active(call.now):
+    if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.is_active(call.now_ms):
         # Before this change, an activity needed an approval for the scope. Since then, accepting the social layer terms
         # is enough.
         unapproved += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
     if unapproved:
-        approved_scopes = store.approved_scopes(call.tx, row.id)
+        approved_scopes = store.list_approved_scopes(call.tx, row.id)
         unapproved = [scope for scope in dict.fromkeys(unapproved) if scope not in approved_scopes]
         if unapproved and _is_tester(call, row):
             unapproved = [scope for scope in unapproved if scope not in TESTER_SCOPES]
@@ -306,10 +306,10 @@ def require_installer(call: Call, request: AuthorizationRequest) -> None:
             raise errors.NOT_AUTHORIZED_ON_APPLICATION()
 
 
-def is_granted(granted: str, scopes: tuple[str, ...]) -> bool:
+def are_scopes_granted(granted_scopes: str, scopes: tuple[str, ...]) -> bool:
     """Return whether the user already granted all these scopes, so that consent can be skipped.
 
-    `granted` are the granted scopes, separated by spaces."""
+    `granted_scopes` are the granted scopes, separated by spaces."""
     if ALWAYS_PROMPTED_SCOPES.intersection(scopes):
         return False
-    return expand_scopes(parse_scopes(granted)) >= expand_scopes(scopes)
+    return expand_scopes(parse_scopes(granted_scopes)) >= expand_scopes(scopes)

@@ -68,7 +68,7 @@ class CodeRow(NamedTuple):
     """ID of the token family that the exchange created; None if the code was not exchanged yet."""
 
 
-class RefreshRow(NamedTuple):
+class RefreshTokenRow(NamedTuple):
     """A refresh token; the token itself is stored only as a hash."""
 
     hash: bytes
@@ -84,7 +84,7 @@ class RefreshRow(NamedTuple):
     """Time of the rotation in Unix milliseconds; None if the token was not used yet."""
 
 
-class DeviceRow(NamedTuple):
+class DeviceAuthorizationRow(NamedTuple):
     """A device authorization (RFC 8628); the device code itself is stored only as a hash."""
 
     hash: bytes
@@ -131,15 +131,15 @@ class InstallationRow(NamedTuple):
 
 _AUTHORIZATION_COLUMNS: Final = ", ".join(AuthorizationRow._fields)
 _CODE_COLUMNS: Final = ", ".join(CodeRow._fields)
-_REFRESH_COLUMNS: Final = ", ".join(RefreshRow._fields)
-_DEVICE_COLUMNS: Final = ", ".join(DeviceRow._fields)
+_REFRESH_COLUMNS: Final = ", ".join(RefreshTokenRow._fields)
+_DEVICE_COLUMNS: Final = ", ".join(DeviceAuthorizationRow._fields)
 _INSTALLATION_COLUMNS: Final = ", ".join(InstallationRow._fields)
 
 
 # Clients
 
 
-def approved_scopes(tx: Tx, application_id: int) -> set[str]:
+def list_approved_scopes(tx: Tx, application_id: int) -> set[str]:
     """Return the restricted scopes that the operator approved for an application."""
     return {row[0] for row in tx.all("SELECT scope FROM approved_scopes WHERE application_id = ?", application_id)}
 
@@ -189,7 +189,7 @@ def list_authorizations(tx: Tx, user_id: int) -> list[AuthorizationRow]:
     )
 
 
-def authorized_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[int]) -> set[int]:
+def filter_authorized(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[int]) -> set[int]:
     """Return the IDs of those of the users who have an authorization or token for one of the applications.
 
     Provisional accounts have only a token."""
@@ -208,7 +208,7 @@ def authorized_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[
     return authorized_ids
 
 
-def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
+def list_user_applications(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return the (user ID, application ID) pairs of these users' authorizations and access tokens."""
     unique_ids, pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(unique_ids):
@@ -253,7 +253,7 @@ def delete_user_grants(tx: Tx, user_id: int) -> None:
         tx.run(f"DELETE FROM {table} WHERE user_id = ?", user_id)
 
 
-def authorized_application_ids(tx: Tx, user_id: int) -> list[int]:
+def list_authorized_application_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of the applications that have an authorization or token of a user, sorted."""
     rows = tx.all(
         "SELECT application_id FROM authorizations WHERE user_id = ? "
@@ -264,7 +264,7 @@ def authorized_application_ids(tx: Tx, user_id: int) -> list[int]:
     return sorted(row[0] for row in rows)
 
 
-def authorized_user_ids(tx: Tx, application_id: int) -> list[int]:
+def list_authorized_user_ids(tx: Tx, application_id: int) -> list[int]:
     """Return the IDs of the users who have an authorization or token for an application, sorted."""
     rows = tx.all(
         "SELECT user_id FROM authorizations WHERE application_id = ? "
@@ -303,13 +303,13 @@ def use_code(tx: Tx, code: str, family_id: int) -> bool:
 # Tokens
 
 
-def find_access_token(tx: Tx, token: str) -> tuple[int, int] | None:
+def find_access_token_owner(tx: Tx, token: str) -> tuple[int, int] | None:
     """Return the user ID and application ID of an access token, or None. The token may have expired."""
     row = tx.one("SELECT user_id, application_id FROM tokens WHERE hash = ? AND kind = 'bearer'", hash_token(token))
     return None if row is None else (row[0], row[1])
 
 
-class AccessRow(NamedTuple):
+class AccessTokenRow(NamedTuple):
     """An access token, without its text."""
 
     id: int
@@ -319,10 +319,10 @@ class AccessRow(NamedTuple):
     expires_ms: int | None
 
 
-def find_access(tx: Tx, token: str, now: int) -> AccessRow | None:
+def find_valid_access_token(tx: Tx, token: str, now: int) -> AccessTokenRow | None:
     """Return an access token that has not expired, or None."""
     return tx.find(
-        AccessRow,
+        AccessTokenRow,
         "SELECT id, user_id, application_id, scopes, expires_ms FROM tokens "
         "WHERE hash = ? AND kind = 'bearer' AND (expires_ms IS NULL OR expires_ms > ?)",
         hash_token(token),
@@ -338,17 +338,16 @@ def access_token_expiry(tx: Tx, token_id: int, user_id: int) -> int | None:
     return expires_ms
 
 
-def insert_refresh(tx: Tx, row: RefreshRow) -> None:
-    """Insert a refresh token."""
+def insert_refresh_token(tx: Tx, row: RefreshTokenRow) -> None:
     tx.run(f"INSERT INTO refresh_tokens ({_REFRESH_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def find_refresh(tx: Tx, token: str) -> RefreshRow | None:
+def find_refresh_token(tx: Tx, token: str) -> RefreshTokenRow | None:
     """Return a refresh token by its text, or None."""
-    return tx.find(RefreshRow, f"SELECT {_REFRESH_COLUMNS} FROM refresh_tokens WHERE hash = ?", hash_token(token))
+    return tx.find(RefreshTokenRow, f"SELECT {_REFRESH_COLUMNS} FROM refresh_tokens WHERE hash = ?", hash_token(token))
 
 
-def use_refresh(tx: Tx, row: RefreshRow, now: int) -> bool:
+def use_refresh_token(tx: Tx, row: RefreshTokenRow, now: int) -> bool:
     """Mark a refresh token as used; return False if it was already used."""
     tx.run(
         "DELETE FROM refresh_tokens WHERE family_id = ? AND used_ms < ?", row.family_id, now - USED_TOKEN_RETENTION_MS
@@ -356,7 +355,7 @@ def use_refresh(tx: Tx, row: RefreshRow, now: int) -> bool:
     return bool(tx.run("UPDATE refresh_tokens SET used_ms = ? WHERE hash = ? AND used_ms IS NULL", now, row.hash))
 
 
-def family_ids(tx: Tx, user_id: int, application_id: int) -> list[int]:
+def list_token_family_ids(tx: Tx, user_id: int, application_id: int) -> list[int]:
     """Return the family IDs of the refresh tokens that an application has for a user."""
     sql = "SELECT DISTINCT family_id FROM refresh_tokens WHERE user_id = ? AND application_id = ?"
     return [row[0] for row in tx.all(sql, user_id, application_id)]
@@ -370,7 +369,7 @@ def delete_family(tx: Tx, family_id: int) -> None:
 # Devices
 
 
-def insert_device(tx: Tx, row: DeviceRow, now: int) -> bool:
+def insert_device(tx: Tx, row: DeviceAuthorizationRow, now: int) -> bool:
     """Insert a device authorization; return False if another one has the same user code.
 
     Device authorizations that expired more than CODE_RETENTION_MS ago are deleted."""
@@ -388,7 +387,7 @@ def insert_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int, expi
 
     It is stored as a device code in a state that yields no token; its user code contains lowercase letters, so no user
     can enter it."""
-    row = DeviceRow(
+    row = DeviceAuthorizationRow(
         hash=hash_token(rpc_token),
         user_code=f"rpc-{secrets.token_hex(16)}",
         application_id=application_id,
@@ -415,23 +414,25 @@ def use_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int) -> bool
     )
 
 
-def find_device(tx: Tx, device_code: str) -> DeviceRow | None:
+def find_device(tx: Tx, device_code: str) -> DeviceAuthorizationRow | None:
     """Return a device authorization by its device code, or None."""
-    return tx.find(DeviceRow, f"SELECT {_DEVICE_COLUMNS} FROM device_codes WHERE hash = ?", hash_token(device_code))
+    return tx.find(
+        DeviceAuthorizationRow, f"SELECT {_DEVICE_COLUMNS} FROM device_codes WHERE hash = ?", hash_token(device_code)
+    )
 
 
-def find_device_by_user_code(tx: Tx, user_code: str) -> DeviceRow | None:
-    return tx.find(DeviceRow, f"SELECT {_DEVICE_COLUMNS} FROM device_codes WHERE user_code = ?", user_code)
+def find_device_by_user_code(tx: Tx, user_code: str) -> DeviceAuthorizationRow | None:
+    return tx.find(DeviceAuthorizationRow, f"SELECT {_DEVICE_COLUMNS} FROM device_codes WHERE user_code = ?", user_code)
 
 
-def record_poll(tx: Tx, row: DeviceRow, interval_seconds: int, now: int) -> None:
+def record_poll(tx: Tx, row: DeviceAuthorizationRow, interval_seconds: int, now: int) -> None:
     """Record the time of a device's poll, and the interval that it must observe from then on."""
     tx.run(
         "UPDATE device_codes SET polled_ms = ?, interval_seconds = ? WHERE hash = ?", now, interval_seconds, row.hash
     )
 
 
-def record_device_decision(tx: Tx, row: DeviceRow, state: str, user_id: int) -> bool:
+def record_device_decision(tx: Tx, row: DeviceAuthorizationRow, state: str, user_id: int) -> bool:
     """Record the user's decision as the new `state`, granted or denied; return False if there was one before."""
     return bool(
         tx.run(
@@ -443,7 +444,7 @@ def record_device_decision(tx: Tx, row: DeviceRow, state: str, user_id: int) -> 
     )
 
 
-def delete_device(tx: Tx, row: DeviceRow) -> bool:
+def delete_device(tx: Tx, row: DeviceAuthorizationRow) -> bool:
     """Delete a device authorization; return False if it was already deleted."""
     return bool(tx.run("DELETE FROM device_codes WHERE hash = ?", row.hash))
 

@@ -39,7 +39,7 @@ def public_applications(
 def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
     """Build the owner of an application; UNSET if the user does not exist."""
     user = users.find(tx, row.owner_id)
-    return users.user(user) if user is not None else UNSET
+    return users.user_view(user) if user is not None else UNSET
 
 
 def authorized_application(tx: Tx, row: ApplicationRow, now: int) -> wire.AuthorizedApplication:
@@ -63,7 +63,7 @@ def _public_view(row: ApplicationRow, bot: UserRow | None, model: Any, now: int 
         flags=flags,
         flags_new=flags_new,
         cover_image=row.cover_image or UNSET,
-        bot=users.user(bot) if bot is not None else UNSET,
+        bot=users.user_view(bot) if bot is not None else UNSET,
         bot_public=bool(row.bot_public),
         bot_require_code_grant=bool(row.bot_require_code_grant),
         terms_of_service_url=settings.terms_of_service_url or UNSET,

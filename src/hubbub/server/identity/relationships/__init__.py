@@ -12,10 +12,10 @@ from hubbub.server.identity.relationships.store import (
     are_friends,
     filter_blocked,
     find,
-    friend_ids,
     is_blocked_between,
     list_between,
     list_blockers,
+    list_friend_ids,
     list_friends,
 )
 from hubbub.server.identity.relationships.views import PlayerDirectory, export_data
@@ -24,12 +24,12 @@ SLICE = Slice(
     name="relationships",
     modules=(routes,),
     listeners={
-        identities.AccountsMerged: actions.merge_accounts,
-        identities.AccountUnmerged: actions.copy_to_provisional,
-        identities.FamilyJoined: actions.forget_family,
+        identities.AccountsMerged: actions.on_accounts_merged,
+        identities.AccountUnmerged: actions.on_account_unmerged,
+        identities.FamilyJoined: actions.on_family_joined,
         identities.ProfileChanged: actions.on_profile_changed,
         users.UserChanged: actions.on_user_changed,
-        users.UserDeleted: actions.forget,
+        users.UserDeleted: actions.on_user_deleted,
     },
     ready=views.ready,
 )
@@ -47,7 +47,7 @@ __all__ = [
     "list_blockers",
     "filter_blocked",
     "find",
-    "friend_ids",
+    "list_friend_ids",
     "list_friends",
     "is_blocked_between",
     "filter_players",

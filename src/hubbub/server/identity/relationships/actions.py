@@ -11,7 +11,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity import identities, users
 from hubbub.server.identity.relationships import rules, store, views
-from hubbub.server.identity.relationships.rules import Pair
+from hubbub.server.identity.relationships.rules import RelationshipPair
 from hubbub.server.identity.relationships.signals import UserBlocked
 from hubbub.server.identity.relationships.store import PLATFORM, RelationshipRow
 from hubbub.server.identity.relationships.views import PlayerDirectory
@@ -33,13 +33,15 @@ class RelationshipSet:
         """Return one side of a relationship, or None."""
         return self._rows.get((user_id, family_id, other_id))
 
-    def find_pair(self, user_id: int, family_id: int, other_id: int) -> Pair:
+    def find_pair(self, user_id: int, family_id: int, other_id: int) -> RelationshipPair:
         """Return the types of both sides of a relationship."""
         own_side, other_side = (
             self.find_side(user_id, family_id, other_id),
             self.find_side(other_id, family_id, user_id),
         )
-        return Pair(own_side.type if own_side else rules.NONE, other_side.type if other_side else rules.NONE)
+        return RelationshipPair(
+            own_side.type if own_side else rules.NONE, other_side.type if other_side else rules.NONE
+        )
 
     def list_of_user(self, user_id: int) -> list[tuple[int, int]]:
         """Return (family ID, other user's ID) of each of a user's relationships; platform relationships come first."""
@@ -71,15 +73,15 @@ def send_request(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
 
     A request of the caller that is already pending stays unchanged."""
     relationships = _load_between(call, call.user_id, other.id)
-    own_type = relationships.find_pair(call.user_id, family_id, other.id).mine
+    own_type = relationships.find_pair(call.user_id, family_id, other.id).first
     if own_type != rules.OUTGOING:
         pair = rules.FRIENDS if own_type == rules.INCOMING else rules.REQUESTED
         _set_pair(call, relationships, (call.user_id, other.id), family_id, pair, _calling_application(call))
 
 
-def befriend(call: Call, one: int, other: int) -> None:
+def befriend(call: Call, user_id: int, other_id: int) -> None:
     """Make two users friends without a request, as a world file declares."""
-    _set_pair(call, _load_between(call, one, other), (one, other), PLATFORM, rules.FRIENDS)
+    _set_pair(call, _load_between(call, user_id, other_id), (user_id, other_id), PLATFORM, rules.FRIENDS)
 
 
 def block(call: Call, other_id: int) -> None:
@@ -88,19 +90,19 @@ def block(call: Call, other_id: int) -> None:
     for family_id, _ in relationships.list_of_user(call.user_id):
         if family_id != PLATFORM:
             _set_pair(call, relationships, (call.user_id, other_id), family_id, rules.UNRELATED)
-    other_type = relationships.find_pair(call.user_id, PLATFORM, other_id).theirs
+    other_type = relationships.find_pair(call.user_id, PLATFORM, other_id).second
     remaining_type = rules.BLOCKED if other_type == rules.BLOCKED else rules.NONE
-    _set_pair(call, relationships, (call.user_id, other_id), PLATFORM, Pair(rules.BLOCKED, remaining_type))
+    _set_pair(call, relationships, (call.user_id, other_id), PLATFORM, RelationshipPair(rules.BLOCKED, remaining_type))
     call.notify(UserBlocked(user_id=call.user_id, other_id=UserId(other_id)))
 
 
 def remove(call: Call, other_id: int, family_id: int = PLATFORM) -> None:
     """End a friendship, withdraw or decline a request, or remove the caller's block."""
     relationships = _load_between(call, call.user_id, other_id)
-    other_type = relationships.find_pair(call.user_id, family_id, other_id).theirs
+    other_type = relationships.find_pair(call.user_id, family_id, other_id).second
     # Unblocking a user does not remove the other user's block.
     remaining_type = rules.BLOCKED if other_type == rules.BLOCKED else rules.NONE
-    _set_pair(call, relationships, (call.user_id, other_id), family_id, Pair(rules.NONE, remaining_type))
+    _set_pair(call, relationships, (call.user_id, other_id), family_id, RelationshipPair(rules.NONE, remaining_type))
 
 
 def set_nickname(call: Call, row: RelationshipRow, nickname: str | None) -> None:
@@ -108,7 +110,7 @@ def set_nickname(call: Call, row: RelationshipRow, nickname: str | None) -> None
     changed = row._replace(nickname=nickname)
     if changed != row:
         store.put(call.tx, changed)
-        call.tx.emit(wire.RELATIONSHIP_UPDATE, views.change(changed), Audience.of_users(row.user_id))
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, views.relationship_change(changed), Audience.of_users(row.user_id))
 
 
 # Account changes
@@ -124,7 +126,7 @@ def on_user_changed(call: Call, signal: users.UserChanged) -> None:
         return
     related_by_family = store.list_related_by_family(call.tx, signal.row.id)
     friends = related_by_family.pop(PLATFORM, set()).union(store.list_blockers(call.tx, signal.row.id))
-    payload = wire.RelationshipChange(id=UserId(signal.row.id), user=users.user(signal.row))
+    payload = wire.RelationshipChange(id=UserId(signal.row.id), user=users.user_view(signal.row))
     if friends:
         call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, Audience.of_users(*friends))
     for family_id, related_ids in related_by_family.items():
@@ -140,7 +142,7 @@ def on_user_changed(call: Call, signal: users.UserChanged) -> None:
         call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, audience)
 
 
-def merge_accounts(call: Call, signal: identities.AccountsMerged) -> None:
+def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
     """Move the relationships of a merged provisional account to the full account, blocks included (spec/sdk.md#8.5)."""
     source_id, target_id = int(signal.source_id), int(signal.user_id)
     moved_rows = store.list_all(call.tx, source_id)
@@ -159,7 +161,7 @@ def merge_accounts(call: Call, signal: identities.AccountsMerged) -> None:
         _set_pair(call, relationships, (source_id, other_id), family_id, rules.UNRELATED)
         if other_id == target_id:
             continue
-        merged_pair = rules.merge(relationships.find_pair(target_id, family_id, other_id), pair)
+        merged_pair = rules.merge_pairs(relationships.find_pair(target_id, family_id, other_id), pair)
         if family_id != PLATFORM and rules.BLOCKED in relationships.find_pair(target_id, PLATFORM, other_id):
             merged_pair = rules.UNRELATED
         _set_pair(
@@ -171,7 +173,7 @@ def merge_accounts(call: Call, signal: identities.AccountsMerged) -> None:
                     _set_pair(call, relationships, (target_id, other_id), game_family_id, rules.UNRELATED)
 
 
-def copy_to_provisional(call: Call, signal: identities.AccountUnmerged) -> None:
+def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
     """Copy relationships from a full account to the provisional account that replaces it in a game (spec/sdk.md#8.6).
 
     Copied are the game friends, the platform friends who use the application, and the blocks."""
@@ -202,7 +204,7 @@ def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     identities.publish_profile(call, signal.profile, friends)
 
 
-def forget(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Delete all relationships of a deleted user and publish their removal."""
     rows = store.list_all(call.tx, signal.user_id)
     store.remove_user(call.tx, signal.user_id)
@@ -212,7 +214,7 @@ def forget(call: Call, signal: users.UserDeleted) -> None:
             _publish_removed(call, row, directory)
 
 
-def forget_family(call: Call, signal: identities.FamilyJoined) -> None:
+def on_family_joined(call: Call, signal: identities.FamilyJoined) -> None:
     """Delete the game relationships of an application that joins a publisher (spec/sdk.md#8.7)."""
     rows = store.list_family(call.tx, signal.application_id)
     store.remove_family(call.tx, signal.application_id)
@@ -235,7 +237,7 @@ def _set_pair(
     relationships: RelationshipSet,
     user_ids: tuple[int, int],
     family_id: int,
-    pair: Pair,
+    pair: RelationshipPair,
     application_id: int | None = None,
 ) -> None:
     """Store both sides of a relationship and publish each side that changed.
@@ -246,7 +248,7 @@ def _set_pair(
     previous_pair = relationships.find_pair(acting_id, family_id, target_id)
     if previous_pair == pair:
         return
-    for user_id, other_id, type in ((acting_id, target_id, pair.mine), (target_id, acting_id, pair.theirs)):
+    for user_id, other_id, type in ((acting_id, target_id, pair.first), (target_id, acting_id, pair.second)):
         previous_side = relationships.find_side(user_id, family_id, other_id)
         if type == (previous_side.type if previous_side else rules.NONE):
             continue
@@ -264,7 +266,7 @@ def _set_pair(
             application_id=previous_side.application_id
             if previous_side and previous_side.application_id
             else application_id,
-            since_ms=call.now,
+            since_ms=call.now_ms,
         )
         relationships.put(row)
         _publish_added(
@@ -294,18 +296,23 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
         return
     if row.is_game:
         audience = Audience.of_users(row.user_id, family_id=row.family_id)
-        oauth2_payload = views.game(row, other, directory.profiles(row.other_id, row.family_id))
-        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), audience, oauth2_payloads={0: oauth2_payload})
+        oauth2_payload = views.game_relationship(row, other, directory.profiles(row.other_id, row.family_id))
+        call.tx.emit(
+            wire.GAME_RELATIONSHIP_ADD,
+            views.game_relationship(row, other),
+            audience,
+            oauth2_payloads={0: oauth2_payload},
+        )
         return
     call.tx.emit(
         wire.RELATIONSHIP_ADD,
-        views.added(row, other, notify=notify),
+        views.added_relationship(row, other, notify=notify),
         Audience.of_users(row.user_id),
         oauth2_payloads={
             # The default, for games that the other user does not play.
-            0: views.added(row, other, notify=notify, played=False),
+            0: views.added_relationship(row, other, notify=notify, played=False),
             **{
-                family_id: views.added(
+                family_id: views.added_relationship(
                     row, other, notify=notify, played=True, profiles=directory.profiles(row.other_id, family_id)
                 )
                 for family_id in directory.families(row.other_id)
@@ -317,9 +324,11 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
 def _publish_removed(call: Call, row: RelationshipRow, directory: PlayerDirectory) -> None:
     if row.is_game:
         audience = Audience.of_users(row.user_id, family_id=row.family_id)
-        call.tx.emit(wire.GAME_RELATIONSHIP_REMOVE, views.game(row, directory.users.get(row.other_id)), audience)
+        call.tx.emit(
+            wire.GAME_RELATIONSHIP_REMOVE, views.game_relationship(row, directory.users.get(row.other_id)), audience
+        )
     else:
-        call.tx.emit(wire.RELATIONSHIP_REMOVE, views.removed(row), Audience.of_users(row.user_id))
+        call.tx.emit(wire.RELATIONSHIP_REMOVE, views.removed_relationship(row), Audience.of_users(row.user_id))
 
 
 def _publish_presence(

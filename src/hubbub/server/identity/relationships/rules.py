@@ -19,32 +19,32 @@ INCOMING: Final = RelationshipType.PENDING_INCOMING
 OUTGOING: Final = RelationshipType.PENDING_OUTGOING
 
 
-class Pair(NamedTuple):
+class RelationshipPair(NamedTuple):
     """The relationship types of two users, one for each side. Both are values of `RelationshipType`."""
 
-    mine: int = NONE
+    first: int = NONE
     """Type on the side of the first user."""
-    theirs: int = NONE
+    second: int = NONE
     """Type on the side of the second user."""
 
 
-FRIENDS: Final = Pair(FRIEND, FRIEND)
+FRIENDS: Final = RelationshipPair(FRIEND, FRIEND)
 """The users are friends."""
-REQUESTED: Final = Pair(OUTGOING, INCOMING)
+REQUESTED: Final = RelationshipPair(OUTGOING, INCOMING)
 """The first user has sent the second one a friend request."""
-UNRELATED: Final = Pair()
+UNRELATED: Final = RelationshipPair()
 """The users have no relationship."""
 
 
-def merge(existing: Pair, moved: Pair) -> Pair:
+def merge_pairs(existing: RelationshipPair, moved: RelationshipPair) -> RelationshipPair:
     """Return the relationship of an account with a user after another account with the relationship `moved` is merged.
 
     A block takes precedence over everything, a friendship over a request, and crossing requests become a friendship
     (spec/sdk.md#8.5)."""
-    blocks = Pair(*(BLOCKED if BLOCKED in sides else NONE for sides in zip(existing, moved, strict=True)))
+    blocks = RelationshipPair(*(BLOCKED if BLOCKED in sides else NONE for sides in zip(existing, moved, strict=True)))
     if blocks != UNRELATED:
         return blocks
-    if FRIENDS in (existing, moved) or {existing.mine, moved.mine} == {INCOMING, OUTGOING}:
+    if FRIENDS in (existing, moved) or {existing.first, moved.first} == {INCOMING, OUTGOING}:
         return FRIENDS
     return existing if existing != UNRELATED else moved
 
@@ -128,6 +128,6 @@ def filter_players(tx: Tx, user_ids: Collection[int], family_id: int) -> set[int
     identity_holders = {
         user_id for user_id, family in identities.list_user_families(tx, user_ids) if family == family_id
     }
-    return identity_holders | oauth2.authorized_among(
-        tx, applications.family(tx, family_id), set(user_ids) - identity_holders
+    return identity_holders | oauth2.filter_authorized(
+        tx, applications.list_family_ids(tx, family_id), set(user_ids) - identity_holders
     )

@@ -60,16 +60,16 @@ def find(tx: Tx, user_id: int, other_id: int, family_id: int | None = None) -> R
     )
 
 
-def list_between(tx: Tx, one: int, other: int) -> list[RelationshipRow]:
+def list_between(tx: Tx, user_id: int, other_id: int) -> list[RelationshipRow]:
     """Return all relationships between two users: both sides, on the platform and in every game."""
     return tx.fetch(
         RelationshipRow,
         f"SELECT {_COLUMNS} FROM relationships WHERE (user_id = ? AND other_id = ?) OR (user_id = ? AND other_id = ?) "
         "ORDER BY family_id, user_id",
-        one,
-        other,
-        other,
-        one,
+        user_id,
+        other_id,
+        other_id,
+        user_id,
     )
 
 
@@ -105,13 +105,13 @@ def list_all(tx: Tx, user_id: int) -> list[RelationshipRow]:
     )
 
 
-def are_friends(tx: Tx, one: int, other: int, *, family_id: int | None = None) -> bool:
+def are_friends(tx: Tx, user_id: int, other_id: int, *, family_id: int | None = None) -> bool:
     """Return whether two users are friends on the platform or, with a `family_id`, in the games of that family."""
     return (
         tx.value(
             "SELECT 1 FROM relationships WHERE user_id = ? AND other_id = ? AND family_id IN (?, ?) AND type = ?",
-            one,
-            other,
+            user_id,
+            other_id,
             PLATFORM,
             family_id or PLATFORM,
             RelationshipType.FRIEND,
@@ -120,35 +120,35 @@ def are_friends(tx: Tx, one: int, other: int, *, family_id: int | None = None) -
     )
 
 
-def have_mutual_friend(tx: Tx, one: int, other: int, family_id: int) -> bool:
+def have_mutual_friend(tx: Tx, user_id: int, other_id: int, family_id: int) -> bool:
     """Return whether two users have a mutual friend on the platform or in this family's games."""
     families = (PLATFORM, family_id)
     value = tx.value(
         "SELECT 1 FROM relationships a JOIN relationships b ON b.other_id = a.other_id "
         f"WHERE a.user_id = ? AND a.type = 1 AND a.family_id IN ({placeholders(families)}) "
         f"AND b.user_id = ? AND b.type = 1 AND b.family_id IN ({placeholders(families)}) LIMIT 1",
-        one,
+        user_id,
         *families,
-        other,
+        other_id,
         *families,
     )
     return value is not None
 
 
-def have_mutual_guild(tx: Tx, one: int, other: int) -> bool:
+def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
     """Return whether two users share a guild."""
     sql = "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id WHERE a.user_id = ? AND b.user_id = ? LIMIT 1"
-    return tx.value(sql, one, other) is not None
+    return tx.value(sql, user_id, other_id) is not None
 
 
-def is_blocked_between(tx: Tx, one: int, other: int) -> bool:
+def is_blocked_between(tx: Tx, user_id: int, other_id: int) -> bool:
     """Return whether either of two users blocks the other."""
-    return bool(filter_blocked(tx, one, (other,)))
+    return bool(filter_blocked(tx, user_id, (other_id,)))
 
 
-def filter_blocked(tx: Tx, user_id: int, others: Iterable[int]) -> set[int]:
-    """Return the IDs of those of the users `others` who are blocked by a user or block that user."""
-    user_id_list, blocked_ids = list(others), set[int]()
+def filter_blocked(tx: Tx, user_id: int, other_ids: Iterable[int]) -> set[int]:
+    """Return the IDs of those of the users `other_ids` who are blocked by a user or block that user."""
+    user_id_list, blocked_ids = list(other_ids), set[int]()
     for batch in batches(user_id_list):
         in_batch = f"IN ({placeholders(batch)})"
         rows = tx.all(
@@ -169,7 +169,7 @@ def list_blockers(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in tx.all(sql, user_id, RelationshipType.BLOCKED)]
 
 
-def friend_ids(tx: Tx, user_id: int, family_id: int | None = None) -> list[int]:
+def list_friend_ids(tx: Tx, user_id: int, family_id: int | None = None) -> list[int]:
     """Return the IDs of a user's friends on the platform and, with a family, in its games."""
     rows = tx.all(
         "SELECT DISTINCT other_id FROM relationships WHERE user_id = ? AND family_id IN (?, ?) AND type = ? ORDER BY other_id",

@@ -30,7 +30,7 @@ class PlayerDirectory:
     def __init__(self, tx: Tx, user_ids: Iterable[int]) -> None:
         unique_ids = list(dict.fromkeys(user_ids))
         self.users: Mapping[int, UserRow] = users.find_many(tx, unique_ids)
-        grants = oauth2.applications_of(tx, unique_ids)
+        grants = oauth2.list_user_applications(tx, unique_ids)
         applications_by_id = applications.find_many(tx, {application_id for _, application_id in grants})
         self._families: dict[int, set[int]] = {}
         for user_id, application_id in grants:
@@ -52,14 +52,14 @@ class PlayerDirectory:
         return identities.profiles(self._tx, family_id, [user_id]).get(str(int(user_id)), UNSET)
 
 
-def relationship(row: RelationshipRow, other: UserRow, *, played: bool | None = None) -> wire.Relationship:
+def relationship(row: RelationshipRow, other: UserRow, *, has_played_game: bool | None = None) -> wire.Relationship:
     """Build a platform relationship.
 
-    For an OAuth2 session, `played` is whether the other user plays a game of its family; otherwise it is None."""
-    return wire.Relationship(**_common_fields(row, other, played))
+    For an OAuth2 session, `has_played_game` is whether the other user plays a game of its family; otherwise it is None."""
+    return wire.Relationship(**_common_fields(row, other, has_played_game))
 
 
-def added(
+def added_relationship(
     row: RelationshipRow,
     other: UserRow,
     *,
@@ -83,7 +83,7 @@ def _common_fields(row: RelationshipRow, other: UserRow, played: bool | None) ->
     return {
         "id": UserId(row.other_id),
         "type": row.type,
-        "user": users.user(other),
+        "user": users.user_view(other),
         "nickname": row.nickname,
         "is_spam_request": True if is_spam else UNSET,
         "origin_application_id": UNSET if row.application_id is None else ApplicationId(row.application_id),
@@ -92,19 +92,21 @@ def _common_fields(row: RelationshipRow, other: UserRow, played: bool | None) ->
     }
 
 
-def change(row: RelationshipRow) -> wire.RelationshipChange:
+def relationship_change(row: RelationshipRow) -> wire.RelationshipChange:
     """Build the event payload of an updated platform relationship."""
     return wire.RelationshipChange(
         id=UserId(row.other_id), type=row.type, nickname=row.nickname, user_ignored=False, since=timestamp(row.since_ms)
     )
 
 
-def removed(row: RelationshipRow) -> wire.RemovedRelationship:
+def removed_relationship(row: RelationshipRow) -> wire.RemovedRelationship:
     """Build the event payload of a removed platform relationship."""
     return wire.RemovedRelationship(id=UserId(row.other_id), type=row.type, nickname=row.nickname)
 
 
-def game(row: RelationshipRow, other: UserRow | None, profiles: Profiles | UnsetType = UNSET) -> wire.GameRelationship:
+def game_relationship(
+    row: RelationshipRow, other: UserRow | None, profiles: Profiles | UnsetType = UNSET
+) -> wire.GameRelationship:
     """Build a game relationship. Without `other`, it does not contain the other user."""
     return wire.GameRelationship(
         id=UserId(row.other_id),
@@ -112,7 +114,7 @@ def game(row: RelationshipRow, other: UserRow | None, profiles: Profiles | Unset
         type=row.type,
         since=timestamp(row.since_ms),
         user_id=UserId(row.user_id),
-        user=UNSET if other is None else users.user(other),
+        user=UNSET if other is None else users.user_view(other),
         user_application_profiles=profiles,
     )
 
@@ -127,15 +129,17 @@ def list_platform(call: Call) -> list[wire.Relationship]:
 
 def _platform_relationships(call: Call, rows: list[RelationshipRow]) -> list[wire.Relationship]:
     users_by_id = users.find_many(call.tx, [row.other_id for row in rows])
-    player_ids = players(call, [row.other_id for row in rows])
+    player_ids = filter_calling_game_players(call, [row.other_id for row in rows])
     return [
-        relationship(row, users_by_id[row.other_id], played=None if player_ids is None else row.other_id in player_ids)
+        relationship(
+            row, users_by_id[row.other_id], has_played_game=None if player_ids is None else row.other_id in player_ids
+        )
         for row in rows
         if row.other_id in users_by_id
     ]
 
 
-def players(call: Call, user_ids: list[int]) -> set[int] | None:
+def filter_calling_game_players(call: Call, user_ids: list[int]) -> set[int] | None:
     """Return the IDs of those of the users who play a game of the calling game's family.
 
     Return None if the caller has no OAuth2 token."""
@@ -153,7 +157,11 @@ def list_games(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
     else:
         rows = store.list_in_games(call.tx, call.user_id)
     users_by_id = users.find_many(call.tx, [row.other_id for row in rows])
-    return [game(row, users_by_id[row.other_id] if with_users else None) for row in rows if row.other_id in users_by_id]
+    return [
+        game_relationship(row, users_by_id[row.other_id] if with_users else None)
+        for row in rows
+        if row.other_id in users_by_id
+    ]
 
 
 def ready(call: Call) -> dict[str, Any]:

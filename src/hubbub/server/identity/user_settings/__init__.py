@@ -17,7 +17,7 @@ def _ready(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="user_settings",
     modules=(routes,),
-    listeners={users.UserDeleted: actions.forget},
+    listeners={users.UserDeleted: actions.on_user_deleted},
     ready=_ready,
 )
 

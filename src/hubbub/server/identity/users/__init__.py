@@ -5,7 +5,7 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.users import ports, routes
-from hubbub.server.identity.users.actions import change, delete, publish, set_premium, set_primary_guild
+from hubbub.server.identity.users.actions import delete, publish, set_premium, set_primary_guild, update_profile
 from hubbub.server.identity.users.rules import clean_name, require_username
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.identity.users.store import (
@@ -18,12 +18,12 @@ from hubbub.server.identity.users.store import (
     list_by_primary_guild,
     set_mfa_enabled,
 )
-from hubbub.server.identity.users.views import deleted_user, my_user, user
+from hubbub.server.identity.users.views import deleted_user, my_user, user_view
 
 
 def _ready(call: Call) -> dict[str, Any]:
     row = find(call.tx, call.user_id)
-    return {"user": my_user(row, call.actor, call.now)} if row is not None else {}
+    return {"user": my_user(row, call.actor, call.now_ms)} if row is not None else {}
 
 
 SLICE = Slice(name="users", modules=(routes, ports), ready=_ready)
@@ -36,7 +36,7 @@ __all__ = [
     "UserRow",
     "ports",
     "publish",
-    "change",
+    "update_profile",
     "clean_name",
     "delete",
     "find",
@@ -47,7 +47,7 @@ __all__ = [
     "my_user",
     "require_username",
     "set_premium",
-    "user",
+    "user_view",
     "set_primary_guild",
     "list_by_primary_guild",
     "set_mfa_enabled",

@@ -12,12 +12,12 @@ from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.identity.users.store import UserRow
 
 
-def change(call: Call, row: UserRow) -> wire.MyUser:
+def update_profile(call: Call, row: UserRow) -> wire.MyUser:
     """Update a user's profile, publish it to the user's sessions and raise `UserChanged`."""
     store.update(call.tx, row)
     publish(call, row)
     call.notify(UserChanged(row))
-    return views.my_user(row, call.actor, call.now)
+    return views.my_user(row, call.actor, call.now_ms)
 
 
 def publish(call: Call, row: UserRow) -> None:
@@ -27,7 +27,7 @@ def publish(call: Call, row: UserRow) -> None:
     own_actor = Actor(user_id=row.id, kind="bot" if row.bot else "user")
     game_actor = Actor(user_id=row.id, kind="bearer")
     audience = Audience.of_users(row.id)
-    user_payload, game_payload = (views.my_user(row, actor, call.now) for actor in (own_actor, game_actor))
+    user_payload, game_payload = (views.my_user(row, actor, call.now_ms) for actor in (own_actor, game_actor))
     call.tx.emit(wire.USER_UPDATE, user_payload, audience, oauth2_payloads={0: game_payload})
 
 

@@ -17,7 +17,7 @@ def get_my_user(call: Call) -> wire.MyUser:
     row = store.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNKNOWN_USER()
-    return views.my_user(row, call.actor, call.now)
+    return views.my_user(row, call.actor, call.now_ms)
 
 
 @handles(wire.GET_USER)
@@ -26,7 +26,7 @@ def get_user(call: Call, user_id: UserId) -> wire.User:
     row = store.find(call.tx, user_id)
     if row is None:
         raise errors.UNKNOWN_USER()
-    return views.user(row)
+    return views.user_view(row)
 
 
 @handles(wire.UPDATE_MY_USER)
@@ -44,7 +44,7 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
             raise errors.invalid("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
         if name != row.username:
             # spec/http.md#1.14: two username changes an hour; images have the operation's own rate limit.
-            quotas.consume(call, "username", row.id, wire.USERNAME_LIMIT)
+            quotas.consume_quota(call, "username", row.id, wire.USERNAME_LIMIT)
         row = row._replace(username=name)
     if body.global_name is not UNSET:
         row = row._replace(global_name=rules.clean_name(body.global_name or "") or None)
@@ -52,4 +52,4 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
         row = row._replace(avatar=body.avatar.hash if body.avatar else None)
     if body.banner is not UNSET:
         row = row._replace(banner=body.banner.hash if body.banner else None)
-    return actions.change(call, row)
+    return actions.update_profile(call, row)

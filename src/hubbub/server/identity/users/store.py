@@ -91,11 +91,13 @@ def set_premium(tx: Tx, user_id: int, premium_type: int) -> None:
     tx.run("UPDATE users SET premium_type = ? WHERE id = ?", premium_type, user_id)
 
 
-def set_primary_guild(tx: Tx, user_id: int, guild_id: int | None, shown: str | None) -> None:
+def set_primary_guild(tx: Tx, user_id: int, guild_id: int | None, primary_guild_json: str | None) -> None:
     """Update the primary guild of a user.
 
-    `shown` is the JSON of `PrimaryGuild`, or None. `guild_id` is the guild whose tag the user displays, or None."""
-    tx.run("UPDATE users SET primary_guild = ?, primary_guild_id = ? WHERE id = ?", shown, guild_id, user_id)
+    `primary_guild_json` is the JSON of `PrimaryGuild`, or None. `guild_id` is the guild whose tag the user displays, or None."""
+    tx.run(
+        "UPDATE users SET primary_guild = ?, primary_guild_id = ? WHERE id = ?", primary_guild_json, guild_id, user_id
+    )
 
 
 def list_by_primary_guild(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:

@@ -10,7 +10,7 @@ from hubbub.server.core.call import Actor
 from hubbub.server.identity.users.store import UserRow
 
 
-def user(row: UserRow) -> wire.User:
+def user_view(row: UserRow) -> wire.User:
     """Build the public view of a user."""
     return wire.User(
         id=UserId(row.id),

@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.activity_instances import actions, routes, views
-from hubbub.server.places.activity_instances.actions import launch, leave, reset
+from hubbub.server.places.activity_instances.actions import delete_all, launch, leave
 from hubbub.server.places.activity_instances.rules import (
     LaunchRejected,
     find_instance,
@@ -37,7 +37,7 @@ __all__ = [
     "leave",
     "require_instance",
     "require_launchable",
-    "reset",
+    "delete_all",
     "public_session_id",
     "is_participant",
 ]

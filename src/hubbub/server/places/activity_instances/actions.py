@@ -32,7 +32,7 @@ def launch(
         instance_id = call.new_id(ActivityInstanceId)
         row = InstanceRow(instance_id, application_id, channel_id, guild_id, call.new_id(ActivityInstanceId))
         store.insert(call.tx, row)
-    if store.join(call.tx, ParticipantRow(row.id, user_id, session_id, call.now)):
+    if store.insert_participant(call.tx, ParticipantRow(row.id, user_id, session_id, call.now_ms)):
         _publish_update(call, row)
     return row
 
@@ -42,9 +42,9 @@ def leave(call: Call, row: InstanceRow, user_id: int, *, session_id: str | None 
 
     `session_id` is a value of `store.public_session_id`; None removes all sessions of the user. Returns False if the
     user was not a participant."""
-    if not store.leave(call.tx, row.id, user_id, session_id):
+    if not store.delete_participant(call.tx, row.id, user_id, session_id):
         return False
-    if not store.participants(call.tx, [row.id]):
+    if not store.find_participants(call.tx, [row.id]):
         store.delete(call.tx, row.id)
     _publish_update(call, row)
     return True
@@ -92,7 +92,7 @@ def _end_all_of_application(call: Call, application_id: int) -> None:
         _publish_update(call, row)
 
 
-def reset(call: Call) -> None:
+def delete_all(call: Call) -> None:
     """Delete all instances when a single-process platform starts.
 
     Nothing is published, because no session exists yet."""

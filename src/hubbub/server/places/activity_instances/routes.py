@@ -17,7 +17,7 @@ def applications_get_activity_instance(
     """Get a running activity instance of an application."""
     applications.require_manager(call, application_id)
     row = rules.require_instance(call, application_id, instance_id)
-    return views.instance(row, store.participants(call.tx, [row.id]).get(row.id, []))
+    return views.instance(row, store.find_participants(call.tx, [row.id]).get(row.id, []))
 
 
 @handles(wire.LAUNCH_ACTIVITY)
@@ -25,7 +25,7 @@ def launch_activity(
     call: Call, channel_id: ChannelId, application_id: ApplicationId, body: wire.LaunchActivity
 ) -> None:
     """Start an activity in a channel, or join the running one."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     rules.require_launchable(call, application_id, channel_access)
     session_id = rules.require_session(call, body.session_id)
     actions.launch(
@@ -40,7 +40,7 @@ def list_activity_instances(
     """List the running activities of an application in a channel.
 
     A channel has at most one activity of each application."""
-    access.channel(call, channel_id)
+    access.get_channel_standing(call, channel_id)
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     row = store.find_in_channel(call.tx, application_id, channel_id)

@@ -48,7 +48,7 @@ def require_launchable(call: Call, application_id: int, channel_access: ChannelA
     guild_id = channel_access.channel.guild_id
     if guild_id is not None:
         channel_access.require(Permissions.USE_EMBEDDED_ACTIVITIES)
-        if changes.EXTERNAL_APPS.is_active(call.now) and not _is_installed(call, row, guild_id):
+        if changes.EXTERNAL_APPS.is_active(call.now_ms) and not _is_installed(call, row, guild_id):
             channel_access.require(Permissions.USE_EXTERNAL_APPS)
         guild = guilds.find(call.tx, guild_id)
         if guild is not None and guild.afk_channel_id == channel_access.channel.id:
@@ -72,7 +72,7 @@ def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, 
     limit = applications.settings(application).max_participants
     if limit is None or limit < 0:
         return
-    user_ids = {participant.user_id for participant in store.participants(call.tx, [row.id]).get(row.id, ())}
+    user_ids = {participant.user_id for participant in store.find_participants(call.tx, [row.id]).get(row.id, ())}
     if user_id not in user_ids and len(user_ids) >= limit:
         raise errors.INVALID_ACTIVITY_ACTION()
 

@@ -125,7 +125,7 @@ def is_participant(tx: Tx, instance_id: int, user_id: int) -> bool:
     return tx.value(sql, instance_id, user_id) is not None
 
 
-def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[ParticipantRow]]:
+def find_participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[ParticipantRow]]:
     """Return the participants of activities by instance ID, in the order they joined."""
     participants_by_instance: dict[int, list[ParticipantRow]] = {}
     for batch in batches(instance_ids):
@@ -149,7 +149,7 @@ def insert(tx: Tx, row: InstanceRow) -> None:
     tx.run(f"INSERT INTO activity_instances ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def join(tx: Tx, row: ParticipantRow) -> bool:
+def insert_participant(tx: Tx, row: ParticipantRow) -> bool:
     """Insert a participant. Return False if the user already takes part with the session."""
     return (
         tx.run(
@@ -161,7 +161,7 @@ def join(tx: Tx, row: ParticipantRow) -> bool:
     )
 
 
-def leave(tx: Tx, instance_id: int, user_id: int, session_id: str | None) -> bool:
+def delete_participant(tx: Tx, instance_id: int, user_id: int, session_id: str | None) -> bool:
     """Delete the session of a participant, or all their sessions if `session_id` is None.
 
     Return False if there were none."""

@@ -64,7 +64,7 @@ def embedded_activity(
 
 def load_embedded_activity(tx: Tx, row: InstanceRow) -> wire.EmbeddedActivity:
     """Build an activity with its current participants."""
-    participants = store.participants(tx, [row.id]).get(row.id, [])
+    participants = store.find_participants(tx, [row.id]).get(row.id, [])
     return embedded_activity(row, participants, participant_members(tx, row, participants))
 
 
@@ -78,7 +78,7 @@ def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[Partici
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the keys that activities add to GUILD_CREATE, limited to the channels the viewer sees."""
     rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
-    participants = store.participants(call.tx, [row.id for row in rows])
+    participants = store.find_participants(call.tx, [row.id for row in rows])
     members_by_id = members.find_views(
         call.tx,
         view.guild.id,

@@ -19,8 +19,8 @@ DAY_MS = 86_400_000
 def create_quick_link(call: Call, application_id: ApplicationId, body: wire.CreateActivityLink) -> wire.ActivityLink:
     """Create a quick link that expires after 30 days."""
     applications.require_own(call, application_id)
-    store.delete_expired(call.tx, application_id, call.now)
-    expires_ms = call.now + wire.QUICK_LINK_DAYS * DAY_MS
+    store.delete_expired(call.tx, application_id, call.now_ms)
+    expires_ms = call.now_ms + wire.QUICK_LINK_DAYS * DAY_MS
     return _create_link(call, application_id, wire.LINK_TYPE_QUICK, body, wire.QUICK_LINKS_MAX, expires_ms)
 
 
@@ -34,7 +34,7 @@ def get_quick_link(call: Call, application_id: ApplicationId, link_id: str) -> w
 def list_managed_links(call: Call, application_id: ApplicationId) -> list[wire.ActivityLink]:
     """List the managed links of an application."""
     applications.require_manager(call, application_id)
-    return [views.link(row) for row in store.list_of(call.tx, application_id, wire.LINK_TYPE_MANAGED)]
+    return [views.link(row) for row in store.list_of_application(call.tx, application_id, wire.LINK_TYPE_MANAGED)]
 
 
 @handles(wire.CREATE_MANAGED_LINK)
@@ -89,7 +89,7 @@ def open_activity_link(
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         raise errors.UNKNOWN_APPLICATION()
     link_row = None if query.link_id is UNSET else _find_link(call, application_id, query.link_id)
-    (application,) = oauth2.public_applications(call.tx, [row], call.now)
+    (application,) = oauth2.public_applications(call.tx, [row], call.now_ms)
     custom_id = (
         query.custom_id if query.custom_id is not UNSET else link_row.custom_id if link_row is not None else None
     )
@@ -136,7 +136,7 @@ def _find_link(call: Call, application_id: int, link_id: str) -> LinkRow | None:
     if link_type not in (str(wire.LINK_TYPE_MANAGED), str(wire.LINK_TYPE_QUICK)):
         return None
     try:
-        return store.find(call.tx, application_id, int(link_type), parse_wide(ActivityLinkId, number), call.now)
+        return store.find(call.tx, application_id, int(link_type), parse_wide(ActivityLinkId, number), call.now_ms)
     except ValueError:
         return None
 

@@ -29,29 +29,29 @@ class LinkRow(NamedTuple):
 _COLUMNS = ", ".join(LinkRow._fields)
 
 
-def find(tx: Tx, application_id: int, kind: int, link_id: int, now_ms: int) -> LinkRow | None:
-    """Return an unexpired link of an application, or None. `kind` is the type of the link."""
+def find(tx: Tx, application_id: int, link_type: int, link_id: int, now_ms: int) -> LinkRow | None:
+    """Return an unexpired link of an application, or None. `link_type` is the type of the link."""
     return tx.find(
         LinkRow,
         f"SELECT {_COLUMNS} FROM activity_links WHERE id = ? AND application_id = ? AND type = ? "
         "AND (expires_ms IS NULL OR expires_ms > ?)",
         link_id,
         application_id,
-        kind,
+        link_type,
         now_ms,
     )
 
 
-def list_of(tx: Tx, application_id: int, kind: int) -> list[LinkRow]:
-    """List the links of an application of the type `kind`, oldest first."""
+def list_of_application(tx: Tx, application_id: int, link_type: int) -> list[LinkRow]:
+    """List the links of an application of the type `link_type`, oldest first."""
     sql = f"SELECT {_COLUMNS} FROM activity_links WHERE application_id = ? AND type = ? ORDER BY id"
-    return tx.fetch(LinkRow, sql, application_id, kind)
+    return tx.fetch(LinkRow, sql, application_id, link_type)
 
 
-def count(tx: Tx, application_id: int, kind: int) -> int:
-    """Return the number of links of an application of the type `kind`."""
+def count(tx: Tx, application_id: int, link_type: int) -> int:
+    """Return the number of links of an application of the type `link_type`."""
     sql = "SELECT COUNT(*) FROM activity_links WHERE application_id = ? AND type = ?"
-    return int(tx.value(sql, application_id, kind))
+    return int(tx.value(sql, application_id, link_type))
 
 
 def insert(tx: Tx, row: LinkRow) -> None:

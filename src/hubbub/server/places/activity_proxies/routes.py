@@ -68,7 +68,7 @@ def find_site(call: Call, application_id: int, ticket_texts: Sequence[str]) -> A
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         return None
-    verified_tickets = (tickets.read(call, row, text) for text in ticket_texts)
+    verified_tickets = (tickets.verify(call, row, text) for text in ticket_texts)
     return ActivitySite(
         store.list_mappings(call.tx, application_id),
         next((ticket for ticket in verified_tickets if ticket is not None), None),

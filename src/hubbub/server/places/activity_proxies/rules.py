@@ -20,7 +20,7 @@ _INVALID_PERCENT_PATTERN: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _HOST_LABEL_PATTERN: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _AUTHORITY_PATTERN: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]@]+)(?::(?P<port>[0-9]{1,5}))?")
 
-Problem = tuple[str, str]
+FormError = tuple[str, str]
 """The code and message of a form error."""
 
 
@@ -47,7 +47,7 @@ def require_url_map(rows: Sequence[wire.UrlMapping], *, allow_private: bool) -> 
     return validated
 
 
-def _prefix_problem(prefix: str) -> Problem | None:
+def _prefix_problem(prefix: str) -> FormError | None:
     if not prefix.startswith("/"):
         return "URL_MAPPING_PREFIX_INVALID", "A prefix must be a path that starts with a slash."
     if prefix == "/":
@@ -61,7 +61,7 @@ def _prefix_problem(prefix: str) -> Problem | None:
     return _segment_problem(segments)
 
 
-def _segment_problem(segments: Sequence[str]) -> Problem | None:
+def _segment_problem(segments: Sequence[str]) -> FormError | None:
     for segment in segments:
         if not segment or segment in (".", ".."):
             return "URL_MAPPING_PATH_INVALID", "Path segments must not be empty, '.' or '..'."
@@ -78,7 +78,7 @@ def _segment_problem(segments: Sequence[str]) -> Problem | None:
     return None
 
 
-def _target_problem(target: str, prefix_placeholders: set[str], allow_private: bool) -> Problem | None:
+def _target_problem(target: str, prefix_placeholders: set[str], allow_private: bool) -> FormError | None:
     """Return the error in a target, or None. It may use only the placeholders of its prefix."""
     if "://" in target:
         return "URL_MAPPING_TARGET_SCHEME", "A target must be a host without https://."

@@ -43,7 +43,7 @@ class TicketPayload(msgspec.Struct, kw_only=True):
 
 def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
     """Issue a ticket for an instance of an application's activity to the caller."""
-    now_seconds = call.now // 1000
+    now_seconds = call.now_ms // 1000
     payload = TicketPayload(
         application_id=ApplicationId(row.id),
         user_id=UserId(call.user_id),
@@ -60,7 +60,7 @@ def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
     return f"{base64.urlsafe_b64encode(encoded_payload).decode().rstrip('=')}.{signature.hex()}"
 
 
-def read(call: Call, row: ApplicationRow, text: str) -> ActivityTicket | None:
+def verify(call: Call, row: ApplicationRow, text: str) -> ActivityTicket | None:
     """Verify the text of a ticket for an application. Return the ticket, or None if it is not valid now."""
     payload_text, _, signature = text.partition(".")
     if len(text) > TICKET_LENGTH_MAX or not text.isascii():
@@ -75,8 +75,8 @@ def read(call: Call, row: ApplicationRow, text: str) -> ActivityTicket | None:
         payload = codec.decode(encoded_payload, TicketPayload)
     except (InvalidSignature, ValueError, binascii.Error, msgspec.DecodeError):
         return None
-    remaining_seconds = payload.expires_at - call.now // 1000
-    if payload.application_id != row.id or remaining_seconds <= 0 or payload.created_at > call.now // 1000:
+    remaining_seconds = payload.expires_at - call.now_ms // 1000
+    if payload.application_id != row.id or remaining_seconds <= 0 or payload.created_at > call.now_ms // 1000:
         return None
     instance = activity_instances.find_instance(call.tx, row.id, payload.instance_id)
     if instance is None or not activity_instances.is_participant(call.tx, instance.id, payload.user_id):

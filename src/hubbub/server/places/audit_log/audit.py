@@ -60,7 +60,7 @@ def record(
     )
     # spec/http.md#3.5: entries are kept for 45 days. Each new entry deletes up to two expired ones, so that the log
     # shrinks.
-    store.delete_expired(call.tx, guild_id, audit_log.oldest_entry_id(call.now), limit=2)
+    store.delete_expired(call.tx, guild_id, audit_log.oldest_entry_id(call.now_ms), limit=2)
     call.tx.emit(
         audit_log.GUILD_AUDIT_LOG_ENTRY_CREATE, entry, Audience.guild(guild_id, permission=Permissions.VIEW_AUDIT_LOG)
     )

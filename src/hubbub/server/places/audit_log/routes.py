@@ -21,7 +21,7 @@ def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.List
     rows = store.page(
         call.tx,
         guild_id,
-        call.now,
+        call.now_ms,
         filters=filters,
         before=None if query.before is UNSET else query.before,
         after=None if query.after is UNSET else query.after,

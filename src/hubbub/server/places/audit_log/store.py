@@ -103,7 +103,7 @@ def find_deletion(
     return None
 
 
-def count_deletion(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count: int) -> None:
+def set_deletion_count(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count: int) -> None:
     """Store a new count in an audit log entry for deleted messages."""
     options = msgspec.json.encode({"channel_id": str(int(channel_id)), "count": str(count)}).decode()
     tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)

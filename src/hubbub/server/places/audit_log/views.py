@@ -15,7 +15,7 @@ def audit_log(rows: Sequence[EntryRow], referenced_users: Iterable[users.UserRow
     """Build a page of the audit log."""
     return wire.AuditLog(
         audit_log_entries=[entry(row) for row in rows],
-        users=[users.user(user) for user in referenced_users],
+        users=[users.user_view(user) for user in referenced_users],
     )
 
 

@@ -24,12 +24,12 @@ def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_messag
     """Ban users who are not banned yet, and remove the members among them.
 
     Their messages of the last `delete_message_seconds` seconds are deleted; 0 deletes none."""
-    store.insert_many(call.tx, [BanRow(guild_id, target.id, call.reason, call.now) for target in targets])
+    store.insert_many(call.tx, [BanRow(guild_id, target.id, call.reason, call.now_ms) for target in targets])
     for target in targets:
         audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_ADD, target_id=target.id)
         call.tx.emit(
             wire.GUILD_BAN_ADD,
-            wire.GuildBan(guild_id=guild_id, user=users.user(target)),
+            wire.GuildBan(guild_id=guild_id, user=users.user_view(target)),
             Audience.guild(guild_id, permission=_BAN_EVENT_PERMISSIONS, excluded_user_id=target.id),
         )
     members.remove_many(call, guild_id, [target.id for target in targets])
@@ -48,7 +48,7 @@ def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
     audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_REMOVE, target_id=target.id)
     call.tx.emit(
         wire.GUILD_BAN_REMOVE,
-        wire.GuildBan(guild_id=guild_id, user=users.user(target)),
+        wire.GuildBan(guild_id=guild_id, user=users.user_view(target)),
         Audience.guild(guild_id, permission=_BAN_EVENT_PERMISSIONS),
     )
 

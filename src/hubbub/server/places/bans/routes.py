@@ -26,7 +26,7 @@ def list_guild_bans(call: Call, guild_id: GuildId, query: wire.ListGuildBans) ->
     )
     users_by_id = users.find_many(call.tx, [row.user_id for row in rows])
     return [
-        wire.Ban(user=users.user(users_by_id[row.user_id]), reason=row.reason)
+        wire.Ban(user=users.user_view(users_by_id[row.user_id]), reason=row.reason)
         for row in rows
         if row.user_id in users_by_id
     ]
@@ -39,7 +39,7 @@ def get_guild_ban(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Ban:
     target = users.find(call.tx, user_id)
     if row is None or target is None:
         raise errors.UNKNOWN_BAN()
-    return wire.Ban(user=users.user(target), reason=row.reason)
+    return wire.Ban(user=users.user_view(target), reason=row.reason)
 
 
 @handles(wire.BAN_USER_FROM_GUILD)
@@ -50,7 +50,7 @@ def ban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     target = users.find(call.tx, user_id)
     if target is None:
         raise errors.UNKNOWN_USER()
-    if not rules.bannable(call.tx, access.guild(call, guild_id), (user_id,)):
+    if not rules.filter_bannable(call.tx, access.get_guild_standing(call, guild_id), (user_id,)):
         raise errors.MISSING_PERMISSIONS()
     delete_message_seconds = body.delete_message_seconds or (body.delete_message_days or 0) * DAY_SECONDS
     if store.find(call.tx, guild_id, user_id) is None:
@@ -75,8 +75,8 @@ def bulk_ban_users_from_guild(call: Call, guild_id: GuildId, body: wire.BulkBanU
     Unknown users, users already banned and users ranked too high are returned as failed."""
     user_ids = list(dict.fromkeys(body.user_ids))
     users_by_id = users.find_many(call.tx, user_ids)
-    already_banned_ids = store.find_ids(call.tx, guild_id, user_ids)
-    bannable_ids = rules.bannable(call.tx, access.guild(call, guild_id), user_ids)
+    already_banned_ids = store.find_banned_ids(call.tx, guild_id, user_ids)
+    bannable_ids = rules.filter_bannable(call.tx, access.get_guild_standing(call, guild_id), user_ids)
     banned_ids = [user_id for user_id in bannable_ids if user_id in users_by_id and user_id not in already_banned_ids]
     if not banned_ids:
         raise errors.FAILED_TO_BAN_USERS()

@@ -27,7 +27,7 @@ def find(tx: Tx, guild_id: int, user_id: int) -> BanRow | None:
     return tx.find(BanRow, f"SELECT {COLUMNS} FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 
-def find_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
+def find_banned_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
     """Return the IDs of the banned users among `user_ids`. Pass at most a few hundred IDs."""
     if not user_ids:
         return set()

@@ -4,19 +4,19 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.channels import routes
 from hubbub.server.places.channels.actions import (
-    change_group,
     close,
     create,
     delete,
     guild_deleted,
     insert_initial,
     link_lobby,
-    private_for,
+    private_channel_for,
     role_deleted,
     split_permissions,
+    update_group,
 )
 from hubbub.server.places.channels.routes import delete_guild_channel, update_guild_channel
-from hubbub.server.places.channels.rules import can_link_lobby, require_rename
+from hubbub.server.places.channels.rules import can_link_lobby, consume_rename_quota
 from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.places.channels.store import COLUMNS as CHANNEL_COLUMNS
 from hubbub.server.places.channels.store import TEXT_COLUMNS as TEXT_CHANNEL_COLUMNS
@@ -53,9 +53,9 @@ from hubbub.server.places.channels.views import (
     any_channel,
     channel,
     created_thread,
-    obfuscated,
-    partial,
-    private,
+    obfuscated_channel,
+    partial_channel,
+    private_channel,
     tags,
     thread,
     thread_member,
@@ -78,7 +78,7 @@ __all__ = [
     "ThreadMemberRow",
     "any_channel",
     "can_link_lobby",
-    "change_group",
+    "update_group",
     "channel",
     "close",
     "create",
@@ -88,19 +88,19 @@ __all__ = [
     "find",
     "find_many",
     "find_thread_member",
-    "obfuscated",
+    "obfuscated_channel",
     "insert",
     "link_lobby",
     "list_of_guild",
     "overwrites_of",
     "overwrites_of_guild",
     "overwrites_of_many",
-    "partial",
-    "private",
-    "private_for",
+    "partial_channel",
+    "private_channel",
+    "private_channel_for",
     "recipients_of",
     "ref",
-    "require_rename",
+    "consume_rename_quota",
     "set_last_pin",
     "split_permissions",
     "tags",

@@ -77,7 +77,7 @@ def create(
         row = row._replace(position=body.position)
     else:
         is_category = channel_type == ChannelType.GUILD_CATEGORY
-        row = row._replace(position=store.next_position(call.tx, guild_id, category=is_category))
+        row = row._replace(position=store.next_position(call.tx, guild_id, is_category=is_category))
     if overwrites is None:
         overwrites = [] if row.parent_id is None else store.overwrites_of(call.tx, row.parent_id)
     guilds.ports.check_names(call, (row.name or "",))
@@ -100,37 +100,37 @@ def publish(call: Call, event: Event[Any], row: ChannelRow, view: wire.Channel) 
     call.tx.emit(event, view, Audience.guild(row.guild_id or 0), refresh="channels", subject_id=row.id)
 
 
-def change(
+def update(
     call: Call,
     before: ChannelRow,
     after: ChannelRow,
-    old: Sequence[OverwriteRow],
-    new: Sequence[OverwriteRow] | None = None,
+    old_overwrites: Sequence[OverwriteRow],
+    new_overwrites: Sequence[OverwriteRow] | None = None,
 ) -> wire.Channel:
     """Store, audit and publish a changed channel and its overwrites, and update synced children.
 
     `old` and `new` are the overwrites before and after the change; `new` is None if they are unchanged."""
-    new = old if new is None else new
-    view = views.channel(after, new)
+    new_overwrites = old_overwrites if new_overwrites is None else new_overwrites
+    view = views.channel(after, new_overwrites)
     guild_id = before.guild_id or 0
     if after.name != before.name:
         guilds.ports.check_names(call, (after.name or "",))
     if after != before:
         store.update(call.tx, before, after)
-        changes = audit.differences(views.channel(before, old), view, AUDITED_FIELDS)
+        changes = audit.differences(views.channel(before, old_overwrites), view, AUDITED_FIELDS)
         audit.record(call, guild_id, AuditLogAction.CHANNEL_UPDATE, target_id=after.id, changes=changes)
-    overwrites_changed = rules.bits_of(new) != rules.bits_of(old)
+    overwrites_changed = rules.bits_of(new_overwrites) != rules.bits_of(old_overwrites)
     if overwrites_changed:
-        store.replace_overwrites(call.tx, after.id, new)
-        _record_overwrites(call, after, old, new)
+        store.replace_overwrites(call.tx, after.id, new_overwrites)
+        _record_overwrites(call, after, old_overwrites, new_overwrites)
     if after != before or overwrites_changed:
         publish(call, wire.CHANNEL_UPDATE, after, view)
     if after.linked_lobby is not None and after.name != before.name:
         call.notify(LinkedChannelChanged(after.id))
     if overwrites_changed and after.type == ChannelType.GUILD_CATEGORY:
-        _sync_children(call, after.id, old, new)
+        _sync_children(call, after.id, old_overwrites, new_overwrites)
     if overwrites_changed:
-        _require_overwrite_capacity(call, guild_id, added_count=len(new) - len(old))
+        _require_overwrite_capacity(call, guild_id, added_count=len(new_overwrites) - len(old_overwrites))
     return view
 
 
@@ -146,7 +146,7 @@ def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> w
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
     after = row._replace(linked_lobby=None if lobby is None else codec.encode(lobby).decode())
-    return change(call, row, after, store.overwrites_of(call.tx, channel_id))
+    return update(call, row, after, store.overwrites_of(call.tx, channel_id))
 
 
 def _sync_children(call: Call, category_id: int, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
@@ -199,12 +199,12 @@ def put_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], over
         [*(other for other in old if other.target_id != overwrite.target_id), overwrite],
         key=lambda other: other.target_id,
     )
-    change(call, row, row, old, new)
+    update(call, row, row, old, new)
 
 
 def delete_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], target_id: int) -> None:
     """Delete the overwrite of a role or member in a channel. `old` are the current overwrites of the channel."""
-    change(call, row, row, old, [overwrite for overwrite in old if overwrite.target_id != target_id])
+    update(call, row, row, old, [overwrite for overwrite in old if overwrite.target_id != target_id])
 
 
 def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
@@ -221,7 +221,7 @@ def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
         old = store.overwrites_of(call.tx, channel.id)
         new = [permission_split.split(overwrite) for overwrite in old]
         if new != old:
-            change(call, channel, channel, old, new)
+            update(call, channel, channel, old, new)
             changed_overwrites += sum(
                 old_overwrite != new_overwrite for old_overwrite, new_overwrite in zip(old, new, strict=True)
             )
@@ -246,7 +246,9 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     publish(call, wire.CHANNEL_DELETE, row, view)
     guild = guilds.find(call.tx, guild_id) if was_referenced else None
     if guild is not None:
-        guilds.publish_update(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now))
+        guilds.publish_update(
+            call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now_ms)
+        )
     overwrites_by_channel = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
     for orphan in orphans:
         orphaned = orphan._replace(parent_id=None)
@@ -257,14 +259,14 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     return view
 
 
-def private_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChannel:
+def private_channel_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChannel:
     """Build a private channel for one of its members. Its recipients are the other members."""
     other_ids = [other_id for other_id in store.recipients_of(call.tx, row.id) if other_id != user_id]
     users_by_id = users.find_many(call.tx, other_ids)
-    return views.private(
+    return views.private_channel(
         row,
         [
-            users.user(users_by_id[other_id]) if other_id in users_by_id else users.deleted_user(other_id)
+            users.user_view(users_by_id[other_id]) if other_id in users_by_id else users.deleted_user(other_id)
             for other_id in other_ids
         ],
     )
@@ -273,12 +275,12 @@ def private_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChanne
 def close(call: Call, row: ChannelRow) -> wire.PrivateChannel:
     """Hide a private channel from the caller until the next message, and publish CHANNEL_DELETE to the caller."""
     store.hide_for(call.tx, row.id, call.user_id)
-    view = private_for(call, row, call.user_id)
+    view = private_channel_for(call, row, call.user_id)
     call.tx.emit(wire.CHANNEL_DELETE, view, Audience.of_users(call.user_id))
     return view
 
 
-def change_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> ChannelRow:
+def update_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> ChannelRow:
     """Change the name or icon of a group, and publish it to each member."""
     if before.type != ChannelType.GROUP_DM:
         raise errors.CANNOT_EXECUTE_ON_DM()
@@ -290,13 +292,13 @@ def change_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> Ch
     if after != before:
         store.update(call.tx, before, after)
         for user_id in store.recipients_of(call.tx, after.id):
-            call.tx.emit(wire.CHANNEL_UPDATE, private_for(call, after, user_id), Audience.of_users(user_id))
+            call.tx.emit(wire.CHANNEL_UPDATE, private_channel_for(call, after, user_id), Audience.of_users(user_id))
     return after
 
 
 def role_deleted(call: Call, signal: roles.RoleDeleted) -> None:
     """Delete a deleted role's overwrites and publish the affected channels."""
-    channel_ids = store.channels_with_overwrite(call.tx, signal.guild_id, signal.role_id)
+    channel_ids = store.list_ids_with_overwrite(call.tx, signal.guild_id, signal.role_id)
     if not channel_ids:
         return
     store.delete_overwrites(call.tx, channel_ids, signal.role_id)

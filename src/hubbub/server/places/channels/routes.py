@@ -25,7 +25,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
         membership = store.find_thread_member(call.tx, row.id, call.user_id)
         return views.thread(row, member=UNSET if membership is None else views.thread_member(membership))
     if row.guild_id is None:
-        return actions.private_for(call, row, call.user_id)
+        return actions.private_channel_for(call, row, call.user_id)
     return views.channel(row, store.overwrites_of(call.tx, row.id))
 
 
@@ -35,10 +35,10 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
 
     Threads are not included. Channels the caller cannot see are left out; until 16 November 2026 bots receive all
     channels."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
     # spec/dated-changes.md#2.9 concerns bots only: users and their bearer tokens never saw hidden channels.
-    if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.is_active(call.now):
+    if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.is_active(call.now_ms):
         visible = access.visible_channels(call.tx, standing)
         rows = [row for row in rows if row.id in visible]
     overwrites = store.overwrites_of_guild(call.tx, guild_id)
@@ -57,16 +57,16 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
 @handles(wire.CREATE_GUILD_CHANNEL)
 def create_guild_channel(call: Call, guild_id: GuildId, body: wire.CreateGuildChannel) -> wire.Channel:
     """Create a guild channel."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     guild = _require_guild_traits(call, guild_id)
     form = FormErrors()
     channel_type = int(body.type or ChannelType.GUILD_TEXT)
-    rules.require_kind(channel_type, guild, form)
+    rules.check_type(channel_type, guild, form)
     if body.parent_id:
         rules.require_parent(call, ChannelRow(0, channel_type, guild_id), body.parent_id, form, "parent_id")
     overwrites: list[OverwriteRow] | None = None
     if isinstance(body.permission_overwrites, list):
-        overwrites = rules.overwrites_from(call, guild_id, 0, body.permission_overwrites, form)
+        overwrites = rules.build_overwrites(call, guild_id, 0, body.permission_overwrites, form)
         rules.require_new_overwrites(call, standing, body.parent_id or None, overwrites)
     return actions.create(call, guild_id, body, guild=guild, overwrites=overwrites, form=form)
 
@@ -94,7 +94,7 @@ def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.U
         after = after._replace(position=body.position)
     new_overwrites: list[OverwriteRow] | None = None
     if body.permission_overwrites is not UNSET:
-        new_overwrites = rules.overwrites_from(
+        new_overwrites = rules.build_overwrites(
             call, channel_access.guild_id, row.id, body.permission_overwrites or [], form
         )
         rules.require_overwrites(channel_access, old_overwrites, new_overwrites)
@@ -102,15 +102,15 @@ def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.U
     after = rules.apply_body(after, body, guild, form, lambda: call.new_id(TagId))
     form.raise_if_any()
     if (after.name, after.topic) != (row.name, row.topic):
-        rules.require_rename(call, row)
-    return actions.change(call, row, after, old_overwrites, new_overwrites)
+        rules.consume_rename_quota(call, row)
+    return actions.update(call, row, after, old_overwrites, new_overwrites)
 
 
 def delete_guild_channel(call: Call, channel_access: ChannelAccess) -> wire.Channel:
     """Delete a guild channel; called by the handler of DELETE /channels/{channel_id}."""
     access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_CHANNELS)
     row = _require_row(call, channel_access.channel.id)
-    if rules.required_by_community(_require_guild_traits(call, channel_access.guild_id), row.id):
+    if rules.is_required_by_community(_require_guild_traits(call, channel_access.guild_id), row.id):
         raise errors.CANNOT_DELETE_COMMUNITY_CHANNEL()
     return actions.delete(call, row, store.overwrites_of(call.tx, row.id))
 
@@ -153,7 +153,7 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
         raise errors.PARENT_CHANGED_MORE_THAN_ONCE()
     form.raise_if_any()
     for row, after, new_overwrites in planned_changes:
-        actions.change(call, row, after, overwrites.get(row.id, []), new_overwrites)
+        actions.update(call, row, after, overwrites.get(row.id, []), new_overwrites)
 
 
 @handles(wire.SET_CHANNEL_PERMISSION_OVERWRITE)
@@ -162,7 +162,7 @@ def set_channel_permission_overwrite(
 ) -> None:
     """Set a channel permission overwrite."""
     channel_access, row = _require_overwritable_channel(call, channel_id)
-    role_ids, user_ids = store.known_targets(call.tx, channel_access.guild_id, [overwrite_id])
+    role_ids, user_ids = store.find_overwrite_targets(call.tx, channel_access.guild_id, [overwrite_id])
     overwrite_type = rules.overwrite_type(body.type, bool(role_ids))
     if overwrite_id not in (role_ids if overwrite_type == OverwriteType.ROLE else user_ids):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
@@ -190,7 +190,7 @@ def delete_channel_permission_overwrite(call: Call, channel_id: ChannelId, overw
 
 def _require_overwritable_channel(call: Call, channel_id: ChannelId) -> tuple[ChannelAccess, ChannelRow]:
     """Return a channel that can have overwrites, with the caller's access; raise for threads and private channels."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     if channel_access.channel.is_thread:

@@ -28,20 +28,20 @@ Bits = tuple[int, int]
 """The allow and deny bits of an overwrite."""
 
 
-def clean_name(kind: int, name: str) -> str:
-    """Return the stored form of the name of a channel of the type `kind`.
+def clean_name(channel_type: int, name: str) -> str:
+    """Return the stored form of the name of a channel of the type `channel_type`.
 
     Names of text-like channels are lowercase with `-` for spaces (spec/http.md#3.2)."""
     collapsed = re.sub(r"\s+", " ", name).strip()
-    return collapsed.lower().replace(" ", "-") if kind in TEXT_LIKE_TYPES else collapsed
+    return collapsed.lower().replace(" ", "-") if channel_type in TEXT_LIKE_TYPES else collapsed
 
 
-def require_kind(kind: int, guild: GuildTraits, form: FormErrors) -> None:
-    """Add a form error unless channels of the type `kind` can be created in the guild."""
+def check_type(channel_type: int, guild: GuildTraits, form: FormErrors) -> None:
+    """Add a form error unless channels of the type `channel_type` can be created in the guild."""
     creatable_types = set(wire.CREATABLE_TYPES)
     if not has_announcements(guild):
         creatable_types.discard(ChannelType.GUILD_ANNOUNCEMENT)
-    if kind not in creatable_types:
+    if channel_type not in creatable_types:
         form.add("type", *errors.choices(sorted(creatable_types)))
 
 
@@ -55,14 +55,14 @@ def has_announcements(guild: GuildTraits) -> bool:
     return not features(guild).isdisjoint({"NEWS", "COMMUNITY"})
 
 
-def required_by_community(guild: GuildTraits, channel_id: int) -> bool:
+def is_required_by_community(guild: GuildTraits, channel_id: int) -> bool:
     """Return whether the guild is a community and the channel is its rules or public updates channel."""
     return "COMMUNITY" in features(guild) and channel_id in (guild.rules_channel_id, guild.public_updates_channel_id)
 
 
-def bitrate_max(kind: int, guild: GuildTraits) -> int:
-    """Return the highest bitrate in bits per second of a channel of the type `kind` (voice or stage) in a guild."""
-    if kind == ChannelType.GUILD_STAGE_VOICE:
+def bitrate_max(channel_type: int, guild: GuildTraits) -> int:
+    """Return the highest bitrate in bits per second of a channel of the type `channel_type` (voice or stage) in a guild."""
+    if channel_type == ChannelType.GUILD_STAGE_VOICE:
         return wire.STAGE_BITRATE_MAX
     tiers = wire.BITRATE_MAX_BY_TIER
     return tiers[-1] if "VIP_REGIONS" in features(guild) else tiers[min(guild.premium_tier, len(tiers) - 1)]
@@ -258,18 +258,18 @@ def require_parent(call: Call, row: ChannelRow, parent_id: int, form: FormErrors
         form.add(path, *errors.parent_max_channels(wire.CATEGORY_CHILDREN_MAX))
 
 
-def overwrites_from(
-    call: Call, guild_id: int, channel_id: int, wanted: Sequence[wire.OverwriteRequest], form: FormErrors
+def build_overwrites(
+    call: Call, guild_id: int, channel_id: int, requests: Sequence[wire.OverwriteRequest], form: FormErrors
 ) -> list[OverwriteRow]:
     """Build the overwrites in a request body, by ascending target ID.
 
     Adds a form error for a target that is unknown or repeated. A target is a role of the guild, or any user."""
-    if len(wanted) > wire.OVERWRITES_MAX:
+    if len(requests) > wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
-    target_ids = [overwrite_request.id for overwrite_request in wanted]
-    role_ids, user_ids = store.known_targets(call.tx, guild_id, target_ids)
+    target_ids = [overwrite_request.id for overwrite_request in requests]
+    role_ids, user_ids = store.find_overwrite_targets(call.tx, guild_id, target_ids)
     rows_by_target: dict[int, OverwriteRow] = {}
-    for index, overwrite_request in enumerate(wanted):
+    for index, overwrite_request in enumerate(requests):
         target_type = overwrite_type(overwrite_request.type, overwrite_request.id in role_ids)
         if overwrite_request.id not in (role_ids if target_type == OverwriteType.ROLE else user_ids):
             form.add(
@@ -324,7 +324,7 @@ def require_overwrites(
     manages_by_overwrite = any(
         overwrite.allow & Permissions.MANAGE_ROLES
         for overwrite in before
-        if overwrite.target_id == standing.user_id or overwrite.target_id in standing.roles
+        if overwrite.target_id == standing.user_id or overwrite.target_id in standing.permissions_by_role
     )
     bits = changed_bits(bits_of(before), bits_of(after))
     if not can_overwrite(standing.allowed, channel_access.allowed, bits, manages_by_overwrite=manages_by_overwrite):
@@ -336,18 +336,18 @@ def bits_of(rows: Sequence[OverwriteRow]) -> dict[int, Bits]:
     return {row.target_id: (row.allow, row.deny) for row in rows}
 
 
-def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
-    """Reject a change to the type `kind` other than between text and announcement channels."""
+def require_type_change(row: ChannelRow, new_type: int, guild: GuildTraits) -> None:
+    """Reject a change to the type `new_type` other than between text and announcement channels."""
     convertible = {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
-    if row.type not in convertible or kind not in convertible or not has_announcements(guild):
+    if row.type not in convertible or new_type not in convertible or not has_announcements(guild):
         raise errors.WRONG_CHANNEL_TYPE()
-    if required_by_community(guild, row.id):
+    if is_required_by_community(guild, row.id):
         raise errors.COMMUNITY_CHANNELS_MUST_BE_TEXT()
 
 
-def require_rename(call: Call, row: ChannelRow) -> None:
+def consume_rename_quota(call: Call, row: ChannelRow) -> None:
     """Limit changes of name and topic to two in ten minutes per channel (spec/http.md#1.14)."""
-    quotas.consume(call, "rename", row.id, wire.NAME_AND_TOPIC_LIMIT)
+    quotas.consume_quota(call, "rename", row.id, wire.NAME_AND_TOPIC_LIMIT)
 
 
 # Lobby links
@@ -361,11 +361,11 @@ def can_link_lobby(row: ChannelRow, bits: int) -> bool:
     return is_linkable and not (Permissions.MANAGE_CHANNELS | _VIEW_AND_SEND) & ~bits
 
 
-def is_open_to_all(guild_id: int, everyone: int, overwrites: Sequence[OverwriteRow]) -> bool:
+def is_open_to_all(guild_id: int, everyone_permissions: int, overwrites: Sequence[OverwriteRow]) -> bool:
     """Return whether every member of the guild can view the channel and send messages, regardless of roles.
 
-    `everyone` holds the permissions of the @everyone role, whose ID is the guild ID."""
-    allowed, denied = everyone, 0
+    `everyone_permissions` holds the permissions of the @everyone role, whose ID is the guild ID."""
+    allowed, denied = everyone_permissions, 0
     for overwrite in overwrites:
         if overwrite.target_id == guild_id:
             allowed = allowed & ~overwrite.deny | overwrite.allow

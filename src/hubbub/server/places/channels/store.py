@@ -166,9 +166,9 @@ def count_children(tx: Tx, category_id: int) -> int:
     return int(tx.value("SELECT COUNT(*) FROM channels WHERE parent_id = ?", category_id) or 0)
 
 
-def next_position(tx: Tx, guild_id: int, *, category: bool) -> int:
+def next_position(tx: Tx, guild_id: int, *, is_category: bool) -> int:
     """Return the position after the last category, or after the last other channel, of a guild."""
-    type_condition = "type = 4" if category else "type NOT IN (4, 10, 11, 12)"
+    type_condition = "type = 4" if is_category else "type NOT IN (4, 10, 11, 12)"
     last_position = tx.value(f"SELECT MAX(position) FROM channels WHERE guild_id = ? AND {type_condition}", guild_id)
     return 0 if last_position is None else min(int(last_position) + 1, INT32_MAX)
 
@@ -281,7 +281,7 @@ def delete_overwrites(tx: Tx, channel_ids: Sequence[int], target_id: int) -> Non
     )
 
 
-def channels_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
+def list_ids_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
     """List the IDs of the channels of a guild with an overwrite for a role or member."""
     rows = tx.all(
         "SELECT c.id FROM overwrites o JOIN channels c ON c.id = o.channel_id WHERE o.target_id = ? AND c.guild_id = ?",
@@ -291,7 +291,7 @@ def channels_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
     return [channel_id for (channel_id,) in rows]
 
 
-def known_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], set[int]]:
+def find_overwrite_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], set[int]]:
     """Return the IDs among `ids` that are roles of the guild, and those that are users, members or not."""
     if not ids:
         return set(), set()
@@ -438,9 +438,9 @@ def unhide(tx: Tx, channel_id: int, user_id: int) -> bool:
     )
 
 
-def replace_recipient(tx: Tx, channel_id: int, user_id: int, by_id: int) -> None:
-    """Replace the recipient `user_id` of a private channel by the user `by_id`."""
-    tx.run("UPDATE recipients SET user_id = ? WHERE channel_id = ? AND user_id = ?", by_id, channel_id, user_id)
+def replace_recipient(tx: Tx, channel_id: int, user_id: int, new_user_id: int) -> None:
+    """Replace the recipient `user_id` of a private channel by the user `new_user_id`."""
+    tx.run("UPDATE recipients SET user_id = ? WHERE channel_id = ? AND user_id = ?", new_user_id, channel_id, user_id)
 
 
 def hide_for_all(tx: Tx, channel_id: int) -> None:

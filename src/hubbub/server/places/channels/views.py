@@ -40,14 +40,14 @@ def any_channel(
     if row.type in THREAD_TYPES:
         return thread(row, member=member)
     if row.guild_id is None:
-        return private(row, recipients)
+        return private_channel(row, recipients)
     return channel(row, overwrites)
 
 
 def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel:
     """Build a guild channel with all its fields.
 
-    `obfuscated` builds the form for gateway sessions that cannot see the channel."""
+    `obfuscated_channel` builds the form for gateway sessions that cannot see the channel."""
     view = _base_channel(row, row.name or "", [overwrite(overwrite_row) for overwrite_row in overwrites], row.flags)
     if row.type == ChannelType.GUILD_CATEGORY:
         return view
@@ -80,7 +80,7 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
     return view
 
 
-def obfuscated(row: ChannelRow) -> wire.Channel:
+def obfuscated_channel(row: ChannelRow) -> wire.Channel:
     """Build the obfuscated form of a guild channel, for gateway sessions that cannot see it (spec/gateway.md#9)."""
     guild_id = row.guild_id or 0
     deny_overwrite = wire.Overwrite(
@@ -122,11 +122,13 @@ def thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET) ->
     return view
 
 
-def created_thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET, new: bool) -> wire.ThreadCreated:
-    """Build the payload of THREAD_CREATE. `new` is False if the thread exists and the recipient was added to it."""
+def created_thread(
+    row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET, is_new: bool
+) -> wire.ThreadCreated:
+    """Build the payload of THREAD_CREATE. `is_new` is False if the thread exists and the recipient was added to it."""
     view = wire.ThreadCreated(**_thread_fields(row))
     view.member = member
-    if new:
+    if is_new:
         view.newly_created = True
     return view
 
@@ -175,7 +177,7 @@ def thread_member(row: ThreadMemberRow, member: Member | UnsetType = UNSET) -> w
     )
 
 
-def private(row: ChannelRow, recipients: Iterable[User]) -> wire.PrivateChannel:
+def private_channel(row: ChannelRow, recipients: Iterable[User]) -> wire.PrivateChannel:
     """Build a direct message channel or a group. `recipients` are the other users in it."""
     view = wire.PrivateChannel(
         id=ChannelId(row.id),
@@ -196,7 +198,7 @@ def private(row: ChannelRow, recipients: Iterable[User]) -> wire.PrivateChannel:
     return view
 
 
-def partial(row: ChannelRow) -> wire.PartialChannel:
+def partial_channel(row: ChannelRow) -> wire.PartialChannel:
     """Build the partial channel that invites contain."""
     return wire.PartialChannel(id=ChannelId(row.id), type=row.type, name=row.name)
 

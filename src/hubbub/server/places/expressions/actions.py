@@ -10,40 +10,42 @@ from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.expressions import store, views
-from hubbub.server.places.expressions.kinds import EMOJIS, SOUNDS, STICKERS, Kind, ViewT
+from hubbub.server.places.expressions.kinds import EMOJIS, SOUNDS, STICKERS, ExpressionKind, ViewT
 from hubbub.server.places.expressions.signals import EmojiDeleted
 from hubbub.server.places.expressions.store import RowT
 from hubbub.server.places.roles import RoleDeleted
 from hubbub.server.places.standing import ChannelAccess
 
 
-def create(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, row: RowT) -> None:
+def create(call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, row: RowT) -> None:
     """Create an expression of a guild."""
     kind.table.insert(call.tx, row)
-    changes = audit.differences(None, kind.view(row), kind.audited)
+    changes = audit.differences(None, kind.view(row), kind.audited_fields)
     audit.record(call, guild_id, kind.create_action, target_id=row.id, changes=changes)
     _publish(call, kind, guild_id, None, row)
 
 
-def update(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, before: RowT, after: RowT) -> None:
+def update(call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, before: RowT, after: RowT) -> None:
     """Update an expression of a guild. Does nothing if nothing changed."""
     if after == before:
         return
     kind.table.update(call.tx, after)
-    changes = audit.differences(kind.view(before), kind.view(after), kind.audited + kind.audited_updates)
+    changes = audit.differences(kind.view(before), kind.view(after), kind.audited_fields + kind.audited_update_fields)
     audit.record(call, guild_id, kind.update_action, target_id=after.id, changes=changes)
     _publish(call, kind, guild_id, before, after)
 
 
-def delete(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, row: RowT) -> None:
+def delete(call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, row: RowT) -> None:
     """Delete an expression of a guild. Messages and reactions that contain it stay unchanged."""
     kind.table.delete_by(call.tx, id=row.id)
-    changes = audit.differences(kind.view(row), None, kind.audited)
+    changes = audit.differences(kind.view(row), None, kind.audited_fields)
     audit.record(call, guild_id, kind.delete_action, target_id=row.id, changes=changes)
     _publish(call, kind, guild_id, row, None)
 
 
-def _publish(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, before: RowT | None, after: RowT | None) -> None:
+def _publish(
+    call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, before: RowT | None, after: RowT | None
+) -> None:
     """Publish the event of a change; `before` is None for a new expression, `after` for a deleted one."""
     event, payload = kind.event(call.tx, guild_id, before, after)
     call.tx.emit(event, payload, Audience.guild(guild_id))

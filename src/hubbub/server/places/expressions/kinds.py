@@ -23,7 +23,7 @@ ViewT = TypeVar("ViewT", bound=Emoji | Sticker | SoundboardSound)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind(Generic[RowT, ViewT]):
+class ExpressionKind(Generic[RowT, ViewT]):
     """One kind of expression."""
 
     table: Table[RowT]
@@ -33,7 +33,7 @@ class Kind(Generic[RowT, ViewT]):
     """Returns the event and payload of a change from the guild ID and the rows before and after it.
 
     The row before is None for a new expression, the row after is None for a deleted one."""
-    unknown: ErrorCode
+    unknown_error: ErrorCode
     """The error for an ID that does not exist in the guild."""
     slots_max_by_tier: tuple[int, ...]
     """The maximum number of expressions in a guild by its premium tier."""
@@ -44,9 +44,9 @@ class Kind(Generic[RowT, ViewT]):
     create_action: AuditLogAction
     update_action: AuditLogAction
     delete_action: AuditLogAction
-    audited: tuple[str, ...]
+    audited_fields: tuple[str, ...]
     """The fields of the wire model in an audit log entry."""
-    audited_updates: tuple[str, ...] = ()
+    audited_update_fields: tuple[str, ...] = ()
     """Further fields in the audit log entry of an update."""
 
     def list_of_guild(self, tx: Tx, guild_id: int) -> list[ViewT]:
@@ -63,19 +63,19 @@ def _emoji_event(tx: Tx, guild_id: GuildId, *_rows: EmojiRow | None) -> tuple[Ev
     return emojis.GUILD_EMOJIS_UPDATE, payload
 
 
-EMOJIS: Final[Kind[EmojiRow, Emoji]] = Kind(
+EMOJIS: Final[ExpressionKind[EmojiRow, Emoji]] = ExpressionKind(
     table=store.EMOJIS,
     view=_emoji_view,
     event=_emoji_event,
-    unknown=errors.UNKNOWN_EMOJI,
+    unknown_error=errors.UNKNOWN_EMOJI,
     slots_max_by_tier=emojis.EMOJIS_MAX_BY_TIER,
     more_slots_feature=GuildFeature.MORE_EMOJI,
     more_slots_max=emojis.MORE_EMOJI_EMOJIS_MAX,
     create_action=AuditLogAction.EMOJI_CREATE,
     update_action=AuditLogAction.EMOJI_UPDATE,
     delete_action=AuditLogAction.EMOJI_DELETE,
-    audited=("name",),
-    audited_updates=("roles",),
+    audited_fields=("name",),
+    audited_update_fields=("roles",),
 )
 
 
@@ -97,18 +97,18 @@ def _sticker_event(tx: Tx, guild_id: GuildId, *_rows: StickerRow | None) -> tupl
     return stickers.GUILD_STICKERS_UPDATE, payload
 
 
-STICKERS: Final[Kind[StickerRow, Sticker]] = Kind(
+STICKERS: Final[ExpressionKind[StickerRow, Sticker]] = ExpressionKind(
     table=store.STICKERS,
     view=_sticker_view,
     event=_sticker_event,
-    unknown=errors.UNKNOWN_STICKER,
+    unknown_error=errors.UNKNOWN_STICKER,
     slots_max_by_tier=stickers.STICKERS_MAX_BY_TIER,
     more_slots_feature=GuildFeature.MORE_STICKERS,
     more_slots_max=stickers.STICKERS_MAX_MORE,
     create_action=AuditLogAction.STICKER_CREATE,
     update_action=AuditLogAction.STICKER_UPDATE,
     delete_action=AuditLogAction.STICKER_DELETE,
-    audited=("name", "description", "tags", "type", "format_type", "available", "guild_id", "id"),
+    audited_fields=("name", "description", "tags", "type", "format_type", "available", "guild_id", "id"),
 )
 
 
@@ -136,16 +136,16 @@ def _sound_event(
     return soundboard.GUILD_SOUNDBOARD_SOUND_DELETE, payload
 
 
-SOUNDS: Final[Kind[SoundRow, SoundboardSound]] = Kind(
+SOUNDS: Final[ExpressionKind[SoundRow, SoundboardSound]] = ExpressionKind(
     table=store.SOUNDS,
     view=_sound_view,
     event=_sound_event,
-    unknown=errors.UNKNOWN_SOUND,
+    unknown_error=errors.UNKNOWN_SOUND,
     slots_max_by_tier=soundboard.SOUNDS_MAX_BY_TIER,
     more_slots_feature=GuildFeature.MORE_SOUNDBOARD,
     more_slots_max=soundboard.SOUNDS_MAX_MORE,
     create_action=AuditLogAction.SOUNDBOARD_SOUND_CREATE,
     update_action=AuditLogAction.SOUNDBOARD_SOUND_UPDATE,
     delete_action=AuditLogAction.SOUNDBOARD_SOUND_DELETE,
-    audited=("name", "volume", "emoji_id", "emoji_name"),
+    audited_fields=("name", "volume", "emoji_id", "emoji_name"),
 )

@@ -9,7 +9,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places.expressions import store
-from hubbub.server.places.expressions.kinds import Kind
+from hubbub.server.places.expressions.kinds import ExpressionKind
 from hubbub.server.places.expressions.store import RowT
 from hubbub.server.places.standing import GuildAccess, access
 
@@ -21,27 +21,27 @@ def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
     """Require a caller who may create expressions, and return their access to the guild (spec/http.md#2.4).
 
     Before `changes.PERMISSION_SPLITS`, MANAGE_GUILD_EXPRESSIONS was enough, too."""
-    standing = access.guild(call, guild_id)
-    if changes.PERMISSION_SPLITS.is_active(call.now) or _can_create(call, standing):
+    standing = access.get_guild_standing(call, guild_id)
+    if changes.PERMISSION_SPLITS.is_active(call.now_ms) or _can_create(call, standing):
         return access.require_guild(call, guild_id, CREATE)
     return access.require_guild(call, guild_id, MANAGE)
 
 
-def require_known(call: Call, kind: Kind[RowT, Any], guild_id: GuildId, expression_id: int) -> RowT:
+def require_expression(call: Call, kind: ExpressionKind[RowT, Any], guild_id: GuildId, expression_id: int) -> RowT:
     """Return an expression of a guild that the caller is a member of, or raise an error."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     row = kind.table.find(call.tx, expression_id)
     if row is None or row.guild_id != guild_id:
-        raise kind.unknown()
+        raise kind.unknown_error()
     return row
 
 
-def require_change(call: Call, kind: Kind[RowT, Any], guild_id: GuildId, expression_id: int) -> RowT:
+def require_changeable(call: Call, kind: ExpressionKind[RowT, Any], guild_id: GuildId, expression_id: int) -> RowT:
     """Return an expression that the caller may change, or raise an error.
 
     CREATE_GUILD_EXPRESSIONS is enough for the caller's own expressions; others require MANAGE_GUILD_EXPRESSIONS."""
-    row = require_known(call, kind, guild_id, expression_id)
-    if row.user_id != call.user_id or not _can_create(call, access.guild(call, guild_id)):
+    row = require_expression(call, kind, guild_id, expression_id)
+    if row.user_id != call.user_id or not _can_create(call, access.get_guild_standing(call, guild_id)):
         access.require_guild(call, guild_id, MANAGE)
     return row
 
@@ -53,12 +53,14 @@ def can_see_creators(call: Call, standing: GuildAccess) -> bool:
 
 def _can_create(call: Call, standing: GuildAccess) -> bool:
     # spec/dated-changes.md#3: until 20 November 2025 CREATE_GUILD_EXPRESSIONS had no effect for bots.
-    is_effective = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now)
+    is_effective = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now_ms)
     return is_effective and standing.can(CREATE)
 
 
-def require_slot(tx: Tx, kind: Kind[Any, Any], guild_id: GuildId, full: ErrorCode, **counted: int) -> None:
-    """Raise `full` if the expressions of a guild take all slots of its premium tier and features.
+def require_slot(
+    tx: Tx, kind: ExpressionKind[Any, Any], guild_id: GuildId, full_error: ErrorCode, **counted: int
+) -> None:
+    """Raise `full_error` if the expressions of a guild take all slots of its premium tier and features.
 
     `counted` restricts the count to expressions with the given column values."""
     guild = store.find_guild_limits(tx, guild_id)
@@ -66,4 +68,4 @@ def require_slot(tx: Tx, kind: Kind[Any, Any], guild_id: GuildId, full: ErrorCod
     if kind.more_slots_feature in guild.features:
         slots_max = max(slots_max, kind.more_slots_max)
     if kind.table.count_by(tx, guild_id=guild_id, **counted) >= slots_max:
-        raise full()
+        raise full_error()

@@ -30,11 +30,11 @@ class UpdateMembersPayload(msgspec.Struct):
     """Payload of the job that updates the members who display the tag of a guild."""
 
     guild_id: GuildId
-    after: int = 0
+    after_user_id: int = 0
     """The highest user ID that is already updated."""
 
 
-def change(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> None:
+def update_tag(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> None:
     """Store and audit a guild's changed tag, and schedule the update of the members who display it."""
     if before == after:
         return
@@ -71,13 +71,15 @@ def update_members(call: Call, payload: UpdateMembersPayload) -> None:
     """Update one batch of members to the current tag, or clear it, and schedule the next batch."""
     row = store.find(call.tx, payload.guild_id)
     tag = CLEARED if row is None else displayed_tag(row)
-    batch = users.list_by_primary_guild(call.tx, payload.guild_id, after=payload.after, limit=MEMBERS_BATCH_SIZE)
+    batch = users.list_by_primary_guild(
+        call.tx, payload.guild_id, after=payload.after_user_id, limit=MEMBERS_BATCH_SIZE
+    )
     for user in batch:
         users.set_primary_guild(call, user, tag)
     if len(batch) == MEMBERS_BATCH_SIZE:
         call.tx.enqueue(
             UPDATE_MEMBERS_JOB,
-            UpdateMembersPayload(guild_id=payload.guild_id, after=int(batch[-1].id)),
+            UpdateMembersPayload(guild_id=payload.guild_id, after_user_id=int(batch[-1].id)),
             key=f"guild_tags:{int(payload.guild_id)}",
         )
 

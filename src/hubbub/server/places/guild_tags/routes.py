@@ -22,7 +22,7 @@ def get_guild_profile(call: Call, guild_id: GuildId) -> wire.GuildProfile:
 
     The caller must be a member of the guild."""
     _require_tags_released(call)
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     return _guild_profile(call, _require_guild(call, guild_id))
 
 
@@ -43,12 +43,12 @@ def update_guild_profile(call: Call, guild_id: GuildId, body: wire.UpdateGuildPr
         if not tag:
             raise errors.invalid("tag", *errors.bad_length(wire.GUILD_TAG_MIN, wire.GUILD_TAG_MAX))
     after = wire.GuildProfile(id=before.id, name=before.name, tag=tag, badge=badge if tag is not None else None)
-    actions.change(call, before, after)
+    actions.update_tag(call, before, after)
     return after
 
 
-@handles(wire.WEAR_GUILD_TAG)
-def wear_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
+@handles(wire.SET_MY_GUILD_TAG)
+def set_my_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
     """Set the guild tag of the current user.
 
     The caller must be a member of the guild. Without a guild, the tag is removed."""
@@ -59,7 +59,7 @@ def wear_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
     guild_id = None if body.identity_guild_id is UNSET else body.identity_guild_id
     row = None
     if guild_id is not None:
-        access.guild(call, guild_id)
+        access.get_guild_standing(call, guild_id)
         if body.identity_enabled is not False:
             row = store.find(call.tx, guild_id)
             if row is None or GuildFeature.GUILD_TAGS not in _require_guild(call, guild_id).feature_names:
@@ -69,7 +69,7 @@ def wear_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
 
 def _require_tags_released(call: Call) -> None:
     """Raise 404 before guild tags were introduced, together with role gradients (spec/dated-changes.md#3)."""
-    if not changes.ROLE_GRADIENTS.is_active(call.now):
+    if not changes.ROLE_GRADIENTS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
 
 

@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import ports, routes
-from hubbub.server.places.guilds.actions import change, create, delete, grant, publish_update
+from hubbub.server.places.guilds.actions import create, delete, publish_update, set_tier_and_features, update
 from hubbub.server.places.guilds.initial_contents import InitialContents, default_contents
 from hubbub.server.places.guilds.rules import (
     clean_name,
@@ -25,7 +25,7 @@ from hubbub.server.places.guilds.store import (
     ids_of_user,
     is_member,
     member_ids,
-    set_moderated_bits,
+    set_moderation_rule_bits,
     with_feature,
 )
 from hubbub.server.places.guilds.views import guild
@@ -41,7 +41,7 @@ __all__ = [
     "NewChannel",
     "NewOverwrite",
     "publish_update",
-    "change",
+    "update",
     "clean_name",
     "count_of_user",
     "count_online",
@@ -49,7 +49,7 @@ __all__ = [
     "delete",
     "find",
     "find_many",
-    "grant",
+    "set_tier_and_features",
     "guild",
     "guilds_max",
     "ids_of_user",
@@ -63,5 +63,5 @@ __all__ = [
     "with_feature",
     "add_members",
     "clear_channel_references",
-    "set_moderated_bits",
+    "set_moderation_rule_bits",
 ]

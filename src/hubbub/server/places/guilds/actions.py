@@ -51,7 +51,7 @@ def create(
     )._replace(**settings)
     ports.check_names(call, (row.name, row.description or "", *(channel.name for channel in contents.channels)))
     store.insert(call.tx, row)
-    everyone = roles.RoleRow(guild_id, guild_id, "@everyone", contents.everyone, position=0)
+    everyone = roles.RoleRow(guild_id, guild_id, "@everyone", contents.everyone_permissions, position=0)
     roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in contents.roles)])
     ports.insert_channels(call, guild_id, contents.channels, contents.overwrites)
     ports.insert_owner(call, guild_id, owner_id)
@@ -60,26 +60,26 @@ def create(
     return row
 
 
-def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLogChange] = ()) -> wire.Guild:
+def update(call: Call, before: GuildRow, after: GuildRow, extra_changes: Sequence[AuditLogChange] = ()) -> wire.Guild:
     """Store, audit and publish a changed guild. Does nothing if nothing changed.
 
-    `also` holds further changes for the audit log entry, such as those of the welcome screen."""
+    `extra_changes` holds further changes for the audit log entry, such as those of the welcome screen."""
     role_rows = roles.list_of_guild(call.tx, before.id)
-    guild = views.guild(call.tx, after, role_rows, now=call.now)
+    guild = views.guild(call.tx, after, role_rows, now=call.now_ms)
     if after != before:
         if (after.name, after.description) != (before.name, before.description):
             ports.check_names(call, (after.name, after.description or ""))
         store.update(call.tx, before, after)
-        previous_guild = views.guild(call.tx, before, role_rows, now=call.now)
+        previous_guild = views.guild(call.tx, before, role_rows, now=call.now_ms)
         audited_fields = [key for key in guild.__struct_fields__ if key not in _UNAUDITED_FIELDS]
-        also = [*audit.differences(previous_guild, guild, audited_fields), *also]
+        extra_changes = [*audit.differences(previous_guild, guild, audited_fields), *extra_changes]
         publish_update(call, guild)
-    if also:
-        audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=also)
+    if extra_changes:
+        audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=extra_changes)
     return guild
 
 
-def grant(
+def set_tier_and_features(
     call: Call,
     before: GuildRow,
     *,
@@ -101,7 +101,7 @@ def grant(
     if GuildFeature.VANITY_URL in removed_features:
         after = after._replace(vanity_url_code=None)
     rules.require_community(after)
-    change(call, before, after)
+    update(call, before, after)
     if removed_features:
         call.notify(FeaturesRemoved(GuildId(before.id), removed_features))
     return after

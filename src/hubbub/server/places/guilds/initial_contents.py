@@ -22,7 +22,7 @@ INITIAL_TYPES: Final = (ChannelType.GUILD_TEXT, ChannelType.GUILD_VOICE, Channel
 class InitialContents(NamedTuple):
     """The initial roles and channels of a guild."""
 
-    everyone: int
+    everyone_permissions: int
     """Permissions of @everyone."""
     roles: list[roles.RoleRow]
     """Roles other than @everyone, lowest first."""
@@ -63,7 +63,7 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
     Without channels or roles in the request, the default channels or roles are used."""
     everyone_permissions, role_rows, role_ids = _requested_roles(call, guild_id, body)
     if body.channels is UNSET or body.channels is None:
-        return default_contents(call)._replace(everyone=everyone_permissions, roles=role_rows)
+        return default_contents(call)._replace(everyone_permissions=everyone_permissions, roles=role_rows)
     channel_ids: dict[int, int] = {
         channel.id: call.new_id(ChannelId) for channel in body.channels if channel.id is not UNSET
     }

@@ -52,7 +52,7 @@ def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
     row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, contents=contents, **settings)
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now_ms)
 
 
 @handles(wire.GET_GUILD)
@@ -60,10 +60,10 @@ def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild
     """Get a guild.
 
     The caller must be a member."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     row = _require_guild(call, guild_id)
     online_count = _count_online(call, [row])[guild_id] if query.with_counts else None
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), online_count, now=call.now)
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), online_count, now=call.now_ms)
 
 
 @handles(wire.GET_GUILD_PREVIEW)
@@ -80,12 +80,12 @@ def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
 @handles(wire.UPDATE_GUILD)
 def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.Guild:
     """Update a guild."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     before = _require_guild(call, guild_id)
     after = _with_owner(call, standing, before, body)
     after = _with_channels(call, after, body)
     if body.features is not UNSET:
-        features = rules.features(standing, before.feature_names, body.features or ())
+        features = rules.updated_features(standing, before.feature_names, body.features or ())
         after = after._replace(features=codec.encode(features).decode())
     after = _with_images(after, body)
     if body.name is not UNSET:
@@ -96,7 +96,7 @@ def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.
         after = after._replace(preferred_locale=rules.require_locale(body.preferred_locale or "en-US"))
     after = after._replace(**_numeric_settings(body))
     rules.require_community(after)
-    return actions.change(call, before, after)
+    return actions.update(call, before, after)
 
 
 @handles(wire.SET_GUILD_MFA_LEVEL)
@@ -104,14 +104,14 @@ def set_guild_mfa_level(call: Call, guild_id: GuildId, body: wire.GuildMfaLevel)
     """Set the MFA level of a guild.
 
     Only the owner may, and only with two-factor authentication enabled."""
-    rules.require_owner(access.guild(call, guild_id))
+    rules.require_owner(access.get_guild_standing(call, guild_id))
     if body.level not in (MfaLevel.NONE, MfaLevel.ELEVATED):
         raise errors.INVALID_MFA_LEVEL()
     owner = users.find(call.tx, call.user_id)
     if owner is None or not owner.mfa_enabled:
         raise errors.TWO_FACTOR_REQUIRED()
     before = _require_guild(call, guild_id)
-    actions.change(call, before, before._replace(mfa_level=body.level))
+    actions.update(call, before, before._replace(mfa_level=body.level))
     return body
 
 
@@ -120,7 +120,7 @@ def delete_guild(call: Call, guild_id: GuildId) -> None:
     """Delete a guild.
 
     Only the owner may delete it."""
-    rules.require_owner(access.guild(call, guild_id))
+    rules.require_owner(access.get_guild_standing(call, guild_id))
     actions.delete(call, _require_guild(call, guild_id))
 
 
@@ -137,7 +137,7 @@ def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
     permissions_by_guild = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
     online_counts = _count_online(call, rows) if query.with_counts else {}
     return [
-        views.my_guild(row, call.user_id, permissions_by_guild[row.id], online_counts.get(row.id), call.now)
+        views.my_guild(row, call.user_id, permissions_by_guild[row.id], online_counts.get(row.id), call.now_ms)
         for row in rows
     ]
 
@@ -194,7 +194,7 @@ def _with_channels(call: Call, row: GuildRow, body: wire.UpdateGuild) -> GuildRo
         if channel_id is not None:
             rules.require_channel(call, row.id, field, channel_id)
             if channel_id != getattr(row, field):
-                access.channel(call, channel_id)
+                access.get_channel_standing(call, channel_id)
         row = row._replace(**{field: channel_id})
     return row
 

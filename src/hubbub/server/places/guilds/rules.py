@@ -39,7 +39,7 @@ _COMMUNITY_CHANNEL_FIELDS: Final = ("rules_channel_id", "public_updates_channel_
 def require_creation(call: Call) -> None:
     """Reject a caller who may not create a guild or is already in too many."""
     if call.actor.is_bot:
-        if changes.GUILD_CREATE_REMOVED_FOR_APPS.is_active(call.now):
+        if changes.GUILD_CREATE_REMOVED_FOR_APPS.is_active(call.now_ms):
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         limit = BOT_GUILDS_MAX
     else:
@@ -94,12 +94,12 @@ def require_channel(call: Call, guild_id: int, field: str, channel_id: int) -> N
         )
 
 
-def features(standing: GuildAccess, before: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Return the sorted features of a guild after a request that changes `before` to `wanted`.
+def updated_features(standing: GuildAccess, before: Iterable[str], requested: Iterable[str]) -> list[str]:
+    """Return the sorted features of a guild after a request that changes `before` to `requested`.
 
     Changes of features that members cannot set are ignored (spec/http.md#3.5). Raises if the caller lacks the permission
     for a changed feature."""
-    current, requested = set(before), set(wanted)
+    current, requested = set(before), set(requested)
     writable = set(_FEATURE_PERMISSIONS)
     for feature in (current ^ requested) & writable:
         standing.require(_FEATURE_PERMISSIONS[feature])
@@ -118,7 +118,7 @@ def require_community(row: GuildRow) -> None:
 
 
 def require_image_features(field: str, image: ImageData, features: Iterable[str]) -> None:
-    """Require that the guild's `features` allow an image in a field; an animated image may need another feature."""
+    """Require that the guild's `updated_features` allow an image in a field; an animated image may need another feature."""
     feature_by_field = {
         "splash": GuildFeature.INVITE_SPLASH,
         "discovery_splash": GuildFeature.DISCOVERABLE,

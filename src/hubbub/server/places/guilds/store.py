@@ -146,18 +146,18 @@ def member_ids(tx: Tx, guild_id: int) -> list[int]:
     return [user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ?", guild_id)]
 
 
-def count_online(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) -> dict[int, int]:
-    """Return the number of members of each guild whose user ID is in `present`, by guild ID.
+def count_online(tx: Tx, guilds: Sequence[GuildRow], online_ids: Collection[int]) -> dict[int, int]:
+    """Return the number of members of each guild whose user ID is in `online_ids`, by guild ID.
 
     Reads either the members of the guilds or the memberships of the users, whichever are fewer."""
     counts = {guild.id: 0 for guild in guilds}
     guild_ids = list(counts)
-    if sum(guild.member_count for guild in guilds) < len(present):
+    if sum(guild.member_count for guild in guilds) < len(online_ids):
         sql = f"SELECT guild_id, user_id FROM members WHERE guild_id IN ({placeholders(guild_ids)})"
         for guild_id, user_id in tx.all(sql, *guild_ids) if guild_ids else ():
-            counts[guild_id] += user_id in present
+            counts[guild_id] += user_id in online_ids
         return counts
-    present_ids = list(present)
+    present_ids = list(online_ids)
     for batch in batches(present_ids if guild_ids else ()):
         for guild_id, count in tx.all(
             f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({placeholders(guild_ids)}) "
@@ -225,6 +225,6 @@ def add_members(tx: Tx, guild_id: int, number: int) -> None:
     tx.run("UPDATE guilds SET member_count = member_count + ? WHERE id = ?", number, guild_id)
 
 
-def set_moderated_bits(tx: Tx, guild_id: int, bits: int) -> None:
+def set_moderation_rule_bits(tx: Tx, guild_id: int, bits: int) -> None:
     """Store which kinds of auto moderation rules are enabled in a guild."""
     tx.run("UPDATE guilds SET moderated = ? WHERE id = ? AND moderated <> ?", bits, guild_id, bits)

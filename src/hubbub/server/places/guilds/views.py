@@ -16,11 +16,11 @@ from hubbub.server.places.guilds.store import GuildRow
 
 
 def guild(
-    tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | None = None, *, now: int | None
+    tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], online_count: int | None = None, *, now: int | None
 ) -> wire.Guild:
     """Build a guild as its members see it at `now` (Unix milliseconds). None includes all fields of the roles.
 
-    `presences` is the number of online members; if it is None, both approximate counts are omitted."""
+    `online_count` is the number of online members; if it is None, both approximate counts are omitted."""
     return wire.Guild(
         id=GuildId(row.id),
         name=row.name,
@@ -56,13 +56,13 @@ def guild(
         nsfw=row.nsfw_level in (NsfwLevel.EXPLICIT, NsfwLevel.AGE_RESTRICTED),
         nsfw_level=row.nsfw_level,
         incidents_data=None if row.incidents is None else codec.decode(row.incidents, wire.IncidentsData),
-        approximate_member_count=UNSET if presences is None else row.member_count,
-        approximate_presence_count=UNSET if presences is None else presences,
+        approximate_member_count=UNSET if online_count is None else row.member_count,
+        approximate_presence_count=UNSET if online_count is None else online_count,
     )
 
 
-def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
-    """Build the preview of a guild for non-members. `presences` is the number of online members."""
+def preview(tx: Tx, row: GuildRow, online_count: int) -> wire.GuildPreview:
+    """Build the preview of a guild for non-members. `online_count` is the number of online members."""
     return wire.GuildPreview(
         id=GuildId(row.id),
         name=row.name,
@@ -73,17 +73,17 @@ def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
         discovery_splash=row.discovery_splash,
         features=row.feature_names,
         approximate_member_count=row.member_count,
-        approximate_presence_count=presences,
+        approximate_presence_count=online_count,
         emojis=emojis.list_of_guild(tx, row.id),
         stickers=stickers.list_of_guild(tx, row.id),
     )
 
 
-def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | None, now: int) -> wire.MyGuild:
+def my_guild(row: GuildRow, user_id: int, permissions: int, online_count: int | None, now: int) -> wire.MyGuild:
     """Build a guild of a user's own guild list. `permissions` are the user's permissions in the guild.
 
-    `presences` is the number of online members; if it is None, both approximate counts are omitted."""
-    member_count: int | UnsetType = UNSET if presences is None else row.member_count
+    `online_count` is the number of online members; if it is None, both approximate counts are omitted."""
+    member_count: int | UnsetType = UNSET if online_count is None else row.member_count
     return wire.MyGuild(
         id=GuildId(row.id),
         name=row.name,
@@ -93,7 +93,7 @@ def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | Non
         permissions=Permissions(permissions),
         features=row.feature_names,
         approximate_member_count=member_count,
-        approximate_presence_count=UNSET if presences is None else presences,
+        approximate_presence_count=UNSET if online_count is None else online_count,
     )
 
 

@@ -21,7 +21,7 @@ def integration(row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] 
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description
     )
     if bot is not None:
-        application.bot = users.user(bot)
+        application.bot = users.user_view(bot)
     return wire.Integration(
         id=IntegrationId(row.id),
         name=row.name,

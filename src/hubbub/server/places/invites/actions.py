@@ -22,9 +22,9 @@ from hubbub.server.places.invites import ports, rules, store, views
 from hubbub.server.places.invites.store import InviteRow, TargetsProgress
 from hubbub.server.places.invites.target_files import TargetList
 
-EXPIRE: Final = "invites.expire"
+EXPIRE_JOB: Final = "invites.expire"
 """Name of the job that deletes an expired invite."""
-READ_TARGETS: Final = "invites.read_targets"
+STORE_TARGETS_JOB: Final = "invites.read_targets"
 """Name of the job that stores a batch of target users."""
 
 TARGETS_BATCH_SIZE: Final = 1000
@@ -50,22 +50,24 @@ class TargetsBatch(msgspec.Struct):
     user_ids: list[int]
 
 
-def create(call: Call, template: InviteRow, target_list: TargetList | None = None, *, logged: bool = True) -> InviteRow:
+def create(
+    call: Call, template: InviteRow, target_list: TargetList | None = None, *, is_audited: bool = True
+) -> InviteRow:
     """Create an invite from a template row, under a new code.
 
     `target_list` limits the invite to the listed users; None allows all users. Pass `logged=False` for invites that the
     platform creates itself; they get no audit log entry."""
-    if template.guild_id is not None and store.count(call.tx, template.guild_id, call.now) >= wire.INVITES_MAX:
+    if template.guild_id is not None and store.count(call.tx, template.guild_id, call.now_ms) >= wire.INVITES_MAX:
         raise errors.MAX_INVITES()
     row = template._replace(code=_new_code())
     while not store.insert(call.tx, row):
         row = row._replace(code=_new_code())
     if row.expires_ms is not None:
-        call.tx.enqueue(EXPIRE, InviteExpiry(row.code), due_ms=row.expires_ms, key=f"{EXPIRE}:{row.code}")
+        call.tx.enqueue(EXPIRE_JOB, InviteExpiry(row.code), due_ms=row.expires_ms, key=f"{EXPIRE_JOB}:{row.code}")
     if target_list is not None:
         row = _store_targets(call, row, target_list)
     if row.guild_id is not None:
-        if logged:
+        if is_audited:
             changes = [AuditLogChange(key=key, new_value=value) for key, value in _audit_values(row).items()]
             audit.record(call, row.guild_id, AuditLogAction.INVITE_CREATE, changes=changes)
         call.tx.emit(wire.INVITE_CREATE, views.invite_created(call, row), _managers_audience(row))
@@ -88,7 +90,7 @@ def _audit_values(row: InviteRow) -> dict[str, Any]:
         "temporary": bool(row.temporary),
         "flags": row.flags,
         "target_type": row.target_type,
-        "role_ids": row.roles or None,
+        "role_ids": row.granted_role_ids or None,
     }
     return {key: value for key, value in values.items() if value is not None}
 
@@ -104,9 +106,9 @@ def _managers_audience(row: InviteRow) -> Audience:
 def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None:
     """Replace the target users of an invite."""
     store.clear_targets(call.tx, row.code)
-    jobs.cancel(call.tx, READ_TARGETS, f"{READ_TARGETS}:{row.code}")
-    old_targets = row.target_users
-    new_targets = _store_targets(call, row, target_list).target_users
+    jobs.cancel_jobs(call.tx, STORE_TARGETS_JOB, f"{STORE_TARGETS_JOB}:{row.code}")
+    old_targets = row.targets_progress
+    new_targets = _store_targets(call, row, target_list).targets_progress
     if row.guild_id is not None and new_targets is not None:
         # There may be many thousands of IDs, so the audit log records only their number.
         old_count, new_count = None if old_targets is None else old_targets.total, new_targets.total
@@ -125,14 +127,14 @@ def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> Invit
     targets = TargetsProgress(
         total=len(user_ids),
         processed=len(first_batch),
-        created_ms=call.now,
-        completed_ms=call.now if len(first_batch) == len(user_ids) else None,
+        created_ms=call.now_ms,
+        completed_ms=call.now_ms if len(first_batch) == len(user_ids) else None,
         header=target_list.header,
     )
     store.set_targets(call.tx, row.code, targets)
     for start in range(TARGETS_BATCH_SIZE, len(user_ids), TARGETS_BATCH_SIZE):
-        batch = TargetsBatch(row.code, call.now, user_ids[start : start + TARGETS_BATCH_SIZE])
-        call.tx.enqueue(READ_TARGETS, batch, key=f"{READ_TARGETS}:{row.code}")
+        batch = TargetsBatch(row.code, call.now_ms, user_ids[start : start + TARGETS_BATCH_SIZE])
+        call.tx.enqueue(STORE_TARGETS_JOB, batch, key=f"{STORE_TARGETS_JOB}:{row.code}")
     updated_row = store.find(call.tx, row.code)
     if updated_row is None:
         raise errors.UNKNOWN_INVITE()
@@ -142,13 +144,13 @@ def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> Invit
 def store_targets_batch(call: Call, batch: TargetsBatch) -> None:
     """Store a batch of target users, unless the invite was deleted or its target list was replaced."""
     row = store.find(call.tx, batch.code)
-    targets = None if row is None else row.target_users
+    targets = None if row is None else row.targets_progress
     if targets is None or targets.created_ms != batch.created_ms:
         return
     store.add_targets(call.tx, batch.code, batch.user_ids)
     targets.processed += len(batch.user_ids)
     if targets.processed >= targets.total:
-        targets.completed_ms = call.now
+        targets.completed_ms = call.now_ms
     store.set_targets(call.tx, batch.code, targets)
 
 
@@ -161,10 +163,10 @@ def accept(call: Call, row: InviteRow) -> None:
         ports.add_to_group(call, row.channel_id, call.user_id)
         _count_use(call, row)
         return
-    granted_role_ids = list(roles.find_many(call.tx, row.guild_id, row.roles))
+    granted_role_ids = list(roles.find_many(call.tx, row.guild_id, row.granted_role_ids))
     member = members.find(call.tx, row.guild_id, call.user_id)
     if member is not None:
-        missing_role_ids = [role_id for role_id in granted_role_ids if RoleId(role_id) not in member.roles]
+        missing_role_ids = [role_id for role_id in granted_role_ids if RoleId(role_id) not in member.role_ids]
         if missing_role_ids:
             members.grant_roles(call, row.guild_id, call.user_id, missing_role_ids)
             # Only count a use when the member gained a role; otherwise an invite with one use would serve all members.
@@ -201,9 +203,9 @@ def delete(call: Call, row: InviteRow) -> None:
     """Delete an invite that was revoked, used up or expired, or whose channel was deleted."""
     store.delete(call.tx, row.code)
     if row.expires_ms is not None:
-        jobs.cancel(call.tx, EXPIRE, f"{EXPIRE}:{row.code}")
+        jobs.cancel_jobs(call.tx, EXPIRE_JOB, f"{EXPIRE_JOB}:{row.code}")
     if row.targets is not None:
-        jobs.cancel(call.tx, READ_TARGETS, f"{READ_TARGETS}:{row.code}")
+        jobs.cancel_jobs(call.tx, STORE_TARGETS_JOB, f"{STORE_TARGETS_JOB}:{row.code}")
     if row.guild_id is not None:
         payload = wire.InviteDeleted(
             channel_id=ChannelId(row.channel_id), code=row.code, guild_id=GuildId(row.guild_id)

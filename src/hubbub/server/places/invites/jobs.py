@@ -9,13 +9,13 @@ from hubbub.server.places.invites.actions import InviteExpiry, TargetsBatch
 def expire(call: Call, job: Job) -> None:
     """Delete an expired invite."""
     row = store.find(call.tx, job.decode(InviteExpiry).code)
-    if row is not None and row.is_expired(call.now):
+    if row is not None and row.is_expired(call.now_ms):
         actions.delete(call, row)
 
 
-def read_targets(call: Call, job: Job) -> None:
+def store_targets_batch(call: Call, job: Job) -> None:
     """Store the next batch of an invite's target users."""
     actions.store_targets_batch(call, job.decode(TargetsBatch))
 
 
-JOBS = {actions.EXPIRE: expire, actions.READ_TARGETS: read_targets}
+JOBS = {actions.EXPIRE_JOB: expire, actions.STORE_TARGETS_JOB: store_targets_batch}

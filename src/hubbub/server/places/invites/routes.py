@@ -21,16 +21,16 @@ def list_guild_invites(call: Call, guild_id: GuildId) -> list[wire.Invite]:
     """List guild invites.
 
     Metadata is included for callers with MANAGE_GUILD, and omitted for callers who have only VIEW_AUDIT_LOG."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     can_manage = standing.can(Permissions.MANAGE_GUILD)
     access.require_guild(call, guild_id, Permissions.MANAGE_GUILD if can_manage else Permissions.VIEW_AUDIT_LOG)
-    return views.invites(call, store.list_of_guild(call.tx, guild_id, call.now), metadata=can_manage)
+    return views.invites(call, store.list_of_guild(call.tx, guild_id, call.now_ms), metadata=can_manage)
 
 
 @handles(wire.LIST_CHANNEL_INVITES)
 def list_channel_invites(call: Call, channel_id: ChannelId) -> list[wire.Invite]:
     """List channel invites."""
-    return views.invites(call, store.list_of_channels(call.tx, [channel_id], call.now), metadata=True)
+    return views.invites(call, store.list_of_channels(call.tx, [channel_id], call.now_ms), metadata=True)
 
 
 @handles(wire.CREATE_CHANNEL_INVITE)
@@ -38,7 +38,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
     """Create a channel invite.
 
     Unless `unique` is set, an equal existing invite may be returned."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     rules.require_channel_type(channel_access.channel)
     max_age = body.max_age if isinstance(body.max_age, int) else wire.INVITE_AGE_SECONDS_DEFAULT
     template = InviteRow(
@@ -46,8 +46,8 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
         guild_id=None,
         channel_id=channel_id,
         inviter_id=call.user_id,
-        created_ms=call.now,
-        expires_ms=call.now + max_age * 1000 if max_age else None,
+        created_ms=call.now_ms,
+        expires_ms=call.now_ms + max_age * 1000 if max_age else None,
         max_age=max_age,
         max_uses=0,
     )
@@ -64,7 +64,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
             target_application_id=body.target_application_id or None,
         )
         # Before `INVITE_TARGET_USERS`, invites had no target users and granted no roles (spec/dated-changes.md#3).
-        if changes.INVITE_TARGET_USERS.is_active(call.now):
+        if changes.INVITE_TARGET_USERS.is_active(call.now_ms):
             role_rows = members.require_roles(call, channel_access.guild, rules.role_ids(body))
             template = template._replace(role_ids=codec.encode(sorted(RoleId(row.id) for row in role_rows)).decode())
             target_list = target_files.parse(call.files[0].data) if call.files else None
@@ -72,7 +72,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
     row: InviteRow | None = None
     if target_list is None and not body.unique:
         # An equal invite with at least half of its lifetime left (seconds * 1000 / 2) is reused (decisions/0017).
-        row = store.find_reusable(call.tx, template, call.now + max_age * 500)
+        row = store.find_reusable(call.tx, template, call.now_ms + max_age * 500)
     return _invite_view(call, row or actions.create(call, template, target_list), metadata=True)
 
 
@@ -121,11 +121,11 @@ def accept_invite(call: Call, code: str) -> wire.Invite:
 def get_invite_target_users(call: Call, code: str) -> bytes:
     """Get the target users of an invite as a CSV file."""
     row = _require_targeted_invite(call, code)
-    progress = row.target_users
+    progress = row.targets_progress
     if progress is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS()
     # Before `TARGET_USERS_HEADER`, the header of the uploaded file was returned (spec/dated-changes.md#3).
-    header = target_files.HEADER if changes.TARGET_USERS_HEADER.is_active(call.now) else progress.header
+    header = target_files.HEADER if changes.TARGET_USERS_HEADER.is_active(call.now_ms) else progress.header
     return target_files.serialize(store.list_targets(call.tx, row.code), header)
 
 
@@ -145,15 +145,15 @@ def update_invite_target_users(call: Call, code: str) -> None:
 @handles(wire.GET_INVITE_TARGET_USERS_JOB_STATUS)
 def get_invite_target_users_job_status(call: Call, code: str) -> wire.TargetUsersJob:
     """Get the processing status of an invite's target users."""
-    progress = _require_targeted_invite(call, code).target_users
+    progress = _require_targeted_invite(call, code).targets_progress
     if progress is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS_JOB()
     return views.targets_job(progress)
 
 
 def _require_invite(call: Call, code: str) -> InviteRow:
-    row = rules.find(call, code)
-    if row is None or row.is_expired(call.now):
+    row = rules.find_invite(call, code)
+    if row is None or row.is_expired(call.now_ms):
         raise errors.UNKNOWN_INVITE()
     return row
 
@@ -168,7 +168,7 @@ def _require_targeted_invite(call: Call, code: str) -> InviteRow:
 
 def _require_targets_released(call: Call) -> None:
     """Raise 404 before target users of invites were introduced (spec/dated-changes.md#3)."""
-    if not changes.INVITE_TARGET_USERS.is_active(call.now):
+    if not changes.INVITE_TARGET_USERS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
 
 

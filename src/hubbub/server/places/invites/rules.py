@@ -74,7 +74,7 @@ def require_group_age(body: wire.CreateChannelInvite) -> None:
         raise errors.invalid("max_age", *errors.number_min(1))
 
 
-def find(call: Call, code: str) -> InviteRow | None:
+def find_invite(call: Call, code: str) -> InviteRow | None:
     """Return the invite of a code, or None.
 
     A vanity code yields a synthetic invite that does not expire."""
@@ -105,7 +105,7 @@ def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
     actor = call.actor_or_none
     if actor is None or row.guild_id is None:
         return None
-    member = access.find_member(call.tx, call.now, row.guild_id, actor.user_id)
+    member = access.find_member(call.tx, call.now_ms, row.guild_id, actor.user_id)
     channel = access.find_channel(call.tx, row.channel_id)
     if member is None or channel is None:
         return None
@@ -202,6 +202,6 @@ def require_invites_enabled(call: Call, guild_id: int) -> None:
     incidents = None if row.incidents is None else codec.decode(row.incidents, IncidentsData)
     disabled_until = None if incidents is None else incidents.invites_disabled_until
     # Both texts have the fixed format of `codec.timestamp`, so comparing them compares the times.
-    is_paused = disabled_until is not None and disabled_until > codec.timestamp(call.now)
+    is_paused = disabled_until is not None and disabled_until > codec.timestamp(call.now_ms)
     if is_paused or GuildFeature.INVITES_DISABLED in row.feature_names:
         raise errors.FEATURE_DISABLED(message="Invites to this server are paused")

@@ -68,12 +68,12 @@ class InviteRow(NamedTuple):
     """`TargetsProgress` as JSON; None if any user may accept the invite."""
 
     @property
-    def roles(self) -> list[RoleId]:
+    def granted_role_ids(self) -> list[RoleId]:
         """The IDs of the roles to grant; some may have been deleted."""
         return codec.decode(self.role_ids, list[RoleId])
 
     @property
-    def target_users(self) -> TargetsProgress | None:
+    def targets_progress(self) -> TargetsProgress | None:
         """The progress of the target user list; None if any user may accept the invite."""
         return None if self.targets is None else codec.decode(self.targets, TargetsProgress)
 
@@ -131,10 +131,10 @@ def count(tx: Tx, guild_id: int, now: int) -> int:
     )
 
 
-def find_reusable(tx: Tx, template: InviteRow, lasting_ms: int) -> InviteRow | None:
+def find_reusable(tx: Tx, template: InviteRow, expires_after_ms: int) -> InviteRow | None:
     """Return the newest invite without target users that has the inviter, channel and settings of `template`, or None.
 
-    It must expire after `lasting_ms` (Unix milliseconds) or never. If its uses are limited, it must be unused."""
+    It must expire after `expires_after_ms` (Unix milliseconds) or never. If its uses are limited, it must be unused."""
     return tx.find(
         InviteRow,
         f"SELECT {COLUMNS} FROM invites WHERE channel_id = ? AND inviter_id = ? AND max_age = ? AND max_uses = ? "
@@ -150,7 +150,7 @@ def find_reusable(tx: Tx, template: InviteRow, lasting_ms: int) -> InviteRow | N
         template.target_type or 0,
         template.target_user_id or 0,
         template.target_application_id or 0,
-        lasting_ms,
+        expires_after_ms,
     )
 
 

@@ -34,8 +34,8 @@ class RelatedObjects:
         self.users: dict[int, UserRow] = users.find_many(tx, user_ids)
         role_ids_by_guild: dict[int, set[int]] = {}
         for row in rows:
-            if row.guild_id is not None and row.roles:
-                role_ids_by_guild.setdefault(row.guild_id, set()).update(row.roles)
+            if row.guild_id is not None and row.granted_role_ids:
+                role_ids_by_guild.setdefault(row.guild_id, set()).update(row.granted_role_ids)
         self.roles: dict[int, RoleRow] = {}
         for guild_id, role_ids in role_ids_by_guild.items():
             self.roles |= roles.find_many(tx, guild_id, role_ids)
@@ -43,14 +43,14 @@ class RelatedObjects:
         for application_id in {row.target_application_id for row in rows if row.target_application_id is not None}:
             if (application_row := applications.find(tx, application_id)) is not None:
                 self.applications[application_id] = application_row
-        self.now = call.now
+        self.now = call.now_ms
         # Before `TARGET_USERS_HEADER`, an invite included its complete roles (spec/dated-changes.md#3).
-        self.partial_roles = changes.TARGET_USERS_HEADER.is_active(call.now)
+        self.partial_roles = changes.TARGET_USERS_HEADER.is_active(call.now_ms)
 
     def user(self, user_id: int | None) -> User | UnsetType:
         """Return the user with an ID, or UNSET if the ID is None or the user does not exist."""
         row = self.users.get(user_id or 0)
-        return UNSET if row is None else users.user(row)
+        return UNSET if row is None else users.user_view(row)
 
     def application(self, application_id: int | None) -> PublicApplication | UnsetType:
         """Return the public view of an application, or UNSET if the ID is None or the application does not exist."""
@@ -71,7 +71,7 @@ class RelatedObjects:
 
     def granted_roles(self, row: InviteRow) -> list[PartialRole] | UnsetType:
         """Return the existing roles that an invite grants, or UNSET if there are none."""
-        role_rows = [self.roles[role_id] for role_id in row.roles if role_id in self.roles]
+        role_rows = [self.roles[role_id] for role_id in row.granted_role_ids if role_id in self.roles]
         if not role_rows:
             return UNSET
         return [
@@ -137,7 +137,7 @@ def _invite_guild(row: GuildRow) -> wire.InviteGuild:
 
 
 def _partial_channel(row: ChannelRow) -> PartialChannel:
-    view = channels.partial(row)
+    view = channels.partial_channel(row)
     if row.icon is not None:
         view.icon = row.icon
     return view
@@ -165,7 +165,7 @@ def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
         target_type=UNSET if row.target_type is None else row.target_type,
         target_user=related.user(row.target_user_id),
         target_application=related.application(row.target_application_id),
-        role_ids=row.roles or UNSET,
+        role_ids=row.granted_role_ids or UNSET,
     )
 
 

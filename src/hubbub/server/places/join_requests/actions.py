@@ -20,11 +20,11 @@ _AUDITED_FIELDS: Final = ("form_fields", "description")
 
 
 def update_form(
-    call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, *, gated: bool, reviewed: bool
+    call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, *, is_enabled: bool, requires_review: bool
 ) -> None:
     """Store a guild's form, and the features that enable it.
 
-    `gated` means that new members must complete the form, `reviewed` that join requests need manual approval. Pending
+    `is_enabled` means that new members must complete the form, `requires_review` that join requests need manual approval. Pending
     members are admitted when the form is disabled."""
     if after != before:
         store.put_form(call.tx, after)
@@ -33,10 +33,12 @@ def update_form(
         if changes:
             action = AuditLogAction.MEMBER_VERIFICATION_UPDATE
             audit.record(call, guild.id, action, target_id=guild.id, changes=changes)
-    updated_guild = guilds.with_feature(guild, GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED, gated)
-    updated_guild = guilds.with_feature(updated_guild, GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL, reviewed)
-    guilds.change(call, guild, updated_guild)
-    if rules.is_gated(guild) and not gated:
+    updated_guild = guilds.with_feature(guild, GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED, is_enabled)
+    updated_guild = guilds.with_feature(
+        updated_guild, GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL, requires_review
+    )
+    guilds.update(call, guild, updated_guild)
+    if rules.is_form_enabled(guild) and not is_enabled:
         members.admit(call, guild.id, members.pending_ids(call.tx, guild.id))
 
 
@@ -48,7 +50,7 @@ def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
         members.admit(call, guild.id, [row.user_id])
 
 
-def decide(call: Call, row: JoinRequestRow) -> None:
+def apply_review(call: Call, row: JoinRequestRow) -> None:
     """Store a reviewed join request and apply the review.
 
     An approved user becomes a full member, whether or not they are in the guild. A rejected pending member is removed."""

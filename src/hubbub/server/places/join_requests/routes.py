@@ -35,13 +35,13 @@ def update_guild_member_verification(
     Also enables or disables the form and its manual review."""
     guild = _require_guild(call, guild_id)
     stored_form = store.find_form(call.tx, guild_id)
-    updated_form = stored_form or FormRow(guild_id, call.now)
+    updated_form = stored_form or FormRow(guild_id, call.now_ms)
     if body.form_fields is not UNSET:
         updated_form = updated_form._replace(fields=codec.encode(rules.normalize_fields(body.form_fields)).decode())
     if body.description is not UNSET:
         updated_form = updated_form._replace(description=body.description or None)
     if stored_form is not None and updated_form != stored_form:
-        updated_form = updated_form._replace(version_ms=call.now)
+        updated_form = updated_form._replace(version_ms=call.now_ms)
     features = guild.feature_names
     requires_review = GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in features
     actions.update_form(
@@ -49,8 +49,8 @@ def update_guild_member_verification(
         guild,
         stored_form,
         updated_form,
-        gated=rules.is_gated(guild) if body.enabled is UNSET else body.enabled,
-        reviewed=requires_review if body.manual_approval is UNSET else body.manual_approval,
+        is_enabled=rules.is_form_enabled(guild) if body.enabled is UNSET else body.enabled,
+        requires_review=requires_review if body.manual_approval is UNSET else body.manual_approval,
     )
     return views.member_verification(updated_form)
 
@@ -60,10 +60,10 @@ def get_guild_join_requests(call: Call, guild_id: GuildId, query: wire.ListJoinR
     """List guild join requests.
 
     Callers with MANAGE_GUILD but not KICK_MEMBERS get only the total."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     can_read = standing.can(Permissions.KICK_MEMBERS)
     access.require_guild(call, guild_id, Permissions.KICK_MEMBERS if can_read else Permissions.MANAGE_GUILD)
-    rules.require_reviewed(_require_guild(call, guild_id))
+    rules.require_manual_review(_require_guild(call, guild_id))
     result = wire.JoinRequests(total=store.count(call.tx, guild_id, query.status))
     if can_read:
         rows = store.list_page(
@@ -83,7 +83,7 @@ def action_guild_join_request(
     call: Call, guild_id: GuildId, request_id: JoinRequestId, body: wire.ActionJoinRequest
 ) -> wire.JoinRequest:
     """Approve or reject a join request."""
-    rules.require_reviewed(_require_guild(call, guild_id))
+    rules.require_manual_review(_require_guild(call, guild_id))
     row = store.find(call.tx, guild_id, request_id)
     if row is None:
         raise errors.NOT_FOUND()
@@ -96,11 +96,11 @@ def action_guild_join_request(
     is_rejected = body.action == JoinRequestStatus.REJECTED
     row = row._replace(
         status=str(body.action),
-        reviewed_ms=call.now,
+        reviewed_ms=call.now_ms,
         rejection_reason=(body.rejection_reason or None) if is_rejected else None,
         actioned_by=call.user_id,
     )
-    actions.decide(call, row)
+    actions.apply_review(call, row)
     return views.join_request(call.tx, row)
 
 
@@ -120,15 +120,15 @@ def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJo
     form = _require_form(call, guild_id)
     if codec.milliseconds(body.version) != form.version_ms:
         raise errors.invalid("version", "FORM_OUTDATED", "The form has changed.")
-    responses = rules.validate_responses(form.questions, body.form_fields)
-    requires_review = rules.is_reviewed(guild)
+    responses = rules.validate_responses(form.form_fields, body.form_fields)
+    requires_review = rules.requires_review(guild)
     row = JoinRequestRow(
         id=call.new_id(JoinRequestId),
         guild_id=guild_id,
         user_id=call.user_id,
         status=str(JoinRequestStatus.SUBMITTED if requires_review else JoinRequestStatus.APPROVED),
-        created_ms=call.now,
-        reviewed_ms=None if requires_review else call.now,
+        created_ms=call.now_ms,
+        reviewed_ms=None if requires_review else call.now_ms,
         responses=codec.encode(responses).decode(),
     )
     actions.submit(call, guild, row)

@@ -16,19 +16,19 @@ _TYPE_ATTRIBUTE = {FormFieldType.TERMS: "values", FormFieldType.MULTIPLE_CHOICE:
 """The attribute that a field of the type requires; it is removed from fields of other types."""
 
 
-def is_gated(guild: GuildRow) -> bool:
+def is_form_enabled(guild: GuildRow) -> bool:
     """Return whether new members must complete the form."""
     return GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in guild.feature_names
 
 
-def is_reviewed(guild: GuildRow) -> bool:
+def requires_review(guild: GuildRow) -> bool:
     """Return whether join requests need manual approval."""
-    return is_gated(guild) and GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in guild.feature_names
+    return is_form_enabled(guild) and GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in guild.feature_names
 
 
-def require_reviewed(guild: GuildRow) -> None:
+def require_manual_review(guild: GuildRow) -> None:
     """Raise unless the guild has both features that join requests need (spec/http.md#3.5)."""
-    if not is_reviewed(guild):
+    if not requires_review(guild):
         raise errors.MISSING_ACCESS()
 
 
@@ -43,20 +43,20 @@ def require_applicant(call: Call, guild: GuildRow) -> None:
 
     Pending members may. Other users may if they are not in the guild, and it is discoverable and reviews requests."""
     member = members.find_row(call.tx, guild.id, call.user_id)
-    if not is_gated(guild) or (member is not None and not member.pending):
+    if not is_form_enabled(guild) or (member is not None and not member.pending):
         raise errors.MISSING_ACCESS()
     if member is None:
-        if not is_reviewed(guild) or GuildFeature.DISCOVERABLE not in guild.feature_names:
+        if not requires_review(guild) or GuildFeature.DISCOVERABLE not in guild.feature_names:
             raise errors.MISSING_ACCESS()
         if members.is_banned(call.tx, guild.id, call.user_id):
             raise errors.USER_BANNED()
 
 
-def normalize_fields(given: Sequence[wire.FormField]) -> list[wire.FormField]:
+def normalize_fields(submitted_fields: Sequence[wire.FormField]) -> list[wire.FormField]:
     """Return the form fields of a request as they are stored; raise a form error for invalid ones."""
     form_errors = FormErrors()
     normalized_fields = []
-    for index, field in enumerate(given):
+    for index, field in enumerate(submitted_fields):
         for field_type, attribute in _TYPE_ATTRIBUTE.items():
             value = getattr(field, attribute)
             if field.field_type == field_type and value is UNSET:
@@ -73,23 +73,23 @@ def normalize_fields(given: Sequence[wire.FormField]) -> list[wire.FormField]:
                 required=field.required is not False,
             )
         )
-    if sum(field.field_type == FormFieldType.TERMS for field in given) > 1:
+    if sum(field.field_type == FormFieldType.TERMS for field in submitted_fields) > 1:
         form_errors.add("form_fields", "FORM_TERMS_TWICE", "Only one field can be of type TERMS.")
     form_errors.raise_if_any()
     return normalized_fields
 
 
 def validate_responses(
-    form_fields: Sequence[wire.FormField], given: Sequence[wire.AnsweredField]
+    form_fields: Sequence[wire.FormField], submitted_fields: Sequence[wire.AnsweredField]
 ) -> list[wire.AnsweredField]:
-    """Return the form's fields with the responses of `given`, which lists one field for each field of the form.
+    """Return the form's fields with the responses of `submitted_fields`, which lists one field for each field of the form.
 
     Raise a form error for missing or invalid responses."""
     form_errors = FormErrors()
-    if len(given) != len(form_fields):
+    if len(submitted_fields) != len(form_fields):
         raise errors.invalid("form_fields", *errors.bad_length(len(form_fields), len(form_fields)))
     answered_fields = []
-    for index, (form_field, submitted_field) in enumerate(zip(form_fields, given, strict=True)):
+    for index, (form_field, submitted_field) in enumerate(zip(form_fields, submitted_fields, strict=True)):
         path = ("form_fields", index, "response")
         response = submitted_field.response
         if response is UNSET or response is None or response == "":

@@ -27,7 +27,7 @@ class FormRow(NamedTuple):
     """JSON list of `FormField`."""
 
     @property
-    def questions(self) -> list[wire.FormField]:
+    def form_fields(self) -> list[wire.FormField]:
         """Decode the form fields."""
         return codec.decode(self.fields, list[wire.FormField])
 
@@ -50,7 +50,7 @@ class JoinRequestRow(NamedTuple):
     """ID of the user who approved or rejected the request; None before, and if no review was needed."""
 
     @property
-    def answers(self) -> list[wire.AnsweredField]:
+    def answered_fields(self) -> list[wire.AnsweredField]:
         """Decode the responses."""
         return codec.decode(self.responses, list[wire.AnsweredField])
 

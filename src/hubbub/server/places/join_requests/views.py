@@ -14,7 +14,7 @@ from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
 def member_verification(row: FormRow) -> wire.MemberVerification:
     """Return a guild's form."""
     return wire.MemberVerification(
-        version=codec.timestamp(row.version_ms), form_fields=row.questions, description=row.description
+        version=codec.timestamp(row.version_ms), form_fields=row.form_fields, description=row.description
     )
 
 
@@ -24,7 +24,7 @@ def join_requests(tx: Tx, rows: Sequence[JoinRequestRow]) -> list[wire.JoinReque
     users_by_id = users.find_many(tx, user_ids)
 
     def user_view(user_id: int | None) -> User | None:
-        return users.user(users_by_id[user_id]) if user_id in users_by_id else None
+        return users.user_view(users_by_id[user_id]) if user_id in users_by_id else None
 
     return [
         wire.JoinRequest(
@@ -36,7 +36,7 @@ def join_requests(tx: Tx, rows: Sequence[JoinRequestRow]) -> list[wire.JoinReque
             guild_id=GuildId(row.guild_id),
             user_id=UserId(row.user_id),
             user=user_view(row.user_id),
-            form_responses=row.answers,
+            form_responses=row.answered_fields,
             actioned_by_user=user_view(row.actioned_by),
         )
         for row in rows

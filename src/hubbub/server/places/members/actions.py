@@ -53,7 +53,7 @@ def add(
     if user is None:
         raise errors.UNKNOWN_USER()
     if pending is None:
-        pending = not user.bot and rules.is_gated(call, guild_id, flags)
+        pending = not user.bot and rules.requires_form(call, guild_id, flags)
     if not user.bot and rules.has_onboarding(call, guild_id):
         flags |= MemberFlags.STARTED_ONBOARDING
     row = MemberRow(
@@ -63,7 +63,7 @@ def add(
         avatar=None,
         banner=None,
         bio="",
-        joined_ms=call.now,
+        joined_ms=call.now_ms,
         premium_since_ms=None,
         deaf=int(deaf),
         mute=int(mute),
@@ -114,25 +114,25 @@ def _create_bot_role(call: Call, row: MemberRow, name: str, permissions: int) ->
 
 
 def change(
-    call: Call, before: Membership, row: MemberRow, role_ids: Iterable[int] | None = None, *, logged: bool = True
+    call: Call, before: Membership, row: MemberRow, role_ids: Iterable[int] | None = None, *, is_audited: bool = True
 ) -> Membership:
     """Store a member's new row and, unless `role_ids` is None, replace their roles; return the stored member.
 
     An event is published only for changes that clients can see. With `logged=False` no audit log entry is written."""
     if row.flags & MemberFlags.BYPASSES_VERIFICATION:
         row = row._replace(pending=0)
-    new_role_ids = before.roles if role_ids is None else tuple(RoleId(role_id) for role_id in sorted(set(role_ids)))
+    new_role_ids = before.role_ids if role_ids is None else tuple(RoleId(role_id) for role_id in sorted(set(role_ids)))
     after = Membership(row, new_role_ids, before.user)
     if row != before.row:
         store.update(call.tx, row)
-    if new_role_ids != before.roles:
-        _change_roles(call, before, after, logged=logged)
+    if new_role_ids != before.role_ids:
+        _change_roles(call, before, after, logged=is_audited)
     differences = audit.differences(views.member(before), views.member(after), _AUDITED_FIELDS)
-    if differences and logged:
+    if differences and is_audited:
         audit.record(call, row.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=row.user_id, changes=differences)
-    if differences or new_role_ids != before.roles:
+    if differences or new_role_ids != before.role_ids:
         # The gateway reloads the member only if permissions may have changed.
-        affects_permissions = new_role_ids != before.roles or _permission_state(row) != _permission_state(before.row)
+        affects_permissions = new_role_ids != before.role_ids or _permission_state(row) != _permission_state(before.row)
         _publish_update(call, after, refresh="member" if affects_permissions else "")
     if (row.mute, row.deaf) != (before.row.mute, before.row.deaf):
         call.notify(
@@ -154,7 +154,7 @@ def admit(call: Call, guild_id: int, user_ids: Iterable[int]) -> None:
 
     No audit log entry is written, since no moderator changes the members."""
     for membership in store.find_many(call.tx, guild_id, user_ids).values():
-        change(call, membership, membership.row._replace(pending=0), logged=False)
+        change(call, membership, membership.row._replace(pending=0), is_audited=False)
 
 
 def _permission_state(row: MemberRow) -> tuple[int, int, int]:
@@ -164,8 +164,8 @@ def _permission_state(row: MemberRow) -> tuple[int, int, int]:
 
 def _change_roles(call: Call, before: Membership, after: Membership, *, logged: bool) -> None:
     guild_id, user_id = after.row.guild_id, after.row.user_id
-    added_ids = [role_id for role_id in after.roles if role_id not in before.roles]
-    removed_ids = [role_id for role_id in before.roles if role_id not in after.roles]
+    added_ids = [role_id for role_id in after.role_ids if role_id not in before.role_ids]
+    removed_ids = [role_id for role_id in before.role_ids if role_id not in after.role_ids]
     roles.assign(call.tx, guild_id, user_id, added_ids)
     roles.unassign(call.tx, guild_id, user_id, removed_ids)
     if not logged:
@@ -208,7 +208,7 @@ def grant_roles(call: Call, guild_id: int, user_id: int, role_ids: Iterable[int]
     """Add the roles that a member lacks, for example those of an invite. Does nothing for a user who is not a member."""
     membership = store.find(call.tx, guild_id, user_id)
     if membership is not None:
-        change(call, membership, membership.row, {*membership.roles, *role_ids})
+        change(call, membership, membership.row, {*membership.role_ids, *role_ids})
 
 
 def kick(call: Call, guild_id: int, user_id: int) -> None:
@@ -247,7 +247,7 @@ def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[User
         if user is not None:
             call.tx.emit(
                 wire.GUILD_MEMBER_REMOVE,
-                wire.GuildMemberRemoved(guild_id=GuildId(guild_id), user=users.user(user)),
+                wire.GuildMemberRemoved(guild_id=GuildId(guild_id), user=users.user_view(user)),
                 Audience.guild(guild_id, excluded_user_id=user_id),
                 refresh="member",
                 subject_id=user_id,
@@ -294,7 +294,7 @@ def session_ended(call: Call, user_id: int, session_id: str) -> None:
 
 def insert_owner(call: Call, guild_id: int, user_id: int) -> None:
     """Insert the owner of a new guild as its first member; GUILD_CREATE includes them, so there is no other event."""
-    store.insert_owner(call.tx, guild_id, user_id, call.now)
+    store.insert_owner(call.tx, guild_id, user_id, call.now_ms)
 
 
 def delete_of_guild(call: Call, guild_id: int) -> None:

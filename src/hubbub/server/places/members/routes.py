@@ -22,7 +22,7 @@ def _require_member(call: Call, guild_id: GuildId, user_id: UserId) -> Membershi
 
 
 def _require_standing(call: Call, guild_id: GuildId, user_id: UserId) -> GuildAccess:
-    standing = access.find_member(call.tx, call.now, guild_id, user_id)
+    standing = access.find_member(call.tx, call.now_ms, guild_id, user_id)
     if standing is None:
         raise errors.UNKNOWN_MEMBER()
     return standing
@@ -39,7 +39,7 @@ def get_my_guild_member(call: Call, guild_id: GuildId) -> wire.Member:
 
     A guild that the user is not in counts as unknown."""
     try:
-        standing = access.guild(call, guild_id)
+        standing = access.get_guild_standing(call, guild_id)
     except errors.ApiError:
         raise errors.UNKNOWN_GUILD() from None
     return views.member(_require_member(call, guild_id, call.user_id), standing.permissions)
@@ -48,7 +48,7 @@ def get_my_guild_member(call: Call, guild_id: GuildId) -> wire.Member:
 @handles(wire.LIST_GUILD_MEMBERS, long=True)
 def list_guild_members(call: Call, guild_id: GuildId, query: wire.ListGuildMembers) -> list[wire.Member]:
     """List guild members."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     rules.require_can_list(call)
     return [
         views.member(membership)
@@ -61,14 +61,14 @@ def search_guild_members(call: Call, guild_id: GuildId, query: wire.SearchGuildM
     """Search guild members.
 
     Matches the beginning of usernames, global names and nicknames."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     return [views.member(membership) for membership in store.search(call.tx, guild_id, query.query, query.limit)]
 
 
 @handles(wire.GET_GUILD_MEMBER)
 def get_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Member:
     """Get a guild member."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     return views.member(_require_member(call, guild_id, user_id))
 
 
@@ -77,7 +77,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
     """Add a guild member.
 
     The user must have granted the application the `guilds.join` scope."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     if users.find(call.tx, user_id) is None:
         raise errors.UNKNOWN_USER()
     rules.require_consent(call, user_id, body.access_token)
@@ -112,7 +112,7 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     """Update a guild member.
 
     Each field requires its own permission."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     membership = _require_member(call, guild_id, user_id)
     target = _require_standing(call, guild_id, user_id)
     row = _with_voice_moderation(call, membership.row, body)
@@ -126,12 +126,12 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     if body.roles is not UNSET:
         access.require_guild(call, guild_id, Permissions.MANAGE_ROLES)
         role_ids = set(body.roles or ())
-        rules.require_roles(call, standing, role_ids ^ set(membership.roles))
+        rules.require_roles(call, standing, role_ids ^ set(membership.role_ids))
     if body.communication_disabled_until is not UNSET:
         until = body.communication_disabled_until
         until_ms = 0 if until is None else codec.milliseconds(until)
         # A time in the past ends the timeout, as null does.
-        until_ms = until_ms if until_ms > call.now else 0
+        until_ms = until_ms if until_ms > call.now_ms else 0
         rules.require_timeout(call, standing, target, until_ms)
         row = row._replace(timed_out_until_ms=until_ms)
     if _changes_voice(body) and store.voice_channel_id(call.tx, guild_id, user_id) is None:
@@ -168,17 +168,17 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
     """Update the current member.
 
     Changes the caller's nickname, avatar, banner and bio in the guild."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     membership = _require_member(call, guild_id, call.user_id)
     row = membership.row
     if body.nick is not UNSET:
         rules.require_own_nick(standing, membership.row.flags)
         row = row._replace(nick=_clean_nick(body.nick))
     # spec/dated-changes.md#3: before 10 September 2025 bots could not have guild profiles.
-    if not call.actor.is_bot or changes.MODAL_SELECTS.is_active(call.now):
+    if not call.actor.is_bot or changes.MODAL_SELECTS.is_active(call.now_ms):
         if body.avatar is not UNSET:
             row = row._replace(avatar=body.avatar.hash if body.avatar else None)
-        if body.banner is not UNSET and changes.MEMBER_BANNER.is_active(call.now):
+        if body.banner is not UNSET and changes.MEMBER_BANNER.is_active(call.now_ms):
             row = row._replace(banner=body.banner.hash if body.banner else None)
         if body.bio is not UNSET:
             row = row._replace(bio=body.bio or "")
@@ -197,7 +197,7 @@ def update_my_guild_member_nick(call: Call, guild_id: GuildId, body: wire.Update
 @handles(wire.DELETE_GUILD_MEMBER)
 def delete_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> None:
     """Remove a guild member."""
-    rules.require_outranks(access.guild(call, guild_id), _require_standing(call, guild_id, user_id))
+    rules.require_outranks(access.get_guild_standing(call, guild_id), _require_standing(call, guild_id, user_id))
     actions.kick(call, guild_id, user_id)
 
 
@@ -205,22 +205,22 @@ def delete_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> None:
 def add_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
     """Add a role to a guild member."""
     membership = _require_member(call, guild_id, user_id)
-    rules.require_roles(call, access.guild(call, guild_id), (role_id,))
-    actions.change(call, membership, membership.row, {*membership.roles, role_id})
+    rules.require_roles(call, access.get_guild_standing(call, guild_id), (role_id,))
+    actions.change(call, membership, membership.row, {*membership.role_ids, role_id})
 
 
 @handles(wire.DELETE_GUILD_MEMBER_ROLE)
 def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
     """Remove a role from a guild member."""
     membership = _require_member(call, guild_id, user_id)
-    rules.require_roles(call, access.guild(call, guild_id), (role_id,))
-    actions.change(call, membership, membership.row, {*membership.roles} - {role_id})
+    rules.require_roles(call, access.get_guild_standing(call, guild_id), (role_id,))
+    actions.change(call, membership, membership.row, {*membership.role_ids} - {role_id})
 
 
 def _prunable_ids(call: Call, guild_id: GuildId, days: int, included_role_ids: list[RoleId]) -> list[int]:
     """Return the IDs of members to prune, without the caller; raise unless the caller may prune."""
-    rules.require_prune(call, access.guild(call, guild_id), included_role_ids)
-    inactive_ids = store.inactive_ids(call.tx, guild_id, call.now - days * rules.DAY_MS, included_role_ids)
+    rules.require_prune(call, access.get_guild_standing(call, guild_id), included_role_ids)
+    inactive_ids = store.inactive_ids(call.tx, guild_id, call.now_ms - days * rules.DAY_MS, included_role_ids)
     return [user_id for user_id in inactive_ids if user_id != call.user_id]
 
 

@@ -49,7 +49,7 @@ def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
         raise errors.MAX_MEMBERS()
 
 
-def is_gated(call: Call, guild_id: int, flags: int) -> bool:
+def requires_form(call: Call, guild_id: int, flags: int) -> bool:
     """Return whether a user who joins with these flags must complete the guild's form first."""
     guild = guilds.find(call.tx, guild_id)
     if guild is None or flags & MemberFlags.BYPASSES_VERIFICATION:
@@ -65,7 +65,7 @@ def has_onboarding(call: Call, guild_id: int) -> bool:
 
 def require_consent(call: Call, user_id: int, token: str) -> None:
     """Raise unless `token` is an access token by which the user lets the calling application add them to guilds."""
-    authentication = auth.find_actor(call.tx, token, call.now)
+    authentication = auth.find_actor(call.tx, token, call.now_ms)
     if authentication is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     actor = authentication[0]
@@ -127,7 +127,7 @@ def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, unti
     # spec/http.md#2.3: the owner and administrators cannot be timed out; ending an earlier timeout is allowed.
     if until_ms and target.permissions & Permissions.ADMINISTRATOR:
         raise errors.MISSING_PERMISSIONS()
-    if until_ms > call.now + wire.TIMEOUT_DAYS_MAX * DAY_MS:
+    if until_ms > call.now_ms + wire.TIMEOUT_DAYS_MAX * DAY_MS:
         raise errors.invalid(
             "communication_disabled_until",
             "MEMBER_TIMEOUT_TOO_LONG",
@@ -139,7 +139,7 @@ def require_can_edit_flags(call: Call, standing: GuildAccess) -> None:
     """Raise unless the caller may change a member's flags.
 
     MANAGE_GUILD, MANAGE_ROLES, or all three moderation permissions are needed (spec/http.md#3.5)."""
-    if not changes.MEMBER_FLAGS_PERMISSIONS.is_active(call.now):
+    if not changes.MEMBER_FLAGS_PERMISSIONS.is_active(call.now_ms):
         # spec/dated-changes.md#3: the earlier rule is unknown; MODERATE_MEMBERS is assumed (decisions/0035).
         standing.require(Permissions.MODERATE_MEMBERS)
         return
@@ -165,14 +165,14 @@ def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
         raise errors.WRONG_CHANNEL_TYPE()
 
 
-def require_prune(call: Call, standing: GuildAccess, included: Iterable[int]) -> None:
-    """Raise unless the caller may prune members; `included` are the IDs of roles that pruned members may have."""
-    if changes.PRUNE_PERMISSIONS.is_active(call.now):
+def require_prune(call: Call, standing: GuildAccess, included_role_ids: Iterable[int]) -> None:
+    """Raise unless the caller may prune members; `included_role_ids` are the IDs of roles that pruned members may have."""
+    if changes.PRUNE_PERMISSIONS.is_active(call.now_ms):
         access.require_guild(call, standing.guild_id, Permissions.MANAGE_GUILD)
     guild = guilds.find(call.tx, standing.guild_id)
     if guild is not None and GuildFeature.PRUNE_REQUIRES_ADMIN in guild.feature_names:
         standing.require(Permissions.ADMINISTRATOR)
-    rows_by_id = roles.find_many(call.tx, standing.guild_id, included)
+    rows_by_id = roles.find_many(call.tx, standing.guild_id, included_role_ids)
     if not all(standing.outranks_role(row.rank) for row in rows_by_id.values()):
         raise errors.MISSING_PERMISSIONS()
 

@@ -54,7 +54,7 @@ class Membership(NamedTuple):
     """A member with everything that the wire model needs."""
 
     row: MemberRow
-    roles: tuple[RoleId, ...]
+    role_ids: tuple[RoleId, ...]
     """Role IDs in ascending order, without @everyone."""
     user: UserRow
 
@@ -80,7 +80,7 @@ def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membe
     return rows_by_user
 
 
-def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tuple[RoleId, ...]]:
+def find_role_ids(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tuple[RoleId, ...]]:
     """Return the role IDs of members, by user ID; members without roles are absent."""
     role_ids_by_user: dict[int, tuple[RoleId, ...]] = {}
     for batch in distinct_batches(user_ids):
@@ -98,7 +98,7 @@ def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tupl
 def _with_roles_and_users(tx: Tx, guild_id: int, rows: Sequence[MemberRow]) -> list[Membership]:
     """Return a `Membership` for each row, in the order of the rows; rows without a user are left out."""
     user_ids = [row.user_id for row in rows]
-    role_ids_by_user = find_roles(tx, guild_id, user_ids)
+    role_ids_by_user = find_role_ids(tx, guild_id, user_ids)
     users_by_id = users.find_many(tx, user_ids)
     return [
         Membership(row, role_ids_by_user.get(row.user_id, ()), users_by_id[row.user_id])
@@ -227,7 +227,7 @@ def voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
     return channel_id
 
 
-def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
+def find_ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
     """Return members' highest role ranks, by user ID; users who are not members are absent."""
     ranks_by_user: dict[int, Rank] = {}
     for batch in distinct_batches(user_ids):
@@ -260,11 +260,11 @@ def temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def inactive_ids(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> list[int]:
+def inactive_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: Sequence[int]) -> list[int]:
     """Return the IDs of members who neither joined nor sent a message since `since_ms`, a time in milliseconds.
 
-    Members with a role that is not in `included` (role IDs), the owner and bots are left out."""
-    roles_sql = f" AND mr.role_id NOT IN ({placeholders(included)})" if included else ""
+    Members with a role that is not in `included_role_ids` (role IDs), the owner and bots are left out."""
+    roles_sql = f" AND mr.role_id NOT IN ({placeholders(included_role_ids)})" if included_role_ids else ""
     rows = tx.all(
         "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id JOIN guilds g ON g.id = m.guild_id "
         "WHERE m.guild_id = ? AND m.joined_ms < ? AND u.bot = 0 AND m.user_id <> g.owner_id "
@@ -273,7 +273,7 @@ def inactive_ids(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) 
         "WHERE s.author_id = m.user_id AND s.id >= ? AND c.guild_id = m.guild_id) ORDER BY m.user_id",
         guild_id,
         since_ms,
-        *included,
+        *included_role_ids,
         int(Snowflake.at(since_ms)),
     )
     return [row[0] for row in rows]

@@ -50,8 +50,8 @@ def member(membership: Membership, permissions: int | None = None) -> wire.Membe
     row = membership.row
     own_permissions: Permissions | UnsetType = UNSET if permissions is None else Permissions(permissions)
     return wire.Member(
-        user=users.user(membership.user),
-        roles=list(membership.roles),
+        user=users.user_view(membership.user),
+        roles=list(membership.role_ids),
         joined_at=codec.timestamp(row.joined_ms),
         deaf=bool(row.deaf),
         mute=bool(row.mute),
@@ -71,8 +71,8 @@ def guild_member(membership: Membership) -> wire.GuildMember:
     row = membership.row
     return wire.GuildMember(
         guild_id=GuildId(row.guild_id),
-        user=users.user(membership.user),
-        roles=list(membership.roles),
+        user=users.user_view(membership.user),
+        roles=list(membership.role_ids),
         joined_at=codec.timestamp(row.joined_ms),
         deaf=bool(row.deaf),
         mute=bool(row.mute),
@@ -94,7 +94,7 @@ def find_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire
 def find_partial_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire.PartialMember]:
     """Return partial views of those users who are members, by user ID, in two queries."""
     rows = store.find_rows(tx, guild_id, user_ids)
-    role_ids_by_user = store.find_roles(tx, guild_id, rows)
+    role_ids_by_user = store.find_role_ids(tx, guild_id, rows)
     return {user_id: partial_member(row, role_ids_by_user.get(user_id, ())) for user_id, row in rows.items()}
 
 
@@ -148,13 +148,13 @@ def presences_of(call: Call, user_ids: Iterable[int]) -> list[presence.Presence]
     return [presence_in_guild(user_presence) for user_presence in presences if user_presence is not None]
 
 
-def presence_in_guild(found: Presence) -> presence.Presence:
+def presence_in_guild(user_presence: Presence) -> presence.Presence:
     """Return a presence as part of a guild's list, without its guild ID."""
     return presence.Presence(
-        user=PartialUser(id=UserId(found.user_id)),
-        status=found.status,
-        activities=found.activities,
-        client_status=presence.ClientStatus(**found.client_status),
+        user=PartialUser(id=UserId(user_presence.user_id)),
+        status=user_presence.status,
+        activities=user_presence.activities,
+        client_status=presence.ClientStatus(**user_presence.client_status),
     )
 
 
@@ -167,7 +167,7 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
             "id": str(int(membership.row.guild_id)),
             "name": guilds_by_id[membership.row.guild_id].name if membership.row.guild_id in guilds_by_id else None,
             "nick": membership.row.nick,
-            "roles": [str(int(role_id)) for role_id in membership.roles],
+            "roles": [str(int(role_id)) for role_id in membership.role_ids],
             "joined_at": codec.timestamp(membership.row.joined_ms),
         }
         for membership in memberships

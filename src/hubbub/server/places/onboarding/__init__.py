@@ -10,8 +10,8 @@ SLICE = Slice(
     name="onboarding",
     modules=(routes,),
     listeners={
-        GuildDeleted: actions.forget_guild,
-        MemberRemoved: actions.forget_member,
+        GuildDeleted: actions.on_guild_deleted,
+        MemberRemoved: actions.on_member_removed,
     },
 )
 

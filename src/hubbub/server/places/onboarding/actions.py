@@ -34,22 +34,22 @@ def change(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> No
     _record_prompts(call, after.guild_id, [] if previous_view is None else previous_view.prompts, new_view.prompts)
     guild = guilds.find(call.tx, after.guild_id)
     if guild is not None:
-        guilds.change(call, guild, guilds.with_feature(guild, GuildFeature.GUILD_ONBOARDING, bool(after.enabled)))
+        guilds.update(call, guild, guilds.with_feature(guild, GuildFeature.GUILD_ONBOARDING, bool(after.enabled)))
 
 
-def set_answers(call: Call, row: OnboardingRow, member: Membership, chosen: Sequence[Snowflake]) -> Membership:
+def set_answers(call: Call, row: OnboardingRow, member: Membership, option_ids: Sequence[Snowflake]) -> Membership:
     """Store a member's answers and replace the roles of the earlier answers by those of the new ones.
 
-    `chosen` are the IDs of the chosen options. Returns the updated member."""
+    `option_ids` are the IDs of the chosen options. Returns the updated member."""
     previous_option_ids = store.find_answers(call.tx, row.guild_id, member.row.user_id)
-    store.put_answers(call.tx, row.guild_id, member.row.user_id, chosen)
+    store.put_answers(call.tx, row.guild_id, member.row.user_id, option_ids)
     # Managed roles and @everyone are never assigned by hand (spec/http.md#2.3), even if an option was created before the
     # role changed.
     assignable_role_ids = {
         role.id for role in roles.list_of_guild(call.tx, row.guild_id) if not role.managed and not role.is_everyone
     }
     removed_role_ids, added_role_ids = (
-        _option_role_ids(row, option_ids) & assignable_role_ids for option_ids in (previous_option_ids, chosen)
+        _option_role_ids(row, option_ids) & assignable_role_ids for option_ids in (previous_option_ids, option_ids)
     )
     flags = member.row.flags | MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING
     # Members choose these roles themselves, so there is no audit log entry.
@@ -57,8 +57,8 @@ def set_answers(call: Call, row: OnboardingRow, member: Membership, chosen: Sequ
         call,
         member,
         member.row._replace(flags=flags),
-        set(member.roles) - removed_role_ids | added_role_ids,
-        logged=False,
+        set(member.role_ids) - removed_role_ids | added_role_ids,
+        is_audited=False,
     )
 
 
@@ -74,12 +74,12 @@ def _option_role_ids(row: OnboardingRow, option_ids: Iterable[Snowflake]) -> set
     }
 
 
-def forget_member(call: Call, signal: MemberRemoved) -> None:
+def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Delete the answers of a removed member, who answers again after rejoining."""
     store.delete_answers(call.tx, signal.guild_id, signal.user_id)
 
 
-def forget_guild(call: Call, signal: guilds.GuildDeleted) -> None:
+def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     """Delete the onboarding and the answers of a deleted guild."""
     store.delete_of_guild(call.tx, signal.guild_id)
 

@@ -19,7 +19,7 @@ from hubbub.server.places.standing import access
 @handles(wire.GET_GUILDS_ONBOARDING)
 def get_guilds_onboarding(call: Call, guild_id: GuildId) -> wire.Onboarding:
     """Get a guild's onboarding."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     return views.onboarding(call.tx, store.find(call.tx, guild_id) or OnboardingRow(guild_id))
 
 
@@ -29,7 +29,7 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
 
     Requires enough default channels while onboarding is enabled. Fields that are absent from the body stay
     unchanged."""
-    contents = rules.GuildContents(call, access.guild(call, guild_id))
+    contents = rules.GuildContents(call, access.get_guild_standing(call, guild_id))
     stored = store.find(call.tx, guild_id)
     before = stored or OnboardingRow(guild_id)
     after = before
@@ -54,7 +54,7 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
 @handles(wire.GET_GUILD_ONBOARDING_RESPONSES)
 def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.OnboardingResponses:
     """Get the current user's onboarding responses in a guild."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     row = store.find(call.tx, guild_id) or OnboardingRow(guild_id)
     return views.answers(call.tx, row, _require_own_membership(call, guild_id).row)
 
@@ -67,7 +67,7 @@ def set_guild_onboarding_responses(
 
     Replaces earlier responses: the member receives the roles of the chosen options and loses those of options no longer
     chosen."""
-    row = rules.require_enabled(access.guild(call, guild_id), store.find(call.tx, guild_id))
+    row = rules.require_enabled(access.get_guild_standing(call, guild_id), store.find(call.tx, guild_id))
     rules.check_answers(row.decoded_prompts, body.onboarding_responses)
     membership = actions.set_answers(call, row, _require_own_membership(call, guild_id), body.onboarding_responses)
     return views.answers(call.tx, row, membership.row)

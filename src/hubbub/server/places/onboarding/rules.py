@@ -33,7 +33,7 @@ def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> Onboard
     return row
 
 
-def check_answers(prompts: Sequence[wire.OnboardingPrompt], chosen: Sequence[int]) -> None:
+def check_answers(prompts: Sequence[wire.OnboardingPrompt], option_ids: Sequence[int]) -> None:
     """Raise an error unless the chosen options, given by their IDs, are valid answers to the prompts.
 
     Each option must exist and be listed once, a single-select prompt takes one option, and required prompts need at
@@ -41,11 +41,11 @@ def check_answers(prompts: Sequence[wire.OnboardingPrompt], chosen: Sequence[int
     form = FormErrors()
     prompt_by_option = {option.id: prompt for prompt in prompts for option in prompt.options}
     answered_prompt_ids: set[Snowflake] = set()
-    for index, option_id in enumerate(chosen):
+    for index, option_id in enumerate(option_ids):
         prompt = prompt_by_option.get(Snowflake(option_id))
         if prompt is None:
             form.add(("onboarding_responses", index), "ONBOARDING_OPTION_UNKNOWN", "Unknown option")
-        elif option_id in chosen[:index]:
+        elif option_id in option_ids[:index]:
             form.add(("onboarding_responses", index), *errors.duplicate())
         elif prompt.single_select and prompt.id in answered_prompt_ids:
             message = f"Only one option of {prompt.title} can be chosen"
@@ -92,17 +92,18 @@ def check_channels(contents: GuildContents, ids: Sequence[int], path: tuple[str 
 
 def build_prompts(
     contents: GuildContents,
-    wanted: Sequence[wire.SetOnboardingPrompt],
-    known: Iterable[wire.OnboardingPrompt],
+    requested_prompts: Sequence[wire.SetOnboardingPrompt],
+    stored_prompts: Iterable[wire.OnboardingPrompt],
     form: FormErrors,
 ) -> list[wire.OnboardingPrompt]:
     """Build the prompts to store and add form errors for invalid ones.
 
-    `wanted` are the prompts of the request, `known` the stored ones. Prompts and options that are stored already keep
+    `requested_prompts` are the prompts of the request, `stored_prompts` the stored ones. Prompts and options that
+    are stored already keep
     their IDs, others get new ones."""
-    previous_prompts = {prompt.id: prompt for prompt in known}
+    previous_prompts = {prompt.id: prompt for prompt in stored_prompts}
     built_prompts = []
-    for index, prompt in enumerate(wanted):
+    for index, prompt in enumerate(requested_prompts):
         previous_prompt = previous_prompts.pop(prompt.id, None)
         previous_options = {} if previous_prompt is None else {option.id: option for option in previous_prompt.options}
         built_prompts.append(

@@ -9,7 +9,11 @@ from hubbub.server.places.roles import RoleDeleted
 SLICE = Slice(
     name="role_connections",
     modules=(routes,),
-    listeners={GuildDeleted: actions.forget_guild, RoleDeleted: actions.forget_role, UserDeleted: actions.forget_user},
+    listeners={
+        GuildDeleted: actions.on_guild_deleted,
+        RoleDeleted: actions.on_role_deleted,
+        UserDeleted: actions.on_user_deleted,
+    },
 )
 
 __all__ = ["SLICE"]

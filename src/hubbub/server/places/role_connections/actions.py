@@ -47,7 +47,7 @@ def _update_linked_roles(call: Call, user_id: int) -> None:
     roles_by_guild: dict[int, dict[int, bool]] = {}
     for linked_role in linked_roles:
         roles_by_guild.setdefault(linked_role.guild_id, {})[linked_role.role_id] = rules.qualifies(
-            linked_role, connections, metadata, call.now
+            linked_role, connections, metadata, call.now_ms
         )
     for guild_id, is_assigned_by_role in roles_by_guild.items():
         membership = members.find(call.tx, guild_id, user_id)
@@ -55,14 +55,14 @@ def _update_linked_roles(call: Call, user_id: int) -> None:
             set_roles(call, membership, is_assigned_by_role)
 
 
-def set_roles(call: Call, member: Membership, wanted: dict[int, bool]) -> None:
-    """Assign the roles whose ID is True in `wanted`, remove those that are False, and keep all others.
+def set_roles(call: Call, member: Membership, is_assigned_by_role: dict[int, bool]) -> None:
+    """Assign the roles whose ID is True in `is_assigned_by_role`, remove those that are False, and keep all others.
 
     No audit log entry is written, since no user acts (spec/http.md#4.10)."""
-    role_ids = {role_id for role_id in member.roles if wanted.get(role_id, True)} | {
-        role_id for role_id, is_assigned in wanted.items() if is_assigned
+    role_ids = {role_id for role_id in member.role_ids if is_assigned_by_role.get(role_id, True)} | {
+        role_id for role_id, is_assigned in is_assigned_by_role.items() if is_assigned
     }
-    members.change(call, member, member.row, role_ids, logged=False)
+    members.change(call, member, member.row, role_ids, is_audited=False)
 
 
 def set_requirements(call: Call, row: RoleRow, alternatives: Sequence[Sequence[RoleConnectionRequirement]]) -> None:
@@ -81,16 +81,16 @@ def set_requirements(call: Call, row: RoleRow, alternatives: Sequence[Sequence[R
     roles.change(call, row, row._replace(tags=encoded_tags))
 
 
-def forget_role(call: Call, signal: RoleDeleted) -> None:
+def on_role_deleted(call: Call, signal: RoleDeleted) -> None:
     """Delete the requirements of a deleted role."""
     store.delete_linked(call.tx, signal.role_id)
 
 
-def forget_guild(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the linked roles of a deleted guild."""
     store.delete_linked_of_guild(call.tx, signal.guild_id)
 
 
-def forget_user(call: Call, signal: UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Delete the role connections of a deleted user."""
     store.delete_of_user(call.tx, signal.user_id)

@@ -81,7 +81,7 @@ def get_guild_role_connections_configuration(
     """Get the requirements of a linked role.
 
     The list is empty for an ordinary role."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     _require_role(call, guild_id, role_id)
     row = store.find_linked(call.tx, role_id)
     return [] if row is None else row.alternatives
@@ -94,7 +94,7 @@ def update_guild_role_connections_configuration(
     """Set the requirements of a linked role.
 
     An empty list makes it an ordinary role."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     row = _require_role(call, guild_id, role_id)
     if row.is_everyone or row.managed:
         raise errors.INVALID_ROLE()
@@ -115,7 +115,7 @@ def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId)
     The user must meet the role's requirements."""
     linked_role, member = _require_linked_role_and_member(call, guild_id, role_id)
     connections = store.list_of_user(call.tx, call.user_id)
-    if not rules.qualifies(linked_role, connections, store.find_metadata(call.tx, connections), call.now):
+    if not rules.qualifies(linked_role, connections, store.find_metadata(call.tx, connections), call.now_ms):
         raise errors.MISSING_PERMISSIONS()
     actions.set_roles(call, member, {role_id: True})
 
@@ -136,7 +136,7 @@ def _require_role(call: Call, guild_id: GuildId, role_id: RoleId) -> RoleRow:
 
 def _require_linked_role_and_member(call: Call, guild_id: GuildId, role_id: RoleId) -> tuple[LinkedRoleRow, Membership]:
     """Return a linked role and the caller's membership; raise if the role is not linked."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     _require_role(call, guild_id, role_id)
     linked_role = store.find_linked(call.tx, role_id)
     if linked_role is None:

@@ -42,12 +42,12 @@ def require_own_connection(call: Call, application_id: int) -> None:
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
 
 
-def build_records(wanted: Sequence[wire.SetRoleConnectionMetadata]) -> list[RoleConnectionMetadata]:
+def build_records(requested_records: Sequence[wire.SetRoleConnectionMetadata]) -> list[RoleConnectionMetadata]:
     """Return the metadata records of a request as they are stored; raise form errors for invalid ones."""
     form = errors.FormErrors()
     seen: set[str] = set()
     records = []
-    for index, record in enumerate(wanted):
+    for index, record in enumerate(requested_records):
         if record.key in seen:
             form.add((index, "key"), *errors.duplicate())
         seen.add(record.key)
@@ -81,11 +81,11 @@ def _validated_localizations(
     return {locale: text for locale, text in texts.items() if text is not None}
 
 
-def require_values(known: Iterable[RoleConnectionMetadata], values: Mapping[str, str]) -> None:
+def require_values(records: Iterable[RoleConnectionMetadata], values: Mapping[str, str]) -> None:
     """Raise form errors for values whose key has no metadata record, or that do not match the record's type.
 
-    `known` are the application's records; `values` are the metadata values of a user, by key."""
-    types_by_key = {record.key: record.type for record in known}
+    `records` are the application's records; `values` are the metadata values of a user, by key."""
+    types_by_key = {record.key: record.type for record in records}
     form = errors.FormErrors()
     for key, value in values.items():
         if key not in types_by_key:
@@ -116,17 +116,18 @@ def _parse_time_ms(text: str) -> int | None:
 
 
 def require_configuration(
-    alternatives: Sequence[Sequence[RoleConnectionRequirement]], known: Mapping[int, Sequence[RoleConnectionMetadata]]
+    alternatives: Sequence[Sequence[RoleConnectionRequirement]],
+    metadata: Mapping[int, Sequence[RoleConnectionMetadata]],
 ) -> None:
     """Raise form errors for requirements without a metadata record, or whose value does not match the record's type.
 
-    `known` are the metadata records by application ID."""
+    `metadata` are the metadata records by application ID."""
     form = errors.FormErrors()
     for alternative_index, requirements in enumerate(alternatives):
         for requirement_index, requirement in enumerate(requirements):
             if requirement.connection_metadata_field is None:
                 continue
-            types_by_key = {record.key: record.type for record in known.get(requirement.application_id, ())}
+            types_by_key = {record.key: record.type for record in metadata.get(requirement.application_id, ())}
             metadata_type = types_by_key.get(requirement.connection_metadata_field)
             path = (alternative_index, requirement_index)
             if metadata_type is None:
@@ -149,14 +150,14 @@ def require_configuration(
 def qualifies(
     role: LinkedRoleRow,
     connections: Mapping[int, RoleConnectionRow],
-    known: Mapping[int, Sequence[RoleConnectionMetadata]],
+    metadata: Mapping[int, Sequence[RoleConnectionMetadata]],
     now: int,
 ) -> bool:
     """Return whether a user's connections meet any alternative of a linked role.
 
-    `connections` and `known`, the metadata records, are by application ID; `now` is in milliseconds."""
+    `connections` and `metadata`, the metadata records, are by application ID; `now` is in milliseconds."""
     return any(
-        all(_meets_requirement(requirement, connections, known, now) for requirement in requirements)
+        all(_meets_requirement(requirement, connections, metadata, now) for requirement in requirements)
         for requirements in role.alternatives
     )
 
@@ -187,20 +188,25 @@ def _meets_requirement(
     return is_satisfied(metadata_type, value, requirement.value, now)
 
 
-def is_satisfied(kind: int, value: str, wanted: str, now: int) -> bool:
-    """Return whether a user's value satisfies the value `wanted` by the guild, according to the metadata type `kind`.
+def is_satisfied(metadata_type: int, value: str, required_value: str, now: int) -> bool:
+    """Return whether a user's value satisfies the value `required_value` by the guild, according to the metadata
+    type `metadata_type`.
 
     Times are compared by their age in whole days; `now` is in milliseconds."""
     types = RoleConnectionMetadataType
-    if kind in _DATETIME_TYPES:
+    if metadata_type in _DATETIME_TYPES:
         age_days = (now - (_parse_time_ms(value) or 0)) // _DAY_MS
-        return age_days <= int(wanted) if kind == types.DATETIME_LESS_THAN_EQUAL else age_days >= int(wanted)
-    if kind in _INTEGER_TYPES:
-        left, right = int(value), int(wanted)
+        return (
+            age_days <= int(required_value)
+            if metadata_type == types.DATETIME_LESS_THAN_EQUAL
+            else age_days >= int(required_value)
+        )
+    if metadata_type in _INTEGER_TYPES:
+        left, right = int(value), int(required_value)
     else:
-        left, right = _BOOLEAN_VALUES[value.lower()], _BOOLEAN_VALUES[wanted.lower()]
-    if kind == types.INTEGER_LESS_THAN_EQUAL:
+        left, right = _BOOLEAN_VALUES[value.lower()], _BOOLEAN_VALUES[required_value.lower()]
+    if metadata_type == types.INTEGER_LESS_THAN_EQUAL:
         return left <= right
-    if kind == types.INTEGER_GREATER_THAN_EQUAL:
+    if metadata_type == types.INTEGER_GREATER_THAN_EQUAL:
         return left >= right
-    return (left == right) is (kind in (types.INTEGER_EQUAL, types.BOOLEAN_EQUAL))
+    return (left == right) is (metadata_type in (types.INTEGER_EQUAL, types.BOOLEAN_EQUAL))

@@ -18,7 +18,7 @@ from hubbub.server.places.roles.store import (
 )
 from hubbub.server.places.roles.views import partial_role, role
 
-SLICE = Slice(name="roles", modules=(routes,), guild=views.snapshot)
+SLICE = Slice(name="roles", modules=(routes,), guild=views.guild_create_fields)
 
 __all__ = [
     "SLICE",

@@ -29,7 +29,7 @@ _AUDITED_FIELDS = (
 def create(call: Call, row: RoleRow) -> wire.Role:
     """Store and publish a new role, with an audit log entry."""
     store.insert(call.tx, row)
-    role = views.role(row, call.now)
+    role = views.role(row, call.now_ms)
     audit.record(
         call,
         row.guild_id,
@@ -48,7 +48,7 @@ def create(call: Call, row: RoleRow) -> wire.Role:
 
 def change(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
     """Update a role. Does nothing if nothing changed."""
-    role = views.role(after, call.now)
+    role = views.role(after, call.now_ms)
     if after != before:
         store.update(call.tx, after)
         _record_and_publish_update(call, before, role)
@@ -63,7 +63,7 @@ def reorder(call: Call, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> 
     moved = [row for row in after if row.position != previous_by_id[row.id].position]
     store.set_positions(call.tx, moved)
     for row in moved:
-        _record_and_publish_update(call, previous_by_id[row.id], views.role(row, call.now))
+        _record_and_publish_update(call, previous_by_id[row.id], views.role(row, call.now_ms))
 
 
 def delete(call: Call, row: RoleRow) -> None:
@@ -74,7 +74,7 @@ def delete(call: Call, row: RoleRow) -> None:
         row.guild_id,
         AuditLogAction.ROLE_DELETE,
         target_id=row.id,
-        changes=audit.differences(views.role(row, call.now), None, _AUDITED_FIELDS[:-1]),
+        changes=audit.differences(views.role(row, call.now_ms), None, _AUDITED_FIELDS[:-1]),
     )
     call.tx.emit(
         wire.GUILD_ROLE_DELETE,
@@ -91,7 +91,7 @@ def _record_and_publish_update(call: Call, before: RoleRow, role: wire.Role) -> 
         before.guild_id,
         AuditLogAction.ROLE_UPDATE,
         target_id=before.id,
-        changes=audit.differences(views.role(before, call.now), role, _AUDITED_FIELDS),
+        changes=audit.differences(views.role(before, call.now_ms), role, _AUDITED_FIELDS),
     )
     call.tx.emit(
         wire.GUILD_ROLE_UPDATE,

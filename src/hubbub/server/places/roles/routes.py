@@ -18,25 +18,25 @@ def list_guild_roles(call: Call, guild_id: GuildId) -> list[wire.Role]:
     """List guild roles.
 
     The lowest role comes first."""
-    access.guild(call, guild_id)
-    return [views.role(row, call.now) for row in store.list_of_guild(call.tx, guild_id)]
+    access.get_guild_standing(call, guild_id)
+    return [views.role(row, call.now_ms) for row in store.list_of_guild(call.tx, guild_id)]
 
 
 @handles(wire.GET_GUILD_ROLE)
 def get_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> wire.Role:
     """Get a guild role."""
-    if not changes.GET_GUILD_ROLE.is_active(call.now):
+    if not changes.GET_GUILD_ROLE.is_active(call.now_ms):
         raise errors.NOT_FOUND()
-    access.guild(call, guild_id)
-    return views.role(_require_role(call, guild_id, role_id), call.now)
+    access.get_guild_standing(call, guild_id)
+    return views.role(_require_role(call, guild_id, role_id), call.now_ms)
 
 
 @handles(wire.GUILD_ROLE_MEMBER_COUNTS)
 def guild_role_member_counts(call: Call, guild_id: GuildId) -> dict[RoleId, int]:
     """Get the number of members of each role."""
-    if not changes.ROLE_MEMBER_COUNTS.is_active(call.now):
+    if not changes.ROLE_MEMBER_COUNTS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     return store.member_counts(call.tx, guild_id)
 
 
@@ -45,7 +45,7 @@ def create_guild_role(call: Call, guild_id: GuildId, body: wire.CreateRole) -> w
     """Create a guild role.
 
     The new role is placed just above @everyone."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     everyone = _require_role(call, guild_id, guild_id)
     new_row = RoleRow(call.new_id(RoleId), guild_id, wire.DEFAULT_ROLE_NAME, everyone.permissions)
     row = _apply_body(call, body, new_row, everyone.permissions)
@@ -60,7 +60,7 @@ def update_guild_role(call: Call, guild_id: GuildId, role_id: RoleId, body: wire
     """Update a guild role.
 
     The role must be below the caller's highest role, and the caller can only change permissions that they have."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     before = _require_role(call, guild_id, role_id)
     rules.require_below(standing, before)
     if before.is_everyone:
@@ -77,7 +77,7 @@ def update_guild_role(call: Call, guild_id: GuildId, role_id: RoleId, body: wire
 @handles(wire.BULK_UPDATE_GUILD_ROLES)
 def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveRole]) -> list[wire.Role]:
     """Update the positions of guild roles."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     everyone, *before = store.list_of_guild(call.tx, guild_id)
     role_ids = {row.id for row in before}
     positions_by_id: dict[int, int] = {}
@@ -93,13 +93,13 @@ def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveR
     after = rules.reorder(before, positions_by_id) if positions_by_id else before
     rules.require_reorder(standing, before, after)
     actions.reorder(call, before, after)
-    return [views.role(row, call.now) for row in (everyone, *after)]
+    return [views.role(row, call.now_ms) for row in (everyone, *after)]
 
 
 @handles(wire.DELETE_GUILD_ROLE)
 def delete_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
     """Delete a guild role."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     row = _require_role(call, guild_id, role_id)
     rules.require_deletable(row)
     rules.require_below(standing, row)
@@ -119,7 +119,7 @@ def _apply_body(call: Call, body: wire.UpdateRole, row: RoleRow, default_permiss
     Null resets a field to the value of a new role; for permissions that is `default_permissions`."""
     features = store.guild_features(call.tx, row.guild_id)
     rules.require_icons(body, features)
-    colors = rules.colors(body, rules.Colors(row.color, row.secondary_color, row.tertiary_color), features, call.now)
+    colors = rules.colors(body, rules.Colors(row.color, row.secondary_color, row.tertiary_color), features, call.now_ms)
     row = row._replace(color=colors.primary, secondary_color=colors.secondary, tertiary_color=colors.tertiary)
     if body.name is not UNSET:
         row = row._replace(name=wire.DEFAULT_ROLE_NAME if body.name is None else rules.clean_name(body.name))

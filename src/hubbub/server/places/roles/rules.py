@@ -82,21 +82,21 @@ def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now:
     return Colors(requested.primary_color, secondary)
 
 
-def reorder(rows: Sequence[RoleRow], wanted: Mapping[int, int]) -> list[RoleRow]:
-    """Return the roles in their new order: some moved to the positions in `wanted`, and the others filling the gaps.
+def reorder(rows: Sequence[RoleRow], positions_by_id: Mapping[int, int]) -> list[RoleRow]:
+    """Return the roles in their new order: some moved to the positions in `positions_by_id`, and the others filling the gaps.
 
-    `rows` are sorted from lowest to highest, without @everyone. `wanted` has positions by role ID, counted from 1. A
+    `rows` are sorted from lowest to highest, without @everyone. `positions_by_id` has positions by role ID, counted from 1. A
     position that occurs twice or is beyond the end becomes the nearest one that keeps the requested order."""
-    moved_rows = sorted((row for row in rows if row.id in wanted), key=lambda row: wanted[row.id])
+    moved_rows = sorted((row for row in rows if row.id in positions_by_id), key=lambda row: positions_by_id[row.id])
     positions: list[int] = []
     for row in moved_rows:
-        positions.append(max(wanted[row.id], positions[-1] + 1 if positions else 1))
+        positions.append(max(positions_by_id[row.id], positions[-1] + 1 if positions else 1))
     position_max = len(rows)
     for index in range(len(positions) - 1, -1, -1):
         positions[index] = min(positions[index], position_max)
         position_max = positions[index] - 1
     moved_by_position = dict(zip(positions, moved_rows, strict=True))
-    other_rows = (row for row in rows if row.id not in wanted)
+    other_rows = (row for row in rows if row.id not in positions_by_id)
     return [
         (moved_by_position[position] if position in moved_by_position else next(other_rows))._replace(position=position)
         for position in range(1, len(rows) + 1)

@@ -23,7 +23,9 @@ from hubbub.server.places.scheduled_events.views import scheduled_events
 from hubbub.server.places.stage_instances import StageInstanceClosed
 from hubbub.server.places.voice_states import VoiceChannelChanged
 
-AUDITED: Final = range(AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE, AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE + 1)
+AUDIT_LOG_ACTIONS: Final = range(
+    AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE, AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE + 1
+)
 """Audit log actions whose target is a scheduled event."""
 
 
@@ -36,7 +38,9 @@ def _guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
 
 def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the scheduled events that audit log entries refer to."""
-    event_ids = {entry.target_id for entry in entries if entry.action_type in AUDITED and entry.target_id is not None}
+    event_ids = {
+        entry.target_id for entry in entries if entry.action_type in AUDIT_LOG_ACTIONS and entry.target_id is not None
+    }
     rows = store.find_many(call.tx, guild_id, sorted(event_ids))
     return ReferencedObjects(guild_scheduled_events=views.scheduled_events(call.tx, rows))
 
@@ -59,9 +63,9 @@ SLICE = Slice(
     modules=(routes,),
     jobs=JOBS,
     listeners={
-        ChannelsDeleted: actions.forget_channels,
-        GuildDeleted: actions.forget_guild,
-        MemberRemoved: actions.forget_member,
+        ChannelsDeleted: actions.on_channels_deleted,
+        GuildDeleted: actions.on_guild_deleted,
+        MemberRemoved: actions.on_member_removed,
         StageInstanceClosed: actions.end_with_stage,
         VoiceChannelChanged: actions.on_voice_channel_changed,
     },

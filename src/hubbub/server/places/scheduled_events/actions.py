@@ -56,7 +56,7 @@ class Occurrence(NamedTuple):
 
     start_ms: int
     end_ms: int | None
-    canceled: bool
+    is_canceled: bool
 
 
 # Lifecycle
@@ -137,7 +137,7 @@ def _move_to_next_occurrence(call: Call, row: EventRow, exceptions: Sequence[Exc
     if rule is None:
         return row
     canceled_ids = {exception.id for exception in exceptions if exception.canceled}
-    occurrence_ms: int | None = max(row.start_ms, call.now)
+    occurrence_ms: int | None = max(row.start_ms, call.now_ms)
     while occurrence_ms is not None:
         occurrence_ms = recurrence.next_after(rule, occurrence_ms)
         if occurrence_ms is not None and Snowflake.at(occurrence_ms) not in canceled_ids:
@@ -192,7 +192,7 @@ def _job_key(kind: str, event_id: int) -> str:
 
 def _cancel_jobs(call: Call, row: EventRow) -> None:
     for kind in (ADVANCE, END):
-        jobs.cancel(call.tx, kind, _job_key(kind, row.id))
+        jobs.cancel_jobs(call.tx, kind, _job_key(kind, row.id))
 
 
 def _schedule_job(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
@@ -208,7 +208,7 @@ def _due_ms(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
     occurrence = _current_occurrence(row, exceptions)
     is_external = row.entity_type == EventEntityType.EXTERNAL
     if row.status == EventStatus.SCHEDULED:
-        if occurrence.canceled or is_external:
+        if occurrence.is_canceled or is_external:
             return occurrence.start_ms
         return occurrence.start_ms + wire.EVENT_CANCEL_AFTER_MS
     return occurrence.end_ms if row.status == EventStatus.ACTIVE and is_external else None
@@ -233,11 +233,11 @@ def advance(call: Call, event_id: int) -> None:
     due_ms = None if row is None else _due_ms(row, exceptions)
     if row is None or due_ms is None:
         return
-    if due_ms > call.now:
+    if due_ms > call.now_ms:
         _schedule_job(call, row, exceptions)
     elif row.status == EventStatus.ACTIVE:
         change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
-    elif row.entity_type == EventEntityType.EXTERNAL and not _current_occurrence(row, exceptions).canceled:
+    elif row.entity_type == EventEntityType.EXTERNAL and not _current_occurrence(row, exceptions).is_canceled:
         change(call, row, row._replace(status=int(EventStatus.ACTIVE)))
     else:
         next_row = _move_to_next_occurrence(call, row, exceptions)
@@ -281,17 +281,17 @@ def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
     """Schedule the end of an active event when its voice channel becomes empty; cancel the job when a user joins."""
     for row in store.list_of_channels(call.tx, (signal.channel_id,)):
         if row.status == EventStatus.ACTIVE and row.entity_type == EventEntityType.VOICE:
-            jobs.cancel(call.tx, END, _job_key(END, row.id))
+            jobs.cancel_jobs(call.tx, END, _job_key(END, row.id))
             if not voice_states.count_connected(call.tx, signal.channel_id):
                 call.tx.enqueue(
                     END,
                     EventJob(ScheduledEventId(row.id)),
-                    due_ms=call.now + wire.EVENT_IDLE_MS,
+                    due_ms=call.now_ms + wire.EVENT_IDLE_MS,
                     key=_job_key(END, row.id),
                 )
 
 
-def forget_channels(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """End active events and cancel scheduled events of deleted channels."""
     for row in store.list_of_channels(call.tx, signal.channel_ids):
         status = EventStatus.COMPLETED if row.status == EventStatus.ACTIVE else EventStatus.CANCELED
@@ -299,14 +299,14 @@ def forget_channels(call: Call, signal: ChannelsDeleted) -> None:
         _store_update(call, row, after, _list_exceptions(call, row))
 
 
-def forget_guild(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the events of a deleted guild and their jobs."""
     for row in store.list_open(call.tx, signal.guild_id):
         _cancel_jobs(call, row)
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def forget_member(call: Call, signal: MemberRemoved) -> None:
+def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Withdraw the responses of a removed member."""
     responses = store.list_of_user(call.tx, signal.guild_id, signal.user_id)
     rows = {
@@ -347,7 +347,7 @@ def delete_exception(call: Call, row: EventRow, exception: ExceptionRow) -> None
 def _apply_exceptions(call: Call, row: EventRow) -> None:
     """Reschedule an event after its exceptions changed; skip the next occurrence if it is canceled."""
     exceptions = _list_exceptions(call, row)
-    if row.status == EventStatus.SCHEDULED and _current_occurrence(row, exceptions).canceled:
+    if row.status == EventStatus.SCHEDULED and _current_occurrence(row, exceptions).is_canceled:
         after = _move_to_next_occurrence(call, row, exceptions)
         if after != row:
             _store_update(call, row, after, exceptions)
@@ -385,23 +385,23 @@ def _record_exception(
 # Users
 
 
-def respond(call: Call, row: EventRow, answer: EventUserRow) -> None:
+def respond(call: Call, row: EventRow, response: EventUserRow) -> None:
     """Store a member's response to an event or to one occurrence, and publish it if it changed."""
-    before = store.find_user(call.tx, row.id, answer.exception_id, answer.user_id)
-    if before == answer:
+    before = store.find_user(call.tx, row.id, response.exception_id, response.user_id)
+    if before == response:
         return
-    store.put_user(call.tx, answer)
-    if answer.response:
-        _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_ADD, row, answer)
+    store.put_user(call.tx, response)
+    if response.response:
+        _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_ADD, row, response)
     elif before is not None:
-        _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, answer)
+        _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, response)
 
 
-def withdraw(call: Call, row: EventRow, answer: EventUserRow) -> None:
+def withdraw(call: Call, row: EventRow, response: EventUserRow) -> None:
     """Delete a member's response and publish the removal."""
-    store.delete_user(call.tx, row.id, answer.exception_id, answer.user_id)
-    if answer.response:
-        _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, answer)
+    store.delete_user(call.tx, row.id, response.exception_id, response.user_id)
+    if response.response:
+        _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, response)
 
 
 def _publish_response(call: Call, event: Event[Any], row: EventRow, response: EventUserRow) -> None:

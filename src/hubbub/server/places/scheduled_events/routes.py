@@ -23,7 +23,7 @@ def list_guild_scheduled_events(
     """List guild scheduled events.
 
     Events that have ended and events in channels hidden from the caller are left out."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     visible = access.visible_channels(call.tx, standing)
     rows = [row for row in store.list_open(call.tx, guild_id) if row.channel_id is None or row.channel_id in visible]
     return views.scheduled_events(call.tx, rows, with_creators=True, with_user_count=query.with_user_count)
@@ -32,7 +32,7 @@ def list_guild_scheduled_events(
 @handles(wire.CREATE_GUILD_SCHEDULED_EVENT)
 def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.CreateScheduledEvent) -> wire.ScheduledEvent:
     """Create a guild scheduled event."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     form = FormErrors()
     row = EventRow(
         id=call.new_id(ScheduledEventId),
@@ -51,7 +51,7 @@ def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.Creat
     rules.require_permissions(call, row, rules.creation_permissions(call))
     if body.recurrence_rule:
         row = row.with_rule(recurrence.starting_at(recurrence.parse(body.recurrence_rule, form), row.start_ms))
-    rules.check(row, None, call.now, form)
+    rules.check_event(row, None, call.now_ms, form)
     form.raise_if_any()
     if store.count_open(call.tx, guild_id) >= wire.ACTIVE_EVENTS_MAX:
         raise errors.MAX_SCHEDULED_EVENTS()
@@ -85,7 +85,7 @@ def update_guild_scheduled_event(
         rules.require_permissions(call, after, rules.edit_permissions(call, after))
         if before.status == EventStatus.ACTIVE:
             form.add("channel_id", "GUILD_SCHEDULED_EVENT_ACTIVE", "The channel of an active event cannot be changed.")
-    rules.check(after, before, call.now, form)
+    rules.check_event(after, before, call.now_ms, form)
     status = body.status or before.status
     rules.check_transition(before, status, form)
     form.raise_if_any()
@@ -116,7 +116,7 @@ def create_guild_scheduled_event_exception(
     field = "original_scheduled_start_time"
     if not rules.occurs(row, original_ms):
         raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_NO_OCCURRENCE", "The event does not occur at this time.")
-    if original_ms < min(call.now, row.start_ms):
+    if original_ms < min(call.now_ms, row.start_ms):
         raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "This occurrence is over.")
     exception = ExceptionRow(row.id, Snowflake.at(original_ms), start_ms=None, end_ms=None, canceled=0)
     if _find_exception(call, row, exception.id) is not None:
@@ -188,7 +188,7 @@ def list_guild_scheduled_event_exception_users(
 ) -> list[wire.ScheduledEventUser]:
     """List the users who responded to one occurrence of a guild scheduled event, with their responses."""
     row = _require_event(call, guild_id, guild_scheduled_event_id)
-    rules.occurrence(row, guild_scheduled_event_exception_id)
+    rules.require_occurrence_ms(row, guild_scheduled_event_exception_id)
     return _list_users(call, row, guild_scheduled_event_exception_id, query)
 
 
@@ -224,7 +224,7 @@ def create_guild_scheduled_event_exception_user(
     """Set the current user's response to one occurrence of a guild scheduled event."""
     row = _require_event(call, guild_id, guild_scheduled_event_id)
     rules.require_open(row)
-    rules.occurrence(row, guild_scheduled_event_exception_id)
+    rules.require_occurrence_ms(row, guild_scheduled_event_exception_id)
     response = EventUserRow(row.id, guild_scheduled_event_exception_id, call.user_id, int(body.response))
     actions.respond(call, row, response)
     return views.event_user(response)
@@ -244,7 +244,7 @@ def delete_guild_scheduled_event_exception_user(
 
 def _require_event(call: Call, guild_id: int, event_id: int) -> EventRow:
     """Return an event of the guild; raise unless it exists and the caller can see it."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     row = store.find(call.tx, event_id)
     if row is None or row.guild_id != guild_id:
         raise errors.UNKNOWN_SCHEDULED_EVENT()
@@ -302,7 +302,7 @@ def _list_users(
     response_views = []
     for response in responses:
         view = views.event_user(response)
-        view.user = users.user(users_by_id[response.user_id]) if response.user_id in users_by_id else UNSET
+        view.user = users.user_view(users_by_id[response.user_id]) if response.user_id in users_by_id else UNSET
         view.member = member_views.get(response.user_id, UNSET)
         response_views.append(view)
     return response_views
@@ -358,6 +358,6 @@ def _apply_exception_body(
     original_ms = Snowflake(exception.id).created_ms
     start_ms = original_ms if exception.start_ms is None else exception.start_ms
     is_start_changed = bool(body.scheduled_start_time)
-    rules.check_times(start_ms, exception.end_ms, call.now, form, check_start=is_start_changed)
+    rules.check_times(start_ms, exception.end_ms, call.now_ms, form, check_start=is_start_changed)
     form.raise_if_any()
     return exception

@@ -36,8 +36,8 @@ def creation_permissions(call: Call) -> int:
     """Return the permissions that allow the caller to create events; one of them is enough.
 
     These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (spec/dated-changes.md#2.5)."""
-    bits = 0 if changes.PERMISSION_SPLITS.is_active(call.now) else Permissions.MANAGE_EVENTS
-    if not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now):
+    bits = 0 if changes.PERMISSION_SPLITS.is_active(call.now_ms) else Permissions.MANAGE_EVENTS
+    if not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now_ms):
         bits |= Permissions.CREATE_EVENTS
     return bits
 
@@ -51,13 +51,13 @@ def edit_permissions(call: Call, row: EventRow) -> int:
 
 def require_permissions(call: Call, row: EventRow, bits: int) -> None:
     """Raise an error unless the caller has one of the permissions in `bits`, and all that the event's channel requires."""
-    allowed = access.guild(call, row.guild_id).allowed
+    allowed = access.get_guild_standing(call, row.guild_id).allowed
     if row.channel_id is not None and row.entity_type in _CHANNEL_REQUIREMENTS:
         channel_type, required_permissions = _CHANNEL_REQUIREMENTS[EventEntityType(row.entity_type)]
         channel = access.find_channel(call.tx, row.channel_id)
         if channel is None or channel.guild_id != row.guild_id:
             raise errors.UNKNOWN_CHANNEL()
-        channel_access = access.channel(call, row.channel_id)
+        channel_access = access.get_channel_standing(call, row.channel_id)
         if channel.type != channel_type:
             raise errors.WRONG_CHANNEL_TYPE()
         access.require_channel(call, row.channel_id, required_permissions)
@@ -68,9 +68,9 @@ def require_permissions(call: Call, row: EventRow, bits: int) -> None:
 
 def require_visible(call: Call, row: EventRow) -> None:
     """Raise an error unless the caller can see the event's channel."""
-    access.guild(call, row.guild_id)
+    access.get_guild_standing(call, row.guild_id)
     if row.channel_id is not None:
-        access.channel(call, row.channel_id)
+        access.get_channel_standing(call, row.channel_id)
 
 
 def require_open(row: EventRow) -> None:
@@ -79,7 +79,7 @@ def require_open(row: EventRow) -> None:
         raise errors.CANNOT_UPDATE_FINISHED_EVENT()
 
 
-def check(row: EventRow, before: EventRow | None, now: int, form: FormErrors) -> None:
+def check_event(row: EventRow, before: EventRow | None, now: int, form: FormErrors) -> None:
     """Add form errors for an invalid event. Times are checked only if they differ from those of `before`."""
     if row.entity_type == EventEntityType.EXTERNAL:
         if row.channel_id is not None:
@@ -137,7 +137,7 @@ def occurs(row: EventRow, ms: int) -> bool:
     return rule is not None and (ms == row.start_ms or recurrence.occurs(rule, ms))
 
 
-def occurrence(row: EventRow, exception_id: int) -> int:
+def require_occurrence_ms(row: EventRow, exception_id: int) -> int:
     """Return the time in milliseconds of the occurrence that an exception ID refers to.
 
     The ID is the lowest snowflake of that time. Raise UNKNOWN_SCHEDULED_EVENT if there is no such occurrence."""

@@ -56,7 +56,7 @@ def scheduled_events(
         scheduled_event(
             row,
             exceptions.get(row.id, []),
-            creator=users.user(creators[row.creator_id]) if row.creator_id in creators else UNSET,
+            creator=users.user_view(creators[row.creator_id]) if row.creator_id in creators else UNSET,
             user_count=counts.get(row.id, UNSET),
         )
         for row in rows

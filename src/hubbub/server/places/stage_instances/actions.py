@@ -84,7 +84,7 @@ def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> No
     Without an acting user there is no audit log entry. With `post_message=False`, for a deleted channel, no message is
     posted."""
     store.delete(call.tx, row.channel_id)
-    jobs.cancel(call.tx, CLOSE, _close_job_key(row))
+    jobs.cancel_jobs(call.tx, CLOSE, _close_job_key(row))
     if call.actor_or_none is not None:
         _record_audit_entry(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
     _publish(call, wire.STAGE_INSTANCE_DELETE, row)
@@ -105,7 +105,7 @@ def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
     """Reschedule the end of a stage without speakers after a member joined or left its channel."""
     row = store.find(call.tx, signal.channel_id)
     if row is not None:
-        jobs.cancel(call.tx, CLOSE, _close_job_key(row))
+        jobs.cancel_jobs(call.tx, CLOSE, _close_job_key(row))
         _schedule_close(call, row)
 
 
@@ -119,7 +119,7 @@ def on_speaker_added(call: Call, signal: SpeakerAdded) -> None:
 def _schedule_close(call: Call, row: StageInstanceRow) -> None:
     """Schedule the end of a stage instance if it has no speakers."""
     if not voice_states.count_speakers(call.tx, row.channel_id):
-        due_ms = call.now + wire.STAGE_IDLE_MS
+        due_ms = call.now_ms + wire.STAGE_IDLE_MS
         call.tx.enqueue(
             CLOSE, CloseJob(ChannelId(row.channel_id), StageInstanceId(row.id)), due_ms=due_ms, key=_close_job_key(row)
         )
@@ -165,7 +165,7 @@ def _post_message(
     if author_user_id is not None:
         message_topic = row.topic if topic is None else topic
         ports.create_message(
-            call, row.channel_id, message_type, author_user_id, topic=message_topic, everyone=notify_everyone
+            call, row.channel_id, message_type, author_user_id, topic=message_topic, mentions_everyone=notify_everyone
         )
 
 

@@ -19,7 +19,7 @@ def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.St
     """Create a stage instance.
 
     Starts the stage. `send_start_notification` requires MENTION_EVERYONE."""
-    channel_access = access.channel(call, body.channel_id)
+    channel_access = access.get_channel_standing(call, body.channel_id)
     if channel_access.channel.type != ChannelType.GUILD_STAGE_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()
     access.require_channel(call, body.channel_id, wire.STAGE_MODERATOR_PERMISSIONS)
@@ -43,7 +43,7 @@ def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.St
 @handles(wire.GET_STAGE_INSTANCE)
 def get_stage_instance(call: Call, channel_id: ChannelId) -> wire.StageInstance:
     """Get the stage instance of a channel."""
-    access.channel(call, channel_id)
+    access.get_channel_standing(call, channel_id)
     return views.stage_instance(_require_stage_instance(call, channel_id))
 
 

@@ -1,6 +1,7 @@
 """Permission checks: load a caller's standing once per call and compute their permissions.
 
-`guild` and `channel` return the standing or raise; `require_guild` and `require_channel` also require permission bits.
+`get_guild_standing` and `get_channel_standing` return the standing or raise; `require_guild` and `require_channel`
+also require permission bits.
 A caller outside the guild gets MISSING_ACCESS if the guild exists and UNKNOWN_GUILD if it does not (spec/http.md#1.3). A
 channel that the caller cannot see is MISSING_ACCESS, one that does not exist UNKNOWN_CHANNEL.
 """
@@ -30,13 +31,13 @@ __all__ = [
     "Membership",
     "apply_overwrites",
     "caller_and_other",
-    "channel",
+    "get_channel_standing",
     "channel_ref",
     "channel_standing",
     "find_channel",
     "find_member",
     "find_standing",
-    "guild",
+    "get_guild_standing",
     "is_restricted",
     "permissions_in",
     "require_channel",
@@ -67,10 +68,10 @@ def _build_standing(
         user_id=UserId(user_id),
         owner_id=UserId(owner_id),
         mfa_level=mfa_level,
-        roles=permissions_by_role,
+        permissions_by_role=permissions_by_role,
         ranks=[(position, role_id) for role_id, _, position in role_rows],
         permissions=base_permissions(owner_id == user_id, 0, permissions_by_role.values()),
-        restricted=timed_out_until_ms > now or is_restricted(pending, flags),
+        is_restricted=timed_out_until_ms > now or is_restricted(pending, flags),
     )
 
 
@@ -79,9 +80,9 @@ def is_restricted(pending: int, flags: int) -> bool:
     return bool(pending or flags & MemberFlags.AUTOMOD_QUARANTINED)
 
 
-def guild(call: Call, guild_id: int) -> GuildAccess:
+def get_guild_standing(call: Call, guild_id: int) -> GuildAccess:
     """Return the caller's standing in a guild. Raise unless they are a member."""
-    standing: GuildAccess | None = call.access.get(("guild", guild_id))
+    standing: GuildAccess | None = call.standing_cache.get(("guild", guild_id))
     if standing is not None:
         return standing
     membership = store.membership(call.tx, guild_id, call.user_id)
@@ -90,21 +91,23 @@ def guild(call: Call, guild_id: int) -> GuildAccess:
     if membership[2] is None:
         raise errors.MISSING_ACCESS()
     role_rows = store.roles(call.tx, guild_id, call.user_id)
-    standing = call.access["guild", guild_id] = _build_standing(call.now, guild_id, call.user_id, membership, role_rows)
+    standing = call.standing_cache["guild", guild_id] = _build_standing(
+        call.now_ms, guild_id, call.user_id, membership, role_rows
+    )
     return standing
 
 
 def require_guild(call: Call, guild_id: int, bits: int = 0) -> GuildAccess:
     """Return the caller's standing in a guild. Raise unless they have all permissions in `bits`."""
-    standing = guild(call, guild_id)
+    standing = get_guild_standing(call, guild_id)
     standing.require(bits)
     _require_second_factor(call, standing, bits)
     return standing
 
 
-def channel(call: Call, channel_id: int) -> ChannelAccess:
+def get_channel_standing(call: Call, channel_id: int) -> ChannelAccess:
     """Return the caller's standing in a channel. Raise unless they can see it."""
-    channel_access: ChannelAccess | None = call.access.get(("channel", channel_id))
+    channel_access: ChannelAccess | None = call.standing_cache.get(("channel", channel_id))
     if channel_access is not None:
         return channel_access
     channel_and_membership = store.channel_and_membership(call.tx, channel_id, call.user_id)
@@ -115,7 +118,7 @@ def channel(call: Call, channel_id: int) -> ChannelAccess:
         channel_access = _private_channel_access(call, ref)
     else:
         channel_access = _visible_access(call, ref, membership, store.grants(call.tx, ref, call.user_id))
-    call.access["channel", channel_id] = channel_access
+    call.standing_cache["channel", channel_id] = channel_access
     return channel_access
 
 
@@ -124,10 +127,10 @@ def _visible_access(call: Call, ref: ChannelRef, membership: Membership, grants:
     assert ref.guild_id is not None
     if membership[2] is None:
         raise errors.MISSING_ACCESS()
-    standing: GuildAccess | None = call.access.get(("guild", ref.guild_id))
+    standing: GuildAccess | None = call.standing_cache.get(("guild", ref.guild_id))
     if standing is None:
-        standing = call.access["guild", ref.guild_id] = _build_standing(
-            call.now, ref.guild_id, call.user_id, membership, _roles(grants)
+        standing = call.standing_cache["guild", ref.guild_id] = _build_standing(
+            call.now_ms, ref.guild_id, call.user_id, membership, _roles(grants)
         )
     channel_access = _overwritten_access(call.tx, standing, ref, grants)
     if not channel_access.allowed & Permissions.VIEW_CHANNEL:
@@ -167,10 +170,10 @@ def caller_and_other(
                 if grant[0] == store.OTHER_ROLE or (grant[1] == guild_id and grant[0] == store.ROLE)
             ]
             other_standing = _build_standing(
-                call.now, guild_id, other_id, (*membership[:2], other_id, *other_member[1:]), other_roles
+                call.now_ms, guild_id, other_id, (*membership[:2], other_id, *other_member[1:]), other_roles
             )
             other_access = _overwritten_access(call.tx, other_standing, ref, grants)
-    call.access["channel", ref.id] = channel_access
+    call.standing_cache["channel", ref.id] = channel_access
     return channel_access, other_access
 
 
@@ -210,7 +213,7 @@ def _access_from_grants(
 
 def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess:
     """Return the caller's standing in a channel. Raise unless they have all permissions in `bits`."""
-    channel_access = channel(call, channel_id)
+    channel_access = get_channel_standing(call, channel_id)
     if channel_access.guild is None and not channel_access.can(bits):
         # spec/http.md#1.9: no user can have these permissions in a private channel, so the channel type is the error.
         raise errors.CANNOT_EXECUTE_ON_DM()
@@ -234,7 +237,7 @@ def channel_standing(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) 
         channel=ref,
         guild=standing,
         permissions=bits,
-        allowed=effective_permissions(bits, is_timed_out=standing.restricted, is_voice=ref.is_voice),
+        allowed=effective_permissions(bits, is_timed_out=standing.is_restricted, is_voice=ref.is_voice),
     )
 
 
@@ -252,7 +255,11 @@ def apply_overwrites(standing: GuildAccess, overwrites: dict[int, tuple[int, int
     return channel_permissions(
         standing.permissions,
         overwrites.get(standing.guild_id),
-        [overwrites[role_id] for role_id in standing.roles if role_id in overwrites and role_id != standing.guild_id],
+        [
+            overwrites[role_id]
+            for role_id in standing.permissions_by_role
+            if role_id in overwrites and role_id != standing.guild_id
+        ],
         overwrites.get(standing.user_id),
     )
 
@@ -310,4 +317,4 @@ def _require_second_factor(call: Call, standing: GuildAccess, bits: int) -> None
 
 def role_ids(standing: GuildAccess) -> list[RoleId]:
     """Return the IDs of a member's roles without @everyone, lowest ID first."""
-    return sorted(RoleId(role_id) for role_id in standing.roles if role_id != standing.guild_id)
+    return sorted(RoleId(role_id) for role_id in standing.permissions_by_role if role_id != standing.guild_id)

@@ -18,13 +18,13 @@ class GuildAccess(msgspec.Struct, kw_only=True):
     user_id: UserId
     owner_id: UserId
     mfa_level: int
-    roles: dict[int, int]
+    permissions_by_role: dict[int, int]
     """Permission bits of the member's roles, by role ID; @everyone has the ID of the guild."""
     ranks: Sequence[Rank]
     """Position and ID of each of the member's roles."""
     permissions: int
     """The member's permission bits in the guild, ignoring a timeout."""
-    restricted: bool
+    is_restricted: bool
     """Whether the member is timed out, pending or quarantined. They may only read, unless they are administrators."""
 
     @property
@@ -40,7 +40,7 @@ class GuildAccess(msgspec.Struct, kw_only=True):
     @property
     def is_read_only(self) -> bool:
         """Whether a restriction applies; administrators are exempt (spec/http.md#2.2)."""
-        return self.restricted and not self.permissions & Permissions.ADMINISTRATOR
+        return self.is_restricted and not self.permissions & Permissions.ADMINISTRATOR
 
     @property
     def allowed(self) -> int:

@@ -47,7 +47,7 @@ def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFrom
         settings["application_id"] = call.actor.application_id
     row = snapshots.create_guild(call, codec.decode(template.snapshot, wire.TemplateGuild), name, settings)
     store.count_use(call.tx, code)
-    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
+    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now_ms)
 
 
 @handles(wire.LIST_GUILD_TEMPLATES, long=True)
@@ -73,8 +73,8 @@ def create_guild_template(call: Call, guild_id: GuildId, body: wire.CreateTempla
         description=body.description or None,
         usage_count=0,
         creator_id=call.user_id,
-        created_ms=call.now,
-        updated_ms=call.now,
+        created_ms=call.now_ms,
+        updated_ms=call.now_ms,
         snapshot=_take_snapshot(call, guild_id),
     )
     store.insert(call.tx, row)
@@ -86,7 +86,9 @@ def sync_guild_template(call: Call, guild_id: GuildId, code: str) -> wire.Templa
     """Sync a guild template.
 
     Replaces the stored snapshot with the guild's current structure."""
-    row = _require_template(call, guild_id, code)._replace(snapshot=_take_snapshot(call, guild_id), updated_ms=call.now)
+    row = _require_template(call, guild_id, code)._replace(
+        snapshot=_take_snapshot(call, guild_id), updated_ms=call.now_ms
+    )
     store.update(call.tx, row)
     return _template_view(call, row)
 
@@ -131,7 +133,7 @@ def _take_snapshot(call: Call, guild_id: int) -> str:
 def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
     """Return the stored snapshot with the fields that exist at the time of the call."""
     template_guild = codec.decode(row.snapshot, wire.TemplateGuild)
-    if not changes.ROLE_GRADIENTS.is_active(call.now):
+    if not changes.ROLE_GRADIENTS.is_active(call.now_ms):
         # spec/dated-changes.md#3: before gradients a role had `color` only; snapshots always store `colors`.
         for role in template_guild.roles:
             role.colors = UNSET
@@ -146,7 +148,7 @@ def _template_view(call: Call, row: TemplateRow) -> wire.Template:
         description=row.description,
         usage_count=row.usage_count,
         creator_id=UserId(row.creator_id),
-        creator=None if creator is None else users.user(creator),
+        creator=None if creator is None else users.user_view(creator),
         created_at=codec.timestamp(row.created_ms),
         updated_at=codec.timestamp(row.updated_ms),
         source_guild_id=GuildId(row.guild_id),

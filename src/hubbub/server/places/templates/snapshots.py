@@ -144,16 +144,22 @@ def _without_custom_emoji(reaction: DefaultReaction) -> DefaultReaction | None:
 # Creating guilds
 
 
-def create_guild(call: Call, shape: wire.TemplateGuild, name: str, settings: dict[str, Any]) -> guilds.GuildRow:
-    """Create a guild with the structure `shape`, a name, and further columns of its row in `settings`."""
+def create_guild(
+    call: Call, template_guild: wire.TemplateGuild, name: str, settings: dict[str, Any]
+) -> guilds.GuildRow:
+    """Create a guild with the structure `template_guild`, a name, and further columns of its row in `settings`."""
     guild_id = call.new_id(GuildId)
-    role_ids: dict[int, int] = {role.id: guild_id if role.id == 0 else call.new_id(RoleId) for role in shape.roles}
+    role_ids: dict[int, int] = {
+        role.id: guild_id if role.id == 0 else call.new_id(RoleId) for role in template_guild.roles
+    }
     channel_ids: dict[int, int] = {
-        channel.id: call.new_id(ChannelId) for channel in shape.channels if channel.id is not None
+        channel.id: call.new_id(ChannelId) for channel in template_guild.channels if channel.id is not None
     }
     contents = guilds.InitialContents(
-        everyone=next((int(role.permissions) for role in shape.roles if role.id == 0), Permissions.DEFAULT_EVERYONE),
-        roles=[_new_role(role_ids[role.id], guild_id, role) for role in shape.roles if role.id],
+        everyone_permissions=next(
+            (int(role.permissions) for role in template_guild.roles if role.id == 0), Permissions.DEFAULT_EVERYONE
+        ),
+        roles=[_new_role(role_ids[role.id], guild_id, role) for role in template_guild.roles if role.id],
         channels=[
             guilds.NewChannel(
                 id=channel_ids[channel.id],
@@ -167,7 +173,7 @@ def create_guild(call: Call, shape: wire.TemplateGuild, name: str, settings: dic
                 bitrate=channel.bitrate if channel.type == ChannelType.GUILD_VOICE else None,
                 user_limit=channel.user_limit if channel.type == ChannelType.GUILD_VOICE else None,
             )
-            for channel in shape.channels
+            for channel in template_guild.channels
             if channel.id is not None
         ],
         overwrites=[
@@ -178,13 +184,13 @@ def create_guild(call: Call, shape: wire.TemplateGuild, name: str, settings: dic
                 int(overwrite.allow),
                 int(overwrite.deny),
             )
-            for channel in shape.channels
+            for channel in template_guild.channels
             if channel.id is not None
             for overwrite in channel.permission_overwrites
             if overwrite.id in role_ids
         ],
-        system_channel_id=channel_ids.get(shape.system_channel_id or 0),
-        afk_channel_id=channel_ids.get(shape.afk_channel_id or 0),
+        system_channel_id=channel_ids.get(template_guild.system_channel_id or 0),
+        afk_channel_id=channel_ids.get(template_guild.afk_channel_id or 0),
     )
     row = guilds.create(
         call,
@@ -192,16 +198,16 @@ def create_guild(call: Call, shape: wire.TemplateGuild, name: str, settings: dic
         name=name,
         guild_id=guild_id,
         contents=contents,
-        verification_level=shape.verification_level,
-        default_message_notifications=shape.default_message_notifications,
-        explicit_content_filter=shape.explicit_content_filter,
-        preferred_locale=shape.preferred_locale,
-        afk_timeout=shape.afk_timeout,
-        system_channel_flags=shape.system_channel_flags,
-        description=shape.description,
+        verification_level=template_guild.verification_level,
+        default_message_notifications=template_guild.default_message_notifications,
+        explicit_content_filter=template_guild.explicit_content_filter,
+        preferred_locale=template_guild.preferred_locale,
+        afk_timeout=template_guild.afk_timeout,
+        system_channel_flags=template_guild.system_channel_flags,
+        description=template_guild.description,
         **settings,
     )
-    _apply_channel_settings(call, shape, channel_ids)
+    _apply_channel_settings(call, template_guild, channel_ids)
     return row
 
 

@@ -37,7 +37,7 @@ def update_guild_vanity_url(call: Call, guild_id: GuildId, body: wire.UpdateVani
         raise errors.INVITE_INVALID_OR_TAKEN()
     if code != guild.vanity_url_code:
         store.put(call.tx, guild_id, code)
-        guilds.change(call, guild, guild._replace(vanity_url_code=code))
+        guilds.update(call, guild, guild._replace(vanity_url_code=code))
     row = store.find_of_guild(call.tx, guild_id)
     return wire.VanityUrl(code=code, uses=0 if row is None else row.uses)
 

@@ -32,10 +32,10 @@ class AfkJob(msgspec.Struct, kw_only=True):
     user_id: UserId
 
 
-def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_session: str | None = None) -> None:
+def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_session_id: str | None = None) -> None:
     """Store and publish a voice state after a user joined, moved or changed it.
 
-    `before` is the earlier state, or None if the user was not connected. `game_session` is the ID of the requesting
+    `before` is the earlier state, or None if the user was not connected. `game_session_id` is the ID of the requesting
     gateway session if it is an OAuth2 session, otherwise None."""
     store.put(call.tx, row)
     member = _member_view(call, row)
@@ -63,7 +63,7 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
         or tickets.is_lost(call, row.guild_id, row.user_id)
     ):
         # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
-        send_voice_server(call, row, game_session)
+        send_voice_server(call, row, game_session_id)
     notify_voice_server(call, row.guild_id, row.user_id)
 
 
@@ -113,7 +113,7 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
         channel_id=channel_id,
         suppress=int(rules.is_suppressed(channel_access)),
         request_to_speak_ms=None,
-        joined_ms=call.now,
+        joined_ms=call.now_ms,
     )
     put(call, before, row)
 
@@ -123,11 +123,11 @@ def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
 
     A deafened member counts as inactive (decisions/0018). Any change of the voice state restarts the timeout."""
     key = _afk_job_key(row)
-    jobs.cancel(call.tx, MOVE_TO_AFK, key)
+    jobs.cancel_jobs(call.tx, MOVE_TO_AFK, key)
     guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
     if guild is not None:
         afk_job = AfkJob(guild_id=row.guild_id, user_id=row.user_id)
-        call.tx.enqueue(MOVE_TO_AFK, afk_job, due_ms=call.now + guild.afk_timeout * 1000, key=key)
+        call.tx.enqueue(MOVE_TO_AFK, afk_job, due_ms=call.now_ms + guild.afk_timeout * 1000, key=key)
 
 
 def move_to_afk(call: Call, job: jobs.Job) -> None:
@@ -155,7 +155,7 @@ def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> 
     for row in rows:
         store.delete(call.tx, guild_id, row.user_id)
         store.delete_ticket(call.tx, guild_id, row.user_id)
-        jobs.cancel(call.tx, MOVE_TO_AFK, _afk_job_key(row))
+        jobs.cancel_jobs(call.tx, MOVE_TO_AFK, _afk_job_key(row))
         _publish_state(call, row, members_by_id.get(row.user_id), left=True)
     for channel_id in dict.fromkeys(row.channel_id for row in rows):
         _clear_if_empty(call, guild_id, channel_id)
@@ -175,7 +175,7 @@ def end_guild(call: Call, guild_id: GuildId) -> None:
     rows = store.list_of_guild(call.tx, guild_id)
     store.delete_guild(call.tx, guild_id)
     for row in rows:
-        jobs.cancel(call.tx, MOVE_TO_AFK, _afk_job_key(row))
+        jobs.cancel_jobs(call.tx, MOVE_TO_AFK, _afk_job_key(row))
         notify_voice_server(call, guild_id, row.user_id, ended=True)
 
 
@@ -249,8 +249,8 @@ def _set_start_time(call: Call, row: VoiceStateRow) -> None:
         row.channel_id, row.guild_id, None, None
     )
     if voice_channel.started_ms is None:
-        store.put_channel(call.tx, voice_channel._replace(started_ms=call.now))
-        _publish_start_time(call, row.guild_id, row.channel_id, call.now // 1000)
+        store.put_channel(call.tx, voice_channel._replace(started_ms=call.now_ms))
+        _publish_start_time(call, row.guild_id, row.channel_id, call.now_ms // 1000)
 
 
 def _clear_if_empty(call: Call, guild_id: GuildId, channel_id: ChannelId) -> None:

@@ -27,7 +27,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     failures, failed_ms = store.find_failures(call.tx, body.guild_id, call.user_id)
     if failures:
         # A new request replaces a pending join.
-        jobs.cancel(call.tx, JOIN, _join_job_key(body.guild_id, call.user_id))
+        jobs.cancel_jobs(call.tx, JOIN, _join_job_key(body.guild_id, call.user_id))
     if body.channel_id is None:
         if (before := store.find(call.tx, body.guild_id, call.user_id)) is not None:
             actions.leave(call, [before])
@@ -45,7 +45,9 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     )
     delay_ms = rules.join_delay_ms(call, failures, failed_ms)
     if delay_ms:
-        call.tx.enqueue(JOIN, request, due_ms=call.now + delay_ms, key=_join_job_key(request.guild_id, request.user_id))
+        call.tx.enqueue(
+            JOIN, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(request.guild_id, request.user_id)
+        )
     else:
         _connect(call, request)
 
@@ -115,15 +117,15 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         self_stream=0,
         suppress=int(rules.is_suppressed(channel_access)) if state_in_channel is None else state_in_channel.suppress,
         request_to_speak_ms=None if state_in_channel is None else state_in_channel.request_to_speak_ms,
-        joined_ms=call.now if state_in_channel is None else state_in_channel.joined_ms,
+        joined_ms=call.now_ms if state_in_channel is None else state_in_channel.joined_ms,
     )
-    actions.put(call, before, row, game_session=request.game_session)
+    actions.put(call, before, row, game_session_id=request.game_session)
 
 
 @handles_command(wire.REQUEST_CHANNEL_INFO)
 def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
     """Send the status and start time of the guild's voice channels that the caller can see."""
-    standing = access.find_member(call.tx, call.now, body.guild_id, call.user_id)
+    standing = access.find_member(call.tx, call.now_ms, body.guild_id, call.user_id)
     if standing is None:
         return
     visible = access.visible_channels(call.tx, standing)
@@ -162,5 +164,5 @@ def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:
     Returns the IDs of guilds, lobbies and private channels whose voice server recently refused the user."""
     failed_server_ids = tuple(store.list_failed_servers(call.tx, user_id))
     for server_id in failed_server_ids:
-        jobs.cancel(call.tx, JOIN, _join_job_key(server_id, user_id))
+        jobs.cancel_jobs(call.tx, JOIN, _join_job_key(server_id, user_id))
     return failed_server_ids

@@ -19,8 +19,8 @@ from hubbub.server.places.voice_states.store import VoiceStateRow
 @handles(wire.GET_SELF_VOICE_STATE)
 def get_self_voice_state(call: Call, guild_id: GuildId) -> wire.VoiceState:
     """Get the current user's voice state in a guild."""
-    rules.require_readable(call.now)
-    access.guild(call, guild_id)
+    rules.require_readable(call.now_ms)
+    access.get_guild_standing(call, guild_id)
     return _state_view(call, store.find(call.tx, guild_id, call.user_id))
 
 
@@ -29,8 +29,8 @@ def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Voic
     """Get a user's voice state in a guild.
 
     Requires permission to connect to the user's channel."""
-    rules.require_readable(call.now)
-    access.guild(call, guild_id)
+    rules.require_readable(call.now_ms)
+    access.get_guild_standing(call, guild_id)
     row = store.find(call.tx, guild_id, user_id)
     if row is not None and row.user_id != call.user_id:
         access.require_channel(call, row.channel_id, Permissions.CONNECT)
@@ -42,7 +42,7 @@ def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelf
     """Update the current user's voice state on a stage.
 
     Sets whether the user is suppressed, and requests to speak or withdraws the request."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     before, channel_access = rules.require_on_stage(call, store.find(call.tx, guild_id, call.user_id), body)
     after = before
     if body.request_to_speak_timestamp is not UNSET:
@@ -50,7 +50,7 @@ def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelf
         if requested_time is not None:
             channel_access.require(Permissions.REQUEST_TO_SPEAK)
         # Clients send a present or future time. The client's clock may be slow, so a past time means now.
-        request_ms = None if requested_time is None else max(codec.milliseconds(requested_time), call.now)
+        request_ms = None if requested_time is None else max(codec.milliseconds(requested_time), call.now_ms)
         after = after._replace(request_to_speak_ms=request_ms)
     if isinstance(body.suppress, bool) and bool(before.suppress) != body.suppress:
         if body.suppress:
@@ -66,7 +66,7 @@ def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wir
     """Update a user's voice state on a stage.
 
     Makes the user a speaker or moves them to the audience. Requires MUTE_MEMBERS."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     before, channel_access = rules.require_on_stage(call, store.find(call.tx, guild_id, user_id), body)
     channel_access.require(Permissions.MUTE_MEMBERS)
     if not isinstance(body.suppress, bool) or bool(before.suppress) == body.suppress:
@@ -77,7 +77,7 @@ def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wir
         after = after._replace(request_to_speak_ms=None)
     elif user is not None and not user.bot:
         # spec/http.md#3.9: for a user this is an invitation to speak, shown as a request to speak from now.
-        after = after._replace(request_to_speak_ms=call.now)
+        after = after._replace(request_to_speak_ms=call.now_ms)
     actions.moderate(call, before, after)
 
 
@@ -86,8 +86,8 @@ def update_voice_channel_status(call: Call, channel_id: ChannelId, body: wire.Up
     """Set the status of a voice channel.
 
     Requires MANAGE_CHANNELS if the caller is not connected to the channel."""
-    rules.require_statuses(call.now)
-    channel_access = access.channel(call, channel_id)
+    rules.require_statuses(call.now_ms)
+    channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.channel.type != ChannelType.GUILD_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()
     own_state = store.find(call.tx, channel_access.guild_id, call.user_id)

@@ -27,7 +27,7 @@ def join_delay_ms(call: Call, failures: int, failed_ms: int) -> int:
 
     `failures` is their number and `failed_ms` the time of the last one. Some client libraries retry immediately and
     without end, so the delay limits their rate."""
-    elapsed_ms = call.now - failed_ms
+    elapsed_ms = call.now_ms - failed_ms
     if failures < FREE_FAILURES_MAX or call.config.rate_limits == "off" or not 0 <= elapsed_ms < FAILURES_EXPIRE_MS:
         return 0
     wait_ms = min(JOIN_DELAY_MIN_MS << min(failures - FREE_FAILURES_MAX, 10), JOIN_DELAY_MAX_MS)
@@ -48,7 +48,7 @@ def require_statuses(now: int) -> None:
 
 def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
     """Return a member's standing in a voice channel, or None if there is no such member or channel."""
-    standing = access.find_member(call.tx, call.now, guild_id, user_id)
+    standing = access.find_member(call.tx, call.now_ms, guild_id, user_id)
     ref = access.find_channel(call.tx, channel_id)
     if standing is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
         return None
@@ -87,7 +87,7 @@ def require_on_stage(
     Raise if `row` is None or in another channel than the body's, or if the channel is not a stage."""
     if row is None or (body.channel_id and body.channel_id != row.channel_id):
         raise errors.UNKNOWN_VOICE_STATE()
-    channel_access = access.channel(call, row.channel_id)
+    channel_access = access.get_channel_standing(call, row.channel_id)
     if channel_access.channel.type != ChannelType.GUILD_STAGE_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()
     return row, channel_access

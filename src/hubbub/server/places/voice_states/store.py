@@ -55,13 +55,13 @@ def find(tx: Tx, guild_id: int, user_id: int) -> VoiceStateRow | None:
     )
 
 
-def are_together(tx: Tx, one: int, other: int) -> bool:
+def are_together(tx: Tx, user_id: int, other_user_id: int) -> bool:
     """Return whether two users are in the same voice channel."""
     row = tx.value(
         "SELECT 1 FROM voice_states a JOIN voice_states b ON b.channel_id = a.channel_id "
         "WHERE a.user_id = ? AND b.user_id = ? LIMIT 1",
-        one,
-        other,
+        user_id,
+        other_user_id,
     )
     return row is not None
 
@@ -330,10 +330,10 @@ def _ticket_from_row(row: tuple[Any, ...] | None) -> VoiceTicket | None:
         channel_id=Snowflake(channel_id),
         session_id=session_id,
         token_hash=bytes(token_hash),
-        server=server,
-        silent=any(states[:4]),
+        endpoint=server,
+        is_silent=any(states[:4]),
         deaf=any(states[4:]),
-        stage=channel_type == ChannelType.GUILD_STAGE_VOICE,
+        is_stage=channel_type == ChannelType.GUILD_STAGE_VOICE,
         failures=failures or 0,
     )
 

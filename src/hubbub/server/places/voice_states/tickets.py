@@ -24,7 +24,7 @@ def is_lost(call: Call, server_id: int, user_id: int) -> bool:
     """Return whether a user's voice server is lost, or a server became available for a user without one."""
     ticket = store.find_ticket_of_user(call.tx, server_id, user_id)
     live_endpoints = _live_endpoints(call)
-    return ticket is not None and bool(live_endpoints) and ticket.server not in live_endpoints
+    return ticket is not None and bool(live_endpoints) and ticket.endpoint not in live_endpoints
 
 
 def _live_endpoints(call: Call) -> list[str]:
@@ -33,7 +33,9 @@ def _live_endpoints(call: Call) -> list[str]:
         own_endpoint = call.config.voice.endpoint
         return [own_endpoint] if own_endpoint is not None and "voice" in call.config.roles else []
     return [
-        endpoint for endpoint, seen_ms in store.list_servers(call.tx).items() if call.now - seen_ms < SERVER_TIMEOUT_MS
+        endpoint
+        for endpoint, seen_ms in store.list_servers(call.tx).items()
+        if call.now_ms - seen_ms < SERVER_TIMEOUT_MS
     ]
 
 

@@ -12,42 +12,42 @@ def find_ticket(tx: Tx, token_hash: bytes) -> VoiceTicket | None:
     return store.find_ticket(tx, token_hash)
 
 
-def ticket_of(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
+def find_ticket_of_user(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
     """Return a user's ticket for a guild, lobby or private channel, or None."""
     return store.find_ticket_of_user(tx, server_id, user_id)
 
 
-def entered(call: Call, ticket: VoiceTicket) -> None:
+def on_connected(call: Call, ticket: VoiceTicket) -> None:
     """Delete the count of refused connections after a connection was established."""
-    store.put_failures(call.tx, ticket.server_id, ticket.user_id, 0, call.now)
+    store.put_failures(call.tx, ticket.server_id, ticket.user_id, 0, call.now_ms)
 
 
-def refused(call: Call, ticket: VoiceTicket) -> None:
+def on_rejected(call: Call, ticket: VoiceTicket) -> None:
     """Disconnect a user whose connection was refused despite a valid ticket, and delay their next join."""
     if not _is_newest(call, ticket):
         return
-    store.delete_expired_failures(call.tx, call.now - rules.FAILURES_EXPIRE_MS)
+    store.delete_expired_failures(call.tx, call.now_ms - rules.FAILURES_EXPIRE_MS)
     failure_count, _ = store.find_failures(call.tx, ticket.server_id, ticket.user_id)
-    store.put_failures(call.tx, ticket.server_id, ticket.user_id, failure_count + 1, call.now)
+    store.put_failures(call.tx, ticket.server_id, ticket.user_id, failure_count + 1, call.now_ms)
     _disconnect(call, ticket)
 
 
-def gone(call: Call, ticket: VoiceTicket) -> None:
+def on_connection_ended(call: Call, ticket: VoiceTicket) -> None:
     """Disconnect a user whose voice connection ended permanently, unless they have a newer ticket."""
     if _is_newest(call, ticket):
         _disconnect(call, ticket)
 
 
-def serve(call: Call, endpoint: str) -> None:
+def record_heartbeat(call: Call, endpoint: str) -> None:
     """Record a heartbeat of a voice server and move the calls of lost servers to others."""
     seen_ms_by_endpoint = store.list_servers(call.tx)
-    store.put_server(call.tx, endpoint, call.now)
+    store.put_server(call.tx, endpoint, call.now_ms)
     for other_endpoint, seen_ms in seen_ms_by_endpoint.items():
-        if other_endpoint != endpoint and call.now - seen_ms >= SERVER_TIMEOUT_MS:
+        if other_endpoint != endpoint and call.now_ms - seen_ms >= SERVER_TIMEOUT_MS:
             actions.reallocate(call, other_endpoint)
 
 
-def withdraw(call: Call, endpoint: str) -> None:
+def remove_server(call: Call, endpoint: str) -> None:
     """Remove a voice server that shuts down and move its calls to others."""
     actions.reallocate(call, endpoint)
 

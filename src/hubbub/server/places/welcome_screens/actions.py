@@ -16,7 +16,9 @@ def change(call: Call, guild: GuildRow, before: WelcomeScreenRow, after: Welcome
     if after != before:
         store.put(call.tx, after)
     changes = audit.differences(_screen_view(before), _screen_view(after))
-    guilds.change(call, guild, guilds.with_feature(guild, GuildFeature.WELCOME_SCREEN_ENABLED, enabled), also=changes)
+    guilds.update(
+        call, guild, guilds.with_feature(guild, GuildFeature.WELCOME_SCREEN_ENABLED, enabled), extra_changes=changes
+    )
 
 
 def _screen_view(row: WelcomeScreenRow) -> wire.WelcomeScreen:

@@ -28,7 +28,7 @@ def get_guild_welcome_screen(call: Call, guild_id: GuildId) -> wire.WelcomeScree
     guild = _require_guild(call, guild_id)
     row = store.find(call.tx, guild_id)
     if GuildFeature.WELCOME_SCREEN_ENABLED not in guild.feature_names:
-        member = access.find_member(call.tx, call.now, guild_id, call.user_id)
+        member = access.find_member(call.tx, call.now_ms, guild_id, call.user_id)
         if member is None or not member.can(Permissions.MANAGE_GUILD):
             raise errors.UNKNOWN_WELCOME_SCREEN()
     return _screen_view(call, row or WelcomeScreenRow(guild_id))
@@ -57,7 +57,7 @@ def get_guild_new_member_welcome(call: Call, guild_id: GuildId) -> wire.NewMembe
     """Get a guild's guide for new members.
 
     Returns 204 if there is none."""
-    access.guild(call, guild_id)
+    access.get_guild_standing(call, guild_id)
     guide = _find_guide(call, guild_id)
     return Response(204) if guide is None else _guide_view(guild_id, guide)
 
@@ -117,7 +117,7 @@ def _filter_existing(call: Call, guild_id: int, channel_ids: Sequence[int]) -> s
 
 def _filter_selectable(call: Call, guild_id: int, channel_ids: Sequence[int], previous_ids: Iterable[int]) -> set[int]:
     """Return those of the channels that exist in the guild, and that the caller can see or `previous_ids` contains."""
-    visible_channels = access.visible_channels(call.tx, access.guild(call, guild_id))
+    visible_channels = access.visible_channels(call.tx, access.get_guild_standing(call, guild_id))
     return _filter_existing(call, guild_id, channel_ids) & {*visible_channels, *previous_ids}
 
 

@@ -38,7 +38,7 @@ class Layout(NamedTuple):
     """Size of a dot of the letters of the number of online members."""
 
 
-_STYLES: Final = {
+_LAYOUTS: Final = {
     WidgetStyle.SHIELD: Layout(154, 20, 0x5865F2, 0, 1),
     WidgetStyle.BANNER1: Layout(320, 76, 0x23272A, 2, 2),
     WidgetStyle.BANNER2: Layout(320, 76, 0xFFFFFF, 2, 1),
@@ -50,7 +50,7 @@ _GREEN: Final = 0x43B581
 
 def draw(name: str, online: int, style: WidgetStyle) -> bytes:
     """Return a guild's widget as a PNG image; `online` is the number of online members."""
-    layout = _STYLES[style]
+    layout = _LAYOUTS[style]
     canvas = [bytearray(layout.width) for _ in range(layout.height)]
     margin = 6
     if layout.name_scale:

@@ -45,9 +45,9 @@ def update_guild_widget_settings(call: Call, guild_id: GuildId, body: wire.Updat
                 raise errors.WRONG_CHANNEL_TYPE()
             if body.channel_id != before.widget_channel_id:
                 # The widget invites anyone to this channel, so the caller must be able to see it.
-                access.channel(call, body.channel_id)
+                access.get_channel_standing(call, body.channel_id)
         after = after._replace(widget_channel_id=body.channel_id)
-    guilds.change(call, before, after)
+    guilds.update(call, before, after)
     return _settings_view(after)
 
 
@@ -179,13 +179,13 @@ def _invite_url(call: Call, guild: GuildRow) -> str | None:
             guild_id=guild.id,
             channel_id=guild.widget_channel_id,
             inviter_id=None,
-            created_ms=call.now,
+            created_ms=call.now_ms,
             expires_ms=None,
             max_age=0,
             max_uses=0,
         )
         try:
-            row = invites.create(call, draft, logged=False)
+            row = invites.create(call, draft, is_audited=False)
         except errors.ApiError as error:
             if error.kind is not errors.MAX_INVITES:
                 raise

@@ -19,8 +19,8 @@ from hubbub.server.play.commands.store import (
     PERMITTED_COLUMNS,
     PERMITTED_WIDTH,
     CommandRow,
+    CommandWithPermissions,
     Definition,
-    Permitted,
     cached_definition,
     definition,
     join_permitted,
@@ -40,7 +40,7 @@ def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEnt
     ]
     rows = store.find_many(call.tx, command_ids)
     return ReferencedObjects(
-        application_commands=[codec.decode(codec.encode(views.command(row, call.now)), dict) for row in rows]
+        application_commands=[codec.decode(codec.encode(views.command(row, call.now_ms)), dict) for row in rows]
     )
 
 
@@ -48,9 +48,9 @@ SLICE = Slice(
     name="commands",
     modules=(routes,),
     listeners={
-        GuildDeleted: actions.guild_deleted,
-        ActivitiesToggled: actions.activities_toggled,
-        ApplicationDeleting: actions.application_deleting,
+        GuildDeleted: actions.on_guild_deleted,
+        ActivitiesToggled: actions.on_activities_toggled,
+        ApplicationDeleting: actions.on_application_deleting,
     },
 )
 
@@ -61,7 +61,7 @@ __all__ = [
     "SLICE",
     "CommandRow",
     "Definition",
-    "Permitted",
+    "CommandWithPermissions",
     "normalize_value",
     "can_use",
     "commands",

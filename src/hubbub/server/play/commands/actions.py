@@ -45,7 +45,7 @@ def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.Cr
     existing = store.find_named(call.tx, application.id, guild_id, command.type, command.name)
     if existing is not None:
         return SavedCommand(_update_if_changed(call, existing, command, existing.position), False)
-    scope_rows = store.list_of(call.tx, application.id, guild_id)
+    scope_rows = store.list_of_scope(call.tx, application.id, guild_id)
     position = scope_rows[-1].position + 1 if scope_rows else 0
     new_row = _new_row(call, application, guild_id, command, position)
     rules.require_capacity(call, [*scope_rows, new_row])
@@ -84,7 +84,7 @@ def bulk_set(
         taken_names.add((command.type, command.name))
         requested.append((body, command))
     form.raise_if_any()
-    existing_rows = store.list_of(call.tx, application.id, guild_id)
+    existing_rows = store.list_of_scope(call.tx, application.id, guild_id)
     existing_by_name = {(row.type, row.name): row for row in existing_rows}
     existing_by_id = {row.id: row for row in existing_rows}
     matched_by_id = _matched_by_id(requested, existing_by_id, existing_by_name)
@@ -146,25 +146,25 @@ def delete(call: Call, row: CommandRow) -> None:
     store.delete(call.tx, [row.id])
 
 
-def guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the commands of a deleted guild."""
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
+def on_activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
     """Create the default entry point command when activities are enabled; delete it when they are disabled."""
     rows = [
         row
-        for row in store.list_of(call.tx, signal.row.id, GLOBAL_GUILD_ID)
+        for row in store.list_of_scope(call.tx, signal.row.id, GLOBAL_GUILD_ID)
         if row.type == CommandType.PRIMARY_ENTRY_POINT
     ]
     if not signal.row.flags & ApplicationFlags.EMBEDDED:
         store.delete(call.tx, [row.id for row in rows])
-    elif not rows and ENTRY_POINT_COMMANDS.is_active(call.now):
+    elif not rows and ENTRY_POINT_COMMANDS.is_active(call.now_ms):
         create(call, signal.row, GLOBAL_GUILD_ID, LAUNCH_COMMAND)
 
 
-def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Delete the commands of an application that is being deleted."""
     store.delete_of_application(call.tx, signal.row.id)
 
@@ -186,7 +186,7 @@ def _new_row(
 
 def _insert_new(call: Call, row: CommandRow) -> None:
     scope = row.application_id if row.guild_id == GLOBAL_GUILD_ID else row.guild_id
-    quotas.consume(call, "commands", scope, wire.COMMAND_CREATES_LIMIT, user_id=row.application_id)
+    quotas.consume_quota(call, "commands", scope, wire.COMMAND_CREATES_LIMIT, user_id=row.application_id)
     store.insert(call.tx, row)
 
 

@@ -21,7 +21,7 @@ from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.server.play.commands.store import Definition
 
 Value = TypeVar("Value")
-Steps = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 """Location of a value in a request body: field names and list indexes."""
 
 TYPED_NAME_TYPES: Final = frozenset({CommandType.CHAT_INPUT, CommandType.PRIMARY_ENTRY_POINT})
@@ -42,7 +42,7 @@ class CommandScope(NamedTuple):
 
     is_guild: bool
     """Whether the commands belong to one guild; otherwise they are global."""
-    supported: Sequence[int]
+    supported_types: Sequence[int]
     """The ApplicationIntegrationTypes that the application supports."""
     has_activities: bool
     """Whether the application has activities, which an entry point command can launch."""
@@ -58,7 +58,9 @@ class ValidatedCommand(NamedTuple):
     definition: Definition
 
 
-def parse(body: wire.CreateCommand, scope: CommandScope, form: errors.FormErrors, path: Steps = ()) -> ValidatedCommand:
+def parse(
+    body: wire.CreateCommand, scope: CommandScope, form: errors.FormErrors, path: FieldPath = ()
+) -> ValidatedCommand:
     """Validate a new command, or the replacement of one; errors are added to `form`.
 
     `path` is the location of the command in the request body."""
@@ -81,7 +83,7 @@ def edit(
     body: wire.UpdateCommand,
     scope: CommandScope,
     form: errors.FormErrors,
-    path: Steps = (),
+    path: FieldPath = (),
 ) -> ValidatedCommand:
     """Validate changes of a command; errors are added to `form`.
 
@@ -167,7 +169,7 @@ def is_typed_name(name: str) -> bool:
     )
 
 
-def _check_name(name: str, kind: int, form: errors.FormErrors, path: Steps) -> None:
+def _check_name(name: str, kind: int, form: errors.FormErrors, path: FieldPath) -> None:
     if kind in TYPED_NAME_TYPES:
         if not is_typed_name(name):
             form.add(path, *errors.command_name())
@@ -176,7 +178,7 @@ def _check_name(name: str, kind: int, form: errors.FormErrors, path: Steps) -> N
 
 
 def _check_description(
-    kind: int, description: str, translations: Mapping[str, str] | None, form: errors.FormErrors, path: Steps
+    kind: int, description: str, translations: Mapping[str, str] | None, form: errors.FormErrors, path: FieldPath
 ) -> None:
     if kind == CommandType.CHAT_INPUT:
         if not description:
@@ -192,8 +194,8 @@ def _localizations(
     requested: Mapping[str, str] | None,
     default: str,
     form: errors.FormErrors,
-    path: Steps,
-    check: Callable[[str, Steps], None] | None = None,
+    path: FieldPath,
+    check: Callable[[str, FieldPath], None] | None = None,
 ) -> dict[str, str] | None:
     """Return the localizations that differ from the default text, or None if there are none.
 
@@ -216,7 +218,7 @@ def _localizations(
 def _default_types(scope: CommandScope) -> list[int]:
     if scope.is_guild:
         return [int(ApplicationIntegrationType.GUILD_INSTALL)]
-    return sorted(scope.supported) or [int(ApplicationIntegrationType.GUILD_INSTALL)]
+    return sorted(scope.supported_types) or [int(ApplicationIntegrationType.GUILD_INSTALL)]
 
 
 def _default_permissions(before: Definition, body: wire.UpdateCommand) -> Permissions | None:
@@ -241,7 +243,7 @@ def _contexts(
     scope: CommandScope,
     integration_types: Sequence[int],
     form: errors.FormErrors,
-    path: Steps,
+    path: FieldPath,
 ) -> list[int] | None:
     if scope.is_guild:
         # spec/webhooks-and-interactions.md#5.4: contexts do not apply to guild commands.
@@ -263,7 +265,7 @@ def _contexts(
 
 
 def _integration_types(
-    before: Definition, body: wire.UpdateCommand, scope: CommandScope, form: errors.FormErrors, path: Steps
+    before: Definition, body: wire.UpdateCommand, scope: CommandScope, form: errors.FormErrors, path: FieldPath
 ) -> list[int]:
     if scope.is_guild or not scope.has_install_contexts or body.integration_types is UNSET:
         return before.integration_types
@@ -273,12 +275,12 @@ def _integration_types(
     field_path = (*path, "integration_types")
     _check_unique(integration_types, form, field_path)
     for index, integration_type in enumerate(integration_types):
-        if integration_type not in scope.supported:
-            form.add((*field_path, index), *errors.choices(sorted(scope.supported)))
+        if integration_type not in scope.supported_types:
+            form.add((*field_path, index), *errors.choices(sorted(scope.supported_types)))
     return integration_types
 
 
-def _check_unique(values: Iterable[object], form: errors.FormErrors, path: Steps) -> None:
+def _check_unique(values: Iterable[object], form: errors.FormErrors, path: FieldPath) -> None:
     seen: set[object] = set()
     for index, value in enumerate(values):
         if value in seen:
@@ -295,7 +297,7 @@ class _OptionValidator:
     def __init__(self, form: errors.FormErrors) -> None:
         self.form = form
 
-    def read(self, requests: list[wire.CommandOptionRequest], path: Steps, kind: int) -> list[wire.CommandOption]:
+    def read(self, requests: list[wire.CommandOptionRequest], path: FieldPath, kind: int) -> list[wire.CommandOption]:
         """Validate the options of a command of CommandType `kind`. Only chat input commands have options."""
         if requests and kind != CommandType.CHAT_INPUT:
             self.add_error(path, errors.command_context_menu("options"))
@@ -305,7 +307,7 @@ class _OptionValidator:
         return self.siblings(requests, path, sorted(allowed_types))
 
     def siblings(
-        self, requests: list[wire.CommandOptionRequest], path: Steps, allowed_types: Sequence[CommandOptionType]
+        self, requests: list[wire.CommandOptionRequest], path: FieldPath, allowed_types: Sequence[CommandOptionType]
     ) -> list[wire.CommandOption]:
         """Validate the options of one level; required options must precede optional ones."""
         has_optional = False
@@ -325,7 +327,7 @@ class _OptionValidator:
         self.check_names(options, path)
         return options
 
-    def check_names(self, options: list[wire.CommandOption], path: Steps) -> None:
+    def check_names(self, options: list[wire.CommandOption], path: FieldPath) -> None:
         """Reject duplicate option names, in every language."""
         taken_names: set[str] = set()
         for index, option in enumerate(options):
@@ -341,7 +343,7 @@ class _OptionValidator:
                     self.add_error(name_path, errors.command_option_name_duplicated())
                 locale_names.add(name)
 
-    def option(self, request: wire.CommandOptionRequest, path: Steps) -> wire.CommandOption:
+    def option(self, request: wire.CommandOptionRequest, path: FieldPath) -> wire.CommandOption:
         """Validate one option, with the options inside it."""
         kind = request.type
         if not is_typed_name(request.name):
@@ -400,7 +402,7 @@ class _OptionValidator:
                     self.add_error((*path, "file_types", index), errors.regex())
         return option
 
-    def read_choices(self, request: wire.CommandOptionRequest, option: wire.CommandOption, path: Steps) -> None:
+    def read_choices(self, request: wire.CommandOptionRequest, option: wire.CommandOption, path: FieldPath) -> None:
         """Validate the choices of an option and set them; an option has either choices or autocomplete."""
         if request.autocomplete:
             option.autocomplete = True
@@ -426,7 +428,7 @@ class _OptionValidator:
                 )
             )
 
-    def check_choice_bounds(self, option: wire.CommandOption, path: Steps) -> None:
+    def check_choice_bounds(self, option: wire.CommandOption, path: FieldPath) -> None:
         """Reject choices outside the option's bounds."""
         for index, choice in enumerate(option.choices or ()):
             value_path, value = (*path, "choices", index, "value"), choice.value
@@ -438,7 +440,7 @@ class _OptionValidator:
             elif option.max_value is not UNSET and value > option.max_value:
                 self.add_error(value_path, errors.number_max(option.max_value, number_type))
 
-    def bound(self, value: int | float | None | UnsetType, kind: int, path: Steps) -> int | float | UnsetType:
+    def bound(self, value: int | float | None | UnsetType, kind: int, path: FieldPath) -> int | float | UnsetType:
         """Validate the minimum or maximum of an option; return UNSET if there is none."""
         if value is None or value is UNSET:
             return UNSET
@@ -446,11 +448,11 @@ class _OptionValidator:
         check_value(value, kind, self.form, path)
         return value
 
-    def check_order(self, minimum: int | float | UnsetType, maximum: int | float | UnsetType, path: Steps) -> None:
+    def check_order(self, minimum: int | float | UnsetType, maximum: int | float | UnsetType, path: FieldPath) -> None:
         if minimum is not UNSET and maximum is not UNSET and maximum < minimum:
             self.add_error(path, errors.number_min(minimum, "float" if isinstance(minimum, float) else "int"))
 
-    def add_error(self, path: Steps, error: errors.FormError) -> None:
+    def add_error(self, path: FieldPath, error: errors.FormError) -> None:
         self.form.add(path, *error)
 
 
@@ -463,7 +465,7 @@ def normalize_value(value: Value, kind: int) -> Value | int:
     return value
 
 
-def check_value(value: object, kind: int, form: errors.FormErrors, path: Steps) -> None:
+def check_value(value: object, kind: int, form: errors.FormErrors, path: FieldPath) -> None:
     """Add a form error if an option of the CommandOptionType `kind` cannot have the value."""
     if kind == CommandOptionType.STRING:
         if not isinstance(value, str):

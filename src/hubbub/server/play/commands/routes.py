@@ -17,7 +17,7 @@ def list_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """List global application commands."""
     rules.require_own(call, application_id)
-    rows = store.list_of(call.tx, application_id, GLOBAL_GUILD_ID)
+    rows = store.list_of_scope(call.tx, application_id, GLOBAL_GUILD_ID)
     return views.commands(call, rows, localized=query.with_localizations)
 
 
@@ -36,7 +36,7 @@ def bulk_set_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """Replace all global application commands."""
     application = rules.require_own(call, application_id)
-    return [views.command(row, call.now) for row in actions.bulk_set(call, application, GLOBAL_GUILD_ID, body)]
+    return [views.command(row, call.now_ms) for row in actions.bulk_set(call, application, GLOBAL_GUILD_ID, body)]
 
 
 @handles(wire.GET_APPLICATION_COMMAND)
@@ -45,7 +45,7 @@ def get_application_command(
 ) -> wire.ApplicationCommand:
     """Get a global application command."""
     rules.require_own(call, application_id)
-    return views.command(rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id), call.now)
+    return views.command(rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id), call.now_ms)
 
 
 @handles(wire.UPDATE_APPLICATION_COMMAND)
@@ -55,7 +55,7 @@ def update_application_command(
     """Update a global application command."""
     application = rules.require_own(call, application_id)
     row = rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id)
-    return views.command(actions.edit(call, application, row, body), call.now)
+    return views.command(actions.edit(call, application, row, body), call.now_ms)
 
 
 @handles(wire.DELETE_APPLICATION_COMMAND)
@@ -74,7 +74,7 @@ def list_guild_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """List guild application commands."""
     rules.require_installed(call, application_id, guild_id)
-    rows = store.list_of(call.tx, application_id, guild_id)
+    rows = store.list_of_scope(call.tx, application_id, guild_id)
     return views.commands(call, rows, localized=query.with_localizations)
 
 
@@ -95,7 +95,7 @@ def bulk_set_guild_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """Replace all guild application commands."""
     application = rules.require_installed(call, application_id, guild_id)
-    return [views.command(row, call.now) for row in actions.bulk_set(call, application, guild_id, body)]
+    return [views.command(row, call.now_ms) for row in actions.bulk_set(call, application, guild_id, body)]
 
 
 @handles(wire.GET_GUILD_APPLICATION_COMMAND)
@@ -104,7 +104,7 @@ def get_guild_application_command(
 ) -> wire.ApplicationCommand:
     """Get a guild application command."""
     rules.require_installed(call, application_id, guild_id)
-    return views.command(rules.require_command(call, application_id, guild_id, command_id), call.now)
+    return views.command(rules.require_command(call, application_id, guild_id, command_id), call.now_ms)
 
 
 @handles(wire.UPDATE_GUILD_APPLICATION_COMMAND)
@@ -114,7 +114,7 @@ def update_guild_application_command(
     """Update a guild application command."""
     application = rules.require_installed(call, application_id, guild_id)
     row = rules.require_command(call, application_id, guild_id, command_id)
-    return views.command(actions.edit(call, application, row, body), call.now)
+    return views.command(actions.edit(call, application, row, body), call.now_ms)
 
 
 @handles(wire.DELETE_GUILD_APPLICATION_COMMAND)
@@ -127,7 +127,7 @@ def delete_guild_application_command(
 
 
 def _saved_response(call: Call, saved: SavedCommand) -> Response:
-    return Response(201 if saved.is_new else 200, views.command(saved.row, call.now))
+    return Response(201 if saved.is_new else 200, views.command(saved.row, call.now_ms))
 
 
 # Permissions

@@ -47,9 +47,10 @@ def find_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
     types_config = codec.decode(row.integration_types_config, dict[str, Any])
     return CommandScope(
         is_guild=guild_id != GLOBAL_GUILD_ID,
-        supported=sorted(int(key) for key in types_config),
-        has_activities=bool(row.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.is_active(call.now),
-        has_install_contexts=changes.USER_INSTALLS.is_active(call.now),
+        supported_types=sorted(int(key) for key in types_config),
+        has_activities=bool(row.flags & ApplicationFlags.EMBEDDED)
+        and changes.ENTRY_POINT_COMMANDS.is_active(call.now_ms),
+        has_install_contexts=changes.USER_INSTALLS.is_active(call.now_ms),
     )
 
 
@@ -64,7 +65,7 @@ def require_command(call: Call, application_id: int, guild_id: int, command_id: 
 def require_capacity(call: Call, rows: Sequence[CommandRow]) -> None:
     """Raise MAX_APPLICATION_COMMANDS if `rows`, the commands of a scope, contain too many of a type."""
     for kind, limit in wire.COMMANDS_MAX.items():
-        if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.is_active(call.now):
+        if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.is_active(call.now_ms):
             limit = wire.OLD_CONTEXT_MENU_COMMANDS_MAX
         if sum(row.type == kind for row in rows) > limit:
             raise errors.MAX_APPLICATION_COMMANDS(message=f"Maximum number of application commands reached ({limit})")
@@ -92,11 +93,11 @@ def require_usable(
     command or application ID."""
     if row is None:
         return
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     if not permissions.can_member_use(
         guild_id=guild_id,
         user_id=standing.user_id,
-        role_ids=standing.roles,
+        role_ids=standing.permissions_by_role,
         permissions=standing.allowed,
         required=store.definition(row).default_member_permissions,
         command_entries=entries_by_target.get(row.id, ()),
@@ -107,7 +108,7 @@ def require_usable(
 
 def require_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.CommandPermission]) -> None:
     """Require that the target of each permission entry exists, occurs once and can be managed by the caller."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     form = errors.FormErrors()
     seen_targets: set[tuple[int, int]] = set()
     visible_channels = access.visible_channels(call.tx, standing)
@@ -126,7 +127,7 @@ def require_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.Comman
             if role is not None and role.id != guild_id:
                 is_allowed = is_allowed and standing.outranks_role((role.position, role.id))
         else:
-            target = access.find_member(call.tx, call.now, guild_id, entry.id)
+            target = access.find_member(call.tx, call.now_ms, guild_id, entry.id)
             is_known = target is not None
             is_allowed = is_allowed and (target is None or _can_manage(standing, target))
         if not is_known:

@@ -108,7 +108,7 @@ def join_permitted(guild_id: str) -> str:
     )
 
 
-class Permitted(NamedTuple):
+class CommandWithPermissions(NamedTuple):
     """A command with the permission entries that apply to it in a guild."""
 
     row: CommandRow
@@ -116,7 +116,7 @@ class Permitted(NamedTuple):
     """Permission entries of the command and of its application, by command or application ID."""
 
 
-def read_permitted(row: Sequence[Any]) -> Permitted | None:
+def read_permitted(row: Sequence[Any]) -> CommandWithPermissions | None:
     """Build a command from the columns PERMITTED_COLUMNS of a query; return None if the command does not exist."""
     if row[0] is None:
         return None
@@ -125,7 +125,7 @@ def read_permitted(row: Sequence[Any]) -> Permitted | None:
     for target_id, encoded in ((command.id, row[-2]), (command.application_id, row[-1])):
         if encoded is not None:
             entries[target_id] = _permissions_decoder.decode(encoded)
-    return Permitted(command, entries)
+    return CommandWithPermissions(command, entries)
 
 
 def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str) -> CommandRow | None:
@@ -150,7 +150,7 @@ def find_many(tx: Tx, command_ids: Iterable[int]) -> list[CommandRow]:
     )
 
 
-def list_of(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
+def list_of_scope(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
     """List the commands of a scope by position; `guild_id` is GLOBAL_GUILD_ID for global commands."""
     return tx.fetch(
         CommandRow,

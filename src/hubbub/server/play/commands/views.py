@@ -49,7 +49,7 @@ def commands(call: Call, rows: Sequence[CommandRow], *, localized: bool) -> list
     """Build a list of commands.
 
     With `localized` they have all localizations, otherwise the texts in the caller's locale."""
-    command_views = [command(row, call.now) for row in rows]
+    command_views = [command(row, call.now_ms) for row in rows]
     if not localized:
         locale = locale_of(call)
         for command_view in command_views:

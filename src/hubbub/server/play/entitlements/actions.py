@@ -76,7 +76,7 @@ def remove(call: Call, row: EntitlementRow) -> None:
 
 def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) -> None:
     """Publish an entitlement to the application's bot and to the buyer, and send the webhook event if there is one."""
-    view = views.entitlement(row, call.now)
+    view = views.entitlement(row, call.now_ms)
     application = applications.find(call.tx, row.application_id)
     bot_id = None if application is None else application.bot_id
     # The buyer receives the event, too: the local agent passes it on to the game that waits for it (spec/rpc.md#9).

@@ -20,7 +20,7 @@ def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetE
     rows = store.page(
         call.tx,
         application_id,
-        call.now,
+        call.now_ms,
         user_id=None if query.user_id is UNSET else query.user_id,
         guild_id=None if query.guild_id is UNSET else query.guild_id,
         sku_ids=None if query.sku_ids is UNSET else query.sku_ids,
@@ -31,7 +31,7 @@ def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetE
         exclude_deleted=query.exclude_deleted,
         only_active=query.only_active,
     )
-    return [views.entitlement(row, call.now) for row in rows]
+    return [views.entitlement(row, call.now_ms) for row in rows]
 
 
 @handles(wire.CREATE_ENTITLEMENT)
@@ -50,14 +50,14 @@ def create_entitlement(call: Call, application_id: ApplicationId, body: wire.Cre
         type=EntitlementType.TEST_MODE_PURCHASE,
         is_test=True,
     )
-    return views.entitlement(row, call.now)
+    return views.entitlement(row, call.now_ms)
 
 
 @handles(wire.GET_ENTITLEMENT)
 def get_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> wire.Entitlement:
     """Get an entitlement."""
     applications.require_manager(call, application_id)
-    return views.entitlement(rules.require_entitlement(call, application_id, entitlement_id), call.now)
+    return views.entitlement(rules.require_entitlement(call, application_id, entitlement_id), call.now_ms)
 
 
 @handles(wire.DELETE_ENTITLEMENT)
@@ -93,6 +93,6 @@ def get_current_user_application_entitlements(
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     sku_ids = None if query.sku_ids is UNSET else query.sku_ids
     rows = store.list_of_user(
-        call.tx, application_id, call.user_id, call.now, sku_ids=sku_ids, exclude_consumed=query.exclude_consumed
+        call.tx, application_id, call.user_id, call.now_ms, sku_ids=sku_ids, exclude_consumed=query.exclude_consumed
     )
-    return [views.entitlement(row, call.now) for row in rows]
+    return [views.entitlement(row, call.now_ms) for row in rows]

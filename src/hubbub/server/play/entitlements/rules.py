@@ -38,6 +38,6 @@ def require_test_sku(call: Call, application_id: int, body: wire.CreateEntitleme
         raise errors.UNKNOWN_GUILD()
     if not for_guild and users.find(call.tx, body.owner_id) is None:
         raise errors.UNKNOWN_USER()
-    if store.has_active(call.tx, sku.id, body.owner_id, body.owner_id if for_guild else None, call.now):
+    if store.has_active(call.tx, sku.id, body.owner_id, body.owner_id if for_guild else None, call.now_ms):
         raise errors.ENTITLEMENT_ALREADY_GRANTED()
     return sku

@@ -42,8 +42,9 @@ def _after_migration(row: EntitlementRow, now: int) -> EntitlementRow:
     return row._replace(type=EntitlementType.PURCHASE, ends_ms=ends_ms)
 
 
-def active_for(call: Call, application_id: int, user_id: int, guild_id: int | None) -> list[wire.Entitlement]:
+def active_entitlements(call: Call, application_id: int, user_id: int, guild_id: int | None) -> list[wire.Entitlement]:
     """Build the active entitlements of the user and guild of an interaction."""
     return [
-        entitlement(row, call.now) for row in store.list_active(call.tx, application_id, user_id, guild_id, call.now)
+        entitlement(row, call.now_ms)
+        for row in store.list_active(call.tx, application_id, user_id, guild_id, call.now_ms)
     ]

@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import InteractionsEndpointChanged
 from hubbub.server.play.interactions import endpoints, routes
-from hubbub.server.play.interactions.follow_ups import find as find_author
+from hubbub.server.play.interactions.follow_ups import find_by_token as find_author
 from hubbub.server.play.interactions.jobs import JOBS
 
 SLICE = Slice(

@@ -70,7 +70,7 @@ def deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
         guild_id=channel_access.channel.guild_id,
         asked=codec.encode(prepared.state).decode(),
     )
-    store.insert(call.tx, row, token, call.now)
+    store.insert(call.tx, row, token, call.now_ms)
     result_payload = _result_payload(row, prepared.state)
     _notify_user(call, row, prepared.state, wire.INTERACTION_CREATE, result_payload)
     if prepared.launches_activity:
@@ -86,7 +86,7 @@ def deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
     bot_id = int(application.bot_id or 0)
     # Only the bot's session on the guild's shard receives the interaction (spec/gateway.md#4.2), so the guild's audience
     # is not consulted.
-    shard_guild_id = channel_access.channel.guild_id if invocation.bot is not None else None
+    shard_guild_id = channel_access.channel.guild_id if invocation.bot_access is not None else None
     call.tx.emit(wire.INTERACTION_CREATE, view, Audience.of_users(bot_id, shard_guild_id=shard_guild_id))
 
 
@@ -159,9 +159,9 @@ class ResponseResult(msgspec.Struct):
     """Instance ID of the activity that was launched, or None."""
 
 
-def respond(call: Call, found: PendingInteraction, state: ResponseState, body: wire.Callback) -> ResponseResult:
-    """Apply the initial response `body` to the pending interaction `found`."""
-    row, application = found.row, found.application
+def respond(call: Call, pending: PendingInteraction, state: ResponseState, body: wire.Callback) -> ResponseResult:
+    """Apply the initial response `body` to the pending interaction `pending`."""
+    row, application = pending.row, pending.application
     callback_type = int(body.__struct_config__.tag)  # type: ignore[arg-type]
     result, modal = ResponseResult(), None
     original_id: int | None = None
@@ -169,11 +169,11 @@ def respond(call: Call, found: PendingInteraction, state: ResponseState, body: w
     if isinstance(body, wire.MessageCallback):
         with errors.prefix_error_paths("data"):
             result = _create_response(
-                call, row, state, responders.initial_responder(call, found), body.data or wire.CallbackMessage()
+                call, row, state, responders.initial_responder(call, pending), body.data or wire.CallbackMessage()
             )
     elif isinstance(body, wire.DeferredMessageCallback):
         flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
-        responder = responders.initial_responder(call, found)
+        responder = responders.initial_responder(call, pending)
         result = _create_response(call, row, state, responder, wire.CallbackMessage(flags=flags), flags=_DEFERRED_FLAGS)
     elif isinstance(body, wire.PremiumCallback):
         result = _create_premium_upsell(call, row, state, application)
@@ -222,7 +222,7 @@ def _create_response(
         responders.require_unlocked(channel_access)
     response = InteractionResponse(
         interaction=state.interacted,
-        kind=state.kind,
+        message_type=state.kind,
         reference=_message_reference(channel_access.channel, state.refers_to),
         flags=message_flags,
         seen_by=(row.user_id, author.user.id) if author.is_bot_response else (row.user_id,),
@@ -240,7 +240,7 @@ def _create_premium_upsell(
     channel_access = responders.response_access(call, application, row)
     response = InteractionResponse(
         interaction=state.interacted,
-        kind=int(MessageType.INTERACTION_PREMIUM_UPSELL),
+        message_type=int(MessageType.INTERACTION_PREMIUM_UPSELL),
         flags=MessageFlags.EPHEMERAL,
         seen_by=_seen_by(row, application),
     )
@@ -316,7 +316,7 @@ def _autocomplete_event(
 
 def _validated_modal(call: Call, body: wire.CallbackModal) -> Modal:
     form_errors = errors.FormErrors()
-    emojis = messages.check_modal(body.components, form_errors, now=call.now, path=("data",))
+    emojis = messages.check_modal(body.components, form_errors, now=call.now_ms, path=("data",))
     messages.require_emojis(call, emojis, form_errors)
     form_errors.raise_if_any()
     return Modal(custom_id=body.custom_id, components=body.components)
@@ -403,7 +403,7 @@ def find_original(call: Call, row: InteractionRow) -> MessageRow | None:
     if row.original_id is None:
         return None
     message = messages.find(call.tx, row.channel_id, row.original_id)
-    return message or messages.find_ephemeral(call.tx, row.channel_id, row.original_id, call.now)
+    return message or messages.find_ephemeral(call.tx, row.channel_id, row.original_id, call.now_ms)
 
 
 def _create_message_body(body: wire.CallbackMessage) -> CreateMessage:

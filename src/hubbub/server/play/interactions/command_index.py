@@ -24,7 +24,7 @@ def channel_command_index(call: Call, channel_access: ChannelAccess) -> wire.Com
         application_id: InteractionApplication.from_row(row)
         for application_id, row in applications.find_many(call.tx, types_by_application).items()
     }
-    recipient_ids = rules.recipients(call, channel_access.channel)
+    recipient_ids = rules.recipient_ids(call, channel_access.channel)
     is_nsfw = rules.is_nsfw(call, channel_access.channel)
     guild = channel_access.guild
     permissions = {} if guild is None else commands.permissions_in(call.tx, guild.guild_id)
@@ -59,12 +59,12 @@ def _installation_types(call: Call, channel_access: ChannelAccess) -> dict[int, 
     types_by_application: dict[int, set[int]] = {}
     guild_id = channel_access.channel.guild_id
     if guild_id is not None:
-        for application_id in applications.ids_of_guild(call.tx, guild_id, APPLICATIONS_MAX):
+        for application_id in applications.list_ids_of_guild(call.tx, guild_id, APPLICATIONS_MAX):
             types_by_application.setdefault(application_id, set()).add(ApplicationIntegrationType.GUILD_INSTALL)
         for row in oauth2.list_installations(call.tx, guild_id):
             types_by_application.setdefault(row.application_id, set()).add(row.integration_type)
     else:
-        for user_id in rules.recipients(call, channel_access.channel):
+        for user_id in rules.recipient_ids(call, channel_access.channel):
             bot_application = applications.find_by_bot(call.tx, user_id)
             if bot_application is not None:
                 types_by_application.setdefault(bot_application.id, set())

@@ -30,25 +30,25 @@ def find_component(components: Sequence[Component], custom_id: str, kind: int) -
 
 
 def selected_values(
-    component: Component, given: Sequence[str] | None, form: errors.FormErrors
+    component: Component, submitted: Sequence[str] | None, form: errors.FormErrors
 ) -> tuple[list[str] | None, list[EntityReference]]:
     """Return the selected values and the IDs in them; (None, []) for a button.
 
-    `given` are the submitted values. Errors are added to `form`."""
+    `submitted` are the submitted values. Errors are added to `form`."""
     if component["type"] == ComponentType.BUTTON:
         return None, []
-    return _selected_values(component, given, ("data", "values"), form)
+    return _selected_values(component, submitted, ("data", "values"), form)
 
 
 def modal_values(
-    components: Sequence[Component], given: Sequence[Component], form: errors.FormErrors
+    components: Sequence[Component], submitted: Sequence[Component], form: errors.FormErrors
 ) -> tuple[list[Component], list[EntityReference]]:
     """Return the modal's components with submitted values, in display order, and the IDs in them.
 
-    `components` are the components that the user was shown, `given` the submitted ones. Errors are added to `form`."""
+    `components` are the components that the user was shown, `submitted` the submitted ones. Errors are added to `form`."""
     inputs = {
         submitted["custom_id"]: submitted
-        for submitted in _flatten_submitted(given)
+        for submitted in _flatten_submitted(submitted)
         if isinstance(submitted.get("custom_id"), str)
     }
     filled_components: list[Component] = []

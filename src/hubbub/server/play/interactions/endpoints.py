@@ -73,7 +73,7 @@ def find_target(call: Call, application_id: int) -> EndpointTarget | None:
     row = applications.find(call.tx, application_id)
     key = applications.find_signing_key(call.tx, application_id)
     url = None if row is None else applications.settings(row).interactions_endpoint_url
-    return None if url is None or key is None else EndpointTarget(url=url, key=key, now=call.now)
+    return None if url is None or key is None else EndpointTarget(url=url, key=key, now=call.now_ms)
 
 
 def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | None:
@@ -88,7 +88,7 @@ def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | Non
 
 def remaining_ms(call: Call, interaction_id: int) -> int:
     """Return the milliseconds left for the initial response."""
-    return InteractionId(interaction_id).created_ms + wire.RESPONSE_TIMEOUT_MS - call.now
+    return InteractionId(interaction_id).created_ms + wire.RESPONSE_TIMEOUT_MS - call.now_ms
 
 
 # Probes
@@ -97,16 +97,16 @@ def remaining_ms(call: Call, interaction_id: int) -> int:
 def endpoint_changed(call: Call, signal: InteractionsEndpointChanged) -> None:
     """Schedule probes for a new endpoint URL, or cancel them if the URL was removed."""
     if find_target(call, signal.application_id) is None:
-        jobs.cancel(call.tx, PROBE, _probe_key(signal.application_id))
+        jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.application_id))
     else:
         schedule_probe(call, signal.application_id)
 
 
 def schedule_probe(call: Call, application_id: int) -> None:
     """Schedule the next probe of the endpoint, replacing any scheduled one."""
-    jobs.cancel(call.tx, PROBE, _probe_key(application_id))
+    jobs.cancel_jobs(call.tx, PROBE, _probe_key(application_id))
     call.tx.enqueue(
-        PROBE, ApplicationId(application_id), due_ms=call.now + PROBE_INTERVAL_MS, key=_probe_key(application_id)
+        PROBE, ApplicationId(application_id), due_ms=call.now_ms + PROBE_INTERVAL_MS, key=_probe_key(application_id)
     )
 
 

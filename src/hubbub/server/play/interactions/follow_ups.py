@@ -107,15 +107,15 @@ class InteractionToken:
         return row
 
 
-def find(call: Call, application_id: int, token: str) -> InteractionToken | None:
+def find_by_token(call: Call, application_id: int, token: str) -> InteractionToken | None:
     """Return the interaction that a token belongs to, or None."""
     interaction_and_application = rules.find_acknowledged(call, application_id, token)
     return None if interaction_and_application is None else InteractionToken(*interaction_and_application)
 
 
-def require(call: Call, application_id: int, token: str) -> InteractionToken:
+def require_by_token(call: Call, application_id: int, token: str) -> InteractionToken:
     """Return the interaction that a token belongs to; raise UNKNOWN_WEBHOOK if there is none."""
-    token_owner = find(call, application_id, token)
+    token_owner = find_by_token(call, application_id, token)
     if token_owner is None:
         raise errors.UNKNOWN_WEBHOOK()
     return token_owner

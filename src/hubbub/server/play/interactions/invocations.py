@@ -21,7 +21,7 @@ from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelAccess
-from hubbub.server.play.commands import Permitted
+from hubbub.server.play.commands import CommandWithPermissions
 from hubbub.server.play.interactions import component_values, options, related_views, rules, store
 from hubbub.server.play.interactions.resolved_data import Resolver
 from hubbub.server.play.interactions.rules import InvocationAccess
@@ -39,7 +39,7 @@ class PreparedInteraction(NamedTuple):
     """An InteractionType."""
     data: wire.InteractionData
     state: ResponseState
-    owners: dict[str, Snowflake]
+    installation_owners: dict[str, Snowflake]
     """IDs of the guild and the user who installed the application, by integration type."""
     message: Message | None = None
     """The message whose component was used, or None."""
@@ -56,23 +56,25 @@ class Invocation(NamedTuple):
     channel_access: ChannelAccess
     """The caller's permissions in the channel."""
     context_type: InteractionContextType
-    bot: ChannelAccess | None
+    bot_access: ChannelAccess | None
     """The bot's permissions in the channel, or None if it is not in the guild."""
     invoker: Author
     """The invoking user as a message author."""
-    owners: dict[str, Snowflake]
+    installation_owners: dict[str, Snowflake]
     """Owners of the application's installations that apply in the channel, by integration type."""
     has_skus: bool
     """Whether the application has SKUs."""
     timeout_scheduled: bool
     """Whether the timeout job for interactions created at this time is already scheduled."""
     location: store.InvocationLocation
-    command: Permitted | None
+    command: CommandWithPermissions | None
     """The command being run, or None."""
 
     def resolver(self) -> Resolver:
         """Return a resolver for the IDs that this interaction refers to."""
-        return Resolver(self.call, self.channel_access, None if self.bot is None else self.bot.guild, self.invoker)
+        return Resolver(
+            self.call, self.channel_access, None if self.bot_access is None else self.bot_access.guild, self.invoker
+        )
 
     def interaction_metadata(self, kind: int, owners: dict[str, Snowflake]) -> StoredInteraction:
         """Return the interaction metadata that response messages show."""
@@ -90,12 +92,12 @@ class Invocation(NamedTuple):
         )
 
 
-def build_invocation(call: Call, met: InvocationAccess) -> Invocation:
-    """Build the invocation from the loaded rows in `met`."""
-    loaded, channel_access, bot, application, invoker = met
-    installation_types = set(loaded.installed)
+def build_invocation(call: Call, invocation_access: InvocationAccess) -> Invocation:
+    """Build the invocation from the loaded rows in `invocation_access`."""
+    loaded, channel_access, bot, application, invoker = invocation_access
+    installation_types = set(loaded.installation_types)
     context_type = rules.resolve_context_type(
-        application, channel_access.channel, rules.recipients(call, channel_access.channel)
+        application, channel_access.channel, rules.recipient_ids(call, channel_access.channel)
     )
     if bot is not None:
         installation_types.add(ApplicationIntegrationType.GUILD_INSTALL)
@@ -125,7 +127,7 @@ def run_command(invocation: Invocation, body: wire.RunCommand | wire.Autocomplet
         invocation.application,
         invocation.channel_access,
         invocation.context_type,
-        invocation.owners,
+        invocation.installation_owners,
         invocation.command,
     )
     if submitted.version and submitted.version != row.version:
@@ -234,8 +236,8 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
     form.raise_if_any()
     if row.ephemeral:
         # Keep the message long enough for a response to this interaction.
-        messages.extend_ephemeral(call.tx, row, call.now + messages.EPHEMERAL_MS)
-    owners = invocation.owners
+        messages.extend_ephemeral(call.tx, row, call.now_ms + messages.EPHEMERAL_MS)
+    owners = invocation.installation_owners
     origin = messages.views.extra(row).interaction
     if not owners and origin is not None:
         # Another user installed the app, and its message is visible to everyone in the channel.
@@ -296,7 +298,7 @@ def _require_opener(invocation: Invocation, body: wire.SubmitModal) -> Interacti
         or row.user_id != invocation.call.user_id
         or row.application_id != invocation.application.id
         or row.channel_id != invocation.channel_access.channel.id
-        or invocation.call.now - row.created_ms > wire.TOKEN_LIFETIME_MS
+        or invocation.call.now_ms - row.created_ms > wire.TOKEN_LIFETIME_MS
     ):
         raise errors.UNKNOWN_INTERACTION()
     return row
@@ -316,7 +318,7 @@ def find_message(call: Call, channel_id: int, message_id: int) -> MessageRow:
     """Return a message of a channel, including an ephemeral one; raise UNKNOWN_MESSAGE if there is none."""
     row = messages.find(call.tx, channel_id, message_id)
     if row is None:
-        row = messages.find_ephemeral(call.tx, channel_id, message_id, call.now)
+        row = messages.find_ephemeral(call.tx, channel_id, message_id, call.now_ms)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
     return row

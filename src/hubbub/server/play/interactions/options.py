@@ -51,13 +51,19 @@ class ParsedOptions(msgspec.Struct):
 
 
 def parse_options(
-    known: Sequence[CommandOption], given: Sequence[OptionValue], form: errors.FormErrors, *, autocompleting: bool
+    definitions: Sequence[CommandOption],
+    submitted: Sequence[OptionValue],
+    form: errors.FormErrors,
+    *,
+    autocompleting: bool,
 ) -> ParsedOptions:
-    """Validate the submitted values `given` against the command's options `known`; errors are added to `form`.
+    """Validate the submitted values `submitted` against the command's options `definitions`; errors are added to `form`.
 
     With `autocompleting` the request is for autocomplete choices, and values may be incomplete."""
     parsed = ParsedOptions()
-    parsed.options = _parse_siblings(known, given, ("data", "options"), parsed, form, autocompleting=autocompleting)
+    parsed.options = _parse_siblings(
+        definitions, submitted, ("data", "options"), parsed, form, autocompleting=autocompleting
+    )
     return parsed
 
 

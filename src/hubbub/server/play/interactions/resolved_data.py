@@ -94,13 +94,13 @@ class Resolver:
         if not rows:
             return set()
         resolved_users = self.resolved.users or {}
-        resolved_users.update({str(int(row.id)): users.user(row) for row in rows.values()})
+        resolved_users.update({str(int(row.id)): users.user_view(row) for row in rows.values()})
         self.resolved.users = resolved_users
         if self.channel_access.guild is not None:
             memberships = members.find_many(self.call.tx, self.channel_access.guild.guild_id, rows)
             resolved_members = self.resolved.members or {}
             for user_id, membership in memberships.items():
-                view = members.partial_member(membership.row, membership.roles)
+                view = members.partial_member(membership.row, membership.role_ids)
                 view.permissions = Permissions(self._member_permissions(user_id))
                 resolved_members[str(int(user_id))] = _fields_without(view, _MEMBER_OMITTED)
             if resolved_members:
@@ -111,7 +111,7 @@ class Resolver:
         """Return a member's permissions in the channel of the interaction."""
         if self.channel_access.guild is None:
             return 0
-        standing = access.find_member(self.call.tx, self.call.now, self.channel_access.guild.guild_id, user_id)
+        standing = access.find_member(self.call.tx, self.call.now_ms, self.channel_access.guild.guild_id, user_id)
         if standing is None:
             return 0
         bits = access.permissions_in(self.call.tx, standing, self.channel_access.channel.overwrites_channel_id)
@@ -125,13 +125,13 @@ class Resolver:
         if rows:
             self.resolved.roles = {
                 **(self.resolved.roles or {}),
-                **{str(int(role_id)): roles.role(row, self.call.now) for role_id, row in rows.items()},
+                **{str(int(role_id)): roles.role(row, self.call.now_ms) for role_id, row in rows.items()},
             }
         return set(rows)
 
     def _resolve_channel(self, reference: EntityReference, form: errors.FormErrors) -> None:
         try:
-            target = access.channel(self.call, reference.id)
+            target = access.get_channel_standing(self.call, reference.id)
         except errors.ApiError:
             form.add(reference.path, *errors.not_snowflake(reference.id))
             return
@@ -151,7 +151,7 @@ class Resolver:
         fields = codec.decode(codec.encode(channels.any_channel(row)), dict)
         view = {key: fields[key] for key in _CHANNEL_KEYS if key in fields}
         view["permissions"] = str(int(target.permissions))
-        if self.bot is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.is_active(self.call.now):
+        if self.bot is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.is_active(self.call.now_ms):
             bits = access.permissions_in(self.call.tx, self.bot, target.channel.overwrites_channel_id)
             view["app_permissions"] = str(
                 int(access.channel_standing(self.call.tx, self.bot, target.channel, bits).permissions)
@@ -168,8 +168,8 @@ class Resolver:
         if upload.size > messages.file_bytes_max(self.call, self.invoker):
             raise errors.FILE_TOO_LARGE()
         request = next((candidate for candidate in requests if candidate.id == reference.id), None)
-        stored = attachments.from_upload(
-            upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(self.call.now)
+        stored = attachments.build_attachment(
+            upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(self.call.now_ms)
         )
         if reference.file_types and not matches_file_types(stored.filename, reference.file_types):
             form.add(reference.path, *errors.choices(list(reference.file_types)))

@@ -34,7 +34,7 @@ _INHERITED: Final = (
 
 def response_access(call: Call, application: InteractionApplication, row: InteractionRow) -> ChannelAccess:
     """Return an app's permissions for responses in a channel, whether or not its bot can see the channel."""
-    channel_and_standing = access.find_standing(call.tx, call.now, row.channel_id, application.bot_id or 0)
+    channel_and_standing = access.find_standing(call.tx, call.now_ms, row.channel_id, application.bot_id or 0)
     if channel_and_standing is None:
         raise errors.UNKNOWN_CHANNEL()
     return _response_access(call, row, *channel_and_standing)
@@ -66,7 +66,7 @@ def _response_access(
 
 def _invoker_permissions(call: Call, row: InteractionRow) -> int:
     """Return the invoking user's current permissions in the channel; 0 if they have no access."""
-    channel_and_standing = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
+    channel_and_standing = access.find_standing(call.tx, call.now_ms, row.channel_id, row.user_id)
     return 0 if channel_and_standing is None or channel_and_standing[1] is None else channel_and_standing[1].permissions
 
 
@@ -98,10 +98,10 @@ def everyone_access(call: Call, guild_id: int) -> GuildAccess:
         user_id=UserId(0),
         owner_id=UserId(0),
         mfa_level=0,
-        roles={guild_id: permissions},
+        permissions_by_role={guild_id: permissions},
         ranks=((0, guild_id),),
         permissions=Permissions.ALL if permissions & Permissions.ADMINISTRATOR else permissions,
-        restricted=False,
+        is_restricted=False,
     )
 
 
@@ -131,16 +131,19 @@ def follow_up_responder(call: Call, application: InteractionApplication, row: In
     return Responder(channel_access, *_author_and_invoker(call, application, row, channel_access.channel))
 
 
-def initial_responder(call: Call, found: PendingInteraction) -> Responder:
+def initial_responder(call: Call, pending: PendingInteraction) -> Responder:
     """Return the responder of an initial response, from the rows that were loaded with the pending interaction."""
-    application, bot, invoker = found.application, found.bot, found.invoker
+    application, bot, invoker = pending.application, pending.bot, pending.invoker
     if bot is None or bot.member is None or invoker is None or invoker.member is None:
-        return follow_up_responder(call, application, found.row)
+        return follow_up_responder(call, application, pending.row)
     member, role_ids = access.standing_and_roles(
-        call.tx, call.now, found.ref, found.membership, bot.user.id, invoker.user.id
+        call.tx, call.now_ms, pending.channel_ref, pending.membership, bot.user.id, invoker.user.id
     )
     return Responder(
-        _response_access(call, found.row, found.ref, member), _bot_author(application, bot, invoker), invoker, role_ids
+        _response_access(call, pending.row, pending.channel_ref, member),
+        _bot_author(application, bot, invoker),
+        invoker,
+        role_ids,
     )
 
 

@@ -21,7 +21,7 @@ def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> 
     """Get the commands available in a channel.
 
     The list contains only commands that the caller may use in the channel."""
-    return command_index.channel_command_index(call, access.channel(call, channel_id))
+    return command_index.channel_command_index(call, access.get_channel_standing(call, channel_id))
 
 
 @handles(wire.CREATE_INTERACTION, quick=True)
@@ -104,7 +104,7 @@ def get_original_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, query: webhooks.WebhookQuery
 ) -> Message:
     """Get the original interaction response."""
-    return follow_ups.require(call, webhook_id, webhook_token).get_original(call)
+    return follow_ups.require_by_token(call, webhook_id, webhook_token).get_original(call)
 
 
 @handles(wire.UPDATE_ORIGINAL_WEBHOOK_MESSAGE)
@@ -118,7 +118,7 @@ def update_original_webhook_message(
     """Update the original interaction response.
 
     If the response was deferred, the update completes it."""
-    return follow_ups.require(call, webhook_id, webhook_token).update_original(call, body)
+    return follow_ups.require_by_token(call, webhook_id, webhook_token).update_original(call, body)
 
 
 @handles(wire.DELETE_ORIGINAL_WEBHOOK_MESSAGE)
@@ -126,4 +126,4 @@ def delete_original_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, query: webhooks.WebhookQuery
 ) -> None:
     """Delete the original interaction response."""
-    follow_ups.require(call, webhook_id, webhook_token).delete_original(call)
+    follow_ups.require_by_token(call, webhook_id, webhook_token).delete_original(call)

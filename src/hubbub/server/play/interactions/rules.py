@@ -75,7 +75,7 @@ class InvocationAccess(NamedTuple):
     loaded: LoadedInvocation
     channel_access: ChannelAccess
     """The invoking user's permissions in the channel."""
-    bot: ChannelAccess | None
+    bot_access: ChannelAccess | None
     """The bot's permissions in the channel, or None if it is not in the guild."""
     application: InteractionApplication
     invoker: messages.Author
@@ -87,7 +87,7 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
     Raise an error if the caller may not create interactions in the channel, or if the application cannot receive
     them."""
     command_id = body.data.id if isinstance(body, wire.RunCommand | wire.AutocompleteCommand) else 0
-    timeout_job = timeouts.job_key(timeouts.due_ms(call.now)), timeouts.EXPIRE
+    timeout_job = timeouts.job_key(timeouts.due_ms(call.now_ms)), timeouts.EXPIRE
     loaded = store.load_invocation(
         call.tx, call.user_id, body.application_id, body.channel_id, command_id=command_id, timeout_job=timeout_job
     )
@@ -95,7 +95,7 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
         raise errors.UNKNOWN_CHANNEL()
     application, invoker = loaded.application, loaded.invoker
     bot_id = 0 if application is None else application.bot_id or 0
-    channel_access, bot = access.caller_and_other(call, loaded.ref, loaded.membership, bot_id)
+    channel_access, bot = access.caller_and_other(call, loaded.channel_ref, loaded.membership, bot_id)
     _require_usable_channel(channel_access, body)
     if application is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -136,7 +136,7 @@ def resolve_context_type(
     return InteractionContextType.PRIVATE_CHANNEL
 
 
-def recipients(call: Call, channel: ChannelRef) -> Collection[int]:
+def recipient_ids(call: Call, channel: ChannelRef) -> Collection[int]:
     """Return the user IDs of a private channel's recipients; empty for guild channels."""
     return () if channel.guild_id is not None else channels.recipients_of(call.tx, channel.id)
 
@@ -163,7 +163,7 @@ def require_command(
     channel_access: ChannelAccess,
     context_type: InteractionContextType,
     owners: dict[str, Snowflake],
-    permitted: commands.Permitted | None,
+    permitted: commands.CommandWithPermissions | None,
 ) -> tuple[CommandRow, commands.Definition, dict[str, Snowflake]]:
     """Return a command that the caller may run in the channel, its definition and the matching installation owners.
 
@@ -221,7 +221,7 @@ def can_use_command(
     return commands.can_use(
         guild_id=guild.guild_id,
         user_id=call.user_id,
-        role_ids=guild.roles,
+        role_ids=guild.permissions_by_role,
         channel_id=channel_access.channel.overwrites_channel_id,
         permissions=channel_access.allowed,
         required=definition.default_member_permissions,
@@ -251,13 +251,14 @@ def app_permissions(
     channel_access: ChannelAccess,
     context_type: InteractionContextType,
     bot: ChannelAccess | None,
-    everyone: int,
+    everyone_permissions: int,
     owners: dict[str, Snowflake],
     now: int,
 ) -> Permissions | UnsetType:
     """Return the `app_permissions` of an interaction (spec/webhooks-and-interactions.md#2.1).
 
-    `bot` are the bot's permissions, or None if it is not in the guild; `everyone` are those of @everyone in the channel.
+    `bot_access` are the bot's permissions, or None if it is not in the guild; `everyone_permissions` are those of
+    @everyone in the channel.
     Before the dated change user_installs the field is set only in guilds."""
     if channel_access.guild is None:
         if not changes.USER_INSTALLS.is_active(now):
@@ -268,7 +269,7 @@ def app_permissions(
     if bot is not None:
         return Permissions(bot.permissions)
     if GUILD_INSTALL in owners:
-        return Permissions(everyone & RESPONSE_PERMISSIONS)
+        return Permissions(everyone_permissions & RESPONSE_PERMISSIONS)
     return Permissions(channel_access.permissions & RESPONSE_PERMISSIONS)
 
 
@@ -277,7 +278,7 @@ def is_ephemeral_only(call: Call, channel_access: ChannelAccess, owners: dict[st
     if GUILD_INSTALL in owners:
         return False
     if channel_access.guild is not None:
-        if changes.EXTERNAL_APPS.is_active(call.now):
+        if changes.EXTERNAL_APPS.is_active(call.now_ms):
             if not channel_access.can(Permissions.USE_EXTERNAL_APPS):
                 return True
         else:
@@ -301,7 +302,7 @@ def is_ephemeral_only_now(call: Call, row: InteractionRow, owners: dict[str, Sno
         return False
     invoker_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
     try:
-        return is_ephemeral_only(invoker_call, access.channel(invoker_call, row.channel_id), owners)
+        return is_ephemeral_only(invoker_call, access.get_channel_standing(invoker_call, row.channel_id), owners)
     except errors.ApiError:
         # The user no longer has access to the channel.
         return True
@@ -318,11 +319,11 @@ def require_pending(call: Call, interaction_id: int, token: str) -> PendingInter
     if (
         pending is None
         or pending.row.id != interaction_id
-        or call.now - pending.row.created_ms > wire.TOKEN_LIFETIME_MS
+        or call.now_ms - pending.row.created_ms > wire.TOKEN_LIFETIME_MS
     ):
         raise errors.UNKNOWN_INTERACTION()
     row = pending.row
-    if row.callback_type is None and call.now - row.created_ms <= wire.RESPONSE_TIMEOUT_MS:
+    if row.callback_type is None and call.now_ms - row.created_ms <= wire.RESPONSE_TIMEOUT_MS:
         return pending
     is_expired = row.callback_type in (None, store.FAILED)
     raise (errors.UNKNOWN_INTERACTION if is_expired else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
@@ -341,15 +342,15 @@ def find_acknowledged(
         return None
     return (
         interaction_and_application
-        if call.now - interaction_and_application[0].created_ms <= wire.TOKEN_LIFETIME_MS
+        if call.now_ms - interaction_and_application[0].created_ms <= wire.TOKEN_LIFETIME_MS
         else None
     )
 
 
 def require_callback_type(
-    call: Call, row: InteractionRow, state: ResponseState, kind: int, application: InteractionApplication
+    call: Call, row: InteractionRow, state: ResponseState, callback_type: int, application: InteractionApplication
 ) -> None:
-    """Raise an error unless the interaction can be answered with the InteractionCallbackType `kind`."""
+    """Raise an error unless the interaction can be answered with the InteractionCallbackType `callback_type`."""
 
     def fits(callback_type: int) -> bool:
         return (
@@ -359,7 +360,7 @@ def require_callback_type(
             and (callback_type != InteractionCallbackType.PREMIUM_REQUIRED or store.has_skus(call.tx, application.id))
         )
 
-    if not fits(kind):
+    if not fits(callback_type):
         raise errors.invalid(
             "type",
             *errors.choices(sorted(int(callback_type) for callback_type in _CALLBACK_TYPES if fits(callback_type))),
@@ -371,9 +372,9 @@ def require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> 
     if GUILD_INSTALL in state.interacted.owners or row.follow_ups < wire.USER_INSTALL_FOLLOW_UPS_MAX:
         return
     # spec/dated-changes.md#3: there was no limit before the dated change external_apps.
-    if changes.EXTERNAL_APPS.is_active(call.now):
+    if changes.EXTERNAL_APPS.is_active(call.now_ms):
         raise errors.MAX_FOLLOW_UPS()
 
 
 def _is_embedded(call: Call, application: InteractionApplication) -> bool:
-    return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.is_active(call.now)
+    return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.is_active(call.now_ms)

@@ -209,16 +209,16 @@ class LoadedInvocation(NamedTuple):
 
     invoker: messages.Author | None
     application: InteractionApplication | None
-    installed: frozenset[int]
+    installation_types: frozenset[int]
     """ApplicationIntegrationTypes of the application's installations in the guild and by the user."""
     has_skus: bool
     """Whether the application has SKUs."""
     timeout_scheduled: bool
     """Whether the timeout job for interactions created at this time is already scheduled."""
     location: InvocationLocation
-    ref: ChannelRef
+    channel_ref: ChannelRef
     membership: Membership
-    command: commands.Permitted | None
+    command: commands.CommandWithPermissions | None
 
 
 def load_invocation(
@@ -306,7 +306,7 @@ class PendingInteraction(NamedTuple):
 
     row: InteractionRow
     application: InteractionApplication
-    ref: ChannelRef
+    channel_ref: ChannelRef
     bot: messages.Author | None
     membership: Membership
     """The bot's membership in the guild."""

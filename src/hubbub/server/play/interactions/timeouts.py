@@ -37,7 +37,7 @@ def schedule(call: Call) -> None:
     """Schedule the timeout of interactions created now.
 
     The caller has already checked that the job does not exist (`store.load_invocation`)."""
-    due_at_ms = due_ms(call.now)
+    due_at_ms = due_ms(call.now_ms)
     call.tx.enqueue(
         EXPIRE,
         InteractionExpiry(asked_before_ms=due_at_ms - RESPONSE_TIMEOUT_MS),

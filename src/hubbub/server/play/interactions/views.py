@@ -24,7 +24,12 @@ from hubbub.server.talk import messages
 
 def interaction(invocation: Invocation, prepared: PreparedInteraction, token: str) -> wire.Interaction:
     """Build the interaction that is delivered to the application; `token` is its response token."""
-    call, channel_access, invoker, bot = invocation.call, invocation.channel_access, invocation.invoker, invocation.bot
+    call, channel_access, invoker, bot = (
+        invocation.call,
+        invocation.channel_access,
+        invocation.invoker,
+        invocation.bot_access,
+    )
     channel = channel_access.channel
     stored_location = invocation.location
     everyone_permissions = 0
@@ -33,9 +38,9 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
             call.tx, responders.everyone_access(call, channel.guild_id), channel.overwrites_channel_id
         )
     # In guilds the user is part of the member object.
-    user = users.user(invoker.user) if channel_access.guild is None or invoker.member is None else None
+    user = users.user_view(invoker.user) if channel_access.guild is None or invoker.member is None else None
     active_entitlements = (
-        entitlements.active_for(call, invocation.application.id, call.user_id, channel.guild_id)
+        entitlements.active_entitlements(call, invocation.application.id, call.user_id, channel.guild_id)
         if invocation.has_skus
         else []
     )
@@ -53,12 +58,17 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
         entitlements=active_entitlements,
         entitlement_sku_ids=[Snowflake(entitlement.sku_id) for entitlement in active_entitlements],
         app_permissions=rules.app_permissions(
-            channel_access, invocation.context_type, bot, everyone_permissions, prepared.owners, call.now
+            channel_access,
+            invocation.context_type,
+            bot,
+            everyone_permissions,
+            prepared.installation_owners,
+            call.now_ms,
         ),
-        authorizing_integration_owners=messages.views.owners_view(prepared.owners, call.now),
+        authorizing_integration_owners=messages.views.owners_view(prepared.installation_owners, call.now_ms),
         context=int(invocation.context_type),
     )
-    if changes.PER_ATTACHMENT_LIMIT.is_active(call.now):
+    if changes.PER_ATTACHMENT_LIMIT.is_active(call.now_ms):
         # spec/http.md#1.11: the larger of the user's and the guild's limit.
         view.attachment_size_limit = messages.file_bytes_max(call, invoker, app=True)
     if prepared.message is not None:

@@ -44,8 +44,8 @@ SLICE = Slice(
     modules=(routes,),
     jobs={actions.EXPIRE: _delete_idle, lobby_messages.DELETE_EXPIRED: _delete_expired_messages},
     listeners={
-        OAuth2SessionStarted: actions.session_began,
-        OAuth2SessionEnded: actions.session_ended,
+        OAuth2SessionStarted: actions.on_session_started,
+        OAuth2SessionEnded: actions.on_session_ended,
         MessageCreated: lobby_messages.message_created,
         MessageChanged: lobby_messages.message_changed,
         MessagesDeleted: lobby_messages.messages_deleted,

@@ -39,7 +39,7 @@ def create(call: Call, application_id: int, lobby_id: LobbyId | None = None, **f
     """Create an empty lobby that is idle from now on.
 
     `lobby_id` is a fixed ID, for a lobby of a world file; None generates one. `fields` are further fields of LobbyRow."""
-    row = LobbyRow(id=lobby_id or call.new_id(LobbyId), application_id=application_id, idle_ms=call.now, **fields)
+    row = LobbyRow(id=lobby_id or call.new_id(LobbyId), application_id=application_id, idle_ms=call.now_ms, **fields)
     store.insert(call.tx, row)
     _schedule_expiry(call, row)
     return row
@@ -69,7 +69,7 @@ def delete(call: Call, row: LobbyRow) -> None:
     member_ids = store.member_ids(call.tx, row.id)
     call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member_ids), lobby_deleted=True))
     store.delete(call.tx, row.id)
-    jobs.cancel(call.tx, EXPIRE, _expiry_job_key(row.id))
+    jobs.cancel_jobs(call.tx, EXPIRE, _expiry_job_key(row.id))
     publish(call, row, wire.LOBBY_DELETE, wire.LobbyDeleted(id=LobbyId(row.id), reason="deleted"), member_ids)
 
 
@@ -137,7 +137,7 @@ def member_row(
     call: Call,
     row: LobbyRow,
     user_id: int,
-    known: LobbyMemberRow | None,
+    existing: LobbyMemberRow | None,
     *,
     metadata: dict[str, str] | None | UnsetType = UNSET,
     flags: int | None | UnsetType = UNSET,
@@ -145,8 +145,8 @@ def member_row(
 ) -> LobbyMemberRow:
     """Return a membership with the changes of a request body; fields that are UNSET are unchanged.
 
-    `known` is the current membership, or None for a new one."""
-    result = known or LobbyMemberRow(row.id, user_id, row.application_id)
+    `existing` is the current membership, or None for a new one."""
+    result = existing or LobbyMemberRow(row.id, user_id, row.application_id)
     if metadata is not UNSET:
         result = result._replace(metadata=encode_metadata(metadata))
     if isinstance(flags, int):
@@ -173,7 +173,7 @@ def admissible(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[
 
 def _update_idle(call: Call, row: LobbyRow) -> LobbyRow:
     """Update whether a lobby is idle after members were added or removed; return the current row."""
-    connected_ids = game_sessions.connected(call.tx, row.application_id, store.member_ids(call.tx, row.id))
+    connected_ids = game_sessions.filter_connected(call.tx, row.application_id, store.member_ids(call.tx, row.id))
     if connected_ids and row.idle_ms is not None:
         return _mark_active(call, (row,))[0]
     if not connected_ids and row.idle_ms is None:
@@ -184,13 +184,13 @@ def _update_idle(call: Call, row: LobbyRow) -> LobbyRow:
 def _mark_active(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
     store.set_idle(call.tx, [row.id for row in rows], None)
     for row in rows:
-        jobs.cancel(call.tx, EXPIRE, _expiry_job_key(row.id))
+        jobs.cancel_jobs(call.tx, EXPIRE, _expiry_job_key(row.id))
     return [row._replace(idle_ms=None) for row in rows]
 
 
 def _mark_idle(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
-    store.set_idle(call.tx, [row.id for row in rows], call.now)
-    idle_rows = [row._replace(idle_ms=call.now) for row in rows]
+    store.set_idle(call.tx, [row.id for row in rows], call.now_ms)
+    idle_rows = [row._replace(idle_ms=call.now_ms) for row in rows]
     for row in idle_rows:
         _schedule_expiry(call, row)
     return idle_rows
@@ -198,16 +198,16 @@ def _mark_idle(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
 
 def _schedule_expiry(call: Call, row: LobbyRow) -> None:
     """Schedule the idle timeout of a lobby; linked lobbies have none (spec/sdk.md#12.4)."""
-    jobs.cancel(call.tx, EXPIRE, _expiry_job_key(row.id))
+    jobs.cancel_jobs(call.tx, EXPIRE, _expiry_job_key(row.id))
     if row.idle_ms is not None and row.linked_channel_id is None:
         due_ms = row.idle_ms + row.idle_timeout_seconds * 1000
         call.tx.enqueue(EXPIRE, LobbyIdleTimeout(int(row.id), row.idle_ms), due_ms=due_ms, key=_expiry_job_key(row.id))
 
 
-def expire(call: Call, idle: LobbyIdleTimeout) -> None:
+def expire(call: Call, idle_timeout: LobbyIdleTimeout) -> None:
     """Delete a lobby after its idle timeout, unless a member connected meanwhile or a channel was linked."""
-    row = store.find(call.tx, idle.lobby_id)
-    if row is not None and row.idle_ms == idle.idle_ms and row.linked_channel_id is None:
+    row = store.find(call.tx, idle_timeout.lobby_id)
+    if row is not None and row.idle_ms == idle_timeout.idle_ms and row.linked_channel_id is None:
         delete(call, row)
 
 
@@ -215,7 +215,7 @@ def _expiry_job_key(lobby_id: int) -> str:
     return f"{EXPIRE}:{int(lobby_id)}"
 
 
-def session_began(call: Call, signal: OAuth2SessionStarted) -> None:
+def on_session_started(call: Call, signal: OAuth2SessionStarted) -> None:
     """Mark a user's lobbies as active when the user connects, and publish the connection."""
     rows = store.list_of_user(call.tx, signal.application_id, signal.user_id)
     if idle_rows := [row for row in rows if row.idle_ms is not None]:
@@ -224,7 +224,7 @@ def session_began(call: Call, signal: OAuth2SessionStarted) -> None:
         _publish_connection(call, rows, signal.user_id, wire.LOBBY_MEMBER_CONNECT)
 
 
-def session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
+def on_session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
     """Publish that a user disconnected, and mark lobbies without connected members as idle.
 
     The user remains a member."""
@@ -234,7 +234,7 @@ def session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
     if not rows:
         return
     members_by_lobby = _publish_connection(call, rows, signal.user_id, wire.LOBBY_MEMBER_DISCONNECT)
-    connected_ids = game_sessions.connected(
+    connected_ids = game_sessions.filter_connected(
         call.tx, signal.application_id, {member.user_id for members in members_by_lobby.values() for member in members}
     )
     idle_rows = [row for row in rows if not any(member.user_id in connected_ids for member in members_by_lobby[row.id])]
@@ -272,7 +272,7 @@ def account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
 
 def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> None:
     """Replace the user `old_id` by the user `new_id` in the lobbies of a family's applications."""
-    for membership in store.memberships(call.tx, old_id, applications.family(call.tx, family_id)):
+    for membership in store.memberships(call.tx, old_id, applications.list_family_ids(call.tx, family_id)):
         row = store.find(call.tx, membership.lobby_id)
         if row is not None:
             existing = store.find_member(call.tx, row.id, new_id)
@@ -293,7 +293,7 @@ def user_changed(call: Call, signal: users.UserChanged) -> None:
 def profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     """Publish a user's changed application profile to the members of their lobbies."""
     user_id, family_id = signal.profile.user_id, signal.profile.application_id
-    memberships = store.memberships(call.tx, user_id, applications.family(call.tx, family_id))
+    memberships = store.memberships(call.tx, user_id, applications.list_family_ids(call.tx, family_id))
     members_by_lobby = store.members_of(call.tx, [membership.lobby_id for membership in memberships])
     other_ids = {member.user_id for members in members_by_lobby.values() for member in members} - {int(user_id)}
     identities.publish_profile(call, signal.profile, other_ids)

@@ -39,7 +39,7 @@ def _linked_lobby(call: Call, row: LobbyRow, linked_by: int) -> LinkedLobby:
         application_id=ApplicationId(row.application_id),
         lobby_id=LobbyId(row.id),
         linked_by=UserId(linked_by),
-        linked_at=codec.timestamp(call.now),
+        linked_at=codec.timestamp(call.now_ms),
         require_application_authorization=bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION),
     )
 
@@ -65,7 +65,7 @@ def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:
 
 
 def _clear_link(call: Call, row: LobbyRow) -> LobbyRow:
-    idle_ms = None if row.idle_ms is None else call.now
+    idle_ms = None if row.idle_ms is None else call.now_ms
     return actions.change(call, row, row._replace(linked_channel_id=None, idle_ms=idle_ms))
 
 
@@ -95,8 +95,8 @@ def create_invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
         guild_id=channel.guild_id,
         channel_id=channel.id,
         inviter_id=call.user_id,
-        created_ms=call.now,
-        expires_ms=call.now + wire.LOBBY_INVITE_LIFETIME_SECONDS * 1000,
+        created_ms=call.now_ms,
+        expires_ms=call.now_ms + wire.LOBBY_INVITE_LIFETIME_SECONDS * 1000,
         max_age=wire.LOBBY_INVITE_LIFETIME_SECONDS,
         max_uses=1,
         target_type=InviteTargetType.LOBBY,

@@ -96,7 +96,7 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
         call.tx,
         DELETE_EXPIRED,
         LobbyMessageSweep(row.id),
-        due_ms=call.now + wire.LOBBY_HISTORY_MS,
+        due_ms=call.now_ms + wire.LOBBY_HISTORY_MS,
         key=f"{DELETE_EXPIRED}:{int(row.id)}",
     )
     if row.linked_channel_id is None or not _post_in_channel(call, row, message, body):
@@ -217,9 +217,9 @@ def moderate(call: Call, row: LobbyRow, message: LobbyMessageRow, metadata: dict
 
 def delete_expired(call: Call, sweep: LobbyMessageSweep) -> None:
     """Delete messages that are too old to be read."""
-    oldest = store.delete_messages_until(call.tx, sweep.lobby_id, Snowflake.at(call.now - wire.LOBBY_HISTORY_MS))
+    oldest = store.delete_messages_until(call.tx, sweep.lobby_id, Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS))
     if oldest is not None:
-        due_ms = max(Snowflake(oldest).created_ms + wire.LOBBY_HISTORY_MS, call.now) + DELETE_EXPIRED_INTERVAL_MS
+        due_ms = max(Snowflake(oldest).created_ms + wire.LOBBY_HISTORY_MS, call.now_ms) + DELETE_EXPIRED_INTERVAL_MS
         call.tx.enqueue(DELETE_EXPIRED, sweep, due_ms=due_ms, key=f"{DELETE_EXPIRED}:{int(sweep.lobby_id)}")
 
 
@@ -248,7 +248,7 @@ def _publish_lobby_message(
     author = users.find(call.tx, message.author_id)
     if author is None:
         return
-    payload = views.message(message, users.user(author))
+    payload = views.message(message, users.user_view(author))
     actions.publish(call, row, event, payload, store.member_ids(call.tx, row.id))
     if webhook_event_type is not None:
         _send_webhook_event(call, row, webhook_event_type, payload)

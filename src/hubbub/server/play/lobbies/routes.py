@@ -63,7 +63,7 @@ def _create_lobby(call: Call, application_id: int, body: wire.CreateLobby) -> wi
 @handles(wire.GET_LOBBY)
 def get_lobby(call: Call, lobby_id: LobbyId) -> wire.Lobby:
     """Get a lobby of the bot's application."""
-    return views.lobby(call, rules.require(call, lobby_id))
+    return views.lobby(call, rules.require_lobby(call, lobby_id))
 
 
 @handles(wire.EDIT_LOBBY)
@@ -73,7 +73,7 @@ async def edit_lobby(operation: AsyncOperation, lobby_id: LobbyId, body: wire.Up
     If `members` is given, it replaces all current members."""
 
     def check(call: Call) -> int:
-        row = rules.require(call, lobby_id)
+        row = rules.require_lobby(call, lobby_id)
         _check_body(body)
         return row.application_id
 
@@ -82,7 +82,7 @@ async def edit_lobby(operation: AsyncOperation, lobby_id: LobbyId, body: wire.Up
 
 
 def _edit_lobby(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
-    row = rules.require(call, lobby_id)
+    row = rules.require_lobby(call, lobby_id)
     _check_body(body)
     after = row
     if body.metadata is not UNSET:
@@ -110,7 +110,7 @@ def delete_lobby(call: Call, lobby_id: LobbyId) -> None:
 
     The request also succeeds if the lobby does not exist."""
     if store.find(call.tx, lobby_id) is not None:
-        actions.delete(call, rules.require(call, lobby_id))
+        actions.delete(call, rules.require_lobby(call, lobby_id))
 
 
 def _requested_members(
@@ -142,7 +142,7 @@ def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.
     """Add a lobby member.
 
     The request updates the membership if the user is already a member."""
-    row = rules.require(call, lobby_id)
+    row = rules.require_lobby(call, lobby_id)
     form = FormErrors()
     rules.check_member(form, (), body)
     form.raise_if_any()
@@ -157,7 +157,7 @@ def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.
 def _updated_member(
     call: Call, row: LobbyRow, user_id: int, existing: LobbyMemberRow | None, body: wire.AddLobbyMember
 ) -> LobbyMemberRow:
-    additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.is_active(call.now) else UNSET
+    additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.is_active(call.now_ms) else UNSET
     return actions.member_row(
         call, row, user_id, existing, metadata=body.metadata, flags=body.flags, additional_name=additional_name
     )
@@ -168,7 +168,7 @@ def delete_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId) -> None:
     """Remove a lobby member.
 
     The request also succeeds if the user is not a member."""
-    actions.update_members(call, rules.require(call, lobby_id), removed_ids=[user_id])
+    actions.update_members(call, rules.require_lobby(call, lobby_id), removed_ids=[user_id])
 
 
 @handles(wire.BULK_UPDATE_LOBBY_MEMBERS)
@@ -176,8 +176,8 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
     """Update lobby members in bulk.
 
     The request adds, updates and removes members. Users who may not be added, or are in too many lobbies, are skipped."""
-    row = rules.require(call, lobby_id)
-    if not changes.BULK_LOBBY_MEMBERS.is_active(call.now):
+    row = rules.require_lobby(call, lobby_id)
+    if not changes.BULK_LOBBY_MEMBERS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
     form = FormErrors()
     for index, request in enumerate(body):
@@ -201,7 +201,7 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER)
 def create_linked_lobby_guild_invite_for_user(call: Call, lobby_id: LobbyId, user_id: UserId) -> wire.LobbyInvite:
     """Create an invite to the linked channel's guild for a lobby member."""
-    row = rules.require(call, lobby_id)
+    row = rules.require_lobby(call, lobby_id)
     if store.find_member(call.tx, row.id, user_id) is None:
         raise errors.UNKNOWN_MEMBER()
     return channel_links.create_invite(call, row, user_id)
@@ -214,9 +214,9 @@ def update_lobby_message_external_moderation_metadata(
     """Update the moderation metadata of a lobby message.
 
     The new metadata replaces any earlier metadata."""
-    if not changes.MODERATION_METADATA.is_active(call.now):
+    if not changes.MODERATION_METADATA.is_active(call.now_ms):
         raise errors.NOT_FOUND()
-    row = rules.require(call, lobby_id)
+    row = rules.require_lobby(call, lobby_id)
     message = store.find_message(call.tx, row.id, message_id)
     if message is None:
         raise errors.UNKNOWN_MESSAGE()
@@ -259,7 +259,7 @@ def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
     application_id = call.actor.application_id
     assert application_id is not None
     row = store.find_by_secret(call.tx, application_id, body.secret)
-    if row is not None and (row.secret_expires_ms or 0) <= call.now:
+    if row is not None and (row.secret_expires_ms or 0) <= call.now_ms:
         # The lobby with the expired secret remains, but the secret now creates a new lobby.
         store.clear_secret(call.tx, row.id)
         row = None
@@ -271,7 +271,7 @@ def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
         idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
         by_secret=1,
         secret=body.secret,
-        secret_expires_ms=call.now + wire.LOBBY_SECRET_LIFETIME_MS,
+        secret_expires_ms=call.now_ms + wire.LOBBY_SECRET_LIFETIME_MS,
     )
 
 
@@ -280,7 +280,7 @@ def leave_lobby(call: Call, lobby_id: LobbyId) -> None:
     """Leave a lobby.
 
     Only a lobby created with a secret can be left. The backend removes the members of other lobbies."""
-    row = rules.require(call, lobby_id)
+    row = rules.require_lobby(call, lobby_id)
     if not row.by_secret:
         raise errors.MISSING_PERMISSIONS()
     actions.update_members(call, row, removed_ids=[call.user_id])
@@ -301,7 +301,7 @@ def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessa
 
     The newest message is first; none is older than 72 hours."""
     row, _ = rules.require_member(call, lobby_id)
-    since = Snowflake.at(call.now - wire.LOBBY_HISTORY_MS)
+    since = Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS)
     return views.messages_with_authors(call, store.newest_messages(call.tx, row.id, query.limit, since))
 
 
@@ -321,7 +321,7 @@ def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChanne
 
     The caller needs the CAN_LINK_LOBBY member flag or the application's bot token."""
     if call.actor.is_bot:
-        row = rules.require(call, lobby_id)
+        row = rules.require_lobby(call, lobby_id)
     else:
         row, member = rules.require_member(call, lobby_id)
         if not member.flags & LobbyMemberFlags.CAN_LINK_LOBBY:

@@ -34,7 +34,7 @@ LINKED_CHANNEL_PERMISSIONS = (
 )
 
 
-def require(call: Call, lobby_id: int) -> LobbyRow:
+def require_lobby(call: Call, lobby_id: int) -> LobbyRow:
     """Return a lobby of the caller's application; raise UNKNOWN_LOBBY or MISSING_ACCESS."""
     row = store.find(call.tx, lobby_id)
     if row is None:
@@ -46,7 +46,7 @@ def require(call: Call, lobby_id: int) -> LobbyRow:
 
 def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, LobbyMemberRow]:
     """Return a lobby and the caller's membership in it; raise MISSING_ACCESS if the caller is not a member."""
-    row = require(call, lobby_id)
+    row = require_lobby(call, lobby_id)
     member = store.find_member(call.tx, row.id, call.user_id)
     if member is None:
         raise errors.MISSING_ACCESS()
@@ -58,7 +58,7 @@ def authorized_among(tx: Tx, application_id: int, candidates: Iterable[users.Use
 
     Other users cannot be added to a lobby."""
     user_ids = [int(user.id) for user in candidates if not user.bot]
-    return relationships.filter_players(tx, user_ids, applications.family_id(tx, application_id))
+    return relationships.filter_players(tx, user_ids, applications.find_family_id(tx, application_id))
 
 
 # Forms
@@ -72,9 +72,9 @@ def check_metadata(form: FormErrors, path: Path, metadata: dict[str, str] | None
         form.add(path, *errors.max_length(wire.LOBBY_METADATA_TOTAL_MAX))
 
 
-def check_flags(form: FormErrors, path: Path, flags: int | None | UnsetType, known: int) -> None:
-    """Add a form error if `flags` has bits that are not in `known`."""
-    if isinstance(flags, int) and flags & ~known:
+def check_flags(form: FormErrors, path: Path, flags: int | None | UnsetType, allowed: int) -> None:
+    """Add a form error if `flags` has bits that are not in `allowed`."""
+    if isinstance(flags, int) and flags & ~allowed:
         form.add(path, *errors.bad_enum(flags))
 
 
@@ -113,7 +113,7 @@ def check_member(form: FormErrors, path: tuple[str | int, ...], body: wire.AddLo
 
 def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
     """Return a channel; raise an error unless the caller may link it to the lobby (spec/sdk.md#12.6)."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     channel_access.require(LINK_PERMISSIONS)
     check_linkable(row, channel_access.channel)
     return channel_access.channel
@@ -136,16 +136,16 @@ def linked_channel_access(call: Call, channel: ChannelRef) -> access.ChannelAcce
     """Return the access of the caller, a lobby member, to the linked channel; guild permissions do not restrict it."""
     guild_id = channel.guild_id
     assert guild_id is not None
-    standing = access.find_member(call.tx, call.now, guild_id, call.user_id) or GuildAccess(
+    standing = access.find_member(call.tx, call.now_ms, guild_id, call.user_id) or GuildAccess(
         guild_id=guild_id,
         user_id=call.user_id,
         # The user is not in the guild, so they are not its owner either.
         owner_id=UserId(0),
         mfa_level=0,
-        roles={},
+        permissions_by_role={},
         ranks=(),
         permissions=LINKED_CHANNEL_PERMISSIONS,
-        restricted=False,
+        is_restricted=False,
     )
     return access.ChannelAccess(
         channel=channel, guild=standing, permissions=LINKED_CHANNEL_PERMISSIONS, allowed=LINKED_CHANNEL_PERMISSIONS

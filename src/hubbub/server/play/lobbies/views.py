@@ -61,7 +61,7 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool 
     members_by_lobby = store.members_of(tx, [row.id for row in rows])
     member_ids = {member_row.user_id for members in members_by_lobby.values() for member_row in members}
     users_by_id = users.find_many(tx, member_ids)
-    connected_ids = game_sessions.connected(tx, rows[0].application_id, member_ids)
+    connected_ids = game_sessions.filter_connected(tx, rows[0].application_id, member_ids)
     linked_channels = _linked_channels(tx, rows)
     voice_states_by_lobby = voice_states.calls.list_callers(tx, [row.id for row in rows])
     profiles = _profiles(tx, rows[0].application_id, member_ids) if include_profiles else {}
@@ -73,7 +73,7 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool 
             members=[
                 _gateway_member(
                     member_row,
-                    users.user(users_by_id[member_row.user_id]),
+                    users.user_view(users_by_id[member_row.user_id]),
                     member_row.user_id in connected_ids,
                     profiles,
                 )
@@ -104,7 +104,7 @@ def voice_state(row: CallStateRow, *, left: bool = False) -> wire.LobbyVoiceStat
 
 
 def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
-    return identities.profiles(tx, applications.family_id(tx, application_id), user_ids)
+    return identities.profiles(tx, applications.find_family_id(tx, application_id), user_ids)
 
 
 def member_changes(
@@ -115,12 +115,15 @@ def member_changes(
     With `include_profiles`, members include their application profiles."""
     rows = list(members)
     users_by_id = users.find_many(tx, [member_row.user_id for member_row in rows])
-    connected_ids = game_sessions.connected(tx, row.application_id, users_by_id)
+    connected_ids = game_sessions.filter_connected(tx, row.application_id, users_by_id)
     profiles = _profiles(tx, row.application_id, users_by_id) if include_profiles else {}
     return {
         member_row.user_id: wire.LobbyMemberChange(
             member=_gateway_member(
-                member_row, users.user(users_by_id[member_row.user_id]), member_row.user_id in connected_ids, profiles
+                member_row,
+                users.user_view(users_by_id[member_row.user_id]),
+                member_row.user_id in connected_ids,
+                profiles,
             ),
             lobby_id=LobbyId(row.id),
             application_id=ApplicationId(row.application_id),
@@ -138,10 +141,10 @@ def connection_changes(tx: Tx, members: Sequence[LobbyMemberRow]) -> list[wire.L
     user = None if first is None else users.find(tx, first.user_id)
     if first is None or user is None:
         return []
-    is_connected = bool(game_sessions.connected(tx, first.application_id, (first.user_id,)))
+    is_connected = bool(game_sessions.filter_connected(tx, first.application_id, (first.user_id,)))
     return [
         wire.LobbyMemberChange(
-            member=_gateway_member(membership, users.user(user), is_connected, {}),
+            member=_gateway_member(membership, users.user_view(user), is_connected, {}),
             lobby_id=LobbyId(membership.lobby_id),
             application_id=ApplicationId(membership.application_id),
         )
@@ -152,7 +155,7 @@ def connection_changes(tx: Tx, members: Sequence[LobbyMemberRow]) -> list[wire.L
 def messages_with_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> list[wire.LobbyMessage]:
     """Return messages with their authors; messages of deleted users are omitted."""
     users_by_id = users.find_many(call.tx, [row.author_id for row in rows])
-    user_views = {user_id: users.user(user_row) for user_id, user_row in users_by_id.items()}
+    user_views = {user_id: users.user_view(user_row) for user_id, user_row in users_by_id.items()}
     webhook_authors = _webhook_authors(call, [row for row in rows if row.author_id not in user_views])
     authored = ((row, webhook_authors.get(row.id) or user_views.get(row.author_id)) for row in rows)
     return [message(row, author) for row, author in authored if author is not None]

@@ -49,7 +49,7 @@ def create_world_lobby(
         idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
         by_secret=int(secret is not None),
         secret=secret,
-        secret_expires_ms=None if secret is None else call.now + wire.LOBBY_SECRET_LIFETIME_MS,
+        secret_expires_ms=None if secret is None else call.now_ms + wire.LOBBY_SECRET_LIFETIME_MS,
     )
     if link is not None:
         channel = access.find_channel(call.tx, link.channel_id)

@@ -12,9 +12,9 @@ SLICE = Slice(
     modules=(commands,),
     jobs={commands.JOIN: commands.join_delayed},
     listeners={
-        LobbyMembersLeaving: actions.members_leave,
-        CallerMustLeave: actions.caller_leaves,
-        CallerDisplaced: actions.caller_displaced,
+        LobbyMembersLeaving: actions.on_members_leaving,
+        CallerMustLeave: actions.on_caller_must_leave,
+        CallerDisplaced: actions.on_caller_displaced,
         PendingJoinsCanceled: commands.cancel_delayed_joins,
     },
 )

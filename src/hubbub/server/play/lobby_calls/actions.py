@@ -49,19 +49,19 @@ def reassign_server(call: Call, row: CallStateRow) -> None:
         voice_states.calls.notify_voice_server(call, row)
 
 
-def members_leave(call: Call, signal: LobbyMembersLeaving) -> None:
+def on_members_leaving(call: Call, signal: LobbyMembersLeaving) -> None:
     """Remove former lobby members from the call."""
     participants = voice_states.calls.list_callers(call.tx, [signal.lobby.id]).get(signal.lobby.id, [])
     leave(call, [row for row in participants if row.user_id in signal.user_ids], ended=signal.lobby_deleted)
 
 
-def caller_leaves(call: Call, signal: CallerMustLeave) -> None:
+def on_caller_must_leave(call: Call, signal: CallerMustLeave) -> None:
     """Remove a participant that the voice server lost permanently."""
     if signal.row.kind == CallKind.LOBBY:
         leave(call, [signal.row])
 
 
-def caller_displaced(call: Call, signal: CallerDisplaced) -> None:
+def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
     """Move a participant whose voice server was lost."""
     if signal.row.kind == CallKind.LOBBY:
         reassign_server(call, signal.row)

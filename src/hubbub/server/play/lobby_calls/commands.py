@@ -41,7 +41,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     session_id = voice.session_id(call.session_id)
     # A new request replaces a delayed join that is still waiting.
     for lobby_id in voice_states.calls.list_failed_servers(call.tx, call.user_id):
-        jobs.cancel(call.tx, JOIN, _join_job_key(lobby_id, call.user_id))
+        jobs.cancel_jobs(call.tx, JOIN, _join_job_key(lobby_id, call.user_id))
     requested = {int(requested_state.lobby_id): requested_state for requested_state in body}
     own_calls = voice_states.calls.list_of_user(call, CallKind.LOBBY, call.user_id, session_id)
     actions.leave(call, [row for row in own_calls if row.call_id not in requested])
@@ -61,7 +61,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
         if lobby is None or not rules.can_join(call.user_id, participants.get(lobby_id, ())):
             _reject_join(call, request)
         elif delay_ms := voice_states.calls.join_delay_ms(call, lobby_id, call.user_id):
-            call.tx.enqueue(JOIN, request, due_ms=call.now + delay_ms, key=_join_job_key(lobby_id, call.user_id))
+            call.tx.enqueue(JOIN, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(lobby_id, call.user_id))
         else:
             actions.join_or_update(call, lobby, _call_state(call, request))
 
@@ -83,7 +83,7 @@ def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.CallState
         request.user_id,
         CallKind.LOBBY,
         request.session_id,
-        call.now,
+        call.now_ms,
         self_mute=request.self_mute,
         self_deaf=request.self_deaf,
         self_video=request.self_video,
@@ -114,7 +114,7 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
 def cancel_delayed_joins(call: Call, signal: PendingJoinsCanceled) -> None:
     """Cancel the delayed joins of a user."""
     for lobby_id in signal.server_ids:
-        jobs.cancel(call.tx, JOIN, _join_job_key(lobby_id, signal.user_id))
+        jobs.cancel_jobs(call.tx, JOIN, _join_job_key(lobby_id, signal.user_id))
 
 
 def _join_job_key(lobby_id: int, user_id: int) -> str:

@@ -42,7 +42,7 @@ def create(
     return row
 
 
-def change(call: Call, row: SkuRow) -> None:
+def update(call: Call, row: SkuRow) -> None:
     """Store a changed SKU.
 
     If the SKU is no longer sold, subscribers keep it until their period ends."""

@@ -48,7 +48,7 @@ def update_sku(call: Call, application_id: ApplicationId, sku_id: SkuId, body: w
         row = row._replace(state=store.PUBLISHED if body.published else store.UNPUBLISHED)
     if body.listed is not UNSET:
         row = row._replace(listed=int(body.listed))
-    actions.change(call, row)
+    actions.update(call, row)
     return views.store_sku(row)
 
 
@@ -57,7 +57,7 @@ def delete_sku(call: Call, application_id: ApplicationId, sku_id: SkuId) -> None
     """Delete a SKU.
 
     It is no longer sold, but stays in the list of the application's SKUs."""
-    actions.change(call, _require_editable_sku(call, application_id, sku_id)._replace(state=store.DELETED))
+    actions.update(call, _require_editable_sku(call, application_id, sku_id)._replace(state=store.DELETED))
 
 
 @handles(wire.LIST_STORE_SKUS)

@@ -28,15 +28,15 @@ def is_active(tx: Tx, application_id: int, sku_id: int) -> bool:
     return row is not None and row.application_id == application_id and is_on_sale(row)
 
 
-def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
+def require_creation(existing_skus: list[SkuRow], body: wire.CreateSku) -> None:
     """Raise an error if an application may not create the SKU of `body` (spec/webhooks-and-interactions.md#7.1).
 
-    `present` are the application's existing SKUs. The number of SKUs is limited, and subscriptions are offered either
+    `existing_skus` are the application's existing SKUs. The number of SKUs is limited, and subscriptions are offered either
     to users or to guilds, not both."""
     if body.type is SkuType.SUBSCRIPTION_GROUP:
         allowed_types = (int(SkuType.DURABLE), int(SkuType.CONSUMABLE), int(SkuType.SUBSCRIPTION))
         raise errors.invalid("type", *errors.choices(allowed_types))
-    managed_skus = [row for row in present if is_managed(row)]
+    managed_skus = [row for row in existing_skus if is_managed(row)]
     if len(managed_skus) >= wire.SKUS_MAX:
         raise errors.invalid("type", "SKU_LIMIT_REACHED", f"An application can have at most {wire.SKUS_MAX} SKUs.")
     if body.type != SkuType.SUBSCRIPTION:

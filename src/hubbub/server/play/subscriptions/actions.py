@@ -38,7 +38,7 @@ class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> SubscriptionRow:
     """Create a subscription. It is inactive until its entitlement is granted."""
-    renewal_day = anchor_day(call.now)
+    renewal_day = anchor_day(call.now_ms)
     row = SubscriptionRow(
         id=call.new_id(SubscriptionId),
         application_id=sku.application_id,
@@ -47,8 +47,8 @@ def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> Subsc
         sku_id=sku.id,
         renewal_sku_id=sku.id,
         entitlement_id=None,
-        period_start_ms=call.now,
-        period_end_ms=next_month(call.now, renewal_day),
+        period_start_ms=call.now_ms,
+        period_end_ms=next_month(call.now_ms, renewal_day),
         anchor_day=renewal_day,
         status=SubscriptionStatus.INACTIVE,
     )
@@ -75,7 +75,7 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
     elif entitlement.type == EntitlementType.APPLICATION_SUBSCRIPTION:
         # spec/dated-changes.md, 2024-10-01: since that date a renewal grants a new entitlement without an end; before,
         # it moved the end of the existing one.
-        if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now):
+        if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now_ms):
             row = row._replace(entitlement_id=_grant_entitlement(call, row, sku).id)
         else:
             entitlements.extend(call, entitlement, row.period_end_ms)
@@ -86,7 +86,7 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
 
 def cancel(call: Call, row: SubscriptionRow) -> SubscriptionRow:
     """Cancel a subscription at the end of its period."""
-    row = row._replace(status=SubscriptionStatus.ENDING, canceled_ms=call.now)
+    row = row._replace(status=SubscriptionStatus.ENDING, canceled_ms=call.now_ms)
     _update_and_publish(call, row)
     return row
 
@@ -114,13 +114,13 @@ def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
     _cancel_renewal(call, row)
     entitlement = _find_entitlement(call, row)
     if entitlement is not None:
-        entitlements.end(call, entitlement, call.now)
-    renewal_day = anchor_day(call.now)
+        entitlements.end(call, entitlement, call.now_ms)
+    renewal_day = anchor_day(call.now_ms)
     row = row._replace(
         sku_id=sku.id,
         renewal_sku_id=sku.id,
-        period_start_ms=call.now,
-        period_end_ms=next_month(call.now, renewal_day),
+        period_start_ms=call.now_ms,
+        period_end_ms=next_month(call.now_ms, renewal_day),
         anchor_day=renewal_day,
         status=SubscriptionStatus.ACTIVE,
         canceled_ms=None,
@@ -138,14 +138,14 @@ def change_at_renewal(call: Call, row: SubscriptionRow, sku: SkuRow) -> Subscrip
     return row
 
 
-def refund(call: Call, owned: EntitlementRow) -> None:
-    """Refund the last payment of an entitlement and delete it; `owned` is the entitlement.
+def refund(call: Call, entitlement: EntitlementRow) -> None:
+    """Refund the last payment of an entitlement and delete it; `entitlement` is the entitlement.
 
     If the entitlement belongs to a subscription, the subscription ends."""
-    ledger.refund_entitlement(call, owned.id)
-    entitlements.remove(call, owned)
-    row = None if owned.subscription_id is None else store.find(call.tx, owned.subscription_id)
-    if row is not None and row.entitlement_id == owned.id and row.status != SubscriptionStatus.INACTIVE:
+    ledger.refund_entitlement(call, entitlement.id)
+    entitlements.remove(call, entitlement)
+    row = None if entitlement.subscription_id is None else store.find(call.tx, entitlement.subscription_id)
+    if row is not None and row.entitlement_id == entitlement.id and row.status != SubscriptionStatus.INACTIVE:
         _update_and_publish(call, row._replace(status=SubscriptionStatus.INACTIVE))
         _cancel_renewal(call, row)
 
@@ -157,7 +157,9 @@ def delete(call: Call, row: SubscriptionRow) -> None:
     entitlement = _find_entitlement(call, row)
     if entitlement is not None and row.status != SubscriptionStatus.INACTIVE:
         paid_until_ms = row.period_end_ms
-        entitlements.end(call, entitlement, paid_until_ms if row.guild_id is not None else min(paid_until_ms, call.now))
+        entitlements.end(
+            call, entitlement, paid_until_ms if row.guild_id is not None else min(paid_until_ms, call.now_ms)
+        )
     store.delete(call.tx, row.id)
     _cancel_renewal(call, row)
     _publish(call, wire.SUBSCRIPTION_DELETE, row)
@@ -167,7 +169,7 @@ def schedule_renewal(call: Call, row: SubscriptionRow, due_ms: int, *, since_ms:
     """Schedule the renewal or the end of a subscription, replacing an earlier schedule.
 
     `due_ms` is when the job runs, `since_ms` the time of the first payment attempt or 0; both in milliseconds."""
-    jobs.cancel(call.tx, RENEW, _renewal_job_key(row))
+    jobs.cancel_jobs(call.tx, RENEW, _renewal_job_key(row))
     renewal = Renewal(SubscriptionId(row.id), row.period_end_ms, since_ms=since_ms)
     call.tx.enqueue(RENEW, renewal, due_ms=due_ms, key=_renewal_job_key(row))
 
@@ -179,7 +181,7 @@ def payment_key(row: SubscriptionRow) -> str:
 
 def _cancel_renewal(call: Call, row: SubscriptionRow) -> None:
     """Cancel a scheduled or ongoing renewal and release its payment."""
-    jobs.cancel(call.tx, RENEW, _renewal_job_key(row))
+    jobs.cancel_jobs(call.tx, RENEW, _renewal_job_key(row))
     ledger.abandon(call, payment_key(row))
 
 
@@ -190,7 +192,7 @@ def _renewal_job_key(row: SubscriptionRow) -> str:
 def _grant_entitlement(call: Call, row: SubscriptionRow, sku: SkuRow) -> EntitlementRow:
     # spec/dated-changes.md, 2024-10-01: before that date, subscriptions granted type APPLICATION_SUBSCRIPTION with the
     # period's end.
-    is_migrated = changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now)
+    is_migrated = changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now_ms)
     return entitlements.grant(
         call,
         sku,
@@ -215,4 +217,4 @@ def _update_and_publish(call: Call, row: SubscriptionRow) -> None:
 def _publish(call: Call, event: Event[wire.Subscription], row: SubscriptionRow) -> None:
     application = applications.find(call.tx, row.application_id)
     if application is not None and application.bot_id is not None:
-        call.tx.emit(event, views.subscription(row, call.now), Audience.of_users(application.bot_id))
+        call.tx.emit(event, views.subscription(row, call.now_ms), Audience.of_users(application.bot_id))

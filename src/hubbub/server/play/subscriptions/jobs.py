@@ -88,14 +88,14 @@ def _handle_declined(call: Call, renewal: Renewal, charge: Charge) -> None:
     row = _find_due(call, renewal)
     if row is not None:
         ledger.delete_declined(call, charge.key)
-        _retry_or_end(call, row, renewal.since_ms or call.now, call.now + RETRY_MS)
+        _retry_or_end(call, row, renewal.since_ms or call.now_ms, call.now_ms + RETRY_MS)
 
 
 def _handle_uncertain(call: Call, renewal: Renewal) -> None:
     row = _find_due(call, renewal)
     if row is not None:
-        since_ms = renewal.since_ms or call.now
-        _retry_or_end(call, row, since_ms, ledger.next_attempt_ms(call.now, since_ms))
+        since_ms = renewal.since_ms or call.now_ms
+        _retry_or_end(call, row, since_ms, ledger.next_attempt_ms(call.now_ms, since_ms))
 
 
 def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int) -> None:
@@ -103,7 +103,7 @@ def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int
 
     `since_ms` is the time of the first payment attempt; both times are in milliseconds."""
     deadline_ms = since_ms + GRACE_MS
-    if call.now >= deadline_ms:
+    if call.now_ms >= deadline_ms:
         actions.end(call, row)
     else:
         actions.schedule_renewal(call, row, min(retry_ms, deadline_ms), since_ms=since_ms)

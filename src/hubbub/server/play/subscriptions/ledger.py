@@ -66,7 +66,7 @@ def request_charge(
             subscription_id=subscription_id,
             amount=sku.price,
             currency=sku.currency,
-            asked_ms=call.now,
+            asked_ms=call.now_ms,
         )
         store.insert_payment(call.tx, row)
     return charge(row)
@@ -86,23 +86,23 @@ def charge(row: PaymentRow) -> Charge:
     )
 
 
-async def submit(operation: AsyncOperation, requested: Charge) -> None:
+async def submit(operation: AsyncOperation, charge: Charge) -> None:
     """Submit a charge to the payment provider.
 
     Raise PaymentDeclined, or PaymentUncertain if the outcome is unknown."""
     try:
         # Wall-clock seconds: the provider is a remote system and does not follow the server's clock.
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            await operation.payments.charge(requested)
+            await operation.payments.charge(charge)
     except PaymentDeclined:
         raise
     except Exception as error:
-        raise PaymentUncertain(requested.key) from error
+        raise PaymentUncertain(charge.key) from error
 
 
-def mark_taken(call: Call, requested: Charge, entitlement_id: int | None) -> None:
+def mark_taken(call: Call, charge: Charge, entitlement_id: int | None) -> None:
     """Record that a charge succeeded, with the entitlement that it paid for."""
-    row = _find_or_insert(call, requested)
+    row = _find_or_insert(call, charge)
     store.update_payment(call.tx, row._replace(state=store.TAKEN, entitlement_id=entitlement_id))
 
 
@@ -118,11 +118,11 @@ def abandon(call: Call, key: str) -> None:
         schedule_refund(call, charge(row))
 
 
-def refund_unused(call: Call, requested: Charge) -> None:
+def refund_unused(call: Call, charge: Charge) -> None:
     """Refund a charge that succeeded after its purpose disappeared, unless it is already recorded as taken."""
-    row = store.find_payment(call.tx, requested.key)
+    row = store.find_payment(call.tx, charge.key)
     if row is None or row.state != store.TAKEN:
-        schedule_refund(call, requested)
+        schedule_refund(call, charge)
 
 
 def refund_entitlement(call: Call, entitlement_id: int) -> None:
@@ -132,23 +132,23 @@ def refund_entitlement(call: Call, entitlement_id: int) -> None:
         schedule_refund(call, charge(row))
 
 
-def schedule_refund(call: Call, requested: Charge) -> None:
+def schedule_refund(call: Call, charge: Charge) -> None:
     """Schedule a refund, even after an earlier refund, since the charge may have succeeded in between."""
-    store.update_payment(call.tx, _find_or_insert(call, requested)._replace(state=store.RETURNING))
-    _enqueue_refund(call, RefundJob(requested.key, call.now), call.now)
+    store.update_payment(call.tx, _find_or_insert(call, charge)._replace(state=store.REFUNDING))
+    _enqueue_refund(call, RefundJob(charge.key, call.now_ms), call.now_ms)
 
 
 def _find_or_insert(call: Call, requested: Charge) -> PaymentRow:
     row = store.find_payment(call.tx, requested.key)
     if row is None:
-        row = PaymentRow(**msgspec.structs.asdict(requested), asked_ms=call.now)
+        row = PaymentRow(**msgspec.structs.asdict(requested), asked_ms=call.now_ms)
         store.insert_payment(call.tx, row)
     return row
 
 
 def _enqueue_refund(call: Call, refund_job: RefundJob, due_ms: int) -> None:
     job_key = f"{REFUND}/{refund_job.key}"
-    jobs.cancel(call.tx, REFUND, job_key)
+    jobs.cancel_jobs(call.tx, REFUND, job_key)
     call.tx.enqueue(REFUND, refund_job, due_ms=due_ms, key=job_key)
 
 
@@ -167,20 +167,20 @@ async def run_refund(operation: AsyncOperation, job: Job) -> None:
     except Exception as error:
         log.warning("Refund of payment %s failed; retrying", refund_job.key, exc_info=error)
         await operation.write(
-            lambda call: _enqueue_refund(call, refund_job, next_attempt_ms(call.now, refund_job.since_ms))
+            lambda call: _enqueue_refund(call, refund_job, next_attempt_ms(call.now_ms, refund_job.since_ms))
         )
     else:
-        await operation.write(lambda call: _end_refund(call, refund_job.key, store.RETURNED))
+        await operation.write(lambda call: _end_refund(call, refund_job.key, store.REFUNDED))
 
 
 def _find_pending_refund(call: Call, key: str) -> Charge | None:
     """Return the charge to refund, or None if the payment is not being refunded."""
     row = store.find_payment(call.tx, key)
-    return charge(row) if row is not None and row.state == store.RETURNING else None
+    return charge(row) if row is not None and row.state == store.REFUNDING else None
 
 
 def _end_refund(call: Call, key: str, state: int) -> None:
     """Record the outcome of a refund: RETURNED or REFUND_REFUSED."""
     row = store.find_payment(call.tx, key)
-    if row is not None and row.state == store.RETURNING:
+    if row is not None and row.state == store.REFUNDING:
         store.update_payment(call.tx, row._replace(state=state))

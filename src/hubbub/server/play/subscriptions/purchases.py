@@ -58,7 +58,7 @@ def _require_target(call: Call, sku: SkuRow, guild_id: GuildId | None) -> None:
     if sku.for_guilds:
         if guild_id is None:
             raise errors.invalid("guild_id", *errors.required())
-        access.guild(call, guild_id)
+        access.get_guild_standing(call, guild_id)
     elif guild_id is not None:
         raise errors.invalid("guild_id", "SKU_NOT_FOR_GUILDS", "This SKU is not sold to guilds.")
 
@@ -71,7 +71,7 @@ def _has_or_is_buying(call: Call, sku: SkuRow, guild_id: GuildId | None) -> bool
         return is_subscribing or store.is_subscribed(call.tx, sku.application_id, call.user_id, guild_id)
     # spec/webhooks-and-interactions.md#7.1: a consumable can be bought again once it is consumed.
     is_buying = any(purchase.sku_id == sku.id for purchase in pending_purchases)
-    return is_buying or entitlements.has_active(call.tx, sku.id, call.user_id, None, call.now)
+    return is_buying or entitlements.has_active(call.tx, sku.id, call.user_id, None, call.now_ms)
 
 
 def _list_pending(call: Call, sku: SkuRow) -> list[PurchaseRow]:
@@ -90,7 +90,7 @@ def _insert_pending(call: Call, sku: SkuRow, guild_id: GuildId | None, subscript
     )
     store.insert_purchase(call.tx, row)
     ledger.request_charge(call, _payment_key(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
-    call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now + SETTLE_AFTER_MS, key=_job_key(row))
+    call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now_ms + SETTLE_AFTER_MS, key=_job_key(row))
     return row
 
 
@@ -116,11 +116,11 @@ def postpone(call: Call, purchase_id: int) -> None:
     if row is None or row.state != store.PENDING:
         return
     started_ms = Snowflake(row.id).created_ms
-    if call.now >= started_ms + ABANDON_AFTER_MS:
+    if call.now_ms >= started_ms + ABANDON_AFTER_MS:
         abandon(call, row)
         return
-    jobs.cancel(call.tx, SETTLE, _job_key(row))
-    call.tx.enqueue(SETTLE, int(row.id), due_ms=ledger.next_attempt_ms(call.now, started_ms), key=_job_key(row))
+    jobs.cancel_jobs(call.tx, SETTLE, _job_key(row))
+    call.tx.enqueue(SETTLE, int(row.id), due_ms=ledger.next_attempt_ms(call.now_ms, started_ms), key=_job_key(row))
 
 
 def abandon(call: Call, row: PurchaseRow) -> None:
@@ -153,7 +153,7 @@ def _grant_purchase(call: Call, purchase_id: int, charge: Charge | None) -> Purc
             # The purchase was abandoned while the provider charged it.
             ledger.schedule_refund(call, charge)
         return None
-    if row.state == store.DONE:
+    if row.state == store.COMPLETED:
         return row
     if charge is None:
         abandon(call, row)
@@ -171,14 +171,14 @@ def _grant_purchase(call: Call, purchase_id: int, charge: Charge | None) -> Purc
     else:
         row = row._replace(entitlement_id=entitlements.grant(call, sku, row.user_id).id)
     ledger.mark_taken(call, charge, row.entitlement_id)
-    row = row._replace(state=store.DONE)
+    row = row._replace(state=store.COMPLETED)
     _update_and_cancel_job(call, row)
     return row
 
 
 def _update_and_cancel_job(call: Call, row: PurchaseRow) -> None:
     store.update_purchase(call.tx, row)
-    jobs.cancel(call.tx, SETTLE, _job_key(row))
+    jobs.cancel_jobs(call.tx, SETTLE, _job_key(row))
 
 
 def _payment_key(purchase_id: int) -> str:

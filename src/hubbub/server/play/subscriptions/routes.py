@@ -40,7 +40,7 @@ def get_sku_subscriptions(call: Call, sku_id: SkuId, query: wire.GetSubscription
         after=None if query.after is UNSET else query.after,
         limit=query.limit,
     )
-    return [views.subscription(row, call.now) for row in rows]
+    return [views.subscription(row, call.now_ms) for row in rows]
 
 
 @handles(wire.GET_SKU_SUBSCRIPTION)
@@ -50,7 +50,7 @@ def get_sku_subscription(call: Call, sku_id: SkuId, subscription_id: Subscriptio
     row = store.find(call.tx, subscription_id)
     if row is None or row.sku_id != sku_id or (call.actor.kind == "bearer" and row.user_id != call.user_id):
         raise errors.NOT_FOUND()
-    return views.subscription(row, call.now)
+    return views.subscription(row, call.now_ms)
 
 
 @handles(wire.CREATE_PURCHASE)
@@ -87,10 +87,10 @@ async def _charge_and_grant(operation: AsyncOperation, pending: PurchaseRow) -> 
 def _purchase_view(call: Call, purchase: PurchaseRow) -> wire.Purchase:
     entitlement_row = None if purchase.entitlement_id is None else entitlements.find(call.tx, purchase.entitlement_id)
     assert entitlement_row is not None
-    view = wire.Purchase(entitlement=entitlements.entitlement(entitlement_row, call.now))
+    view = wire.Purchase(entitlement=entitlements.entitlement(entitlement_row, call.now_ms))
     subscription = None if purchase.subscription_id is None else store.find(call.tx, purchase.subscription_id)
     if subscription is not None:
-        view.subscription = views.subscription(subscription, call.now)
+        view.subscription = views.subscription(subscription, call.now_ms)
     return view
 
 
@@ -103,7 +103,7 @@ def list_my_subscriptions(call: Call) -> list[wire.MySubscription]:
     skus_by_id = skus.find_many(call.tx, [sku_id for row in rows for sku_id in (row.sku_id, row.renewal_sku_id)])
     applications_by_id = applications.find_many(call.tx, [row.application_id for row in rows])
     return [
-        views.my_subscription(row, call.now, skus_by_id, applications_by_id.get(row.application_id)) for row in rows
+        views.my_subscription(row, call.now_ms, skus_by_id, applications_by_id.get(row.application_id)) for row in rows
     ]
 
 
@@ -174,4 +174,4 @@ def refund_entitlement(call: Call, application_id: ApplicationId, entitlement_id
 
 
 def _subscription_view(call: Call, row: SubscriptionRow) -> wire.Subscription:
-    return views.subscription(row, call.now)
+    return views.subscription(row, call.now_ms)

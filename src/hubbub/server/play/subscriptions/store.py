@@ -16,7 +16,7 @@ TABLES: Final = (
 
 # Values of `PurchaseRow.state`.
 PENDING: Final = 0
-DONE: Final = 1
+COMPLETED: Final = 1
 DECLINED: Final = 2
 """The payment was declined, or the purchase was abandoned."""
 
@@ -25,9 +25,9 @@ REQUESTED: Final = 0
 """The charge may have been submitted; its outcome is unknown."""
 TAKEN: Final = 1
 """The charge succeeded."""
-RETURNING: Final = 2
+REFUNDING: Final = 2
 """A refund is scheduled."""
-RETURNED: Final = 3
+REFUNDED: Final = 3
 """The refund succeeded."""
 REFUND_REFUSED: Final = 4
 """The payment provider refused the refund."""

@@ -92,7 +92,7 @@ def _send_stored(
     call: Call, sender: UserRow, recipient: UserRow, content: str, origin: ApplicationOrigin, body: wire.SendUserMessage
 ) -> wire.UserMessage:
     channel = direct_messages.open_direct(call, recipient)
-    channel_access = core_access.channel(call, channel.id)
+    channel_access = core_access.get_channel_standing(call, channel.id)
     author = messages.require_send(call, channel_access)
     message_body = message_wire.CreateMessage(content=content)
     view = messages.create(call, channel_access, message_body, author=author, origin=origin)
@@ -119,7 +119,7 @@ def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.User
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
     author = messages.require_send(call, channel_access)
     view = messages.edit(call, channel_access, author, row, message_wire.UpdateMessage(content=content))
-    channel = channels.private(_channel_row(call, channel_access.channel.id), [users.user(other)])
+    channel = channels.private_channel(_channel_row(call, channel_access.channel.id), [users.user_view(other)])
     return views.stored_message(view, messages.get(call.tx, channel_access.channel.id, row.id), channel, other.id, {})
 
 
@@ -153,14 +153,14 @@ def _find_message(
     """Return a message between the caller and another player: an ephemeral row, or the channel access and the row.
 
     Raise UNKNOWN_MESSAGE if there is none."""
-    ephemeral = store.find_ephemeral(call.tx, message_id, call.now)
+    ephemeral = store.find_ephemeral(call.tx, message_id, call.now_ms)
     if ephemeral is not None and {ephemeral.author_id, ephemeral.recipient_id} == {int(call.user_id), int(other_id)}:
         return ephemeral
     channel_id = direct_messages.find_channel(call.tx, call.user_id, other_id)
     row = None if channel_id is None else messages.find(call.tx, channel_id, message_id)
     if channel_id is None or row is None:
         raise errors.UNKNOWN_MESSAGE()
-    return core_access.channel(call, channel_id), row
+    return core_access.get_channel_standing(call, channel_id), row
 
 
 def _channel_row(call: Call, channel_id: int) -> channels.ChannelRow:
@@ -182,7 +182,7 @@ def _send_ephemeral(
         recipient_id=recipient.id,
         application_id=origin.application_id,
         family_id=rules.family_of(call),
-        expires_ms=call.now + EPHEMERAL_TTL_MS,
+        expires_ms=call.now_ms + EPHEMERAL_TTL_MS,
     )
     store.insert_ephemeral(call.tx, row)
     _schedule_sweep(call, row.expires_ms)
@@ -214,7 +214,7 @@ def _publish_ephemeral(
 ) -> wire.UserMessage:
     """Publish an ephemeral message to both players' games and as a webhook event; return it as its author sees it."""
     if edited:
-        message = message._replace(edited_ms=call.now)
+        message = message._replace(edited_ms=call.now_ms)
         store.delete_moderation(call.tx, [message.id])
     family_id = rules.family_of(call)
     moderation: dict[str, str] | None = {} if edited else None
@@ -239,7 +239,7 @@ def _schedule_sweep(call: Call, due_ms: int) -> None:
 
 def sweep(call: Call) -> None:
     """Delete expired ephemeral messages and invites, and reschedule the job."""
-    due_ms = store.delete_expired(call.tx, call.now)
+    due_ms = store.delete_expired(call.tx, call.now_ms)
     if due_ms is not None:
         call.tx.enqueue(SWEEP, SweepJob(), due_ms=due_ms, key=SWEEP)
 
@@ -268,11 +268,11 @@ def _create_invite(
         application_id=origin.application.id,
         session_id=session_id,
         party_id=origin.activity.party_id or "",
-        expires_ms=call.now + wire.INVITE_LIFETIME_MS,
+        expires_ms=call.now_ms + wire.INVITE_LIFETIME_MS,
     )
     store.insert_invite(call.tx, invite)
     if invite.type == ActivityActionType.JOIN:
-        store.answer_requests(call.tx, recipient.id, sender.id, invite.application_id, call.now)
+        store.answer_requests(call.tx, recipient.id, sender.id, invite.application_id, call.now_ms)
     _schedule_sweep(call, invite.expires_ms)
     payload = views.invite(row, sender, channel_id, session_id, origin.application)
     family_id = rules.family_of(call)
@@ -298,7 +298,7 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
         raise errors.MISSING_ACCESS()
     activity = call.presences.find_activity(sender_id, session_id, application_id)
     secret = call.presences.join_secret(sender_id, session_id, application_id)
-    invite = None if not query.message_id else store.find_invite(call.tx, query.message_id, call.now)
+    invite = None if not query.message_id else store.find_invite(call.tx, query.message_id, call.now_ms)
     if invite is None:
         family_id = application.family_id
         if activity is None or secret is None or not rules.can_join_directly(call, sender_id, activity, family_id):
@@ -311,7 +311,7 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
         matches = False
     if not matches or activity is None or secret is None or rules.party_of(activity) != invite.party_id:
         raise errors.INVALID_ACTIVITY_ACTION()
-    store.answer_invite(call.tx, invite.message_id, call.now)
+    store.answer_invite(call.tx, invite.message_id, call.now_ms)
     _publish_accepted(call, invite, application)
     return secret
 
@@ -327,20 +327,23 @@ def _publish_accepted(call: Call, invite: GameInviteRow, application: applicatio
 # Moderation
 
 
-def moderate(call: Call, one: int, other: int, message_id: int, metadata: dict[str, str]) -> None:
+def moderate(call: Call, user_id: int, other_user_id: int, message_id: int, metadata: dict[str, str]) -> None:
     """Store the moderation metadata of a message between two players and publish it to their games (spec/sdk.md#11.4).
 
-    `one` and `other` are the players' user IDs, in any order."""
+    `user_id` and `other_user_id` are the players' user IDs, in any order."""
     family_id = call.actor.family_id
     assert family_id is not None
-    ephemeral = store.find_ephemeral(call.tx, message_id, call.now)
+    ephemeral = store.find_ephemeral(call.tx, message_id, call.now_ms)
     if ephemeral is not None:
-        if ephemeral.family_id != family_id or {ephemeral.author_id, ephemeral.recipient_id} != {int(one), int(other)}:
+        if ephemeral.family_id != family_id or {ephemeral.author_id, ephemeral.recipient_id} != {
+            int(user_id),
+            int(other_user_id),
+        }:
             raise errors.UNKNOWN_MESSAGE()
-        users_by_id = users.find_many(call.tx, (one, other))
+        users_by_id = users.find_many(call.tx, (user_id, other_user_id))
         store.put_moderation(call.tx, family_id, message_id, metadata)
         # The content is not stored; clients have it and only need the new metadata.
-        for user_id, partner_id in ((one, other), (other, one)):
+        for recipient_id, partner_id in ((user_id, other_user_id), (other_user_id, user_id)):
             update = views.ephemeral_message(
                 call,
                 _ephemeral_message(ephemeral, ""),
@@ -349,20 +352,20 @@ def moderate(call: Call, one: int, other: int, message_id: int, metadata: dict[s
                 moderation=metadata,
             )
             payload = {"id": update.id, "channel_id": update.channel_id, "moderation_metadata": metadata}
-            call.tx.emit(message_wire.MESSAGE_UPDATE, payload, _game_audience(family_id, user_id))
+            call.tx.emit(message_wire.MESSAGE_UPDATE, payload, _game_audience(family_id, recipient_id))
         return
-    channel_id = direct_messages.find_channel(call.tx, one, other)
+    channel_id = direct_messages.find_channel(call.tx, user_id, other_user_id)
     channel = None if channel_id is None else core_access.find_channel(call.tx, channel_id)
     if channel is None:
         raise errors.UNKNOWN_CHANNEL()
     row = messages.find(call.tx, channel.id, message_id)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
-    if row.application_id is None or applications.family_id(call.tx, row.application_id) != family_id:
+    if row.application_id is None or applications.find_family_id(call.tx, row.application_id) != family_id:
         raise errors.MISSING_ACCESS()
     store.put_moderation(call.tx, family_id, message_id, metadata)
     message = views.dispatched(call, channel, row, metadata)
-    call.tx.emit(message_wire.MESSAGE_UPDATE, message, _game_audience(family_id, one, other))
+    call.tx.emit(message_wire.MESSAGE_UPDATE, message, _game_audience(family_id, user_id, other_user_id))
 
 
 # Direct messages from any client
@@ -376,12 +379,12 @@ def on_message_created(call: Call, signal: MessageCreated) -> None:
 
 def on_message_changed(call: Call, signal: MessageChanged) -> None:
     """Clear the moderation metadata of an edited direct message and send webhook events."""
-    if signal.channel.type != ChannelType.DM or signal.row.edited_ms != call.now:
+    if signal.channel.type != ChannelType.DM or signal.row.edited_ms != call.now_ms:
         return
     family_ids = store.list_moderating_families(call.tx, signal.row.id)
     if family_ids:
         store.delete_moderation(call.tx, [signal.row.id])
-        participant_ids = [user_id for user_id, _ in messages.recipients(call.tx, signal.channel.id)]
+        participant_ids = [user_id for user_id, _ in messages.list_recipients(call.tx, signal.channel.id)]
         cleared = views.dispatched(call, signal.channel, signal.row, {})
         for family_id in family_ids:
             call.tx.emit(message_wire.MESSAGE_UPDATE, cleared, _game_audience(family_id, *participant_ids))
@@ -399,7 +402,7 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
 
 
 def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, event_type: WebhookEventType) -> None:
-    participant_ids = [user_id for user_id, _ in messages.recipients(call.tx, channel.id)]
+    participant_ids = [user_id for user_id, _ in messages.list_recipients(call.tx, channel.id)]
     if not game_sessions.list_reading_applications(call.tx, participant_ids):
         return
     related = messages.views.RelatedData(call)
@@ -408,8 +411,8 @@ def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, event
     users_by_id = users.find_many(call.tx, participant_ids)
     payload = wire.DispatchedUserMessage(
         **{name: getattr(view, name) for name in view.__struct_fields__},
-        channel=channels.private(
-            _channel_row(call, channel.id), [users.user(user_row) for user_row in users_by_id.values()]
+        channel=channels.private_channel(
+            _channel_row(call, channel.id), [users.user_view(user_row) for user_row in users_by_id.values()]
         ),
         recipient_id=next((UserId(user_id) for user_id in users_by_id if user_id != row.author_id), UNSET),
         metadata=messages.views.extra(row).metadata or UNSET,

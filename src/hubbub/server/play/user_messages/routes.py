@@ -53,11 +53,11 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     channel_id = direct_messages.find_channel(call.tx, call.user_id, other.id)
     if channel_id is None or not relationships.is_player(call.tx, other.id, family_id):
         raise errors.UNKNOWN_CHANNEL()
-    since = Snowflake.at(call.now - wire.USER_HISTORY_MS)
+    since = Snowflake.at(call.now_ms - wire.USER_HISTORY_MS)
     rows = [row for row in messages.list_newest(call.tx, channel_id, query.limit) if row.id > since]
     channel_row = channels.find(call.tx, channel_id)
     assert channel_row is not None
-    channel = channels.private(channel_row, [users.user(other)])
+    channel = channels.private_channel(channel_row, [users.user_view(other)])
     moderation = store.find_moderation(call.tx, family_id, [row.id for row in rows])
     related = messages.views.RelatedData(call)
     related.load(rows, call.user_id)
@@ -90,7 +90,7 @@ def get_user_dm(call: Call, user_id: UserId) -> PrivateChannel:
     row = None if channel_id is None else channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
-    return channels.private_for(call, row, call.user_id)
+    return channels.private_channel_for(call, row, call.user_id)
 
 
 @handles(wire.UPDATE_USER_MESSAGE_EXTERNAL_MODERATION_METADATA)
@@ -100,7 +100,7 @@ def update_user_message_external_moderation_metadata(
     """Set the moderation metadata of a message between two players.
 
     The new metadata replaces the metadata that the application set before."""
-    if not changes.MODERATION_METADATA.is_active(call.now):
+    if not changes.MODERATION_METADATA.is_active(call.now_ms):
         raise errors.NOT_FOUND()
     actions.moderate(call, user_id_1, user_id_2, message_id, body)
 

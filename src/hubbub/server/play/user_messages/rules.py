@@ -72,30 +72,30 @@ def require_unblocked(call: Call, other_id: int) -> None:
         raise errors.CANNOT_MESSAGE_USER()
 
 
-def is_stored_message(call: Call, me: UserRow, other: UserRow) -> bool:
+def is_stored_message(call: Call, sender: UserRow, other: UserRow) -> bool:
     """Return whether a message is stored and visible on the platform; raise an error if it may not be sent at all.
 
     A message that is not stored is relayed between the games only."""
     tx, family_id = call.tx, family_of(call)
     require_unblocked(call, other.id)
-    are_both_playing = game_sessions.is_playing(tx, me.id, family_id) and game_sessions.is_playing(
+    are_both_playing = game_sessions.is_playing(tx, sender.id, family_id) and game_sessions.is_playing(
         tx, other.id, family_id
     )
-    if is_provisional(me) and identities.is_restricted(call, me.id):
+    if is_provisional(sender) and identities.is_restricted(call, sender.id):
         # spec/sdk.md#11.3: messages of a banned player stay within the game.
         if not are_both_playing:
             raise errors.CANNOT_MESSAGE_USER()
         return False
-    if relationships.are_friends(tx, me.id, other.id, family_id=family_id):
+    if relationships.are_friends(tx, sender.id, other.id, family_id=family_id):
         # spec/sdk.md#8.1: a provisional account may message friends only while it is in the game.
-        if is_provisional(me) and not game_sessions.is_playing(tx, me.id, family_id):
+        if is_provisional(sender) and not game_sessions.is_playing(tx, sender.id, family_id):
             raise errors.CANNOT_MESSAGE_USER()
-        if not relationships.are_friends(tx, me.id, other.id) and not _accepts_game_friends(call, other.id):
+        if not relationships.are_friends(tx, sender.id, other.id) and not _accepts_game_friends(call, other.id):
             if not are_both_playing:
                 raise errors.CANNOT_MESSAGE_USER()
             return False
-        return not (is_provisional(me) and is_provisional(other))
-    has_channel = direct_messages.find_channel(tx, me.id, other.id) is not None
+        return not (is_provisional(sender) and is_provisional(other))
+    has_channel = direct_messages.find_channel(tx, sender.id, other.id) is not None
     if has_channel and direct_messages.can_message_through_guild(call, other.id):
         return True
     if not are_both_playing:

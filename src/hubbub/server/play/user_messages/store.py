@@ -105,14 +105,14 @@ def answer_invite(tx: Tx, message_id: int, now: int) -> None:
     tx.run("UPDATE game_invites SET answered_ms = ? WHERE message_id = ?", now, message_id)
 
 
-def answer_requests(tx: Tx, asker_id: int, recipient_id: int, application_id: int, now: int) -> None:
-    """Mark the join requests of the user `asker_id` to the user `recipient_id` as answered by an invite."""
+def answer_requests(tx: Tx, requester_id: int, recipient_id: int, application_id: int, now: int) -> None:
+    """Mark the join requests of the user `requester_id` to the user `recipient_id` as answered by an invite."""
     tx.run(
         "UPDATE game_invites SET answered_ms = ? "
         "WHERE recipient_id = ? AND sender_id = ? AND application_id = ? AND type = ? AND answered_ms IS NULL",
         now,
         recipient_id,
-        asker_id,
+        requester_id,
         application_id,
         ActivityActionType.JOIN_REQUEST,
     )

@@ -61,7 +61,7 @@ def ephemeral_message(
     related = messages.views.RelatedData(call)
     related.load((message,))
     dispatched_message = messages.views.dispatched(related, channel_ref, message)
-    channel = channels.private(ChannelRow(id=other.id, type=ChannelType.EPHEMERAL_DM), [users.user(other)])
+    channel = channels.private_channel(ChannelRow(id=other.id, type=ChannelType.EPHEMERAL_DM), [users.user_view(other)])
     return wire.DispatchedUserMessage(
         **{name: getattr(dispatched_message, name) for name in dispatched_message.__struct_fields__},
         channel=channel,
@@ -80,7 +80,7 @@ def invite(
     return wire.ActivityInvite(
         message_id=MessageId(row.id),
         channel_id=ChannelId(channel_id),
-        author=users.user(author),
+        author=users.user_view(author),
         application=application,
         activity=MessageActivity(type=activity.type, party_id=activity.party_id, session_id=session_id),
     )
@@ -93,7 +93,7 @@ def stored_invite(
     return wire.ActivityInvite(
         message_id=MessageId(row.message_id),
         channel_id=ChannelId(row.channel_id),
-        author=users.user(author),
+        author=users.user_view(author),
         application=application(application_row),
         activity=MessageActivity(type=row.type, party_id=row.party_id, session_id=row.session_id),
     )
@@ -101,7 +101,7 @@ def stored_invite(
 
 def list_pending_invites(call: Call, family_id: int) -> list[wire.ActivityInvite]:
     """Return the caller's pending invites in a family's games, without those of blocked users."""
-    rows = store.list_unanswered(call.tx, call.user_id, call.now)
+    rows = store.list_unanswered(call.tx, call.user_id, call.now_ms)
     senders_by_id = users.find_many(call.tx, {row.sender_id for row in rows})
     applications_by_id = applications.find_many(call.tx, {row.application_id for row in rows})
     blocked_ids = relationships.filter_blocked(call.tx, call.user_id, senders_by_id)

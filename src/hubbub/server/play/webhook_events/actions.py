@@ -55,7 +55,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """The application's private signing key."""
     now: int
     """Time of the read in milliseconds, used as the time of the signature."""
-    failing: bool
+    is_failing: bool
     """Whether the last attempt failed."""
 
 
@@ -73,10 +73,10 @@ def send(
     `data` is the wire model of the event, or UNSET. Events with the same `subject_id`, such as a user or a lobby, are
     delivered in order. `url` is the webhook of a lobby, which receives the lobby's events regardless of the
     application's subscriptions."""
-    if not changes.WEBHOOK_EVENTS.is_active(call.now):
+    if not changes.WEBHOOK_EVENTS.is_active(call.now_ms):
         return
     if type is WebhookEventType.APPLICATION_DEAUTHORIZED and not changes.APPLICATION_DEAUTHORIZED_EVENT.is_active(
-        call.now
+        call.now_ms
     ):
         return
     # Callers may pass the plain integer of a row.
@@ -84,7 +84,7 @@ def send(
     if url is None and not _is_subscribed(call, application_id, type):
         return
     # spec/webhooks-and-interactions.md#1.2: the timestamp of webhook events has no UTC offset.
-    event = wire.WebhookEventBody(type=type, timestamp=Timestamp(codec.timestamp(call.now)[:26]), data=data)
+    event = wire.WebhookEventBody(type=type, timestamp=Timestamp(codec.timestamp(call.now_ms)[:26]), data=data)
     payload = wire.WebhookEventPayload(application_id=application_id, event=event)
     delivery = Delivery(application_id=application_id, type=type, body=codec.encode(payload).decode(), url=url)
     call.tx.enqueue(DELIVER, delivery, key=f"{key_prefix(application_id)}{int(subject_id)}")
@@ -125,12 +125,12 @@ def application_authorized(
         return
     data = wire.ApplicationAuthorized(
         integration_type=msgspec.UNSET if integration_type is None else integration_type,
-        user=users.user(user_row),
+        user=users.user_view(user_row),
         scopes=scopes,
     )
     guild_row = None if guild_id is None else guilds.find(call.tx, guild_id)
     if guild_row is not None:
-        data.guild = guilds.guild(call.tx, guild_row, roles.list_of_guild(call.tx, guild_row.id), now=call.now)
+        data.guild = guilds.guild(call.tx, guild_row, roles.list_of_guild(call.tx, guild_row.id), now=call.now_ms)
     send(call, application_id, WebhookEventType.APPLICATION_AUTHORIZED, data, subject_id=user_id)
 
 
@@ -140,7 +140,7 @@ def application_deauthorized(call: Call, application_id: ApplicationId, user_id:
     The user or the application revoked the authorization, or an unmerge or a ban removed it."""
     user_row = users.find(call.tx, user_id)
     if user_row is not None:
-        data = wire.ApplicationDeauthorized(user=users.user(user_row))
+        data = wire.ApplicationDeauthorized(user=users.user_view(user_row))
         send(call, application_id, WebhookEventType.APPLICATION_DEAUTHORIZED, data, subject_id=user_id)
 
 
@@ -157,7 +157,9 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
         url = settings.event_webhooks_url
         if url is None or settings.event_webhooks_status != EventWebhooksStatus.ENABLED:
             return None
-    return Target(url=url, key=key, now=call.now, failing=store.find_failures(call.tx, application_id) is not None)
+    return Target(
+        url=url, key=key, now=call.now_ms, is_failing=store.find_failures(call.tx, application_id) is not None
+    )
 
 
 def reset_failures(call: Call, signal: EventWebhooksChanged) -> None:
@@ -165,7 +167,7 @@ def reset_failures(call: Call, signal: EventWebhooksChanged) -> None:
     store.delete_failures(call.tx, signal.application_id)
     row = applications.find(call.tx, signal.application_id)
     if row is None or applications.settings(row).event_webhooks_url is None:
-        jobs.cancel(call.tx, PROBE, _probe_key(signal.application_id))
+        jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.application_id))
     else:
         schedule_probe(call, signal.application_id)
 
@@ -173,7 +175,7 @@ def reset_failures(call: Call, signal: EventWebhooksChanged) -> None:
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Delete the pending and failed events of an application that is being deleted."""
     jobs.delete_by_prefix(call.tx, DELIVER, key_prefix(signal.row.id))
-    jobs.cancel(call.tx, PROBE, _probe_key(signal.row.id))
+    jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.row.id))
     store.delete_failures(call.tx, signal.row.id)
 
 
@@ -191,8 +193,8 @@ def record_failure(call: Call, application_id: int) -> None:
     """Count a failed attempt and disable a receiver that has failed for too long."""
     if is_deleted(call, application_id):
         return
-    attempts, since_ms = store.count_failure(call.tx, application_id, call.now)
-    if attempts >= FAILURES_MAX and call.now - since_ms >= FAILING_MIN_MS:
+    attempts, since_ms = store.count_failure(call.tx, application_id, call.now_ms)
+    if attempts >= FAILURES_MAX and call.now_ms - since_ms >= FAILING_MIN_MS:
         log.warning("Disabled the event webhooks of application %d: %d attempts failed", application_id, attempts)
         _disable_webhooks(call, application_id)
 
@@ -221,8 +223,8 @@ def schedule_probe(call: Call, application_id: int) -> None:
     """Schedule the next probe of an application's endpoint, replacing an earlier schedule."""
     if is_deleted(call, application_id):
         return
-    jobs.cancel(call.tx, PROBE, _probe_key(application_id))
-    call.tx.enqueue(PROBE, int(application_id), due_ms=call.now + PROBE_INTERVAL_MS, key=_probe_key(application_id))
+    jobs.cancel_jobs(call.tx, PROBE, _probe_key(application_id))
+    call.tx.enqueue(PROBE, int(application_id), due_ms=call.now_ms + PROBE_INTERVAL_MS, key=_probe_key(application_id))
 
 
 def _probe_key(application_id: int) -> str:

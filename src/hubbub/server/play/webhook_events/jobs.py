@@ -37,7 +37,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
     # A failure of a lobby's URL does not count as a failure of the application's own URL.
     is_own_url = delivery.url is None
     if problem is None:
-        if is_own_url and target.failing:
+        if is_own_url and target.is_failing:
             await operation.write(lambda call: actions.record_success(call, application_id))
         return
     if is_own_url:

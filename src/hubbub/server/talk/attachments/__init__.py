@@ -6,10 +6,10 @@ from hubbub.server.talk.attachments.stored_attachments import (
     AttachmentSigner,
     StoredAttachment,
     apply_metadata,
+    build_attachment,
     clean_filename,
-    from_upload,
 )
 
 SLICE = Slice(name="attachments", modules=(routes,))
 
-__all__ = ["SLICE", "AttachmentSigner", "StoredAttachment", "clean_filename", "apply_metadata", "from_upload"]
+__all__ = ["SLICE", "AttachmentSigner", "StoredAttachment", "clean_filename", "apply_metadata", "build_attachment"]

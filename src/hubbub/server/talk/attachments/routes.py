@@ -22,7 +22,7 @@ def refresh_attachment_urls(call: Call, body: wire.RefreshAttachmentUrls) -> wir
         if parsed is None or key is None or not (parsed.was_signed(key) or _can_see_channel(call, parsed.channel_id)):
             form.add(("attachment_urls", index), *errors.bad_url())
         else:
-            signed_url = cdn_url + cdn_urls.sign(key, parsed.path, call.now)
+            signed_url = cdn_url + cdn_urls.sign(key, parsed.path, call.now_ms)
             refreshed_urls.append(wire.RefreshedUrl(original=url, refreshed=signed_url))
     form.raise_if_any()
     return wire.RefreshedUrls(refreshed_urls=refreshed_urls)
@@ -31,7 +31,7 @@ def refresh_attachment_urls(call: Call, body: wire.RefreshAttachmentUrls) -> wir
 def _can_see_channel(call: Call, channel_id: int) -> bool:
     """Return whether the caller may view a channel."""
     try:
-        access.channel(call, channel_id)
+        access.get_channel_standing(call, channel_id)
     except errors.ApiError:
         return False
     return True

@@ -41,7 +41,7 @@ def clean_filename(name: str) -> str:
     return name or "unknown"
 
 
-def from_upload(upload: Upload, request: wire.AttachmentRequest | None, *, spoiler_flag: bool) -> StoredAttachment:
+def build_attachment(upload: Upload, request: wire.AttachmentRequest | None, *, spoiler_flag: bool) -> StoredAttachment:
     """Build an attachment from an uploaded file and its metadata in the request, which is None if the request has none.
 
     `spoiler_flag` is False before the date from which `is_spoiler` is read."""
@@ -95,7 +95,7 @@ class AttachmentSigner:
     def __init__(self, call: Call) -> None:
         self._base = call.config.cdn_url
         self._key = cdn_urls.find_key(call.tx) or b""
-        self._now = call.now
+        self._now = call.now_ms
 
     def proxy_url(self, url: str) -> str:
         """Return the media proxy URL for the signed URL of a file, with its signature (spec/http.md#1.12)."""

@@ -15,7 +15,7 @@ SLICE = Slice(
         members.MemberAdded: listeners.check_new_member,
         members.MemberRenamed: listeners.check_renamed_member,
         users.UserChanged: listeners.check_changed_user,
-        guilds.GuildDeleted: listeners.guild_deleted,
+        guilds.GuildDeleted: listeners.delete_guild_rules,
     },
 )
 

@@ -71,10 +71,10 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the message or title was rejected."""
     flag: int = 0
     """The member flag that a quarantine action sets; 0 if the text is not part of a profile."""
-    mentions: int = 0
+    mention_count: int = 0
     """Number of mentions to count for raid detection; 0 if they are not counted."""
-    counted_id: MessageId | None = None
-    """ID of the message under which `mentions` are counted, also if it was blocked; None if nothing is counted."""
+    mentions_message_id: MessageId | None = None
+    """ID of the message under which `mention_count` are counted, also if it was blocked; None if nothing is counted."""
 
 
 # Rules
@@ -95,7 +95,7 @@ def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
     return rule
 
 
-def change(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRule:
+def update(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRule:
     """Store a changed rule, record and publish the change. Does nothing if the rules are equal."""
     rule = views.rule(after)
     if after == before:
@@ -143,10 +143,10 @@ def _schedule_review(call: Call, row: RuleRow) -> None:
 
 def execute(call: Call, incident: Incident, matches: Sequence[RuleMatch]) -> None:
     """Execute the actions of matched rules. Actions whose target no longer exists are skipped."""
-    if incident.mentions and incident.counted_id is not None:
-        since_ms = call.now - checks.RAID_WINDOW_MS
+    if incident.mention_count and incident.mentions_message_id is not None:
+        since_ms = call.now_ms - checks.RAID_WINDOW_MS
         store.record_mentions(
-            call.tx, incident.guild_id, incident.counted_id, incident.user_id, incident.mentions, since_ms
+            call.tx, incident.guild_id, incident.mentions_message_id, incident.user_id, incident.mention_count, since_ms
         )
     for rule, hit in matches:
         for action in rule.actions:
@@ -243,9 +243,9 @@ def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
     member = members.find(call.tx, incident.guild_id, incident.user_id)
     if member is None:
         return False
-    until_ms = call.now + (action.metadata.duration_seconds or 0) * 1000
-    if until_ms > max(member.row.timed_out_until_ms, call.now):
-        members.change(call, member, member.row._replace(timed_out_until_ms=until_ms), logged=False)
+    until_ms = call.now_ms + (action.metadata.duration_seconds or 0) * 1000
+    if until_ms > max(member.row.timed_out_until_ms, call.now_ms):
+        members.change(call, member, member.row._replace(timed_out_until_ms=until_ms), is_audited=False)
     return True
 
 
@@ -283,5 +283,5 @@ def _set_member_flag(call: Call, guild_id: int, user_id: int, flag: int, *, is_s
     if member is None:
         return False
     flags = member.row.flags | flag if is_set else member.row.flags & ~flag
-    members.change(call, member, member.row._replace(flags=flags), logged=False)
+    members.change(call, member, member.row._replace(flags=flags), is_audited=False)
     return True

@@ -71,13 +71,15 @@ class ProfileMatch(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def prepare_rule(row: RuleRow, extra: AutoModerationConfig) -> PreparedRule:
-    """Return a rule prepared for matching. `extra` holds the keywords that the operator adds to the presets.
+def prepare_rule(row: RuleRow, operator_keywords: AutoModerationConfig) -> PreparedRule:
+    """Return a rule prepared for matching. `operator_keywords` holds the keywords that the operator adds to the presets.
 
     The cache key is the row and the operator's keywords, so a changed rule, or the rule of another App in the process,
     is never served from the cache."""
     metadata = row.metadata
-    keywords = presets.keywords(metadata.presets, extra) if metadata.presets else metadata.keyword_filter or ()
+    keywords = (
+        presets.keywords(metadata.presets, operator_keywords) if metadata.presets else metadata.keyword_filter or ()
+    )
     return PreparedRule(
         id=row.id,
         name=row.name,
@@ -120,12 +122,12 @@ def match_title(call: Call, channel_access: ChannelAccess, title: str) -> list[R
 def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
     """Return the parts of a member's profile, each with the rules it matches."""
     row = member.row
-    standing = core_access.find_member(call.tx, call.now, row.guild_id, row.user_id)
+    standing = core_access.find_member(call.tx, call.now_ms, row.guild_id, row.user_id)
     applicable: list[PreparedRule] = []
     if standing is not None and not member.user.bot and not standing.permissions & EXEMPT_PERMISSIONS:
         rows = store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE)
         rules = (prepare_rule(rule_row, call.config.auto_moderation) for rule_row in rows)
-        applicable = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.roles)]
+        applicable = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.permissions_by_role)]
     return [
         ProfileMatch(
             flag, text, [RuleMatch(rule, hit) for rule in applicable if (hit := rule.matcher.find(text)) is not None]
@@ -170,7 +172,7 @@ def _applicable_rules(call: Call, channel_access: ChannelAccess) -> list[Prepare
 
 
 def _has_exempt_role(standing: GuildAccess, rule: PreparedRule) -> bool:
-    return not rule.exempt_roles.isdisjoint(standing.roles)
+    return not rule.exempt_roles.isdisjoint(standing.permissions_by_role)
 
 
 def _channel_and_parents(call: Call, channel: ChannelRef) -> set[int]:
@@ -207,7 +209,7 @@ def _is_spam(call: Call, channel_access: ChannelAccess, message_id: MessageId, t
     link_count = keyword_matcher.count_links(text)
     if link_count >= SPAM_LINKS:
         return True
-    since_ms = call.now - SPAM_WINDOW_MS
+    since_ms = call.now_ms - SPAM_WINDOW_MS
     recent = store.list_messages_since(call.tx, channel_access.guild_id, call.user_id, since_ms, SPAM_MESSAGES_READ_MAX)
     # Compare an edited message with the other messages, not with its old content.
     other_contents = [content.content for content in recent if content.id != message_id]
@@ -224,6 +226,6 @@ def _is_spam(call: Call, channel_access: ChannelAccess, message_id: MessageId, t
 
 
 def _is_raid(call: Call, channel_access: ChannelAccess, mention_count: int) -> bool:
-    mentions_by_user = dict(store.mentions_since(call.tx, channel_access.guild_id, call.now - RAID_WINDOW_MS))
+    mentions_by_user = dict(store.count_mentions_since(call.tx, channel_access.guild_id, call.now_ms - RAID_WINDOW_MS))
     mentions_by_user[call.user_id] = mentions_by_user.get(call.user_id, 0) + mention_count
     return len(mentions_by_user) >= RAID_MEMBERS and sum(mentions_by_user.values()) >= RAID_MENTIONS

@@ -56,7 +56,7 @@ def check_message(call: Call, draft: messages.MessageDraft) -> None:
     if not matches and not mentions:
         return
     # spec/dated-changes.md#3: before external_apps edits were not blocked, but the other actions were executed.
-    can_block = not draft.edited or changes.EXTERNAL_APPS.is_active(call.now)
+    can_block = not draft.edited or changes.EXTERNAL_APPS.is_active(call.now_ms)
     blocked = can_block and _has_block_action(matches)
     incident = Incident(
         guild_id=channel_access.guild_id,
@@ -65,8 +65,8 @@ def check_message(call: Call, draft: messages.MessageDraft) -> None:
         channel_id=channel_access.channel.id,
         message_id=None if blocked else draft.message_id,
         blocked=blocked,
-        mentions=mentions,
-        counted_id=draft.message_id,
+        mention_count=mentions,
+        mentions_message_id=draft.message_id,
     )
     _execute_or_reject(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_MESSAGE)
 
@@ -125,13 +125,13 @@ def check_changed_user(call: Call, signal: users.UserChanged) -> None:
 
 def check_profile(call: Call, guild_id: int, user_id: int) -> None:
     """Check a member's profile if the guild has profile rules or the member is quarantined."""
-    if not changes.MEMBER_PROFILE_RULES.is_active(call.now):
+    if not changes.MEMBER_PROFILE_RULES.is_active(call.now_ms):
         return
     if store.has_rules_for(call.tx, guild_id, store.CHECKS_MEMBERS) or store.is_quarantined(call.tx, guild_id, user_id):
         actions.apply_profile_rules(call, guild_id, user_id)
 
 
-def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
+def delete_guild_rules(call: Call, signal: guilds.GuildDeleted) -> None:
     """Delete the rules of a deleted guild."""
     store.delete_of_guild(call.tx, signal.guild_id)
 

@@ -50,7 +50,7 @@ def update_auto_moderation_rule(
     """Update an auto moderation rule."""
     before = _get_rule(call, guild_id, rule_id)
     rules.require_timeouts(call, guild_id, body)
-    return actions.change(call, before, rules.apply_update(call, before, body))
+    return actions.update(call, before, rules.apply_update(call, before, body))
 
 
 @handles(wire.DELETE_AUTO_MODERATION_RULE)

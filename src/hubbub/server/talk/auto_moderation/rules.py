@@ -123,7 +123,7 @@ def apply_update(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) 
 
 
 def _profile_rules_active(call: Call) -> bool:
-    return changes.MEMBER_PROFILE_RULES.is_active(call.now)
+    return changes.MEMBER_PROFILE_RULES.is_active(call.now_ms)
 
 
 def _to_json(value: object) -> str:

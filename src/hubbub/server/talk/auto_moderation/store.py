@@ -72,7 +72,7 @@ class RecentMessage(NamedTuple):
     content: str
 
 
-COLUMNS: Final = ", ".join(RuleRow._fields)
+RULE_COLUMNS: Final = ", ".join(RuleRow._fields)
 
 CHECKS_MESSAGES: Final = 1
 """Bit of `guilds.moderated`: an enabled rule of the guild checks messages."""
@@ -87,13 +87,15 @@ _BIT_BY_EVENT_TYPE: Final = {
 def find(tx: Tx, guild_id: int, rule_id: int) -> RuleRow | None:
     """Return a rule of a guild, or None."""
     return tx.find(
-        RuleRow, f"SELECT {COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND id = ?", guild_id, rule_id
+        RuleRow, f"SELECT {RULE_COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND id = ?", guild_id, rule_id
     )
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[RuleRow]:
     """List the rules of a guild, oldest first."""
-    return tx.fetch(RuleRow, f"SELECT {COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? ORDER BY id", guild_id)
+    return tx.fetch(
+        RuleRow, f"SELECT {RULE_COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? ORDER BY id", guild_id
+    )
 
 
 def find_many(tx: Tx, guild_id: int, rule_ids: Sequence[int]) -> list[RuleRow]:
@@ -102,7 +104,7 @@ def find_many(tx: Tx, guild_id: int, rule_ids: Sequence[int]) -> list[RuleRow]:
         return []
     return tx.fetch(
         RuleRow,
-        f"SELECT {COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND id IN ({placeholders(rule_ids)}) ORDER BY id",
+        f"SELECT {RULE_COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND id IN ({placeholders(rule_ids)}) ORDER BY id",
         guild_id,
         *rule_ids,
     )
@@ -112,7 +114,7 @@ def list_enabled(tx: Tx, guild_id: int, event_type: int) -> list[RuleRow]:
     """List the enabled rules of a guild for an event type, oldest first."""
     return tx.fetch(
         RuleRow,
-        f"SELECT {COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1 AND event_type = ? ORDER BY id",
+        f"SELECT {RULE_COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1 AND event_type = ? ORDER BY id",
         guild_id,
         event_type,
     )
@@ -129,7 +131,7 @@ def count(tx: Tx, guild_id: int, trigger_type: int) -> int:
 
 def insert(tx: Tx, row: RuleRow) -> None:
     """Insert a rule."""
-    tx.run(f"INSERT INTO auto_moderation_rules ({COLUMNS}) VALUES ({placeholders(row)})", *row)
+    tx.run(f"INSERT INTO auto_moderation_rules ({RULE_COLUMNS}) VALUES ({placeholders(row)})", *row)
     _update_moderated_bits(tx, row.guild_id)
 
 
@@ -158,7 +160,7 @@ def _update_moderated_bits(tx: Tx, guild_id: int) -> None:
     """Update `guilds.moderated` from the enabled rules."""
     rows = tx.all("SELECT DISTINCT event_type FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1", guild_id)
     bits = sum(_BIT_BY_EVENT_TYPE[AutoModerationEventType(event_type)] for (event_type,) in rows)
-    guilds.set_moderated_bits(tx, guild_id, bits)
+    guilds.set_moderation_rule_bits(tx, guild_id, bits)
 
 
 def has_rules_for(tx: Tx, guild_id: int, bit: int) -> bool:
@@ -220,7 +222,7 @@ def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentio
     )
 
 
-def mentions_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
+def count_mentions_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
     """Return (user ID, number of mentions) of the members who mentioned others since a time in milliseconds."""
     rows = tx.all(
         "SELECT user_id, SUM(mentions) FROM mention_counts WHERE guild_id = ? AND message_id >= ? GROUP BY user_id",

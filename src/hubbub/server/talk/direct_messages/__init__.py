@@ -14,11 +14,11 @@ SLICE = Slice(
     name="direct_messages",
     modules=(routes,),
     listeners={
-        messages.MessageCreated: actions.unhide_channel,
-        users.UserDeleted: actions.user_deleted,
+        messages.MessageCreated: actions.on_message_created,
+        users.UserDeleted: actions.on_user_deleted,
         identities.AccountsMerged: account_merge.merge,
     },
-    ready=views.ready,
+    ready=views.ready_fields,
 )
 
 __all__ = [

@@ -36,14 +36,14 @@ def open_direct(call: Call, other: UserRow) -> PrivateChannel:
     else:
         row = _get_channel(call, channel_id)
         became_visible = channels.unhide(call.tx, channel_id, call.user_id)
-    view = channels.private(row, [users.user(other)])
+    view = channels.private_channel(row, [users.user_view(other)])
     if became_visible and not call.actor.is_bot:
         call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(call.user_id))
     return view
 
 
-def open_group(call: Call, others: Sequence[int], nicks: Mapping[int, str | None]) -> PrivateChannel:
-    """Create a group of the caller and the users `others`, with nicknames by user ID.
+def open_group(call: Call, other_ids: Sequence[int], nicks: Mapping[int, str | None]) -> PrivateChannel:
+    """Create a group of the caller and the users `other_ids`, with nicknames by user ID.
 
     A bot's group belongs to its application."""
     row = ChannelRow(
@@ -53,21 +53,21 @@ def open_group(call: Call, others: Sequence[int], nicks: Mapping[int, str | None
         application_id=call.actor.application_id if call.actor.is_bot else None,
     )
     channels.insert(call.tx, row)
-    recipients = [call.user_id, *others]
+    recipients = [call.user_id, *other_ids]
     for user_id in recipients:
         channels.add_recipient(call.tx, row.id, user_id, nick=nicks.get(user_id))
     for user_id in recipients:
         _publish_created(call, row, user_id)
-    return channels.private_for(call, row, call.user_id)
+    return channels.private_channel_for(call, row, call.user_id)
 
 
 def _publish_created(call: Call, row: ChannelRow, user_id: int) -> None:
     """Publish CHANNEL_CREATE to one recipient. Bots lack the intent for it (spec/gateway.md#5)."""
-    view = channels.private_for(call, row, user_id)
+    view = channels.private_channel_for(call, row, user_id)
     call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(user_id))
 
 
-def unhide_channel(call: Call, signal: messages.MessageCreated) -> None:
+def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
     """Show a hidden private channel again, before the message that causes it is published."""
     if signal.channel.guild_id is not None:
         return
@@ -83,12 +83,14 @@ def unhide_channel(call: Call, signal: messages.MessageCreated) -> None:
 
 def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None) -> bool:
     """Add a user to a group, with a nickname or None. Return False if they are already in it."""
-    recipient_ids = store.recipients(call.tx, [group.id])[group.id]
+    recipient_ids = store.list_recipient_ids(call.tx, [group.id])[group.id]
     if user.id in recipient_ids:
         return False
     rules.require_size(len(recipient_ids) + 1)
     channels.add_recipient(call.tx, group.id, user.id, nick=nick)
-    payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user), nick=nick or UNSET)
+    payload = wire.ChannelRecipientChange(
+        channel_id=ChannelId(group.id), user=users.user_view(user), nick=nick or UNSET
+    )
     call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*recipient_ids))
     _publish_created(call, group, user.id)
     messages.create_system_message(
@@ -108,7 +110,7 @@ def add_invited_user(call: Call, channel_id: int, user_id: int) -> None:
 
 def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateChannel:
     """Remove a user from a group and return the group as they last saw it. An empty group is deleted."""
-    view = channels.private_for(call, group, user.id)
+    view = channels.private_channel_for(call, group, user.id)
     call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
     if not channels.remove_recipient(call.tx, group.id, user.id):
         raise errors.UNKNOWN_USER()
@@ -120,7 +122,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
     return view
 
 
-def user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Remove a deleted user from every group. Direct messages stay visible to the other user."""
     user = users.find(call.tx, signal.user_id)
     if user is None:
@@ -131,29 +133,29 @@ def user_deleted(call: Call, signal: users.UserDeleted) -> None:
         _publish_removal(call, group, user)
 
 
-def publish_moved(call: Call, row: ChannelRow, user_id: int, others: Sequence[int]) -> None:
+def publish_moved(call: Call, row: ChannelRow, user_id: int, other_ids: Sequence[int]) -> None:
     """Publish a private channel in which a user replaced another: created for the user, updated for the others."""
     _publish_created(call, row, user_id)
-    for other_id in others:
+    for other_id in other_ids:
         if other_id != user_id:
-            view = channels.private_for(call, row, other_id)
+            view = channels.private_channel_for(call, row, other_id)
             call.tx.emit(channel_wire.CHANNEL_UPDATE, view, Audience.of_users(other_id))
 
 
 def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
     """Publish a removal and transfer ownership if the owner left. Delete an empty group and return False."""
-    remaining_ids = store.recipients(call.tx, [group.id]).get(group.id, [])
+    remaining_ids = store.list_recipient_ids(call.tx, [group.id]).get(group.id, [])
     if not remaining_ids:
         call.notify(channels.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
         channels.delete_group(call.tx, group.id)
         return False
-    payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user))
+    payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user_view(user))
     call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, Audience.of_users(*remaining_ids))
     if group.owner_id == user.id:
         transferred = group._replace(owner_id=remaining_ids[0])
         channels.update(call.tx, group, transferred)
         for user_id in remaining_ids:
-            view = channels.private_for(call, transferred, user_id)
+            view = channels.private_channel_for(call, transferred, user_id)
             call.tx.emit(channel_wire.CHANNEL_UPDATE, view, Audience.of_users(user_id))
     return True
 

@@ -36,7 +36,7 @@ def require_reachable(call: Call, recipient_id: int) -> None:
     share no guild."""
     if relationships.is_blocked_between(call.tx, call.user_id, recipient_id):
         raise errors.CANNOT_MESSAGE_USER()
-    incidents_by_guild = store.shared_guilds(call.tx, call.user_id, recipient_id)
+    incidents_by_guild = store.find_shared_guild_incidents(call.tx, call.user_id, recipient_id)
     if incidents_by_guild and not _accepts_through_guild(call, recipient_id, incidents_by_guild):
         if not relationships.are_friends(call.tx, call.user_id, recipient_id):
             raise errors.CANNOT_MESSAGE_USER()
@@ -44,7 +44,9 @@ def require_reachable(call: Call, recipient_id: int) -> None:
 
 def can_message_through_guild(call: Call, recipient_id: int) -> bool:
     """Return whether the caller shares a guild through which the recipient accepts direct messages (spec/sdk.md#11.3)."""
-    return _accepts_through_guild(call, recipient_id, store.shared_guilds(call.tx, call.user_id, recipient_id))
+    return _accepts_through_guild(
+        call, recipient_id, store.find_shared_guild_incidents(call.tx, call.user_id, recipient_id)
+    )
 
 
 def _accepts_through_guild(call: Call, recipient_id: int, incidents_by_guild: Mapping[int, str | None]) -> bool:
@@ -59,7 +61,7 @@ def _accepts_through_guild(call: Call, recipient_id: int, incidents_by_guild: Ma
 def _has_paused_dms(call: Call, incidents: str | None) -> bool:
     paused_until = None if incidents is None else codec.decode(incidents, IncidentsData).dms_disabled_until
     # Both timestamps have the format of codec.timestamp, so they compare as text.
-    return paused_until is not None and paused_until > codec.timestamp(call.now)
+    return paused_until is not None and paused_until > codec.timestamp(call.now_ms)
 
 
 def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
@@ -68,14 +70,14 @@ def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
     if len(users_by_id) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
     reachable_ids = store.find_guild_mates(call.tx, call.user_id, list(users_by_id))
-    reachable_ids.update(relationships.friend_ids(call.tx, call.user_id))
+    reachable_ids.update(relationships.list_friend_ids(call.tx, call.user_id))
     if any(row.bot or row.id not in reachable_ids for row in users_by_id.values()):
         raise errors.INVALID_RECIPIENTS()
 
 
 def require_consent(call: Call, token: str) -> UserId:
     """Return the ID of the user whose access token allows the calling application to add them to groups."""
-    authenticated = auth.find_actor(call.tx, token, call.now)
+    authenticated = auth.find_actor(call.tx, token, call.now_ms)
     if authenticated is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     actor = authenticated[0]
@@ -108,7 +110,7 @@ def require_size(count: int) -> None:
 
 def require_group(call: Call, channel_id: int) -> ChannelRow:
     """Return a group that the caller is in."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     row = channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()

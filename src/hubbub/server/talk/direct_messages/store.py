@@ -19,25 +19,27 @@ READS: Final = {
 """Tables of other slices that this slice reads, with the reason."""
 
 
-def find_direct(tx: Tx, one: int, other: int) -> int | None:
+def find_direct(tx: Tx, user_id: int, other_id: int) -> int | None:
     """Return the ID of the direct message channel of two users, or None."""
     channel_id: int | None = tx.value(
-        "SELECT channel_id FROM direct_messages WHERE lower_id = ? AND higher_id = ?", min(one, other), max(one, other)
+        "SELECT channel_id FROM direct_messages WHERE lower_id = ? AND higher_id = ?",
+        min(user_id, other_id),
+        max(user_id, other_id),
     )
     return channel_id
 
 
-def insert_direct(tx: Tx, one: int, other: int, channel_id: int) -> None:
+def insert_direct(tx: Tx, user_id: int, other_id: int, channel_id: int) -> None:
     """Record the direct message channel of two users."""
     tx.run(
         "INSERT INTO direct_messages (lower_id, higher_id, channel_id) VALUES (?, ?, ?)",
-        min(one, other),
-        max(one, other),
+        min(user_id, other_id),
+        max(user_id, other_id),
         channel_id,
     )
 
 
-def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
+def list_recipient_ids(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
     """Return the user IDs of the recipients of private channels by channel ID, in ascending order."""
     user_ids_by_channel: dict[int, list[int]] = {}
     for batch in batches(channel_ids):
@@ -116,12 +118,12 @@ def find_guild_mates(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
     return {row[0] for row in rows}
 
 
-def shared_guilds(tx: Tx, one: int, other: int) -> dict[int, str | None]:
+def find_shared_guild_incidents(tx: Tx, user_id: int, other_id: int) -> dict[int, str | None]:
     """Return the incident actions, as JSON or None, of the guilds that two users share, by guild ID."""
     rows = tx.all(
         "SELECT g.id, g.incidents FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? "
         "JOIN guilds g ON g.id = a.guild_id WHERE a.user_id = ?",
-        other,
-        one,
+        other_id,
+        user_id,
     )
     return {row[0]: row[1] for row in rows}

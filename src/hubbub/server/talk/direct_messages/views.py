@@ -19,11 +19,11 @@ def private_channels(call: Call) -> list[PrivateChannel]:
     rows = sorted(
         store.list_visible(call.tx, call.user_id), key=lambda row: row.last_message_id or row.id, reverse=True
     )
-    recipient_ids_by_channel = store.recipients(call.tx, [row.id for row in rows])
+    recipient_ids_by_channel = store.list_recipient_ids(call.tx, [row.id for row in rows])
     user_rows = users.find_many(call.tx, {user_id for ids in recipient_ids_by_channel.values() for user_id in ids})
-    users_by_id = {user_id: users.user(row) for user_id, row in user_rows.items()}
+    users_by_id = {user_id: users.user_view(row) for user_id, row in user_rows.items()}
     return [
-        channels.private(
+        channels.private_channel(
             row,
             [
                 users_by_id.get(recipient_id) or users.deleted_user(recipient_id)
@@ -35,7 +35,7 @@ def private_channels(call: Call) -> list[PrivateChannel]:
     ]
 
 
-def ready(call: Call) -> dict[str, Any]:
+def ready_fields(call: Call) -> dict[str, Any]:
     """Return the keys that private channels add to READY: for users, and for OAuth2 sessions with a read scope."""
     actor = call.actor
     if actor.kind == "bearer" and actor.scopes.isdisjoint(READ_SCOPES):

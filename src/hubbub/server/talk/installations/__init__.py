@@ -17,9 +17,9 @@ SLICE = Slice(
     name="installations",
     modules=(),
     listeners={
-        MemberRemoved: actions.member_removed,
-        GuildDeleted: actions.guild_deleted,
-        ApplicationDeleting: actions.application_deleting,
+        MemberRemoved: actions.on_member_removed,
+        GuildDeleted: actions.on_guild_deleted,
+        ApplicationDeleting: actions.on_application_deleting,
     },
 )
 

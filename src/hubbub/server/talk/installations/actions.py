@@ -37,7 +37,7 @@ def install(call: Call, request: InstallationRequest) -> Guild:
             target_id=guild_id,
             user_id=call.user_id,
             scopes=" ".join(scope for scope in request.scopes if scope in (Scope.BOT, Scope.APPLICATIONS_COMMANDS)),
-            created_ms=call.now,
+            created_ms=call.now_ms,
         ),
     )
     membership = None
@@ -67,7 +67,7 @@ def _build_guild(call: Call, guild_id: GuildId) -> Guild:
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()
-    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), now=call.now)
+    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), now=call.now_ms)
 
 
 def check_webhook_channel(call: Call, channel_id: int) -> None:
@@ -88,19 +88,19 @@ def create_webhook(call: Call, application: ApplicationRow, channel_id: int) -> 
     return webhooks.with_token(call, webhook)
 
 
-def member_removed(call: Call, signal: MemberRemoved) -> None:
+def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Uninstall the application of a bot that left the guild."""
     row = applications.find_by_bot(call.tx, signal.user_id)
     if row is not None:
         oauth2.delete_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, signal.guild_id)
 
 
-def guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the installations of a deleted guild."""
     oauth2.delete_installations(call.tx, signal.guild_id)
 
 
-def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Uninstall a deleted application from guilds it was in without a bot; its bot's departure handles the others."""
     for installation in oauth2.list_guild_installations(call.tx, signal.row.id):
         oauth2.delete_installation(

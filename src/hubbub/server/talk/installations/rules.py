@@ -33,7 +33,7 @@ def check_installation(call: Call, request: InstallationRequest) -> int:
 
     Returns the bits of the requested permissions that the caller can grant."""
     access.require_guild(call, request.guild_id, Permissions.MANAGE_GUILD)
-    standing = access.guild(call, request.guild_id)
+    standing = access.get_guild_standing(call, request.guild_id)
     permissions = request.permissions
     if not standing.can(Permissions.ADMINISTRATOR):
         # A caller cannot grant permissions they lack; otherwise a bot would allow privilege escalation.

@@ -58,9 +58,9 @@ from hubbub.server.talk.messages.store import (
     get,
     list_after,
     list_newest,
+    list_recipients,
     read_author,
     reassign_author,
-    recipients,
     set_reacted,
 )
 
@@ -69,9 +69,9 @@ SLICE = Slice(
     modules=(routes, data_export, ports),
     jobs={jobs.DELETE_CHANNEL_MESSAGES: jobs.delete_channel_messages, jobs.DELETE_FILES: jobs.delete_files},
     listeners={
-        MemberAdded: welcome_messages.member_added,
-        MemberBanned: actions.member_banned,
-        ChannelsDeleted: jobs.channels_deleted,
+        MemberAdded: welcome_messages.on_member_added,
+        MemberBanned: actions.on_member_banned,
+        ChannelsDeleted: jobs.on_channels_deleted,
     },
 )
 
@@ -130,7 +130,7 @@ __all__ = [
     "parse_nonce",
     "extend_ephemeral",
     "read_author",
-    "recipients",
+    "list_recipients",
     "require_emojis",
     "require_send",
     "find_by_nonce",

@@ -36,7 +36,7 @@ DELETION_ENTRY_WINDOW_MS: Final = 5 * 60_000
 """Deletions of one author's messages in one channel within this time share an audit log entry (spec/http.md#3.4)."""
 EPHEMERAL_MS: Final = 15 * 60_000
 """Lifetime of an ephemeral message: as long as its app can edit it (decisions/0030)."""
-BULK_EVENT_MAX: Final = 100
+BULK_EVENT_IDS_MAX: Final = 100
 """Maximum number of IDs in one MESSAGE_DELETE_BULK event."""
 
 
@@ -67,7 +67,7 @@ def store_and_publish(
     else:
         channel, standing = channel_or_access.channel, channel_or_access.guild
     if row.ephemeral:
-        store.insert_ephemeral(call.tx, row, call.now, call.now + EPHEMERAL_MS)
+        store.insert_ephemeral(call.tx, row, call.now_ms, call.now_ms + EPHEMERAL_MS)
         related.load((row,))
         _emit(call, wire.MESSAGE_CREATE, channel, row, related, views.dispatched(related, channel, row), frozenset())
         return views.build(wire.Message, related, row), None
@@ -88,12 +88,14 @@ def store_and_publish(
             if standing is not None and standing.user_id == author.user.id:
                 roles = core_access.role_ids(standing)
             else:
-                roles = list(members.find_roles(call.tx, channel.guild_id, (author.user.id,)).get(author.user.id, ()))
+                roles = list(
+                    members.find_role_ids(call.tx, channel.guild_id, (author.user.id,)).get(author.user.id, ())
+                )
             member = members.partial_member(author.member, tuple(roles))
         if mentioned.users:
             members_by_user = views.partial_members(call, channel.guild_id, mentioned.users)
         if invoker_id is not None and invoker is not None and invoker.member is not None:
-            role_ids = members.find_roles(call.tx, channel.guild_id, (invoker_id,)).get(invoker_id, ())
+            role_ids = members.find_role_ids(call.tx, channel.guild_id, (invoker_id,)).get(invoker_id, ())
             members_by_user = {**(members_by_user or {}), invoker_id: members.partial_member(invoker.member, role_ids)}
     unredacted_for = visibility.reader_ids(call, row, mentioned.users)
     view = views.build(wire.Message, related, row)
@@ -134,7 +136,7 @@ def store_and_publish_response(
         roles_by_user[invoker.user.id] = response.invoker_role_ids
         unloaded_user_ids.discard(invoker.user.id)
     if unloaded_user_ids:
-        roles_by_user |= members.find_roles(call.tx, guild_id, unloaded_user_ids)
+        roles_by_user |= members.find_role_ids(call.tx, guild_id, unloaded_user_ids)
     member: PartialMember | UnsetType = UNSET
     if author.member is not None:
         member = views.encoded_member(author.member, roles_by_user.get(author.user.id, ()))
@@ -184,7 +186,7 @@ def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Me
 
 
 def _channel_of(call: Call, row: MessageRow) -> ChannelRef:
-    cached_access: ChannelAccess | None = call.access.get(("channel", row.channel_id))
+    cached_access: ChannelAccess | None = call.standing_cache.get(("channel", row.channel_id))
     channel = core_access.find_channel(call.tx, row.channel_id) if cached_access is None else cached_access.channel
     if channel is None:
         raise errors.UNKNOWN_CHANNEL()
@@ -215,10 +217,10 @@ def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
 
 
 def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int) -> None:
-    since_id = Snowflake.at(call.now - DELETION_ENTRY_WINDOW_MS)
+    since_id = Snowflake.at(call.now_ms - DELETION_ENTRY_WINDOW_MS)
     entry = audit_log.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since_id, call.reason)
     if entry is not None:
-        audit_log.count_deletion(call.tx, guild_id, entry[0], channel.id, entry[1] + 1)
+        audit_log.set_deletion_count(call.tx, guild_id, entry[0], channel.id, entry[1] + 1)
         return
     audit.record(
         call,
@@ -263,17 +265,17 @@ def delete_by_author_since(call: Call, guild_id: int, user_id: int, since_ms: in
             return
 
 
-def member_banned(call: Call, signal: MemberBanned) -> None:
+def on_member_banned(call: Call, signal: MemberBanned) -> None:
     """Delete a banned user's recent messages, as far back as the ban requests."""
     if signal.delete_message_seconds > 0:
-        since_ms = call.now - signal.delete_message_seconds * 1000
+        since_ms = call.now_ms - signal.delete_message_seconds * 1000
         delete_by_author_since(call, signal.guild_id, signal.user_id, since_ms)
 
 
 def _delete_batch(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]) -> None:
     _delete_rows(call, channel, tuple(rows))
     recipients = audience(call, channel)
-    for batch in batches(rows, BULK_EVENT_MAX):
+    for batch in batches(rows, BULK_EVENT_IDS_MAX):
         payload = wire.MessagesDeleted(
             ids=[MessageId(row.id) for row in batch],
             channel_id=ChannelId(channel.id),
@@ -294,7 +296,7 @@ def _delete_rows(call: Call, channel: ChannelRef, rows: tuple[MessageRow, ...]) 
 def audience(call: Call, channel: ChannelRef) -> Audience:
     """Return the audience of events about a channel's messages."""
     if channel.guild_id is None:
-        user_ids = [user_id for user_id, _ in store.recipients(call.tx, channel.id)]
+        user_ids = [user_id for user_id, _ in store.list_recipients(call.tx, channel.id)]
         # Users can restrict which OAuth2 sessions receive their direct messages.
         families_by_user = rules.in_game_families(call, user_ids) if channel.type == ChannelType.DM else {}
         return Audience.of_users(*user_ids, families_by_user=families_by_user)

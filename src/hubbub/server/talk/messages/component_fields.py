@@ -191,11 +191,11 @@ class FieldValidator:
             return value
         return None
 
-    def check_choice(self, value: Any, path: FieldPath, kinds: type[IntEnum]) -> bool:
-        """Validate a value of the enum `kinds`; 1.0 and true are rejected although they equal 1."""
-        if type(value) is int and value in tuple(kinds):
+    def check_choice(self, value: Any, path: FieldPath, enum_type: type[IntEnum]) -> bool:
+        """Validate a value of the enum `enum_type`; 1.0 and true are rejected although they equal 1."""
+        if type(value) is int and value in tuple(enum_type):
             return True
-        self.add_error(path, errors.choices([int(choice) for choice in kinds]))
+        self.add_error(path, errors.choices([int(choice) for choice in enum_type]))
         return False
 
     def check_boolean(self, component: Component, path: FieldPath, key: str) -> bool:
@@ -206,14 +206,14 @@ class FieldValidator:
         return False
 
     def check_value_range(
-        self, component: Component, path: FieldPath, most: int, default: int = 1, *, max_values_min: int = 1
+        self, component: Component, path: FieldPath, values_max: int, default: int = 1, *, max_values_min: int = 1
     ) -> None:
         """Validate `min_values` and `max_values` against the limits of the component.
 
-        `most` is the upper limit of both, `default` the value of an absent `max_values`, `max_values_min` the lower limit
+        `values_max` is the upper limit of both, `default` the value of an absent `max_values`, `max_values_min` the lower limit
         of `max_values`. A required input of a modal needs at least one value."""
-        min_values = self.check_number(component, path, "min_values", minimum=0, maximum=most)
-        max_values = self.check_number(component, path, "max_values", minimum=max_values_min, maximum=most)
+        min_values = self.check_number(component, path, "min_values", minimum=0, maximum=values_max)
+        max_values = self.check_number(component, path, "max_values", minimum=max_values_min, maximum=values_max)
         if min_values is not None and max_values is not None and max_values < min_values:
             self.add_error((*path, "max_values"), errors.number_min(min_values))
         if min_values is not None and component.get("max_values") is None and default < min_values:
@@ -347,14 +347,14 @@ class FieldValidator:
             else:
                 self.check_url(url, url_path, ("http", "https", "attachment"))
 
-    def check_default_value(self, value: Any, path: FieldPath, kinds: tuple[str, ...]) -> None:
-        """Validate a default value of an entity select whose entity types are `kinds`."""
+    def check_default_value(self, value: Any, path: FieldPath, entity_types: tuple[str, ...]) -> None:
+        """Validate a default value of an entity select whose entity types are `entity_types`."""
         if not isinstance(value, dict):
             self.add_error(path, errors.not_model())
             return
         retain_keys(value, ("id", "type"))
-        if value.get("type") not in kinds:
-            problem = errors.required() if value.get("type") is None else errors.choices(kinds)
+        if value.get("type") not in entity_types:
+            problem = errors.required() if value.get("type") is None else errors.choices(entity_types)
             self.add_error((*path, "type"), problem)
         try:
             value["id"] = str(int(parse_wide(Snowflake, value.get("id"))))
@@ -362,12 +362,12 @@ class FieldValidator:
             problem = errors.required() if value.get("id") is None else errors.not_snowflake(value.get("id"))
             self.add_error((*path, "id"), problem)
 
-    def check_channel_types(self, found: Any, path: FieldPath) -> None:
+    def check_channel_types(self, channel_types: Any, path: FieldPath) -> None:
         """Validate the channel types of a channel select."""
-        if not isinstance(found, list):
+        if not isinstance(channel_types, list):
             self.add_error(path, errors.not_list())
             return
-        for index, kind in enumerate(found):
+        for index, kind in enumerate(channel_types):
             self.check_choice(kind, (*path, index), ChannelType)
 
     def check_url(self, url: str, path: FieldPath, schemes: tuple[str, ...]) -> None:

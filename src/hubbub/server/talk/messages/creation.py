@@ -56,7 +56,7 @@ def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMes
         rules.require_slowmode_elapsed(call, access)
     created, encoded = _create(call, access, body, author, kind=MessageType.DEFAULT, message_id=message_id, nonce=nonce)
     if has_slowmode:
-        channels.record_use(call.tx, access.channel.id, call.user_id, "message", call.now)
+        channels.record_use(call.tx, access.channel.id, call.user_id, "message", call.now_ms)
     return created if encoded is None else msgspec.Raw(encoded)
 
 
@@ -65,7 +65,7 @@ def create(
     access: ChannelAccess,
     body: wire.CreateMessageContent,
     *,
-    kind: int = 0,
+    message_type: int = 0,
     message_id: MessageId | None = None,
     author: Author | None = None,
     response: InteractionResponse | None = None,
@@ -84,7 +84,7 @@ def create(
         access,
         body,
         author,
-        kind=kind,
+        kind=message_type,
         message_id=message_id,
         response=response,
         origin=origin,
@@ -115,7 +115,7 @@ def _create(
         or body.shared_client_theme
         or call.files
     ):
-        draft = drafts.read_create(call, access, author, body)
+        draft = drafts.validate_create(call, access, author, body)
         content, flags = draft.content, draft.flags
     else:
         # The common case: content only.
@@ -141,7 +141,7 @@ def _create(
         mentioned = mentions.resolve(call, access, texts, body.allowed_mentions, replied_author_id)
     else:
         mentioned = NO_MENTIONS
-    if author.moderated or channel.linked_lobby is not None:
+    if author.moderated_bits or channel.linked_lobby is not None:
         moderated_texts = [content] if draft is None else list(draft.readable_texts())
         if resolved is not None and resolved.snapshot is not None:
             moderated_texts.append(resolved.snapshot.content)
@@ -151,7 +151,7 @@ def _create(
         channel.id,
         message_id or call.new_id(MessageId),
         author.user.id,
-        resolved.kind if resolved else kind,
+        resolved.message_type if resolved else kind,
         flags,
         content,
     )
@@ -188,7 +188,7 @@ def _create(
     if response is not None:
         row = row_building.with_response(row, response)
     related = views.RelatedData(call)
-    related.users[author.user.id] = users.user(author.user)
+    related.users[author.user.id] = users.user_view(author.user)
     if resolved is not None and resolved.replied is not None:
         related.referenced[resolved.replied.channel_id, resolved.replied.id] = resolved.replied
     return store_and_publish(call, access, row, related, mentioned, author, plain=is_plain, nonce=nonce)
@@ -219,36 +219,36 @@ def check_draft(
 def create_system_message(
     call: Call,
     channel: ChannelRef,
-    kind: int,
+    message_type: int,
     author_id: int,
     *,
     content: str = "",
     mentions: Sequence[int] = (),
-    everyone: bool = False,
+    mentions_everyone: bool = False,
     reference: wire.MessageReference | None = None,
     embeds: Sequence[Embed] = (),
     call_info: wire.MessageCall | None = None,
 ) -> wire.Message:
     """Create and publish a system message; `call_info` is the voice call that it announces.
 
-    `mentions` are the IDs of the users that it mentions; `everyone` notifies all members."""
+    `mentions` are the IDs of the users that it mentions; `mentions_everyone` notifies all members."""
     author = rules.require_author(call, channel, author_id)
-    mentioned = Mentions(users=tuple(UserId(user_id) for user_id in mentions), everyone=everyone)
+    mentioned = Mentions(users=tuple(UserId(user_id) for user_id in mentions), everyone=mentions_everyone)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),
         author_id=author_id,
-        type=int(kind),
+        type=int(message_type),
         flags=0,
         content=content,
-        mention_everyone=int(everyone),
+        mention_everyone=int(mentions_everyone),
         mentions=row_building.encode_json(list(mentioned.users)),
         reference=row_building.encode_json(reference),
         embeds=row_building.encode_json(list(embeds)),
         extra=None if call_info is None else row_building.encode_extra(Extra(call=call_info)),
     )
     related = views.RelatedData(call)
-    related.users[author.user.id] = users.user(author.user)
+    related.users[author.user.id] = users.user_view(author.user)
     return store_and_publish(call, channel, row, related, mentioned, author)[0]
 
 

@@ -18,7 +18,7 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
     Includes messages from all channels, by ascending ID."""
     after = 0 if query.after is UNSET else int(query.after)
     rows = store.list_by_author(call.tx, call.user_id, after, query.limit)
-    guild_ids_by_channel = store.guild_ids(call.tx, [row.channel_id for row in rows])
+    guild_ids_by_channel = store.find_guild_ids(call.tx, [row.channel_id for row in rows])
     signer = AttachmentSigner(call)
     exported_messages = []
     for row in rows:

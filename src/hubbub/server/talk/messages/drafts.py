@@ -36,7 +36,7 @@ from hubbub.server.core.call import Call, Upload
 from hubbub.server.identity import applications
 from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.standing import ChannelAccess
-from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, from_upload
+from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, build_attachment
 from hubbub.server.talk.messages import components, embeds, json_columns, mentions, ports
 from hubbub.server.talk.messages.component_fields import ComponentReferences
 from hubbub.server.talk.messages.records import Author, MessageRow
@@ -96,7 +96,7 @@ def clean_content(content: str | None) -> str:
     return (content or "").replace("\x00", "").strip()
 
 
-def read_create(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessageContent) -> Draft:
+def validate_create(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessageContent) -> Draft:
     """Validate the body of a new message; raise if a part is rejected."""
     draft = Draft(content=clean_content(body.content or None), flags=_settable_flags(call, body.flags or 0))
     is_voice_message = bool(draft.flags & MessageFlags.IS_VOICE_MESSAGE)
@@ -126,7 +126,9 @@ def read_create(call: Call, access: ChannelAccess, author: Author, body: wire.Cr
     return draft
 
 
-def read_edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> Draft:
+def validate_edit(
+    call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage
+) -> Draft:
     """Validate an edit of the message `row` by its author; return the resulting content."""
     extra = json_columns.extra(row)
     draft = Draft(
@@ -195,7 +197,7 @@ def edited_flags(call: Call, before: int, requested: int) -> int:
 def _settable_flags(call: Call, requested: int) -> int:
     """Return the requested flags that a sender may set; other flags are ignored without an error (decisions/0013)."""
     flags = requested & MessageFlags.SETTABLE
-    if flags & MessageFlags.IS_COMPONENTS_V2 and not changes.COMPONENTS_V2.is_active(call.now):
+    if flags & MessageFlags.IS_COMPONENTS_V2 and not changes.COMPONENTS_V2.is_active(call.now_ms):
         flags &= ~MessageFlags.IS_COMPONENTS_V2
     return flags
 
@@ -216,7 +218,7 @@ def _validate_embeds(
         if call.actor_or_none is None or call.actor.is_bot:
             raise errors.MISSING_PERMISSIONS()
         return []
-    return embeds.read(requests, form, now=call.now)
+    return embeds.validate(requests, form, now=call.now_ms)
 
 
 def _validate_components(
@@ -224,10 +226,10 @@ def _validate_components(
 ) -> ComponentReferences:
     """Validate the components and set them in the draft; return what they refer to."""
     references = components.check(
-        component_list, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now
+        component_list, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now_ms
     )
     require_emojis(call, references, form)
-    if references.skus and not changes.PREMIUM_BUTTONS.is_active(call.now):
+    if references.skus and not changes.PREMIUM_BUTTONS.is_active(call.now_ms):
         for path, _ in references.skus:
             styles = [int(style) for style in ButtonStyle if style != ButtonStyle.PREMIUM]
             form.add((*path[:-1], "style"), *errors.choices(styles))
@@ -275,7 +277,7 @@ def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
 
     The maximum depends on the guild's premium tier, the author's premium type and the operator's limits."""
     guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
-    if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.is_active(call.now):
+    if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.is_active(call.now_ms):
         guild_max = max(guild_max, LEGACY_WEBHOOK_BYTES_MAX)
     max_by_premium = ATTACHMENT_BYTES_MAX_BY_PREMIUM
     premium_max = max(
@@ -288,11 +290,11 @@ def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
 def _store_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:
     # spec/dated-changes.md#2.2: the limit used to apply to the total size of all files of an app's message.
     is_app = author.webhook_id is not None or bool(author.user.bot)
-    limits_each_file = changes.PER_ATTACHMENT_LIMIT.is_active(call.now) or not is_app
+    limits_each_file = changes.PER_ATTACHMENT_LIMIT.is_active(call.now_ms) or not is_app
     size = upload.size if limits_each_file else sum(file.size for file in call.files)
     if size > file_bytes_max(call, author):
         raise errors.FILE_TOO_LARGE()
-    return from_upload(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(call.now))
+    return build_attachment(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(call.now_ms))
 
 
 def _uploads_by_index(call: Call) -> dict[int, Upload]:
@@ -343,7 +345,7 @@ def _edited_files(
     for index, request in enumerate(body.attachments or ()):
         stored = old_files_by_id.pop(int(request.id), None)
         if stored is not None:
-            if changes.ATTACHMENT_SPOILER.is_active(call.now):
+            if changes.ATTACHMENT_SPOILER.is_active(call.now_ms):
                 apply_metadata(stored, request, spoiler_flag=True)
             files.append(stored)
         elif (upload := uploads.pop(int(request.id), None)) is not None:
@@ -384,7 +386,7 @@ def _build_poll(call: Call, access: ChannelAccess, body: CreatePoll, form: error
     return Poll(
         question=PollMedia(text=body.question.text),
         answers=answers,
-        expiry=codec.timestamp(call.now + int(hours) * 3_600_000),
+        expiry=codec.timestamp(call.now_ms + int(hours) * 3_600_000),
         allow_multiselect=bool(body.allow_multiselect),
         layout_type=int(body.layout_type or PollLayoutType.DEFAULT),
         results=PollResults(is_finalized=False, answer_counts=[]),

@@ -17,7 +17,7 @@ from hubbub.server.talk.messages.signals import DeferredMessageCompleted, Messag
 
 def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> wire.Message:
     """Edit the content of a message as its author."""
-    draft = drafts.read_edit(call, access, author, row, body)
+    draft = drafts.validate_edit(call, access, author, row, body)
     if draft.is_empty and row.snapshots is None:
         raise errors.EMPTY_MESSAGE()
     edited_row = row._replace(
@@ -39,11 +39,11 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
     if edited_row == row:
         return views.message(call, row, guild_id=access.channel.guild_id)
     if edited_row != row._replace(flags=edited_row.flags):
-        if author.moderated:
+        if author.moderated_bits:
             check_draft(call, access, author, row.id, draft.readable_texts(), edited=True)
         rules.count_edit(call, row)
         # spec/http.md#3.4: a change of flags alone does not set edited_timestamp.
-        edited_row = edited_row._replace(edited_ms=call.now)
+        edited_row = edited_row._replace(edited_ms=call.now_ms)
     return update(call, access.channel, edited_row)
 
 
@@ -51,13 +51,13 @@ def complete_deferred(
     call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.CreateMessageContent
 ) -> wire.Message:
     """Complete a deferred interaction response with its content."""
-    draft = drafts.read_create(call, access, author, body)
+    draft = drafts.validate_create(call, access, author, body)
     if draft.is_empty:
         raise errors.EMPTY_MESSAGE()
     mentioned = mentions.resolve(call, access, draft.mention_texts(), body.allowed_mentions)
     extra = json_columns.extra(row)
     # spec/dated-changes.md#3: before 4 September 2024 a deferred response could not become a poll.
-    extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.is_active(call.now) else None
+    extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.is_active(call.now_ms) else None
     if row.ephemeral and extra.poll is not None:
         raise errors.POLL_INVALID_CHANNEL_TYPE()
     completed_row = row._replace(
@@ -105,7 +105,9 @@ def crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> wire.Messag
     return view
 
 
-def set_flags(call: Call, channel: ChannelRef, message_id: int, on: int = 0, off: int = 0) -> wire.Message:
-    """Set the flags `on` of a message and clear the flags `off`."""
+def set_flags(
+    call: Call, channel: ChannelRef, message_id: int, flags_to_set: int = 0, flags_to_clear: int = 0
+) -> wire.Message:
+    """Set the flags `flags_to_set` of a message and clear the flags `flags_to_clear`."""
     row = store.get(call.tx, channel.id, message_id)
-    return update(call, channel, row._replace(flags=row.flags & ~off | on))
+    return update(call, channel, row._replace(flags=row.flags & ~flags_to_clear | flags_to_set))

@@ -30,7 +30,7 @@ _IMAGE_EXTENSIONS: Final = ("jpg", "jpeg", "png", "webp", "gif")
 FieldPath = tuple[str | int, ...]
 
 
-def read(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now: int) -> list[Embed]:
+def validate(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now: int) -> list[Embed]:
     """Validate and convert requested embeds by the rules at time `now` (milliseconds); add errors to the form."""
     for index, request in enumerate(requests):
         _limit_fields(request, form, ("embeds", index, "fields"), now)

@@ -23,21 +23,26 @@ class _FileUrls(NamedTuple):
 
 
 def resolve_in_embeds(
-    related: RelatedData, channel_id: int, found: list[Embed], files: list[StoredAttachment], *, ephemeral: bool = False
+    related: RelatedData,
+    channel_id: int,
+    embeds: list[Embed],
+    files: list[StoredAttachment],
+    *,
+    ephemeral: bool = False,
 ) -> list[Embed]:
-    """Replace references to uploaded files in the embeds `found` with URLs, in place; return the embeds."""
+    """Replace references to uploaded files in the embeds `embeds` with URLs, in place; return the embeds."""
     files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files if attachment.embedded}
     if not files_by_url:
-        return found
+        return embeds
     urls = _FileUrls(related.get_signer(), channel_id, ephemeral, files_by_url)
-    for embed in found:
+    for embed in embeds:
         for media in (embed.image, embed.thumbnail):
             if media and media.url and (file := files_by_url.get(media.url)):
                 _fill_media(media, file, urls)
         for element in (embed.author, embed.footer):
             if element and element.icon_url and (file := files_by_url.get(element.icon_url)):
                 element.icon_url, element.proxy_icon_url = urls.of(file)
-    return found
+    return embeds
 
 
 def _fill_media(media: EmbedMedia, file: StoredAttachment, urls: _FileUrls) -> None:
@@ -51,18 +56,18 @@ def _fill_media(media: EmbedMedia, file: StoredAttachment, urls: _FileUrls) -> N
 def resolve_in_components(
     related: RelatedData,
     channel_id: int,
-    found: list[dict[str, Any]],
+    components: list[dict[str, Any]],
     files: list[StoredAttachment],
     *,
     ephemeral: bool = False,
 ) -> list[dict[str, Any]]:
-    """Replace references to uploaded files in the components `found` with URLs, in place; return the components."""
-    if found and files:
+    """Replace references to uploaded files in the components `components` with URLs, in place; return the components."""
+    if components and files:
         files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files}
         urls = _FileUrls(related.get_signer(), channel_id, ephemeral, files_by_url)
-        for component in found:
+        for component in components:
             _resolve_in_node(component, urls)
-    return found
+    return components
 
 
 def _resolve_in_node(node: Any, urls: _FileUrls) -> None:

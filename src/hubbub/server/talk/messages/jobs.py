@@ -37,7 +37,7 @@ class FilesDeletion(msgspec.Struct, kw_only=True):
     attachment_ids: list[int]
 
 
-def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Schedule the deletion of messages in deleted channels."""
     for channel_id in signal.channel_ids:
         call.tx.enqueue(DELETE_CHANNEL_MESSAGES, ChannelMessagesDeletion(channel_id=channel_id))
@@ -61,7 +61,7 @@ def schedule_file_deletion(call: Call, rows: Sequence[MessageRow]) -> None:
         for file in json_columns.attachments(row)
     ]
     for batch in batches(file_ids, FILES_BATCH_SIZE):
-        call.tx.enqueue(DELETE_FILES, FilesDeletion(attachment_ids=batch), due_ms=call.now + FILE_GRACE_MS)
+        call.tx.enqueue(DELETE_FILES, FilesDeletion(attachment_ids=batch), due_ms=call.now_ms + FILE_GRACE_MS)
 
 
 async def delete_files(operation: AsyncOperation, job: Job) -> None:

@@ -152,7 +152,7 @@ class InteractionResponse(NamedTuple):
     """Properties of a new message that is an interaction response."""
 
     interaction: StoredInteraction
-    kind: int = 0
+    message_type: int = 0
     """Message type."""
     reference: MessageReference | None = None
     flags: int = 0
@@ -167,7 +167,7 @@ class InteractionResponse(NamedTuple):
     @property
     def may_be_empty(self) -> bool:
         """Whether the message may be empty because it is deferred or its type implies its content."""
-        return bool(self.flags & MessageFlags.LOADING) or self.kind == MessageType.INTERACTION_PREMIUM_UPSELL
+        return bool(self.flags & MessageFlags.LOADING) or self.message_type == MessageType.INTERACTION_PREMIUM_UPSELL
 
 
 class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -220,7 +220,7 @@ class Author(NamedTuple):
     """ID of the webhook; if it equals the user's ID, name and avatar are stored with the message."""
     application_id: int | None = None
     """ID of the application that owns the webhook."""
-    moderated: int = 0
+    moderated_bits: int = 0
     """Bit mask of what the guild's AutoMod rules check; 0 means that no rule has to be loaded."""
     is_bot_response: bool = False
     """For interaction responses: whether the app's bot is the author, whatever the webhook ID."""
@@ -237,7 +237,7 @@ class ReactionCountRow(NamedTuple):
     animated: int
     normal: int
     burst: int
-    mine: int
+    is_mine: int
     """1 if the viewer reacted with the emoji, otherwise 0."""
-    mine_burst: int
+    is_mine_burst: int
     """1 if the viewer reacted with a burst of the emoji, otherwise 0."""

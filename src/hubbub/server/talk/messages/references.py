@@ -18,7 +18,7 @@ from hubbub.server.talk.messages.records import MessageRow, StoredSnapshot
 class ResolvedReference(msgspec.Struct):
     """The message that a new message replies to or forwards."""
 
-    kind: int
+    message_type: int
     """Type of the new message."""
     reference: wire.MessageReference
     replied: MessageRow | None = None
@@ -29,7 +29,7 @@ class ResolvedReference(msgspec.Struct):
 
 def resolve(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference | None:
     """Resolve a message reference; None if the message is unknown and `fail_if_not_exists` is false."""
-    if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.is_active(call.now):
+    if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.is_active(call.now_ms):
         return _resolve_forward(call, access, body)
     rules.require_repliable(access, body)
     row = store.find(call.tx, access.channel.id, body.message_id)

@@ -92,14 +92,14 @@ class RelatedData:
     def add_users(self, *rows: users.UserRow) -> None:
         """Add users that are already loaded."""
         for row in rows:
-            self.users[row.id] = users.user(row)
+            self.users[row.id] = users.user_view(row)
 
     def load_users(self, user_ids: Iterable[int]) -> None:
         """Load users that are not loaded yet."""
         missing = [missing_id for missing_id in user_ids if missing_id not in self.users]
         if missing:
             for user_id, row in users.find_many(self.call.tx, missing).items():
-                self.users[user_id] = users.user(row)
+                self.users[user_id] = users.user_view(row)
 
     def user(self, user_id: int) -> User:
         """Return a user, or a placeholder for a deleted one."""
@@ -130,7 +130,7 @@ def _build_reaction(row: ReactionCountRow) -> Reaction:
         ),
         count=row.normal + row.burst,
         count_details=ReactionCountDetails(normal=row.normal, burst=row.burst),
-        me=bool(row.mine),
-        me_burst=bool(row.mine_burst),
+        me=bool(row.is_mine),
+        me_burst=bool(row.is_mine_burst),
         burst_colors=[],
     )

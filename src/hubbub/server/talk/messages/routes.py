@@ -17,7 +17,7 @@ def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -
     """List channel messages.
 
     Messages are ordered newest first."""
-    access = core_access.channel(call, channel_id)
+    access = core_access.get_channel_standing(call, channel_id)
     if not rules.require_history(call, access):
         return []
     limit = query.limit
@@ -39,7 +39,7 @@ def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -
 @handles(wire.GET_MESSAGE)
 def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wire.Message:
     """Get a channel message."""
-    access = core_access.channel(call, channel_id)
+    access = core_access.get_channel_standing(call, channel_id)
     rules.require_history(call, access)
     row = store.get(call.tx, channel_id, message_id)
     return views.message(call, row, guild_id=access.channel.guild_id)
@@ -48,7 +48,7 @@ def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wir
 @handles(wire.CREATE_MESSAGE, quick=True)
 def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message | Raw:
     """Create a message."""
-    access = core_access.channel(call, channel_id)
+    access = core_access.get_channel_standing(call, channel_id)
     author = rules.require_send(call, access)
     return creation.send(call, access, author, body)
 
@@ -58,7 +58,7 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
     """Update a message.
 
     Authors may edit their own messages. Others need MANAGE_MESSAGES, and may only suppress embeds."""
-    access = core_access.channel(call, channel_id)
+    access = core_access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     if not rules.require_edit(call, access, row, body):
         return edits.suppress_embeds(call, access, row, body.flags or 0)
@@ -72,7 +72,7 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
 @handles(wire.DELETE_MESSAGE)
 def delete_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     """Delete a message."""
-    access = core_access.channel(call, channel_id)
+    access = core_access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     rules.require_delete(call, access, row)
     actions.delete(call, access, row)
@@ -81,14 +81,14 @@ def delete_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> 
 @handles(wire.BULK_DELETE_MESSAGES)
 def bulk_delete_messages(call: Call, channel_id: ChannelId, body: wire.BulkDeleteMessages) -> None:
     """Delete messages in bulk."""
-    access = core_access.channel(call, channel_id)
+    access = core_access.get_channel_standing(call, channel_id)
     if access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     rules.require_unarchived(access)
     message_ids = dict.fromkeys(body.messages)
     if not wire.BULK_DELETE_MIN <= len(message_ids) <= wire.BULK_DELETE_MAX:
         raise errors.BAD_BULK_DELETE_COUNT()
-    oldest_ms = call.now - wire.BULK_DELETE_AGE_MAX.total_seconds() * 1000
+    oldest_ms = call.now_ms - wire.BULK_DELETE_AGE_MAX.total_seconds() * 1000
     if any(message_id.created_ms < oldest_ms for message_id in message_ids):
         raise errors.BULK_DELETE_TOO_OLD()
     actions.bulk_delete(call, access, message_ids)
@@ -99,7 +99,7 @@ def crosspost_message(call: Call, channel_id: ChannelId, message_id: MessageId) 
     """Crosspost a message.
 
     Publishes the message to the channels that follow this announcement channel."""
-    access = core_access.channel(call, channel_id)
+    access = core_access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     rules.require_crosspost(call, access, row)
     return edits.crosspost(call, access, row)

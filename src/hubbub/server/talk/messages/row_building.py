@@ -74,13 +74,13 @@ def with_webhook(row: MessageRow, author: Author) -> MessageRow:
     return row._replace(extra=encode_json(extra))
 
 
-def with_application(row: MessageRow, game: ApplicationOrigin) -> MessageRow:
+def with_application(row: MessageRow, origin: ApplicationOrigin) -> MessageRow:
     """Return the row of a message that an application sends for its user."""
     extra = json_columns.extra(row)
-    extra.metadata, extra.activity, extra.application = game.metadata, game.activity, game.application
+    extra.metadata, extra.activity, extra.application = origin.metadata, origin.activity, origin.application
     return row._replace(
         flags=row.flags | MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
-        application_id=game.application_id,
+        application_id=origin.application_id,
         extra=None if extra == Extra() else encode_json(extra),
     )
 
@@ -95,7 +95,7 @@ def with_response(row: MessageRow, response: InteractionResponse) -> MessageRow:
             raise errors.POLL_INVALID_CHANNEL_TYPE()
         extra.seen_by = [UserId(user_id) for user_id in response.seen_by]
     return row._replace(
-        type=response.kind,
+        type=response.message_type,
         flags=row.flags | response.flags,
         reference=encode_json(response.reference),
         extra=encode_json(extra),
@@ -105,7 +105,7 @@ def with_response(row: MessageRow, response: InteractionResponse) -> MessageRow:
 def plain_response(row: MessageRow, author: Author, response: InteractionResponse) -> MessageRow:
     """Return the row of a public interaction response that consists of content only."""
     return row._replace(
-        type=response.kind,
+        type=response.message_type,
         webhook_id=author.webhook_id,
         application_id=author.application_id,
         extra=encode_extra(Extra(interaction=response.interaction)),
@@ -141,7 +141,7 @@ def is_nonce_enforced(call: Call, body: wire.CreateMessage) -> bool:
     """Return whether a repeated nonce must return the earlier message."""
     if body.enforce_nonce is UNSET or body.enforce_nonce is None:
         return call.api_version >= changes.ENFORCE_NONCE_DEFAULT_VERSION
-    return body.enforce_nonce and changes.ENFORCE_NONCE.is_active(call.now)
+    return body.enforce_nonce and changes.ENFORCE_NONCE.is_active(call.now_ms)
 
 
 def find_by_nonce(
@@ -151,11 +151,11 @@ def find_by_nonce(
 
     If there is none, the nonce is recorded for the new message `message_id`. `find` returns a message by ID."""
     key = (call.user_id, channel_id, nonce)
-    earlier_id = store.claim_nonce(call.tx, *key, message_id, call.now, NONCE_WINDOW_MS)
+    earlier_id = store.claim_nonce(call.tx, *key, message_id, call.now_ms, NONCE_WINDOW_MS)
     if earlier_id is None:
         return None
     row = find(earlier_id)
     if row is None:
         # The earlier message was deleted, so the repeated one counts as new.
-        store.replace_nonce(call.tx, *key, message_id, call.now)
+        store.replace_nonce(call.tx, *key, message_id, call.now_ms)
     return row

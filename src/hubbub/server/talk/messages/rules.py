@@ -78,15 +78,15 @@ def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) 
 
 def _require_verified(call: Call, access: ChannelAccess, author: Author) -> None:
     """Raise unless a member without roles meets the guild's verification level."""
-    if author.user.bot or access.guild is None or len(access.guild.roles) > 1 or access.guild.is_owner:
+    if author.user.bot or access.guild is None or len(access.guild.permissions_by_role) > 1 or access.guild.is_owner:
         return
     level = author.verification_level
-    joined_ms = call.now if author.member is None else author.member.joined_ms
+    joined_ms = call.now_ms if author.member is None else author.member.joined_ms
     is_verified = bool(author.user.verified)
     if level >= VerificationLevel.MEDIUM:
-        is_verified = is_verified and call.now - Snowflake(author.user.id).created_ms >= ACCOUNT_AGE_MIN_MS
+        is_verified = is_verified and call.now_ms - Snowflake(author.user.id).created_ms >= ACCOUNT_AGE_MIN_MS
     if level >= VerificationLevel.HIGH:
-        is_verified = is_verified and call.now - joined_ms >= MEMBERSHIP_AGE_MIN_MS
+        is_verified = is_verified and call.now_ms - joined_ms >= MEMBERSHIP_AGE_MIN_MS
     if not is_verified:
         raise errors.VERIFICATION_LEVEL_TOO_HIGH()
 
@@ -97,7 +97,7 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
     Bots need a mutual guild and cannot message bots; `ports.check_direct_message` adds more rules."""
     if channel.type != ChannelType.DM:
         return
-    for user_id, is_bot in store.recipients(call.tx, channel.id):
+    for user_id, is_bot in store.list_recipients(call.tx, channel.id):
         if user_id == call.user_id:
             continue
         if call.actor.is_bot:
@@ -127,8 +127,8 @@ def is_slowmode_applied(call: Call, access: ChannelAccess) -> bool:
     """Return whether slowmode applies to the caller: never to bots, nor to users who may bypass it."""
     if not access.channel.rate_limit_per_user or call.actor.is_bot:
         return False
-    bypass_permissions = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now) else 0
-    if not changes.PERMISSION_SPLITS.is_active(call.now):
+    bypass_permissions = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now_ms) else 0
+    if not changes.PERMISSION_SPLITS.is_active(call.now_ms):
         bypass_permissions |= Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
     return not access.allowed & bypass_permissions
 
@@ -136,9 +136,9 @@ def is_slowmode_applied(call: Call, access: ChannelAccess) -> bool:
 def require_slowmode_elapsed(call: Call, access: ChannelAccess) -> None:
     """Raise SLOWMODE_RATE_LIMIT if the caller sent a message too recently."""
     last_ms = channels.last_use_ms(call.tx, access.channel.id, call.user_id, "message")
-    if last_ms is None or last_ms > call.now:
+    if last_ms is None or last_ms > call.now_ms:
         return
-    left_ms = last_ms + access.channel.rate_limit_per_user * 1000 - call.now
+    left_ms = last_ms + access.channel.rate_limit_per_user * 1000 - call.now_ms
     if left_ms > 0:
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=left_ms / 1000, **{"global": False})
 
@@ -174,7 +174,7 @@ def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None
         raise errors.INVALID_MESSAGE_TYPE()
     # Forwarding a forward copies its snapshot, so the snapshot must be readable.
     parts = json_columns.snapshots(row) or (row,)
-    if changes.FORWARD_READABLE_CONTENT.is_active(call.now) and not all(
+    if changes.FORWARD_READABLE_CONTENT.is_active(call.now_ms) and not all(
         views.can_read(call.actor, part, source.guild_id) for part in parts
     ):
         raise errors.FORWARD_NEEDS_READABLE_CONTENT()
@@ -185,12 +185,14 @@ def require_forward_quota(call: Call) -> None:
     if call.config.rate_limits != "real":
         return
     window_ms = round(wire.FORWARD_LIMIT.seconds * 1000)
-    forwards = store.forwards_since(call.tx, call.user_id, Snowflake.at(call.now - FORWARDED_BYTES_WINDOW_MS))
-    recent_ids = [message_id for message_id, _ in forwards if Snowflake(message_id).created_ms > call.now - window_ms]
+    forwards = store.forwards_since(call.tx, call.user_id, Snowflake.at(call.now_ms - FORWARDED_BYTES_WINDOW_MS))
+    recent_ids = [
+        message_id for message_id, _ in forwards if Snowflake(message_id).created_ms > call.now_ms - window_ms
+    ]
     if len(recent_ids) >= wire.FORWARD_LIMIT.calls:
-        _raise_rate_limited(Snowflake(recent_ids[0]).created_ms + window_ms - call.now)
+        _raise_rate_limited(Snowflake(recent_ids[0]).created_ms + window_ms - call.now_ms)
     if sum(json_columns.forwarded_bytes(snapshots_json) for _, snapshots_json in forwards) > FORWARDED_BYTES_MAX:
-        _raise_rate_limited(Snowflake(forwards[0][0]).created_ms + FORWARDED_BYTES_WINDOW_MS - call.now)
+        _raise_rate_limited(Snowflake(forwards[0][0]).created_ms + FORWARDED_BYTES_WINDOW_MS - call.now_ms)
 
 
 def _raise_rate_limited(left_ms: int) -> None:
@@ -224,10 +226,10 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
 
 def count_edit(call: Call, row: MessageRow) -> None:
     """Count an edit against the limits for old messages (error 30046) and for crossposted messages (error 20022)."""
-    if call.now - row.created_ms > wire.OLD_MESSAGE_AGE.total_seconds() * 1000:
-        quotas.consume(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)
+    if call.now_ms - row.created_ms > wire.OLD_MESSAGE_AGE.total_seconds() * 1000:
+        quotas.consume_quota(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)
     if row.flags & MessageFlags.CROSSPOSTED:
-        quotas.consume(call, "published edit", row.channel_id, wire.ANNOUNCEMENT_EDIT_LIMIT, user_id=call.user_id)
+        quotas.consume_quota(call, "published edit", row.channel_id, wire.ANNOUNCEMENT_EDIT_LIMIT, user_id=call.user_id)
 
 
 def _changes_content(call: Call, body: wire.UpdateMessage) -> bool:

@@ -100,7 +100,7 @@ def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
         None if row[_USER_WIDTH] is None else members.MemberRow(*row[_USER_WIDTH:]),
         guild[0] or 0,
         guild[1] or 0,
-        moderated=guild[2] or 0,
+        moderated_bits=guild[2] or 0,
     )
 
 
@@ -288,7 +288,7 @@ def list_by_author(tx: Tx, author_id: int, after_id: int, limit: int) -> list[Me
     return [MessageRow._make(row) for row in rows]
 
 
-def guild_ids(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
+def find_guild_ids(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
     """Return the guild IDs of existing channels by channel ID; None for private channels."""
     ids = sorted(set(channel_ids))
     if not ids:
@@ -320,7 +320,7 @@ def thread_position(tx: Tx, thread_id: int) -> int:
     return int(tx.value("SELECT total_message_sent FROM channels WHERE id = ?", thread_id) or 0)
 
 
-def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
+def list_recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
     """Return the user IDs of the recipients of a private channel, each with 1 for a bot and 0 for a user."""
     return [
         (row[0], row[1])
@@ -331,13 +331,13 @@ def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
     ]
 
 
-def have_mutual_guild(tx: Tx, one: int, other: int) -> bool:
+def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
     """Return whether two users have a mutual guild."""
     return (
         tx.value(
             "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? WHERE a.user_id = ? LIMIT 1",
-            one,
-            other,
+            user_id,
+            other_id,
         )
         is not None
     )
@@ -353,14 +353,14 @@ def existing_user_ids(tx: Tx, user_ids: Sequence[int]) -> set[int]:
     return {row[0] for row in tx.all(f"SELECT id FROM users WHERE id IN ({placeholders(user_ids)})", *user_ids)}
 
 
-def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: bool) -> set[int]:
-    """Return the IDs among `role_ids` of mentionable roles of a guild; with `everyone` all its roles are mentionable."""
+def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], all_mentionable: bool) -> set[int]:
+    """Return the IDs among `role_ids` of mentionable roles of a guild; with `all_mentionable` all its roles are mentionable."""
     rows = tx.all(
         f"SELECT id, mentionable FROM roles WHERE guild_id = ? AND id IN ({placeholders(role_ids)})",
         guild_id,
         *role_ids,
     )
-    return {row[0] for row in rows if everyone or row[1]}
+    return {row[0] for row in rows if all_mentionable or row[1]}
 
 
 def claim_nonce(

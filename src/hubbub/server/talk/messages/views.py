@@ -228,7 +228,7 @@ def with_metadata(payload: wire.DispatchedMessage, metadata: dict[str, str]) -> 
 @lru_cache(maxsize=1024)
 def encoded_user(row: users.UserRow) -> User:
     """Return a user in encoded form; its fields cannot be read."""
-    return cast("User", msgspec.Raw(codec.encode(users.user(row))))
+    return cast("User", msgspec.Raw(codec.encode(users.user_view(row))))
 
 
 @lru_cache(maxsize=1024)
@@ -270,20 +270,20 @@ def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> d
     """Return partial members by user ID."""
     if not user_ids:
         return {}
-    roles_by_user = members.find_roles(call.tx, guild_id, user_ids)
+    roles_by_user = members.find_role_ids(call.tx, guild_id, user_ids)
     rows = members.find_rows(call.tx, guild_id, user_ids)
     return {user_id: members.partial_member(row, roles_by_user.get(user_id, ())) for user_id, row in rows.items()}
 
 
 def build(
-    kind: type[M],
+    model: type[M],
     related: RelatedData,
     row: MessageRow,
     *,
     include_referenced: bool = True,
     decoded_extra: Extra | None = None,
 ) -> M:
-    """Build the wire model `kind` of a message, from its row and its loaded related data.
+    """Build the wire model `model` of a message, from its row and its loaded related data.
 
     `include_referenced` adds the referenced message of a reply. `decoded_extra` is the decoded `row.extra`, if already
     available."""
@@ -301,7 +301,7 @@ def build(
         *trailing_columns,
     ) = row
     author = related.users.get(author_id)
-    view = kind(
+    view = model(
         type=type_,
         content=content,
         embeds=[],
@@ -372,7 +372,7 @@ def build(
         if decoded_extra.activity is not None and decoded_extra.application is not None:
             view.activity, view.application = decoded_extra.activity, decoded_extra.application
         if decoded_extra.interaction is not None:
-            if changes.USER_INSTALLS.is_active(related.call.now):
+            if changes.USER_INSTALLS.is_active(related.call.now_ms):
                 view.interaction_metadata = _interaction_metadata(related, decoded_extra.interaction)
             if decoded_extra.interaction.name is not None:
                 view.interaction = wire.MessageInteraction(
@@ -396,7 +396,7 @@ def _interaction_metadata(related: RelatedData, interaction: StoredInteraction) 
         id=interaction.id,
         type=interaction.type,
         user=related.user(interaction.user_id),
-        authorizing_integration_owners=owners_view(interaction.owners, related.call.now),
+        authorizing_integration_owners=owners_view(interaction.owners, related.call.now_ms),
     )
     if interaction.original_id is not None:
         view.original_response_message_id = interaction.original_id

@@ -9,7 +9,7 @@ from hubbub.server.places.standing import access as core_access
 from hubbub.server.talk.messages import creation
 
 
-def member_added(call: Call, signal: MemberAdded) -> None:
+def on_member_added(call: Call, signal: MemberAdded) -> None:
     """Welcome a member in the guild's system channel, unless the guild suppresses it."""
     guild = guilds.find(call.tx, signal.guild_id) if signal.welcome else None
     if guild is None or guild.system_channel_id is None:

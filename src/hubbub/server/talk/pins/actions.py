@@ -24,7 +24,7 @@ def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
         raise errors.MAX_PINS()
     # Pages are delimited by the time of pinning, so two pins of a channel must not share a timestamp.
     last_ms = store.newest_ms(call.tx, channel.id)
-    pinned_ms = call.now if last_ms is None else max(call.now, last_ms + 1)
+    pinned_ms = call.now_ms if last_ms is None else max(call.now_ms, last_ms + 1)
     _publish_last_pin(call, channel, pinned_ms)
     messages.set_pinned(call, message, pinned_ms)
     _record_in_audit_log(call, channel, message, AuditLogAction.MESSAGE_PIN)

@@ -16,8 +16,8 @@ def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.P
     """List a channel's pinned messages.
 
     The most recent pin comes first. The list is empty without READ_MESSAGE_HISTORY."""
-    rules.require_paginated_routes(call.now)
-    channel_access = access.channel(call, channel_id)
+    rules.require_paginated_routes(call.now_ms)
+    channel_access = access.get_channel_standing(call, channel_id)
     if not rules.can_read_pins(channel_access):
         return wire.PinnedMessages(items=[], has_more=False)
     before_ms = codec.milliseconds(query.before) if query.before else None
@@ -37,7 +37,7 @@ def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.P
 @handles(wire.DEPRECATED_LIST_PINS)
 def deprecated_list_pins(call: Call, channel_id: ChannelId) -> list[Message]:
     """List a channel's most recent pinned messages."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     if not rules.can_read_pins(channel_access):
         return []
     rows = store.list_newest(call.tx, channel_id, wire.DEPRECATED_ROUTE_PINS_MAX)
@@ -47,7 +47,7 @@ def deprecated_list_pins(call: Call, channel_id: ChannelId) -> list[Message]:
 @handles(wire.CREATE_PIN)
 def create_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     """Pin a message."""
-    rules.require_paginated_routes(call.now)
+    rules.require_paginated_routes(call.now_ms)
     _pin(call, channel_id, message_id)
 
 
@@ -60,7 +60,7 @@ def deprecated_create_pin(call: Call, channel_id: ChannelId, message_id: Message
 @handles(wire.DELETE_PIN)
 def delete_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     """Unpin a message."""
-    rules.require_paginated_routes(call.now)
+    rules.require_paginated_routes(call.now_ms)
     _unpin(call, channel_id, message_id)
 
 
@@ -71,7 +71,7 @@ def deprecated_delete_pin(call: Call, channel_id: ChannelId, message_id: Message
 
 
 def _pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
     rules.require_pin_permission(call, channel_access)
     rules.require_open(channel_access)
@@ -80,7 +80,7 @@ def _pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
 
 
 def _unpin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
     rules.require_pin_permission(call, channel_access)
     rules.require_open(channel_access)

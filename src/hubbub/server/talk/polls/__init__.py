@@ -7,7 +7,7 @@ from hubbub.server.talk.polls import actions, jobs, routes
 SLICE = Slice(
     name="polls",
     modules=(routes,),
-    jobs={actions.EXPIRE: jobs.expire},
+    jobs={actions.EXPIRE_JOB: jobs.expire},
     listeners={
         messages.MessageCreated: actions.schedule_end,
         messages.DeferredMessageCompleted: actions.schedule_end,

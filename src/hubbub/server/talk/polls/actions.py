@@ -21,7 +21,7 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.polls import rules, store, views
 
-EXPIRE: Final = "polls.expire"
+EXPIRE_JOB: Final = "polls.expire"
 
 
 class PollExpiry(msgspec.Struct):
@@ -37,13 +37,13 @@ def schedule_end(call: Call, signal: messages.MessageCreated | messages.Deferred
     if poll is not None:
         due_ms = codec.milliseconds(datetime.fromisoformat(poll.expiry))
         expiry = PollExpiry(channel_id=ChannelId(signal.row.channel_id), message_id=MessageId(signal.row.id))
-        call.tx.enqueue(EXPIRE, expiry, due_ms=due_ms, key=_expiry_job_key(signal.row.id))
+        call.tx.enqueue(EXPIRE_JOB, expiry, due_ms=due_ms, key=_expiry_job_key(signal.row.id))
 
 
-def vote(call: Call, channel: ChannelRef, row: MessageRow, chosen: set[int]) -> None:
-    """Replace the caller's votes with votes for the answer IDs `chosen`."""
+def vote(call: Call, channel: ChannelRef, row: MessageRow, answer_ids: set[int]) -> None:
+    """Replace the caller's votes with votes for the answer IDs `answer_ids`."""
     previous = store.list_votes(call.tx, row.id, call.user_id)
-    removed, added = sorted(previous - chosen), sorted(chosen - previous)
+    removed, added = sorted(previous - answer_ids), sorted(answer_ids - previous)
     store.remove(call.tx, row.id, call.user_id, removed)
     store.add(call.tx, row.id, call.user_id, added)
     _publish_votes(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, removed)
@@ -66,11 +66,11 @@ def _publish_votes(
 
 def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Message:
     """End a poll, store the final state and post the result."""
-    jobs.cancel(call.tx, EXPIRE, _expiry_job_key(row.id))
+    jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
     poll.results.is_finalized = True
     poll.results.answer_counts = []
-    if codec.milliseconds(datetime.fromisoformat(poll.expiry)) > call.now:
-        poll.expiry = codec.timestamp(call.now)
+    if codec.milliseconds(datetime.fromisoformat(poll.expiry)) > call.now_ms:
+        poll.expiry = codec.timestamp(call.now_ms)
     extra = messages.views.extra(row)
     extra.poll = poll
     view = messages.update(call, channel, row._replace(extra=codec.encode(extra).decode()))

@@ -23,7 +23,9 @@ def get_answer_voters(
     rules.require_answer(row, answer_id)
     user_ids = store.list_voters(call.tx, message_id, answer_id, query.after or 0, query.limit)
     users_by_id = users.find_many(call.tx, user_ids)
-    return wire.PollVoters(users=[users.user(users_by_id[user_id]) for user_id in user_ids if user_id in users_by_id])
+    return wire.PollVoters(
+        users=[users.user_view(users_by_id[user_id]) for user_id in user_ids if user_id in users_by_id]
+    )
 
 
 @handles(wire.VOTE_IN_POLL)
@@ -31,7 +33,7 @@ def vote_in_poll(call: Call, channel_id: ChannelId, message_id: MessageId, body:
     """Vote in a poll.
 
     The listed answers replace the caller's earlier votes; an empty list removes them."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     row = messages.get(call.tx, channel_id, message_id)
     answer_ids = rules.require_vote(channel_access, row, body)
     actions.vote(call, channel_access.channel, row, answer_ids)
@@ -42,7 +44,7 @@ def poll_expire(call: Call, channel_id: ChannelId, message_id: MessageId) -> Mes
     """End a poll.
 
     Only the author of the poll may end it before its expiry."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     row = messages.get(call.tx, channel_id, message_id)
     poll = rules.require_end(call, row)
     return actions.end(call, channel_access.channel, row, poll)

@@ -17,7 +17,7 @@ from hubbub.server.talk.private_calls.commands import set_voice_state
 SLICE = Slice(
     name="private_calls",
     modules=(routes, commands),
-    jobs={commands.JOIN: commands.join_after_delay, actions.RING_TIMEOUT: actions.expire_rings},
+    jobs={commands.JOIN_JOB: commands.join_after_delay, actions.RING_TIMEOUT: actions.expire_rings},
     listeners={
         CallerMustLeave: actions.on_caller_left,
         CallerDisplaced: actions.on_caller_displaced,

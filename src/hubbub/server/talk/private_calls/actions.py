@@ -105,7 +105,7 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> N
 
 def _end_call(call: Call, private_call: CallRow) -> None:
     store.delete(call.tx, private_call.channel_id)
-    jobs.cancel(call.tx, RING_TIMEOUT, _ring_job_key(private_call.channel_id))
+    jobs.cancel_jobs(call.tx, RING_TIMEOUT, _ring_job_key(private_call.channel_id))
     _publish_to_recipients(
         call, private_call.channel_id, wire.CALL_DELETE, wire.CallEnded(channel_id=ChannelId(private_call.channel_id))
     )
@@ -113,7 +113,7 @@ def _end_call(call: Call, private_call: CallRow) -> None:
     message = messages.find(call.tx, private_call.channel_id, private_call.message_id)
     call_info = None if message is None else messages.views.extra(message).call
     if channel is not None and message is not None and call_info is not None and call_info.ended_timestamp is UNSET:
-        call_info.ended_timestamp = codec.timestamp(call.now)
+        call_info.ended_timestamp = codec.timestamp(call.now_ms)
         _update_call_message(call, channel, message, call_info)
 
 
@@ -126,26 +126,26 @@ def reset(call: Call) -> None:
 # Ringing
 
 
-def ring(call: Call, known: CallRow, user_ids: Sequence[int]) -> None:
-    """Ring users of the call `known` for `RING_TIMEOUT_SECONDS`; a ring that is already active is extended."""
-    ringing = store.list_ringing(call.tx, known.channel_id)
-    store.ring(call.tx, known.channel_id, user_ids, call.now + wire.RING_TIMEOUT_SECONDS * 1000)
+def ring(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
+    """Ring users of the call `private_call` for `RING_TIMEOUT_SECONDS`; a ring that is already active is extended."""
+    ringing = store.list_ringing(call.tx, private_call.channel_id)
+    store.ring(call.tx, private_call.channel_id, user_ids, call.now_ms + wire.RING_TIMEOUT_SECONDS * 1000)
     if not user_ids:
         return
-    _schedule_ring_timeout(call, known)
+    _schedule_ring_timeout(call, private_call)
     if set(user_ids) - ringing.keys():
-        _publish_ringing(call, known)
+        _publish_ringing(call, private_call)
 
 
-def stop_ringing(call: Call, known: CallRow, user_ids: Sequence[int]) -> None:
-    """Stop ringing users of the call `known` who declined, or whose caller canceled."""
-    if store.stop_ringing(call.tx, known.channel_id, user_ids):
-        _schedule_ring_timeout(call, known)
-        _publish_ringing(call, known)
+def stop_ringing(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
+    """Stop ringing users of the call `private_call` who declined, or whose caller canceled."""
+    if store.stop_ringing(call.tx, private_call.channel_id, user_ids):
+        _schedule_ring_timeout(call, private_call)
+        _publish_ringing(call, private_call)
 
 
 def _schedule_ring_timeout(call: Call, private_call: CallRow) -> None:
-    jobs.cancel(call.tx, RING_TIMEOUT, _ring_job_key(private_call.channel_id))
+    jobs.cancel_jobs(call.tx, RING_TIMEOUT, _ring_job_key(private_call.channel_id))
     ends_ms = store.list_ringing(call.tx, private_call.channel_id).values()
     if ends_ms:
         timeout = RingTimeout(channel_id=ChannelId(private_call.channel_id))
@@ -157,7 +157,7 @@ def expire_rings(call: Call, job: jobs.Job) -> None:
     private_call = store.find(call.tx, job.decode(RingTimeout).channel_id)
     if private_call is not None:
         ringing = store.list_ringing(call.tx, private_call.channel_id)
-        stop_ringing(call, private_call, [user_id for user_id, ends_ms in ringing.items() if ends_ms <= call.now])
+        stop_ringing(call, private_call, [user_id for user_id, ends_ms in ringing.items() if ends_ms <= call.now_ms])
 
 
 def _ring_job_key(channel_id: int) -> str:

@@ -14,7 +14,7 @@ from hubbub.server.places import voice_states
 from hubbub.server.places.voice_states import CallKind, PendingJoinsCanceled
 from hubbub.server.talk.private_calls import actions, rules, store, views
 
-JOIN: Final = "private_calls.join"
+JOIN_JOB: Final = "private_calls.join"
 
 
 class PrivateCallJoinRequest(msgspec.Struct, kw_only=True):
@@ -35,7 +35,7 @@ def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]
     Joining starts the call if there is none. A request that is not allowed is ignored without an error. `failed_ids` are
     the IDs of channels whose voice server recently refused the user; pending joins of these channels are canceled."""
     for channel_id in failed_ids:
-        jobs.cancel(call.tx, JOIN, _join_job_key(channel_id, call.user_id))
+        jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(channel_id, call.user_id))
     if body.channel_id is None:
         actions.leave(call, voice_states.calls.list_of_user(call, CallKind.PRIVATE, call.user_id))
         return
@@ -49,7 +49,7 @@ def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]
     )
     if delay_ms := voice_states.calls.join_delay_ms(call, request.channel_id, request.user_id):
         call.tx.enqueue(
-            JOIN, request, due_ms=call.now + delay_ms, key=_join_job_key(request.channel_id, request.user_id)
+            JOIN_JOB, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(request.channel_id, request.user_id)
         )
     else:
         _join_call(call, request)
@@ -73,7 +73,7 @@ def _join_call(call: Call, request: PrivateCallJoinRequest) -> None:
         request.user_id,
         CallKind.PRIVATE,
         request.session_id,
-        call.now,
+        call.now_ms,
         self_mute=request.self_mute,
         self_deaf=request.self_deaf,
         self_video=request.self_video,
@@ -96,8 +96,8 @@ def connect_call(call: Call, body: wire.ConnectCall) -> None:
 def cancel_pending_joins(call: Call, signal: PendingJoinsCanceled) -> None:
     """Cancel the pending joins of a user."""
     for channel_id in signal.server_ids:
-        jobs.cancel(call.tx, JOIN, _join_job_key(channel_id, signal.user_id))
+        jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(channel_id, signal.user_id))
 
 
 def _join_job_key(channel_id: int, user_id: int) -> str:
-    return f"{JOIN}:{int(channel_id)}:{int(user_id)}"
+    return f"{JOIN_JOB}:{int(channel_id)}:{int(user_id)}"

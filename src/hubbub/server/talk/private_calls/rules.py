@@ -21,7 +21,7 @@ def find_private_channel(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | 
 
 def require_private_channel(call: Call, channel_id: int) -> ChannelRef:
     """Return a private channel that the caller is a recipient of, or raise an error."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.channel.type not in PRIVATE_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
     return channel_access.channel
@@ -39,23 +39,23 @@ def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:
 
 
 def list_ringable(
-    call: Call, channel: ChannelRef, named: Sequence[int] | None, participants: Collection[int]
+    call: Call, channel: ChannelRef, requested_ids: Sequence[int] | None, participants: Collection[int]
 ) -> list[int]:
-    """Return the IDs of the users to ring: the users `named`, or all recipients if None, who are not in the call.
+    """Return the IDs of the users to ring: the users `requested_ids`, or all recipients if None, who are not in the call.
 
     Bots have no private calls. A user who blocked the caller, or is blocked by the caller, is skipped without an error."""
     recipient_ids = [
         recipient_id for recipient_id in channels.recipients_of(call.tx, channel.id) if recipient_id != call.user_id
     ]
-    if named is not None and not set(named) <= set(recipient_ids):
+    if requested_ids is not None and not set(requested_ids) <= set(recipient_ids):
         raise errors.INVALID_RECIPIENTS()
     target_ids = [
         recipient_id
-        for recipient_id in (recipient_ids if named is None else dict.fromkeys(named))
+        for recipient_id in (recipient_ids if requested_ids is None else dict.fromkeys(requested_ids))
         if recipient_id not in participants
     ]
     users_by_id = users.find_many(call.tx, target_ids)
-    if named is not None and any(
+    if requested_ids is not None and any(
         users_by_id[recipient_id].bot for recipient_id in target_ids if recipient_id in users_by_id
     ):
         raise errors.INVALID_RECIPIENTS()

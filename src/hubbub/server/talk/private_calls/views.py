@@ -54,14 +54,14 @@ def private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
     )
 
 
-def can_read(request: Call) -> bool:
+def can_read(call: Call) -> bool:
     """Return whether the caller may read private channels: users, and OAuth2 sessions with the scope for it."""
-    actor = request.actor
+    actor = call.actor
     return actor.kind == "user" or (actor.kind == "bearer" and Scope.DM_CHANNELS_READ in actor.scopes)
 
 
-def ready(request: Call) -> dict[str, Any]:
+def ready(call: Call) -> dict[str, Any]:
     """Return the ongoing calls of the caller's private channels for READY."""
-    if not can_read(request):
+    if not can_read(call):
         return {}
-    return {"calls": [private_call(request.tx, row) for row in store.list_of_user(request.tx, request.user_id)]}
+    return {"calls": [private_call(call.tx, row) for row in store.list_of_user(call.tx, call.user_id)]}

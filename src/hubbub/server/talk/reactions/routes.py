@@ -25,7 +25,7 @@ def list_message_reactions_by_emoji(
     rules.find_existing(call.tx, message_id, emoji_key)
     user_ids = store.list_users(call.tx, message_id, emoji_key.key, int(query.type), query.after or 0, query.limit)
     users_by_id = users.find_many(call.tx, user_ids)
-    return [users.user(users_by_id[user_id]) for user_id in user_ids if user_id in users_by_id]
+    return [users.user_view(users_by_id[user_id]) for user_id in user_ids if user_id in users_by_id]
 
 
 @handles(wire.ADD_MY_MESSAGE_REACTION)
@@ -44,7 +44,7 @@ def add_my_message_reaction(
     existing = store.find_one(call.tx, message_id, emoji_key.key)
     if existing is None:
         existing = rules.require_new_emoji(call, channel_access, message_id, emoji_key)
-    row = existing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now)
+    row = existing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now_ms)
     actions.add(call, channel_access.channel, message, row)
 
 
@@ -94,7 +94,7 @@ def delete_all_message_reactions_by_emoji(
 
 def _load_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
     """Return the caller's access to a channel that is not archived, and a message of the channel."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
     rules.require_open(channel_access)
     return channel_access, message
@@ -103,7 +103,7 @@ def _load_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> t
 def _load_message_as_moderator(
     call: Call, channel_id: ChannelId, message_id: MessageId
 ) -> tuple[ChannelAccess, MessageRow]:
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
     rules.require_moderator(call, channel_access)
     rules.require_open(channel_access)

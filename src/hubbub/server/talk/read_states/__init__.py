@@ -22,8 +22,8 @@ SLICE = Slice(
     name="read_states",
     modules=(routes,),
     listeners={
-        channels.ChannelsDeleted: actions.forget_channels,
-        users.UserDeleted: actions.forget,
+        channels.ChannelsDeleted: actions.on_channels_deleted,
+        users.UserDeleted: actions.on_user_deleted,
     },
     ready=_ready_fields,
 )

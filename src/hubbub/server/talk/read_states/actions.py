@@ -14,15 +14,15 @@ from hubbub.server.places import channels
 from hubbub.server.talk.read_states import store
 
 
-def mark(call: Call, wanted: Mapping[ChannelId, MessageId], *, allow_backward: bool = False) -> None:
-    """Set the read states of the caller; `wanted` has the last read message ID by channel ID.
+def mark(call: Call, message_ids_by_channel: Mapping[ChannelId, MessageId], *, allow_backward: bool = False) -> None:
+    """Set the read states of the caller; `message_ids_by_channel` has the last read message ID by channel ID.
 
     A read state only moves forward, since clients may report in any order. With `allow_backward`, which a user requests
     explicitly, it may also move backward."""
-    current_ids = store.find_many(call.tx, call.user_id, wanted)
+    current_ids = store.find_many(call.tx, call.user_id, message_ids_by_channel)
     changed_ids = {
         channel_id: message_id
-        for channel_id, message_id in wanted.items()
+        for channel_id, message_id in message_ids_by_channel.items()
         if channel_id not in current_ids
         or message_id > current_ids[channel_id]
         or (allow_backward and message_id != current_ids[channel_id])
@@ -35,12 +35,12 @@ def mark(call: Call, wanted: Mapping[ChannelId, MessageId], *, allow_backward: b
         call.tx.emit(wire.MESSAGE_ACK, payload, Audience.of_users(call.user_id))
 
 
-def forget_channels(call: Call, signal: channels.ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
     """Delete the read states of deleted channels."""
     store.delete_channels(call.tx, signal.channel_ids)
 
 
-def forget(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Delete the read states of a deleted user."""
     store.delete(call.tx, signal.user_id)
 

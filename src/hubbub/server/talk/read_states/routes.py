@@ -11,7 +11,7 @@ from hubbub.server.talk.read_states import actions, store
 @handles(wire.ACK_MESSAGE)
 def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.AckMessage) -> wire.AckResult:
     """Mark a channel as read up to a message."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     actions.mark(call, {ChannelId(channel_access.channel.id): message_id}, allow_backward=body.manual is True)
     return wire.AckResult()
 

@@ -31,16 +31,16 @@ _PREFIX_LENGTH: Final = 13
 
 _URL: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
 
-EVERYONE: Final = "e"
+MENTIONS_EVERYONE_MARK: Final = "e"
 """Mark of messages that mention everyone."""
-PINNED: Final = "p"
+PINNED_MARK: Final = "p"
 """Mark of pinned messages."""
-PRIVATE: Final = "x"
+PRIVATE_THREAD_MARK: Final = "x"
 """Mark of messages in private threads."""
 
 AUTHOR_TYPES: Final = {"user": "tu", "bot": "tb", "webhook": "tw"}
 """Marks of author types."""
-HAS: Final = {
+HAS_MARKS: Final = {
     "link": "hl",
     "embed": "he",
     "file": "hf",
@@ -54,7 +54,7 @@ HAS: Final = {
 """Marks of content that a message has, by the values of the search parameter `has`."""
 EMBED_TYPES: Final = {"image": "ki", "video": "kv", "gif": "kg", "sound": "ks", "article": "ka"}
 """Marks of embed types."""
-_MEDIA_MARKS: Final = {"image": HAS["image"], "video": HAS["video"], "audio": HAS["sound"]}
+_MEDIA_MARKS: Final = {"image": HAS_MARKS["image"], "video": HAS_MARKS["video"], "audio": HAS_MARKS["sound"]}
 
 
 class Document(NamedTuple):
@@ -145,14 +145,14 @@ def prefix(guild_id: int) -> str:
     return digits
 
 
-def word_term(guild: str, word: str) -> str:
-    """Return the term of a word; `guild` is the guild's prefix."""
-    return f"{guild}w{word}"
+def word_term(guild_prefix: str, word: str) -> str:
+    """Return the term of a word; `guild_prefix` is the guild's prefix."""
+    return f"{guild_prefix}w{word}"
 
 
-def mark_term(guild: str, mark: str) -> str:
-    """Return the term of a mark; `guild` is the guild's prefix."""
-    return f"{guild}_{mark}"
+def mark_term(guild_prefix: str, mark: str) -> str:
+    """Return the term of a mark; `guild_prefix` is the guild's prefix."""
+    return f"{guild_prefix}_{mark}"
 
 
 def build_terms(document: Document) -> list[str]:
@@ -167,21 +167,23 @@ def build_terms(document: Document) -> list[str]:
 # Building documents
 
 
-def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied: Mapping[int, int]) -> Document:
+def build_document(
+    row: MessageRow, channel: ChannelRef, bot_ids: Iterable[int], replied_author_ids: Mapping[int, int]
+) -> Document:
     """Build the document of a message.
 
-    `bots` are the IDs of authors that are bots. `replied` maps IDs of replied-to messages to IDs of their authors."""
+    `bot_ids` are the IDs of authors that are bots. `replied_author_ids` maps IDs of replied-to messages to IDs of their authors."""
     marks = [author(row.author_id), in_channel(channel.id), governed_by(channel.overwrites_channel_id)]
     if not row.is_user_authored:
         marks.append(AUTHOR_TYPES["webhook"])
     else:
-        marks.append(AUTHOR_TYPES["bot" if row.author_id in bots else "user"])
+        marks.append(AUTHOR_TYPES["bot" if row.author_id in bot_ids else "user"])
     if channel.is_private_thread:
-        marks.append(PRIVATE)
+        marks.append(PRIVATE_THREAD_MARK)
     if row.pinned_ms is not None:
-        marks.append(PINNED)
+        marks.append(PINNED_MARK)
     if row.mention_everyone:
-        marks.append(EVERYONE)
+        marks.append(MENTIONS_EVERYONE_MARK)
     texts = [row.content]
     if row.mentions is not None:
         marks += [mentions_user(user_id) for user_id in messages.views.mentions(row)]
@@ -190,8 +192,8 @@ def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], re
     replied_id = find_replied_id(row)
     if replied_id is not None:
         marks.append(replies_to_message(replied_id))
-        if replied_id in replied:
-            marks.append(replies_to_user(replied[replied_id]))
+        if replied_id in replied_author_ids:
+            marks.append(replies_to_user(replied_author_ids[replied_id]))
     marks += _link_marks(row.content)
     if row.attachments is not None:
         marks += _file_marks(messages.views.attachments(row))
@@ -202,14 +204,14 @@ def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], re
     if row.components is not None:
         texts += messages.component_texts(messages.views.components(row))
     if row.snapshots is not None:
-        marks.append(HAS["snapshot"])
+        marks.append(HAS_MARKS["snapshot"])
         texts += [snapshot.content for snapshot in messages.views.snapshots(row)]
     if row.extra is not None:
         extra = messages.views.extra(row)
         if extra.sticker_items:
-            marks.append(HAS["sticker"])
+            marks.append(HAS_MARKS["sticker"])
         if extra.poll is not None:
-            marks.append(HAS["poll"])
+            marks.append(HAS_MARKS["poll"])
             texts += _poll_texts(extra.poll)
     words = [word for text in texts if text for word in tokenize(text)]
     return Document(row.id, channel.guild_id or 0, channel.id, " ".join(words), " ".join(dict.fromkeys(marks)))
@@ -241,12 +243,12 @@ def _link_marks(content: str) -> Iterator[str]:
         for start in range(1, len(labels) - 1):
             yield hostname(".".join(labels[start:]))
     if has_link:
-        yield HAS["link"]
+        yield HAS_MARKS["link"]
 
 
 def _file_marks(files: list[StoredAttachment]) -> Iterator[str]:
     if files:
-        yield HAS["file"]
+        yield HAS_MARKS["file"]
     for file in files:
         media_type = (file.content_type or "").partition("/")[0]
         if media_type in _MEDIA_MARKS:
@@ -262,7 +264,7 @@ def _file_marks(files: list[StoredAttachment]) -> Iterator[str]:
 
 def _embed_marks(embeds: list[Embed]) -> Iterator[str]:
     if embeds:
-        yield HAS["embed"]
+        yield HAS_MARKS["embed"]
     for embed in embeds:
         if embed.provider:
             yield provider(embed.provider.name)
@@ -273,10 +275,10 @@ def _embed_marks(embeds: list[Embed]) -> Iterator[str]:
         elif embed.title or embed.description:
             yield EMBED_TYPES["article"]
         if embed.image or embed.type == "image":
-            yield HAS["image"]
+            yield HAS_MARKS["image"]
             yield EMBED_TYPES["image"]
         if embed.video or embed.type in ("video", "gifv"):
-            yield HAS["video"]
+            yield HAS_MARKS["video"]
             yield EMBED_TYPES["video"]
 
 

@@ -95,7 +95,7 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 def _schedule_catch_up(call: Call, guild_id: GuildId) -> None:
     store.set_pending(call.tx, guild_id, True)
     key = f"{CATCH_UP}:{int(guild_id)}"
-    call.tx.enqueue(CATCH_UP, CatchUpJob(guild_id=guild_id), due_ms=call.now + CATCH_UP_DELAY_MS, key=key)
+    call.tx.enqueue(CATCH_UP, CatchUpJob(guild_id=guild_id), due_ms=call.now_ms + CATCH_UP_DELAY_MS, key=key)
 
 
 # Jobs

@@ -73,9 +73,12 @@ def _build_query(call: Call, guild_id: GuildId, scope: Scope, params: wire.Searc
     if author_types:
         groups.append(tuple(documents.AUTHOR_TYPES[value] for value in author_types))
     excluded_marks += [documents.AUTHOR_TYPES[value[1:]] for value in params.author_type if value.startswith("-")]
-    groups += [(documents.HAS[value],) for value in params.has if not value.startswith("-")]
-    excluded_marks += [documents.HAS[value[1:]] for value in params.has if value.startswith("-")]
-    for expected, flag in ((params.pinned, documents.PINNED), (params.mention_everyone, documents.EVERYONE)):
+    groups += [(documents.HAS_MARKS[value],) for value in params.has if not value.startswith("-")]
+    excluded_marks += [documents.HAS_MARKS[value[1:]] for value in params.has if value.startswith("-")]
+    for expected, flag in (
+        (params.pinned, documents.PINNED_MARK),
+        (params.mention_everyone, documents.MENTIONS_EVERYONE_MARK),
+    ):
         if expected is True:
             groups.append((flag,))
         elif expected is False:
@@ -120,7 +123,7 @@ def _can_search(scope: Scope, row: ChannelRow) -> bool:
         ChannelType.PRIVATE_THREAD,
     )
     governing_id = row.parent_id if is_thread and row.parent_id is not None else row.id
-    return scope.can_search(row.id, governing_id, private=row.type == ChannelType.PRIVATE_THREAD)
+    return scope.can_search(row.id, governing_id, is_private_thread=row.type == ChannelType.PRIVATE_THREAD)
 
 
 def _find_ordered_ids(call: Call, query: Query, params: wire.SearchMessages) -> list[int]:

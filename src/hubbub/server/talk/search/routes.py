@@ -37,7 +37,7 @@ async def thread_search(
     """Search the threads of a channel."""
 
     def search(call: Call, is_fresh: bool) -> wire.FoundThreads | GuildId:
-        channel_access = access.channel(call, channel_id)
+        channel_access = access.get_channel_standing(call, channel_id)
         guild_id = results.require_thread_parent(channel_access)
         # Threads are not in the message index, so pending changes do not matter.
         return _find_outdated(call, guild_id, True) or results.find_threads(call, channel_access, query)
@@ -50,7 +50,7 @@ def _find_outdated(call: Call, guild_id: GuildId, is_fresh: bool) -> GuildId | N
 
     With `is_fresh`, pending changes are ignored."""
     state = store.find_state(call.tx, guild_id)
-    return guild_id if state is None or not state.ready or (state.behind and not is_fresh) else None
+    return guild_id if state is None or not state.is_ready or (state.has_pending_changes and not is_fresh) else None
 
 
 async def _search_with_index(operation: AsyncOperation, search: Callable[[Call, bool], T | GuildId]) -> T:
@@ -75,12 +75,12 @@ async def _prepare_index(operation: AsyncOperation, guild_id: GuildId) -> None:
     def start_or_update(call: Call) -> tuple[store.IndexState | None, bool]:
         index_jobs.start_build(call, guild_id)
         state = store.find_state(call.tx, guild_id)
-        if state is not None and state.ready:
+        if state is not None and state.is_ready:
             index_jobs.index_changes(call, guild_id)
         return state, call.config.search_at_once
 
     state, build_now = await operation.write(start_or_update)
-    if state is None or state.ready:
+    if state is None or state.is_ready:
         return
     progress: BuildJob | None = BuildJob(guild_id=guild_id) if build_now else None
     while progress is not None:

@@ -25,15 +25,15 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     threads: frozenset[int]
     """IDs of the private threads that the caller is a member of."""
 
-    def can_search(self, channel_id: int, ruling_id: int, *, private: bool) -> bool:
+    def can_search(self, channel_id: int, governing_channel_id: int, *, is_private_thread: bool) -> bool:
         """Return whether a channel or thread may be searched.
 
-        `ruling_id` is the ID of the channel whose permissions apply: the channel itself, or the parent of a thread.
-        `private` is True for a private thread."""
-        permissions = self.readable.get(ruling_id)
+        `governing_channel_id` is the ID of the channel whose permissions apply: the channel itself, or the parent of a thread.
+        `is_private_thread` is True for a private thread."""
+        permissions = self.readable.get(governing_channel_id)
         if permissions is None:
             return False
-        return not private or bool(permissions & Permissions.MANAGE_THREADS) or channel_id in self.threads
+        return not is_private_thread or bool(permissions & Permissions.MANAGE_THREADS) or channel_id in self.threads
 
     def to_marks(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...] | None]:
         """Return `required_groups`, `excluded` and `private_thread_marks` that restrict a `Query` to the scope.
@@ -56,10 +56,10 @@ def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
     """Return the caller's scope in a guild; `nsfw` includes age-restricted channels.
 
     Raises MISSING_ACCESS if the caller cannot read any channel, or is a bot without message content intent (spec/http.md#3.4)."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     actor = call.actor
     if actor.is_bot:
-        if not changes.MESSAGE_SEARCH_FOR_APPS.is_active(call.now):
+        if not changes.MESSAGE_SEARCH_FOR_APPS.is_active(call.now_ms):
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         if not actor.application_flags & messages.views.CONTENT_INTENT_FLAGS:
             raise errors.MISSING_ACCESS()
@@ -85,7 +85,7 @@ def _readable_channels(
         kind = channel_types[channel_id][0]
         if kind == ChannelType.GUILD_CATEGORY:
             continue
-        allowed = effective_permissions(bits, is_timed_out=standing.restricted, is_voice=kind in VOICE_TYPES)
+        allowed = effective_permissions(bits, is_timed_out=standing.is_restricted, is_voice=kind in VOICE_TYPES)
         # Messages of voice channels require CONNECT, as in messages.rules.
         required = _READ_PERMISSIONS | (Permissions.CONNECT if kind in VOICE_TYPES else 0)
         if not required & ~allowed:

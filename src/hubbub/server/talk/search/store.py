@@ -61,11 +61,11 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 class IndexState(NamedTuple):
     """The state of a guild's index."""
 
-    ready: bool
+    is_ready: bool
     """Whether all existing messages are indexed."""
     documents: int
     """Number of indexed messages while the index is not ready."""
-    behind: bool
+    has_pending_changes: bool
     """Whether there are changes that are not indexed yet."""
 
 
@@ -314,7 +314,7 @@ def _to_fts5(query: Query) -> str:
     text = " AND ".join(parts)
     excluded = [mark(value) for value in query.excluded]
     if query.private_thread_marks is not None:
-        private = mark(documents.PRIVATE)
+        private = mark(documents.PRIVATE_THREAD_MARK)
         if query.private_thread_marks:
             private = f"({private} NOT ({' OR '.join(mark(value) for value in query.private_thread_marks)}))"
         excluded.append(private)
@@ -334,7 +334,7 @@ def _to_tsquery(query: Query) -> str:
         parts.append(f"'{guild_prefix}'")
     parts += [f"!{mark(value)}" for value in query.excluded]
     if query.private_thread_marks is not None:
-        private = mark(documents.PRIVATE)
+        private = mark(documents.PRIVATE_THREAD_MARK)
         if query.private_thread_marks:
             private = f"({private} & !({' | '.join(mark(value) for value in query.private_thread_marks)}))"
         parts.append(f"!{private}")

@@ -68,38 +68,38 @@ def parse_query(text: str) -> tuple[Phrase, ...]:
     return tuple(phrases)[:PHRASES_MAX]
 
 
-def window_size(wanted: Sequence[Phrase], slop: int) -> int:
-    """Return how many words may be between the first and the last match of the phrases `wanted`.
+def window_size(phrases: Sequence[Phrase], slop: int) -> int:
+    """Return how many words may be between the first and the last match of the phrases `phrases`.
 
     The number is the sum of `slop` and the matched words in the middle."""
-    lengths = sorted(len(phrase) for phrase in wanted)
+    lengths = sorted(len(phrase) for phrase in phrases)
     return slop + sum(lengths[2:])
 
 
-def is_near(text: Sequence[str], wanted: Sequence[Phrase], slop: int) -> bool:
+def is_near(text: Sequence[str], phrases: Sequence[Phrase], slop: int) -> bool:
     """Return whether a text has all wanted words and phrases, in any order, with at most `slop` others among them.
 
     The result agrees with FTS5's NEAR, so that both databases find the same messages."""
     positions = [
         [position for position in range(len(text)) if tuple(text[position : position + len(phrase)]) == phrase]
-        for phrase in wanted
+        for phrase in phrases
     ]
     if not all(positions):
         return False
-    if len(wanted) == 1:
+    if len(phrases) == 1:
         return True
-    window = window_size(wanted, slop)
+    window = window_size(phrases, slop)
     matches = sorted(
         (position, number) for number, phrase_positions in enumerate(positions) for position in phrase_positions
     )
-    counts = [0] * len(wanted)
-    missing_count, first_index = len(wanted), 0
+    counts = [0] * len(phrases)
+    missing_count, first_index = len(phrases), 0
     for position, number in matches:
         counts[number] += 1
         missing_count -= counts[number] == 1
         while missing_count == 0:
             start, dropped_number = matches[first_index]
-            if position - start - len(wanted[dropped_number]) <= window:
+            if position - start - len(phrases[dropped_number]) <= window:
                 return True
             counts[dropped_number] -= 1
             missing_count += counts[dropped_number] == 0
@@ -107,13 +107,13 @@ def is_near(text: Sequence[str], wanted: Sequence[Phrase], slop: int) -> bool:
     return False
 
 
-def score(text: Sequence[str], wanted: Iterable[Phrase]) -> float:
-    """Return the BM25 relevance of a text, given as its words, for the phrases `wanted`.
+def score(text: Sequence[str], phrases: Iterable[Phrase]) -> float:
+    """Return the BM25 relevance of a text, given as its words, for the phrases `phrases`.
 
     All compared texts contain all words, so the rarity of words is left out."""
     length_norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(text) / AVERAGE_LENGTH)
     total = 0.0
-    for phrase in wanted:
+    for phrase in phrases:
         for word in phrase:
             frequency = text.count(word)
             total += frequency * (SATURATION + 1) / (frequency + length_norm) if frequency else 0.0

@@ -24,7 +24,7 @@ ARCHIVE_JOB: Final = "threads.archive"
 MINUTE_MS: Final = 60_000
 
 
-class LoggedThread(msgspec.Struct, frozen=True, kw_only=True):
+class AuditedThread(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of a thread that the audit log records."""
 
     name: str | None
@@ -48,17 +48,17 @@ def audience(
     tx: Tx,
     row: ChannelRow,
     *,
-    also: Iterable[int] = (),
+    extra_member_ids: Iterable[int] = (),
     excluded_user_id: int | None = None,
     intent_exempt_user_id: int | None = None,
 ) -> Audience:
     """Return the audience of a thread: the viewers of its parent channel.
 
-    For a private thread, the audience is its members, the user IDs `also`, and moderators. `excluded_user_id` does not
+    For a private thread, the audience is its members, the user IDs `extra_member_ids`, and moderators. `excluded_user_id` does not
     receive the event; `intent_exempt_user_id` receives it without the required intent."""
     member_ids: frozenset[int] | None = None
     if row.type == ChannelType.PRIVATE_THREAD:
-        member_ids = frozenset((*store.list_member_ids(tx, row.id), *also))
+        member_ids = frozenset((*store.list_member_ids(tx, row.id), *extra_member_ids))
     return Audience.viewers(
         row.guild_id or 0,
         row.parent_id or 0,
@@ -71,7 +71,7 @@ def audience(
 def create(call: Call, row: ChannelRow) -> ChannelRow:
     """Create a thread with its creator as a member."""
     channels.insert(call.tx, row)
-    membership = ThreadMemberRow(row.id, call.user_id, call.now, 0)
+    membership = ThreadMemberRow(row.id, call.user_id, call.now_ms, 0)
     store.insert_member(call.tx, membership)
     row = row._replace(member_count=1)
     schedule_archive(call.tx, row)
@@ -84,12 +84,12 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
     )
     call.tx.emit(
         channel_wire.THREAD_CREATE,
-        channels.created_thread(row, new=True),
+        channels.created_thread(row, is_new=True),
         audience(call.tx, row, excluded_user_id=call.user_id),
     )
     _publish_thread_to_member(call, row, membership, new=True)
     # spec/http.md#4.2: the creator is the first member.
-    publish_member(call, row, membership)
+    publish_member_added(call, row, membership)
     return row
 
 
@@ -97,18 +97,18 @@ def create_without_member(call: Call, row: ChannelRow) -> ChannelRow:
     """Create a thread that no member started. It has no members and no audit log entry."""
     channels.insert(call.tx, row)
     schedule_archive(call.tx, row)
-    call.tx.emit(channel_wire.THREAD_CREATE, channels.created_thread(row, new=True), audience(call.tx, row))
+    call.tx.emit(channel_wire.THREAD_CREATE, channels.created_thread(row, is_new=True), audience(call.tx, row))
     return row
 
 
 def _publish_thread_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, new: bool) -> None:
     """Publish THREAD_CREATE to a new member of a thread, with their membership."""
-    payload = channels.created_thread(row, member=channels.thread_member(membership), new=new)
+    payload = channels.created_thread(row, member=channels.thread_member(membership), is_new=new)
     recipients = Audience.guild(row.guild_id or 0, users=frozenset({membership.user_id}))
     call.tx.emit(channel_wire.THREAD_CREATE, payload, recipients)
 
 
-def publish_member(call: Call, row: ChannelRow, membership: ThreadMemberRow) -> None:
+def publish_member_added(call: Call, row: ChannelRow, membership: ThreadMemberRow) -> None:
     """Publish a new thread member: to the member with the GUILDS intent, to others with GUILD_MEMBERS."""
     member = members.find(call.tx, row.guild_id or 0, membership.user_id)
     presence = call.presences.find(membership.user_id)
@@ -132,22 +132,22 @@ def _publish_members_update(call: Call, row: ChannelRow, user_id: int, **changes
         member_count=min(row.member_count, channel_wire.THREAD_MEMBER_COUNT_MAX),
         **changes,
     )
-    recipients = audience(call.tx, row, also=(user_id,), intent_exempt_user_id=user_id)
+    recipients = audience(call.tx, row, extra_member_ids=(user_id,), intent_exempt_user_id=user_id)
     call.tx.emit(channel_wire.THREAD_MEMBERS_UPDATE, payload, recipients)
 
 
-def join(call: Call, row: ChannelRow, user_id: int) -> bool:
+def add_member(call: Call, row: ChannelRow, user_id: int) -> bool:
     """Add a user to a thread and return whether they are new."""
-    membership = ThreadMemberRow(row.id, user_id, call.now, 0)
+    membership = ThreadMemberRow(row.id, user_id, call.now_ms, 0)
     if not store.insert_member(call.tx, membership):
         return False
     row = row._replace(member_count=row.member_count + 1)
-    publish_member(call, row, membership)
+    publish_member_added(call, row, membership)
     _publish_thread_to_member(call, row, membership, new=False)
     return True
 
 
-def leave(call: Call, row: ChannelRow, user_id: int) -> bool:
+def remove_member(call: Call, row: ChannelRow, user_id: int) -> bool:
     """Remove a user from a thread and return whether they were a member."""
     if not store.delete_member(call.tx, row.id, user_id):
         return False
@@ -156,19 +156,19 @@ def leave(call: Call, row: ChannelRow, user_id: int) -> bool:
     return True
 
 
-def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = True) -> ChannelRow:
-    """Store and publish a thread's new state; `logged` also records it in the audit log.
+def update(call: Call, before: ChannelRow, after: ChannelRow, *, is_audited: bool = True) -> ChannelRow:
+    """Store and publish a thread's new state; `is_audited` also records it in the audit log.
 
     Archiving or unarchiving updates `archive_changed_ms`; archiving also clears the PINNED flag."""
     if after.archived != before.archived:
-        after = after._replace(archive_changed_ms=call.now)
+        after = after._replace(archive_changed_ms=call.now_ms)
         if after.archived:
             # spec/http.md#3.3: archiving a pinned post clears the PINNED flag.
             after = after._replace(flags=after.flags & ~ChannelFlags.PINNED)
     if after == before:
         return after
     channels.update(call.tx, before, after)
-    if logged:
+    if is_audited:
         changes = audit.differences(_to_logged(before), _to_logged(after))
         audit.record(call, after.guild_id or 0, AuditLogAction.THREAD_UPDATE, target_id=after.id, changes=changes)
     call.tx.emit(channel_wire.THREAD_UPDATE, channels.thread(after), audience(call.tx, after))
@@ -218,8 +218,8 @@ def delete_silently(call: Call, guild_id: int | None, thread_ids: Sequence[int])
     channels.delete_threads(call.tx, thread_ids)
 
 
-def _to_logged(row: ChannelRow) -> LoggedThread:
-    return LoggedThread(
+def _to_logged(row: ChannelRow) -> AuditedThread:
+    return AuditedThread(
         name=row.name,
         type=row.type,
         archived=bool(row.archived),
@@ -248,7 +248,7 @@ def schedule_archive(tx: Tx, row: ChannelRow) -> None:
     """Schedule the job that archives an inactive thread.
 
     New messages do not reschedule the job; a job that runs too early schedules itself again."""
-    jobs.cancel(tx, ARCHIVE_JOB, _archive_job_key(row.id))
+    jobs.cancel_jobs(tx, ARCHIVE_JOB, _archive_job_key(row.id))
     due_ms = archive_due_ms(row)
     if due_ms is not None:
         tx.enqueue(ARCHIVE_JOB, ArchiveJob(ChannelId(row.id)), due_ms=due_ms, key=_archive_job_key(row.id))

@@ -27,7 +27,7 @@ def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) 
     """Update a channel.
 
     Works for guild channels, threads and group channels; the allowed fields depend on the type."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         return _update_group(call, channel_access, body)
     if channel_access.channel.is_thread:
@@ -38,7 +38,7 @@ def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) 
 @handles(wire.DELETE_CHANNEL)
 def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     """Delete a channel or a thread, or close a private channel."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         return direct_messages.close(call, channel_id)
     if channel_access.channel.is_thread:
@@ -52,7 +52,7 @@ def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
 
 def _update_group(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
     row = _get_channel(call, channel_access.channel.id)
-    updated_row = channels.change_group(call, row, body)
+    updated_row = channels.update_group(call, row, body)
     if updated_row.name != row.name:
         message_type = MessageType.CHANNEL_NAME_CHANGE
         messages.create_system_message(
@@ -60,7 +60,7 @@ def _update_group(call: Call, channel_access: ChannelAccess, body: wire.UpdateCh
         )
     if updated_row.icon != row.icon:
         messages.create_system_message(call, channel_access.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id)
-    return channels.private_for(call, updated_row, call.user_id)
+    return channels.private_channel_for(call, updated_row, call.user_id)
 
 
 def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
@@ -71,9 +71,9 @@ def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateC
         rules.require_active_below_max(call, channel_access.guild_id, row.type)
     is_renamed = updated_row.name != row.name
     if is_renamed:
-        channels.require_rename(call, row)
+        channels.consume_rename_quota(call, row)
         ports.check_title(call, channel_access, updated_row.name or "")
-    updated_row = actions.change(call, row, updated_row)
+    updated_row = actions.update(call, row, updated_row)
     if is_renamed and not updated_row.archived:
         # The name change is a system message, so it must not unarchive the thread.
         message_type = MessageType.CHANNEL_NAME_CHANGE
@@ -117,7 +117,7 @@ def _changed_columns(
             raise errors.WRONG_CHANNEL_TYPE()
         applied_tags = codec.decode(row.applied_tags or "[]", list[TagId])
         is_moderator = channel_access.can(Permissions.MANAGE_THREADS)
-        tags = rules.require_tags(forum, body.applied_tags or [], applied_tags, moderates=is_moderator)
+        tags = rules.require_tags(forum, body.applied_tags or [], applied_tags, is_moderator=is_moderator)
         changes["applied_tags"] = codec.encode(tags).decode()
     return changes
 

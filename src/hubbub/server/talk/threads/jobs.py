@@ -14,7 +14,7 @@ def archive(call: Call, job: Job) -> None:
     due_ms = actions.archive_due_ms(row)
     if due_ms is None:
         return
-    if due_ms > call.now:
+    if due_ms > call.now_ms:
         actions.schedule_archive(call.tx, row)
         return
-    actions.change(call, row, row._replace(archived=1), logged=False)
+    actions.update(call, row, row._replace(archived=1), is_audited=False)

@@ -26,11 +26,11 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
         return
     if row.archived:
         rules.require_active_below_max(call, row.guild_id or 0, row.type)
-        row = actions.change(call, row, row._replace(archived=0), logged=False)
+        row = actions.update(call, row, row._replace(archived=0), is_audited=False)
     if is_new_member:
         if row.member_count >= THREAD_MEMBERS_MAX:
             raise errors.MAX_THREAD_PARTICIPANTS()
-        actions.join(call, row, message.author_id)
+        actions.add_member(call, row, message.author_id)
 
 
 def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
@@ -59,4 +59,4 @@ def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
 def on_member_removed(call: Call, signal: members.MemberRemoved) -> None:
     """Remove a removed guild member from the guild's threads."""
     for row in store.list_joined(call.tx, signal.guild_id, signal.user_id):
-        actions.leave(call, row, signal.user_id)
+        actions.remove_member(call, row, signal.user_id)

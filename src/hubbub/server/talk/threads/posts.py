@@ -11,7 +11,7 @@ from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.talk.threads import actions, rules
 
-DEFAULT_ARCHIVE_MINUTES: Final = 1440
+AUTO_ARCHIVE_MINUTES_DEFAULT: Final = 1440
 """Inactivity in minutes after which a post is archived, if the forum has no default."""
 
 
@@ -23,7 +23,7 @@ def create_without_member(call: Call, forum_id: int, name: str, tags: Iterable[T
     name = name.strip()
     if not name:
         raise errors.invalid("thread_name", *errors.bad_length(1, 100))
-    applied_tags = rules.require_tags(forum, tags, (), moderates=False)
+    applied_tags = rules.require_tags(forum, tags, (), is_moderator=False)
     rules.require_active_below_max(call, forum.guild_id or 0, ChannelType.PUBLIC_THREAD)
     row = ChannelRow(
         id=call.new_id(ChannelId),
@@ -34,9 +34,9 @@ def create_without_member(call: Call, forum_id: int, name: str, tags: Iterable[T
         nsfw=forum.nsfw,
         rate_limit_per_user=forum.default_thread_rate_limit_per_user or 0,
         owner_id=owner_id,
-        archive_changed_ms=call.now,
-        auto_archive_duration=forum.default_auto_archive_duration or DEFAULT_ARCHIVE_MINUTES,
-        created_ms=call.now,
+        archive_changed_ms=call.now_ms,
+        auto_archive_duration=forum.default_auto_archive_duration or AUTO_ARCHIVE_MINUTES_DEFAULT,
+        created_ms=call.now_ms,
         applied_tags=codec.encode(applied_tags).decode(),
     )
     return actions.create_without_member(call, row)

@@ -43,9 +43,9 @@ def create_thread_from_message(
     rules.require_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, parent, body, thread_type, message_id)
     row = actions.create(call, row)
-    messages.set_flags(call, channel_access.channel, message_id, on=MessageFlags.HAS_THREAD)
+    messages.set_flags(call, channel_access.channel, message_id, flags_to_set=MessageFlags.HAS_THREAD)
     reference = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=channel_access.guild_id)
-    thread = access.channel(call, row.id).channel
+    thread = access.get_channel_standing(call, row.id).channel
     messages.create_system_message(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference)
     if message_id != parent.last_message_id:
         _post_thread_created(call, channel_access, row)
@@ -80,12 +80,12 @@ def _create_post(
     if body.message is UNSET:
         raise errors.invalid("message", *errors.required())
     is_moderator = channel_access.can(Permissions.MANAGE_THREADS)
-    tags = rules.require_tags(forum, body.applied_tags or [], [], moderates=is_moderator)
+    tags = rules.require_tags(forum, body.applied_tags or [], [], is_moderator=is_moderator)
     rules.require_active_below_max(call, channel_access.guild_id, ChannelType.PUBLIC_THREAD)
     rules.require_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
     row = actions.create(call, row._replace(applied_tags=codec.encode(tags).decode()))
-    thread_access = access.channel(call, row.id)
+    thread_access = access.get_channel_standing(call, row.id)
     # Starting a post requires SEND_MESSAGES in the forum (spec/http.md#3.3), regardless of the permission for replies.
     thread_access.allowed |= channel_access.allowed & Permissions.SEND_MESSAGES
     author = messages.require_send(call, thread_access)
@@ -122,9 +122,9 @@ def _new_thread_row(
         nsfw=parent.nsfw,
         rate_limit_per_user=slowmode,
         owner_id=call.user_id,
-        archive_changed_ms=call.now,
+        archive_changed_ms=call.now_ms,
         auto_archive_duration=int(duration),
-        created_ms=call.now,
+        created_ms=call.now_ms,
     )
 
 
@@ -156,7 +156,7 @@ def leave_thread(call: Call, channel_id: ChannelId) -> None:
     """Leave a thread."""
     channel_access = rules.require_thread(call, channel_id)
     rules.require_open(channel_access)
-    actions.leave(call, _get_thread(call, channel_id), call.user_id)
+    actions.remove_member(call, _get_thread(call, channel_id), call.user_id)
 
 
 @handles(wire.ADD_THREAD_MEMBER)
@@ -169,7 +169,7 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
         join_thread(call, channel_id)
         return
     rules.require_add_member(channel_access, _get_thread(call, channel_id))
-    standing = access.find_member(call.tx, call.now, channel_access.guild_id, user_id)
+    standing = access.find_member(call.tx, call.now_ms, channel_access.guild_id, user_id)
     if standing is None:
         if users.find(call.tx, user_id) is None:
             raise errors.UNKNOWN_USER()
@@ -193,7 +193,7 @@ def _add_member(call: Call, channel_access: ChannelAccess, user_id: int) -> bool
         return False
     if row.member_count >= wire.THREAD_MEMBERS_MAX:
         raise errors.MAX_THREAD_PARTICIPANTS()
-    return actions.join(call, row, user_id)
+    return actions.add_member(call, row, user_id)
 
 
 @handles(wire.DELETE_THREAD_MEMBER)
@@ -208,7 +208,7 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
     row = _get_thread(call, channel_id)
     rules.require_remove_member(call, row)
     rules.require_open(channel_access)
-    if not actions.leave(call, row, user_id):
+    if not actions.remove_member(call, row, user_id):
         raise errors.UNKNOWN_MEMBER()
     messages.create_system_message(
         call, channel_access.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user_id,)
@@ -273,7 +273,7 @@ def _list_archived(
     rows = store.list_archived(
         call.tx, channel_id, [int(kind) for kind in thread_types], before_ms=before_ms, limit=query.limit + 1
     )
-    return views.thread_list(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
+    return views.thread_list(call.tx, rows[: query.limit], call.user_id, has_more=len(rows) > query.limit)
 
 
 @handles(wire.LIST_MY_PRIVATE_ARCHIVED_THREADS)
@@ -285,7 +285,7 @@ def list_my_private_archived_threads(
     rows = store.list_joined_private_archived(
         call.tx, channel_id, call.user_id, before=query.before or None, limit=query.limit + 1
     )
-    return views.thread_list(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
+    return views.thread_list(call.tx, rows[: query.limit], call.user_id, has_more=len(rows) > query.limit)
 
 
 @handles(wire.GET_ACTIVE_GUILD_THREADS)
@@ -293,7 +293,7 @@ def get_active_guild_threads(call: Call, guild_id: GuildId) -> wire.ThreadList:
     """List the active threads of a guild.
 
     Contains the threads that the caller can see, newest first."""
-    standing = access.guild(call, guild_id)
+    standing = access.get_guild_standing(call, guild_id)
     return views.thread_list(call.tx, views.visible_active(call.tx, standing), call.user_id)
 
 

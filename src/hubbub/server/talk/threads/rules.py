@@ -34,7 +34,7 @@ _FIELDS_OF_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "fl
 
 def require_thread(call: Call, channel_id: int) -> ChannelAccess:
     """Return the caller's access to a thread. Raises WRONG_CHANNEL_TYPE for other channels."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     if not channel_access.channel.is_thread:
@@ -56,21 +56,21 @@ def require_open(channel_access: ChannelAccess) -> None:
         raise errors.THREAD_ARCHIVED()
 
 
-def require_parent(call: Call, channel_id: int, kinds: frozenset[int]) -> tuple[ChannelAccess, ChannelRow]:
-    """Return the caller's access to a guild channel of one of the types `kinds`, with the channel's row."""
-    channel_access = access.channel(call, channel_id)
+def require_parent(call: Call, channel_id: int, channel_types: frozenset[int]) -> tuple[ChannelAccess, ChannelRow]:
+    """Return the caller's access to a guild channel of one of the types `channel_types`, with the channel's row."""
+    channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     row = channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
-    if row.type not in kinds:
+    if row.type not in channel_types:
         raise errors.WRONG_CHANNEL_TYPE()
     return channel_access, row
 
 
-def type_without_message(parent: ChannelRow, wanted: ChannelType | None) -> int:
-    """Return the type of a thread without a message; `wanted` is the requested type or None.
+def type_without_message(parent: ChannelRow, requested_type: ChannelType | None) -> int:
+    """Return the type of a thread without a message; `requested_type` is the requested type or None.
 
     Threads are private by default; announcement channels have one type only."""
     if parent.type == ChannelType.GUILD_ANNOUNCEMENT:
@@ -78,7 +78,7 @@ def type_without_message(parent: ChannelRow, wanted: ChannelType | None) -> int:
     else:
         allowed_types = [ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD]
         default = ChannelType.PRIVATE_THREAD
-    thread_type = default if wanted is None else wanted
+    thread_type = default if requested_type is None else requested_type
     if thread_type not in allowed_types:
         raise errors.invalid("type", *errors.choices(int(allowed_type) for allowed_type in allowed_types))
     return int(thread_type)
@@ -98,42 +98,42 @@ def require_active_below_max(call: Call, guild_id: int, kind: int) -> None:
         raise errors.MAX_ACTIVE_THREADS()
 
 
-def is_slowed(call: Call, channel_access: ChannelAccess) -> bool:
+def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
     """Return whether slowmode applies to the caller. Bots and users who may bypass it are exempt (spec/http.md#2.4)."""
     if call.actor.is_bot:
         return False
-    if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now) and channel_access.can(Permissions.BYPASS_SLOWMODE):
+    if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now_ms) and channel_access.can(Permissions.BYPASS_SLOWMODE):
         return False
-    return changes.PERMISSION_SPLITS.is_active(call.now) or not channel_access.allowed & _LEGACY_BYPASS_PERMISSIONS
+    return changes.PERMISSION_SPLITS.is_active(call.now_ms) or not channel_access.allowed & _LEGACY_BYPASS_PERMISSIONS
 
 
 def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     """Raise an error while slowmode forbids another thread; otherwise record the new thread (spec/http.md#3.2)."""
     seconds = channel_access.channel.rate_limit_per_user
-    if not seconds or not is_slowed(call, channel_access):
+    if not seconds or not is_slowmode_applied(call, channel_access):
         return
     last_ms = channels.last_use_ms(call.tx, channel_access.channel.id, call.user_id, "thread")
-    if last_ms is not None and last_ms <= call.now < last_ms + seconds * 1000:
-        retry_after_seconds = (last_ms + seconds * 1000 - call.now) / 1000
+    if last_ms is not None and last_ms <= call.now_ms < last_ms + seconds * 1000:
+        retry_after_seconds = (last_ms + seconds * 1000 - call.now_ms) / 1000
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=retry_after_seconds, **{"global": False})
-    channels.record_use(call.tx, channel_access.channel.id, call.user_id, "thread", call.now)
+    channels.record_use(call.tx, channel_access.channel.id, call.user_id, "thread", call.now_ms)
 
 
 def require_tags(
-    forum: ChannelRow, wanted: Iterable[TagId], applied: Iterable[TagId], *, moderates: bool
+    forum: ChannelRow, tag_ids: Iterable[TagId], applied: Iterable[TagId], *, is_moderator: bool
 ) -> list[TagId]:
-    """Return the distinct IDs of the tags `wanted` for a post that has the tags `applied`, or raise an error.
+    """Return the distinct IDs of the tags `tag_ids` for a post that has the tags `applied`, or raise an error.
 
-    Tags must exist in the forum. Only moderators may change moderated tags; `moderates` is True for a moderator."""
-    tags = list(dict.fromkeys(wanted))
+    Tags must exist in the forum. Only moderators may change moderated tags; `is_moderator` is True for a moderator."""
+    tags = list(dict.fromkeys(tag_ids))
     available_tags = {tag.id: tag for tag in channels.tags(forum)}
     if any(tag not in available_tags for tag in tags):
         raise errors.UNKNOWN_TAG()
     changed_tags = set(tags) ^ {tag for tag in applied if tag in available_tags}
-    if not moderates and any(available_tags[tag].moderated for tag in changed_tags):
+    if not is_moderator and any(available_tags[tag].moderated for tag in changed_tags):
         raise errors.MISSING_PERMISSIONS()
     if not tags and forum.flags & ChannelFlags.REQUIRE_TAG:
-        if not moderates and all(tag.moderated for tag in available_tags.values()):
+        if not is_moderator and all(tag.moderated for tag in available_tags.values()):
             raise errors.NO_TAGS_FOR_NON_MODERATORS()
         raise errors.TAG_REQUIRED()
     return tags
@@ -192,7 +192,7 @@ def require_add_member(channel_access: ChannelAccess, row: ChannelRow) -> None:
 
 def require_remove_member(call: Call, row: ChannelRow) -> None:
     """Raise an error unless the caller may remove members: a moderator, or the creator of a private thread."""
-    require_not_restricted(access.channel(call, row.id))
+    require_not_restricted(access.get_channel_standing(call, row.id))
     is_creator = row.type == ChannelType.PRIVATE_THREAD and row.owner_id == call.user_id
     if not is_creator:
         access.require_channel(call, row.id, Permissions.MANAGE_THREADS)

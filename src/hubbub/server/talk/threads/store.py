@@ -110,18 +110,18 @@ def count_active(tx: Tx, guild_id: int) -> int:
 
 
 def list_archived(
-    tx: Tx, parent_id: int, kinds: Sequence[int], *, before_ms: int | None, limit: int
+    tx: Tx, parent_id: int, thread_types: Sequence[int], *, before_ms: int | None, limit: int
 ) -> list[ChannelRow]:
-    """Return archived threads of a channel with one of the types `kinds`, most recently archived first.
+    """Return archived threads of a channel with one of the types `thread_types`, most recently archived first.
 
     `before_ms` restricts the list to threads archived before that time."""
     condition = "" if before_ms is None else " AND c.archive_changed_ms < ?"
     return tx.fetch(
         ChannelRow,
-        f"{_SELECT_THREADS} WHERE c.parent_id = ? AND c.type IN ({placeholders(kinds)}) AND c.archived = 1{condition}"
+        f"{_SELECT_THREADS} WHERE c.parent_id = ? AND c.type IN ({placeholders(thread_types)}) AND c.archived = 1{condition}"
         " ORDER BY c.archive_changed_ms DESC, c.id DESC LIMIT ?",
         parent_id,
-        *kinds,
+        *thread_types,
         *(() if before_ms is None else (before_ms,)),
         limit,
     )
@@ -145,9 +145,9 @@ def list_joined_private_archived(
     )
 
 
-def find_pinned_post(tx: Tx, parent_id: int, pinned: int) -> int | None:
-    """Return the ID of the post that is pinned in a forum, or None. `pinned` is the PINNED flag."""
+def find_pinned_post(tx: Tx, parent_id: int, pinned_flag: int) -> int | None:
+    """Return the ID of the post that is pinned in a forum, or None. `pinned_flag` is the PINNED flag."""
     post_id: int | None = tx.value(
-        "SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned
+        "SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned_flag
     )
     return post_id

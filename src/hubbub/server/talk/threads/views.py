@@ -19,16 +19,16 @@ from hubbub.server.places.channels import ChannelRow, ThreadMemberRow
 from hubbub.server.places.standing import GuildAccess, access
 from hubbub.server.talk.threads import store
 
-PRIVATE: Final = ChannelType.PRIVATE_THREAD
+PRIVATE_THREAD: Final = ChannelType.PRIVATE_THREAD
 
 
-def thread_list(tx: Tx, rows: Sequence[ChannelRow], user_id: int, *, more: bool = False) -> wire.ThreadList:
-    """Return threads with the memberships of the user; `more` states whether there are further threads."""
+def thread_list(tx: Tx, rows: Sequence[ChannelRow], user_id: int, *, has_more: bool = False) -> wire.ThreadList:
+    """Return threads with the memberships of the user; `has_more` states whether there are further threads."""
     memberships = store.find_memberships(tx, user_id, [row.id for row in rows])
     return wire.ThreadList(
         threads=[thread(row, memberships.get(row.id)) for row in rows],
         members=[channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships],
-        has_more=more,
+        has_more=has_more,
     )
 
 
@@ -50,18 +50,18 @@ def visible_active(tx: Tx, standing: GuildAccess) -> list[ChannelRow]:
 def list_by_ids(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[Thread]:
     """Return the threads of a guild with the given IDs that still exist and that the caller can see."""
     rows = sorted(channels.find_many(call.tx, thread_ids).values())
-    return [channels.thread(row) for row in _filter_visible(call.tx, access.guild(call, guild_id), rows)]
+    return [channels.thread(row) for row in _filter_visible(call.tx, access.get_guild_standing(call, guild_id), rows)]
 
 
 def _filter_visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[ChannelRow]:
     permissions_by_channel = access.visible_channels(tx, standing)
-    memberships = store.find_memberships(tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE])
+    memberships = store.find_memberships(tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE_THREAD])
     return [
         row
         for row in rows
         if can_see_thread(
             permissions_by_channel.get(row.parent_id or 0, 0),
-            is_private=row.type == PRIVATE,
+            is_private=row.type == PRIVATE_THREAD,
             is_member=row.id in memberships,
         )
     ]
@@ -76,7 +76,7 @@ def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     threads: list[dict[str, Any]] = []
     for row in rows:
         permissions = view.permissions(row.parent_id or 0)
-        if not can_see_thread(permissions, is_private=row.type == PRIVATE, is_member=row.id in memberships):
+        if not can_see_thread(permissions, is_private=row.type == PRIVATE_THREAD, is_member=row.id in memberships):
             continue
         fields = msgspec.structs.asdict(channels.thread(row))
         thread_fields = {key: value for key, value in fields.items() if value is not UNSET}

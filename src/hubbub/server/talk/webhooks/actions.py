@@ -27,7 +27,7 @@ DELETED_CONTENT: Final = "[Original Message Deleted]"
 """Content of a copy whose source was deleted."""
 
 
-class LoggedWebhook(msgspec.Struct, frozen=True, kw_only=True):
+class AuditedWebhook(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of a webhook that the audit log records."""
 
     type: int
@@ -53,7 +53,7 @@ def create(
     if application_id is None and call.actor.is_bot:
         application_id = call.actor.application_id
     rules.require_below_max(call, channel.id, guild_id)
-    store.find_or_create_key(call.tx)
+    store.find_or_create_token_key(call.tx)
     return _insert_and_publish(
         call,
         WebhookRow(
@@ -79,7 +79,7 @@ def _insert_and_publish(call: Call, row: WebhookRow) -> WebhookRow:
     return row
 
 
-def change(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
+def update(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
     """Store the new state of a webhook, record and publish the change. Does nothing if the states are equal."""
     if after == before:
         return after
@@ -104,8 +104,8 @@ def _publish_update(call: Call, guild_id: int, channel_id: int) -> None:
     call.tx.emit(wire.WEBHOOKS_UPDATE, payload, Audience.viewers(guild_id, channel_id))
 
 
-def _to_logged(row: WebhookRow) -> LoggedWebhook:
-    return LoggedWebhook(
+def _to_logged(row: WebhookRow) -> AuditedWebhook:
+    return AuditedWebhook(
         type=row.type,
         name=row.name,
         channel_id=ChannelId(row.channel_id),
@@ -170,7 +170,7 @@ def copy_to_followers(call: Call, source: MessageRow, after: int) -> int | None:
             message_id=MessageId(source.id),
             guild_id=GuildId(follower.source_guild_id or 0),
         )
-        author = rules.author(follower, rules.require_guild(call, follower))
+        author = rules.build_author(follower, rules.require_guild(call, follower))
         copy = messages.create_crosspost(call, channel, source, author, reference)
         store.insert_crosspost(call.tx, source.channel_id, source.id, Crosspost(copy.id, channel.id))
     return followers[-1].id if len(followers) == BATCH_SIZE else None
@@ -193,7 +193,7 @@ def update_copies(call: Call, channel_id: int, message_id: int, after: int) -> i
     if len(copies) == BATCH_SIZE:
         return copies[-1].message_id
     if source is None:
-        store.delete_crossposts_of(call.tx, channel_id, message_id)
+        store.delete_crossposts_by_source(call.tx, channel_id, message_id)
     return None
 
 

@@ -52,7 +52,7 @@ def execute_github_compatible_webhook(
 
     Events without a message format are accepted and ignored."""
     row = rules.require_token(call, webhook_id, webhook_token)
-    embed = None if body is None else github.embed(call.headers.get(wire.GITHUB_EVENT_HEADER, ""), body)
+    embed = None if body is None else github.build_embed(call.headers.get(wire.GITHUB_EVENT_HEADER, ""), body)
     if embed is not None:
         _send_message(call, row, wire.ExecuteWebhook(embeds=[embed]), query)
 
@@ -99,8 +99,8 @@ def update_webhook_message(
     if not edit.allowed_mentions and (edit.content is not UNSET or edit.components is not UNSET):
         edit.allowed_mentions = _default_allowed_mentions()
     guild = rules.require_guild(call, row)
-    channel_access = rules.standing(call, row, guild, channel)
-    return messages.edit(call, channel_access, rules.author(row, guild), message, edit)
+    channel_access = rules.channel_access_of_webhook(call, row, guild, channel)
+    return messages.edit(call, channel_access, rules.build_author(row, guild), message, edit)
 
 
 @handles(wire.DELETE_WEBHOOK_MESSAGE)
@@ -113,7 +113,7 @@ def delete_webhook_message(
         return row.delete(call, message_id)
     channel, message = _find_message(call, row, message_id, query)
     _require_unarchived(channel)
-    channel_access = rules.standing(call, row, rules.require_guild(call, row), channel)
+    channel_access = rules.channel_access_of_webhook(call, row, rules.require_guild(call, row), channel)
     messages.delete(call, channel_access, message)
 
 
@@ -125,7 +125,7 @@ def _send_message(
     name = rules.clean_name(body.username, "username") if body.username else None
     avatar = rules.avatar_hash(call, body.avatar_url) if body.avatar_url else None
     # spec/http.md#3.13: the limit applies to all webhooks of a channel together, including its threads.
-    quotas.consume(call, "webhooks", channel.id, wire.CHANNEL_EXECUTE_LIMIT)
+    quotas.consume_quota(call, "webhooks", channel.id, wire.CHANNEL_EXECUTE_LIMIT)
     target, post_message_id = _find_target(call, row, channel, body, query)
     guild = rules.require_guild(call, row)
     message = CreateMessage(
@@ -138,8 +138,8 @@ def _send_message(
         poll=body.poll,
         tts=body.tts,
     )
-    channel_access = rules.standing(call, row, guild, target)
-    author = rules.author(row, guild, name=name, avatar=avatar)
+    channel_access = rules.channel_access_of_webhook(call, row, guild, target)
+    author = rules.build_author(row, guild, name=name, avatar=avatar)
     return messages.create(call, channel_access, message, author=author, message_id=post_message_id)
 
 

@@ -31,7 +31,7 @@ Formatter = Callable[[GithubWebhook], EmbedRequest | None]
 """A function that returns the embed for an event, or None if the event lacks data."""
 
 
-def embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
+def build_embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
     """Return the embed for an event, or None if the event is not supported or lacks data."""
     formatter = FORMATTERS.get(event)
     request = None if formatter is None else formatter(payload)

@@ -15,8 +15,8 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.talk.webhooks import actions, store
 
-COPY: Final = "webhooks.bring"
-UPDATE: Final = "webhooks.renew"
+COPY_JOB: Final = "webhooks.bring"
+UPDATE_JOB: Final = "webhooks.renew"
 
 
 class Announcement(msgspec.Struct, kw_only=True):
@@ -32,23 +32,23 @@ def on_message_crossposted(call: Call, signal: MessageCrossposted) -> None:
     """Schedule the copies of a published message."""
     # Polls are not copied, since votes are counted in one channel only.
     if messages.views.extra(signal.row).poll is None:
-        _enqueue(call, COPY, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
+        _enqueue(call, COPY_JOB, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
 
 
 def on_message_changed(call: Call, signal: MessageChanged) -> None:
     """Schedule the update of a published message's copies."""
     if signal.row.flags & MessageFlags.CROSSPOSTED:
-        _enqueue(call, UPDATE, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
+        _enqueue(call, UPDATE_JOB, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
 
 
 def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
     """Schedule the update of copies of deleted messages, and delete the records of deleted copies."""
     for row in signal.rows:
         if row.flags & MessageFlags.CROSSPOSTED:
-            _enqueue(call, UPDATE, Announcement(channel_id=row.channel_id, message_id=row.id))
+            _enqueue(call, UPDATE_JOB, Announcement(channel_id=row.channel_id, message_id=row.id))
     copy_ids = [row.id for row in signal.rows if row.flags & MessageFlags.IS_CROSSPOST]
     if copy_ids:
-        store.delete_copies(call.tx, signal.channel.id, copy_ids)
+        store.delete_crossposts_by_copy(call.tx, signal.channel.id, copy_ids)
 
 
 def copy_announcement(call: Call, job: Job) -> None:
@@ -60,7 +60,7 @@ def copy_announcement(call: Call, job: Job) -> None:
     last_webhook_id = actions.copy_to_followers(call, source, announcement.after)
     if last_webhook_id is not None:
         announcement.after = last_webhook_id
-        _enqueue(call, COPY, announcement)
+        _enqueue(call, COPY_JOB, announcement)
 
 
 def update_announcement(call: Call, job: Job) -> None:
@@ -69,11 +69,11 @@ def update_announcement(call: Call, job: Job) -> None:
     last_copy_id = actions.update_copies(call, announcement.channel_id, announcement.message_id, announcement.after)
     if last_copy_id is not None:
         announcement.after = last_copy_id
-        _enqueue(call, UPDATE, announcement)
+        _enqueue(call, UPDATE_JOB, announcement)
 
 
 def _enqueue(call: Call, kind: str, announcement: Announcement) -> None:
     call.tx.enqueue(kind, announcement, key=f"announcement-{int(announcement.message_id)}")
 
 
-JOBS: Final[Mapping[str, Callable[[Call, Job], None]]] = {COPY: copy_announcement, UPDATE: update_announcement}
+JOBS: Final[Mapping[str, Callable[[Call, Job], None]]] = {COPY_JOB: copy_announcement, UPDATE_JOB: update_announcement}

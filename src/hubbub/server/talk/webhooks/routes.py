@@ -16,7 +16,7 @@ from hubbub.server.talk.webhooks.store import WebhookRow
 @handles(wire.CREATE_WEBHOOK)
 def create_webhook(call: Call, channel_id: ChannelId, body: wire.CreateWebhook) -> wire.Webhook:
     """Create a webhook."""
-    channel = access.channel(call, channel_id).channel
+    channel = access.get_channel_standing(call, channel_id).channel
     guild_id = rules.require_webhook_channel(channel)
     name = rules.clean_name(body.name)
     row = actions.create(call, channel, guild_id, name, body.avatar.hash if body.avatar else None)
@@ -34,7 +34,7 @@ def get_guild_webhooks(call: Call, guild_id: GuildId) -> list[wire.Webhook]:
     """List guild webhooks.
 
     Webhooks of channels that the caller cannot see are left out."""
-    visible_channel_ids = access.visible_channels(call.tx, access.guild(call, guild_id))
+    visible_channel_ids = access.visible_channels(call.tx, access.get_guild_standing(call, guild_id))
     return views.webhooks(
         call, [row for row in store.list_of_guild(call.tx, guild_id) if row.channel_id in visible_channel_ids]
     )
@@ -63,7 +63,7 @@ def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) 
         rules.require_webhook_channel(target)
         rules.require_below_max(call, target.id)
         updated_row = updated_row._replace(channel_id=target.id)
-    return views.webhook(call, actions.change(call, row, updated_row))
+    return views.webhook(call, actions.update(call, row, updated_row))
 
 
 @handles(wire.DELETE_WEBHOOK)
@@ -90,7 +90,7 @@ def update_webhook_by_token(
 
     Name and avatar can be changed."""
     row = rules.require_token(call, webhook_id, webhook_token)
-    return views.with_token(call, actions.change(call, row, _apply_update(row, body)))
+    return views.with_token(call, actions.update(call, row, _apply_update(row, body)))
 
 
 @handles(wire.DELETE_WEBHOOK_BY_TOKEN)
@@ -104,7 +104,7 @@ def follow_channel(call: Call, channel_id: ChannelId, body: wire.FollowChannel) 
     """Follow an announcement channel.
 
     Published messages are copied to the target channel, which may be in another guild."""
-    source = access.channel(call, channel_id).channel
+    source = access.get_channel_standing(call, channel_id).channel
     if source.type != ChannelType.GUILD_ANNOUNCEMENT:
         raise errors.WRONG_CHANNEL_TYPE()
     target = access.require_channel(call, body.webhook_channel_id, rules.MANAGE_PERMISSIONS).channel

@@ -103,7 +103,7 @@ def get(call: Call, webhook_id: int) -> WebhookRow:
 def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
     """Return a webhook if the token is valid, otherwise raise an error."""
     row = get(call, webhook_id)
-    if not tokens.matches(store.find_key(call.tx), row, token):
+    if not tokens.matches(store.find_token_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row
 
@@ -116,7 +116,7 @@ def require_author(call: Call, webhook_id: int, token: str) -> WebhookRow | Webh
         if author is None:
             raise errors.UNKNOWN_WEBHOOK()
         return author
-    if not tokens.matches(store.find_key(call.tx), row, token):
+    if not tokens.matches(store.find_token_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row
 
@@ -163,14 +163,14 @@ def require_thread(call: Call, row: WebhookRow, thread_id: int) -> ChannelRef:
     return thread
 
 
-def standing(call: Call, row: WebhookRow, guild: GuildRow, channel: ChannelRef) -> ChannelAccess:
+def channel_access_of_webhook(call: Call, row: WebhookRow, guild: GuildRow, channel: ChannelRef) -> ChannelAccess:
     """Return the permissions of a webhook in a channel.
 
     Permissions with effects beyond the channel are those of the owning bot, otherwise those of @everyone."""
     member = None
     application = None if row.application_id is None else applications.find(call.tx, row.application_id)
     if application is not None and application.bot_id is not None:
-        member = access.find_member(call.tx, call.now, guild.id, application.bot_id)
+        member = access.find_member(call.tx, call.now_ms, guild.id, application.bot_id)
     if member is None:
         member = _everyone_access(call, guild)
     permissions = (
@@ -189,10 +189,10 @@ def _everyone_access(call: Call, guild: GuildRow) -> GuildAccess:
         user_id=UserId(0),
         owner_id=UserId(guild.owner_id),
         mfa_level=0,
-        roles={guild.id: permissions},
+        permissions_by_role={guild.id: permissions},
         ranks=((0, guild.id),),
         permissions=Permissions.ALL if permissions & Permissions.ADMINISTRATOR else permissions,
-        restricted=False,
+        is_restricted=False,
     )
 
 
@@ -204,7 +204,9 @@ def require_guild(call: Call, row: WebhookRow) -> GuildRow:
     return guild
 
 
-def author(row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar: str | None = None) -> messages.Author:
+def build_author(
+    row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar: str | None = None
+) -> messages.Author:
     """Return a webhook as the author of a message; `name` and `avatar` override its own name and avatar hash."""
     user = users.UserRow(
         id=UserId(row.id),
@@ -236,21 +238,21 @@ def avatar_hash(call: Call, url: str) -> str:
 
 
 def allowed_components(
-    row: WebhookRow, given: list[dict[str, Any]] | None | UnsetType, *, with_components: bool
+    row: WebhookRow, components: list[dict[str, Any]] | None | UnsetType, *, with_components: bool
 ) -> list[dict[str, Any]] | None | UnsetType:
     """Return the components of a request that a webhook may send.
 
     Webhooks of applications may send all components. Others may only send components that are not interactive, and only
     if `with_components` is set."""
-    if not given or row.application_id is not None:
-        return given
+    if not components or row.application_id is not None:
+        return components
     if not with_components:
         return UNSET
     form = errors.FormErrors()
-    for index, component in enumerate(given):
+    for index, component in enumerate(components):
         _reject_interactive(component, ("components", index), form)
     form.raise_if_any()
-    return given
+    return components
 
 
 def _reject_interactive(component: Any, path: Path, form: errors.FormErrors) -> None:

@@ -160,7 +160,7 @@ def list_crossposts(tx: Tx, source_channel_id: int, source_message_id: int, afte
     )
 
 
-def delete_crossposts_of(tx: Tx, source_channel_id: int, source_message_id: int) -> None:
+def delete_crossposts_by_source(tx: Tx, source_channel_id: int, source_message_id: int) -> None:
     """Delete the records of all copies of a message."""
     tx.run(
         "DELETE FROM crossposts WHERE source_channel_id = ? AND source_message_id = ?",
@@ -169,7 +169,7 @@ def delete_crossposts_of(tx: Tx, source_channel_id: int, source_message_id: int)
     )
 
 
-def delete_copies(tx: Tx, channel_id: int, message_ids: Sequence[int]) -> None:
+def delete_crossposts_by_copy(tx: Tx, channel_id: int, message_ids: Sequence[int]) -> None:
     """Delete the records of copies that were deleted."""
     for batch in distinct_batches(message_ids):
         sql = f"DELETE FROM crossposts WHERE channel_id = ? AND message_id IN ({placeholders(batch)})"
@@ -179,11 +179,11 @@ def delete_copies(tx: Tx, channel_id: int, message_ids: Sequence[int]) -> None:
 # Token key
 
 
-def find_key(tx: Tx) -> bytes | None:
+def find_token_key(tx: Tx) -> bytes | None:
     """Return the HMAC key from which webhook tokens are derived, or None if it was not created yet."""
     return meta.find_key(tx, _TOKEN_KEY_NAME)
 
 
-def find_or_create_key(tx: Tx) -> bytes:
+def find_or_create_token_key(tx: Tx) -> bytes:
     """Return the HMAC key from which webhook tokens are derived; the first call creates it."""
     return meta.find_or_create_key(tx, _TOKEN_KEY_NAME)

@@ -28,7 +28,7 @@ def token(key: bytes, row: WebhookRow) -> str | None:
     return base64.urlsafe_b64encode(digest[:TOKEN_BYTES]).decode()
 
 
-def matches(key: bytes | None, row: WebhookRow, given: str) -> bool:
-    """Return whether `given` is the token of a webhook, in constant time. False if `key` is None."""
+def matches(key: bytes | None, row: WebhookRow, token_text: str) -> bool:
+    """Return whether `token_text` is the token of a webhook, in constant time. False if `key` is None."""
     expected = None if key is None else token(key, row)
-    return expected is not None and hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace"))
+    return expected is not None and hmac.compare_digest(expected.encode(), token_text.encode("utf-8", "replace"))

@@ -18,13 +18,13 @@ def webhooks(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
     """Return webhooks for a caller who manages them, with creators and tokens.
 
     Only the application that owns a webhook sees its token."""
-    key = store.find_key(call.tx) or b""
+    key = store.find_token_key(call.tx) or b""
     creators = users.find_many(call.tx, [row.user_id for row in rows if row.user_id is not None])
     views = _build_webhooks(call, rows)
     for row, webhook in zip(rows, views, strict=True):
         creator = None if row.user_id is None else creators.get(row.user_id)
         if creator is not None:
-            webhook.user = users.user(creator)
+            webhook.user = users.user_view(creator)
         if row.application_id is None or row.application_id == call.actor.application_id:
             _add_token(call, webhook, tokens.token(key, row))
     return views
@@ -38,7 +38,7 @@ def webhook(call: Call, row: WebhookRow) -> wire.Webhook:
 def with_token(call: Call, row: WebhookRow) -> wire.Webhook:
     """Return a webhook with its token and without its creator."""
     view = _build_webhooks(call, (row,))[0]
-    _add_token(call, view, tokens.token(store.find_key(call.tx) or b"", row))
+    _add_token(call, view, tokens.token(store.find_token_key(call.tx) or b"", row))
     return view
 
 

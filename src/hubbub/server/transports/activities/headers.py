@@ -80,15 +80,18 @@ _OWN_COOKIE: Final = re.compile(r"(?:__Host-|__Secure-)?hubbub_", re.IGNORECASE)
 _KEPT_ATTRIBUTES: Final = frozenset({"expires", "httponly", "max-age"})
 
 
-def forwarded_headers(sent: Mapping[str, str], authority: str, more: Mapping[str, str]) -> CIMultiDict[str]:
+def forwarded_headers(
+    request_headers: Mapping[str, str], authority: str, added_headers: Mapping[str, str]
+) -> CIMultiDict[str]:
     """Return the headers to forward to the target.
 
-    `sent` are the headers of the client's request, `authority` is the target's host and port, and `more` are the
+    `request_headers` are the headers of the client's request, `authority` is the target's host and port, and
+    `added_headers` are the
     headers that the platform adds.
     """
-    connection_options = _named_by_connection(sent)
+    connection_options = _named_by_connection(request_headers)
     headers: CIMultiDict[str] = CIMultiDict({"Host": authority})
-    for name, value in sent.items():
+    for name, value in request_headers.items():
         lower = name.lower()
         if (
             lower in _NOT_FORWARDED
@@ -98,23 +101,25 @@ def forwarded_headers(sent: Mapping[str, str], authority: str, more: Mapping[str
         ):
             continue
         headers.add(name, value)
-    cookies = _application_cookies(value for name, value in sent.items() if name.lower() == "cookie")
+    cookies = _application_cookies(value for name, value in request_headers.items() if name.lower() == "cookie")
     if cookies:
         headers["Cookie"] = cookies
-    headers.update(more)
+    headers.update(added_headers)
     return headers
 
 
-def returned_headers(got: Mapping[str, str], found: MappedPath, origin: str, *, prefixed: bool) -> CIMultiDict[str]:
+def returned_headers(
+    response_headers: Mapping[str, str], mapped: MappedPath, origin: str, *, prefixed: bool
+) -> CIMultiDict[str]:
     """Return the headers to return to the client, without the platform's own Content-Security-Policy.
 
-    `got` are the headers of the target's response, `found` is the mapping of the request, `origin` is the target's
+    `response_headers` are the headers of the target's response, `mapped` is the mapping of the request, `origin` is the target's
     origin, and `prefixed` tells whether the requested path had PREFIX.
     """
-    connection_options = _named_by_connection(got)
-    is_page = got.get("Content-Type", "").partition(";")[0].strip().lower() == "text/html"
+    connection_options = _named_by_connection(response_headers)
+    is_page = response_headers.get("Content-Type", "").partition(";")[0].strip().lower() == "text/html"
     headers: CIMultiDict[str] = CIMultiDict()
-    for name, value in got.items():
+    for name, value in response_headers.items():
         lower = name.lower()
         if not _is_text(value) or lower in connection_options:
             continue
@@ -123,7 +128,7 @@ def returned_headers(got: Mapping[str, str], found: MappedPath, origin: str, *, 
             if cookie is not None:
                 headers.add(name, cookie)
         elif lower == "location":
-            headers.add(name, _rewrite_location(value, found, origin, prefixed=prefixed))
+            headers.add(name, _rewrite_location(value, mapped, origin, prefixed=prefixed))
         elif lower not in _NOT_RETURNED and not (is_page and lower in _CACHING):
             headers.add(name, value)
     return headers
@@ -172,12 +177,12 @@ def ticket_cookie(name: str, ticket: str, seconds: int) -> str:
     return f"{name}={ticket}; Max-Age={seconds}; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"
 
 
-def find_cookie(sent: Iterable[str], wanted: str) -> str | None:
+def find_cookie(cookie_headers: Iterable[str], name: str) -> str | None:
     """Return the cookie with this name from the Cookie headers of a request, or None."""
-    for header in sent:
+    for header in cookie_headers:
         for part in header.split(";"):
             name, _, value = part.strip().partition("=")
-            if name == wanted:
+            if name == name:
                 return value
     return None
 

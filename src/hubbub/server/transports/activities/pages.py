@@ -43,13 +43,13 @@ class ClientDisconnected(Exception):
     """Raised when the client has disconnected, so that no response can be sent."""
 
 
-def error_page(refusal: ProxyError, ancestors: str) -> web.Response:
-    """Return an error page without scripts or styles. `ancestors` are the sources that may embed it."""
-    status = refusal.status
-    html = _PAGE.format(title=escape(ERROR_TEXTS[status][0]), text=escape(str(refusal)))
+def error_page(error: ProxyError, frame_ancestors: str) -> web.Response:
+    """Return an error page without scripts or styles. `frame_ancestors` are the sources that may embed it."""
+    status = error.status
+    html = _PAGE.format(title=escape(ERROR_TEXTS[status][0]), text=escape(str(error)))
     headers = {
         "Cache-Control": "no-store",
-        "Content-Security-Policy": f"default-src 'none'; frame-ancestors {ancestors}",
+        "Content-Security-Policy": f"default-src 'none'; frame-ancestors {frame_ancestors}",
         "X-Content-Type-Options": "nosniff",
     }
     if status == 503:

@@ -33,7 +33,7 @@ class ForwardLimits(NamedTuple):
 
     request_bytes_max: int
     response_bytes_max: int
-    idle_seconds: float
+    idle_timeout_seconds: float
 
 
 MakeHeaders = Callable[[aiohttp.ClientResponse], CIMultiDict[str]]
@@ -98,30 +98,30 @@ async def forward(
     url: URL,
     headers: CIMultiDict[str],
     make_headers: MakeHeaders,
-    bounds: ForwardLimits,
+    limits: ForwardLimits,
 ) -> web.StreamResponse:
     """Send the request to the target and its response to the client.
 
     Raise `ProxyError` for an error before the response has started, and `ClientDisconnected` if the client has disconnected.
     """
-    if request.content_length is not None and request.content_length > bounds.request_bytes_max:
+    if request.content_length is not None and request.content_length > limits.request_bytes_max:
         raise ProxyError(413)
     if headers.get(hdrs.CONTENT_ENCODING, "").strip().lower() in DECODED_ENCODINGS:
         del headers[hdrs.CONTENT_ENCODING]
         headers.popall(hdrs.CONTENT_LENGTH, None)
     await _send_continue(request)
-    idle_timeout = _IdleTimeout(bounds.idle_seconds)
-    body = _Body(request, bounds.request_bytes_max, idle_timeout)
+    idle_timeout = _IdleTimeout(limits.idle_timeout_seconds)
+    body = _Body(request, limits.request_bytes_max, idle_timeout)
     response: web.StreamResponse | None = None
     try:
         with cancel_on_disconnect(request):
             async with idle_timeout:
                 chunks = aiter(body) if request.can_read_body else None
                 async with streams.request(request.method, url, headers=headers, body=chunks) as upstream:
-                    if (upstream.content_length or 0) > bounds.response_bytes_max:
+                    if (upstream.content_length or 0) > limits.response_bytes_max:
                         raise UnreachableError("the response is too large")
                     response = web.StreamResponse(status=upstream.status, headers=make_headers(upstream))
-                    await _send_response(request, response, upstream, bounds.response_bytes_max, idle_timeout)
+                    await _send_response(request, response, upstream, limits.response_bytes_max, idle_timeout)
         return response
     except ClientDisconnected:
         raise

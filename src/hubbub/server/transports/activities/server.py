@@ -62,14 +62,14 @@ class ActivityServer:
         metrics: Metrics,
         streams: OutboundStreams,
         find_site: FindSite,
-        busy: Callable[[], AbstractContextManager[None]],
+        count_running: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._config = config
         self._clock = clock
         self._metrics = metrics
         self._streams = streams
         self._find_site = find_site
-        self._busy = busy
+        self._busy = count_running
         """Context manager for running requests, which draining waits for."""
         self._sockets = ActivitySockets(streams)
         self._running: Counter[int] = Counter()

@@ -34,30 +34,30 @@ PUBLIC_PARTY_FLAGS: Final = ActivityFlags.PARTY_PRIVACY_FRIENDS | ActivityFlags.
 
 
 def visible_activities(
-    sent: list[SetActivity],
+    requested: list[SetActivity],
     actor: Actor,
     *,
     session_id: str,
     application_name: str,
     now_ms: int,
-    before: SessionPresence | None,
+    previous: SessionPresence | None,
 ) -> tuple[list[dict[str, Any]], list[ActivitySecrets]]:
     """Return the activities that other users see, and their hidden parts (join secrets and button URLs).
 
-    `sent` are the activities that the session set, and `before` is its previous presence, or None. An activity that is
-    unchanged since `before` keeps its `created_at`.
+    `requested` are the activities that the session set, and `previous` is its previous presence, or None. An activity that is
+    unchanged since `previous` keeps its `created_at`.
     """
     if actor.kind == "bearer":
         # An OAuth2 session may set one activity, and only of its own application.
-        sent = [
+        requested = [
             _complete_oauth2_activity(activity, actor, application_name)
-            for activity in sent[:1]
+            for activity in requested[:1]
             if activity.type in OAUTH2_ACTIVITY_TYPES
         ]
     visible_list: list[dict[str, Any]] = []
     hidden: list[ActivitySecrets] = []
-    previous_activities = [] if before is None else before.activities
-    for activity in sent[:ACTIVITIES_MAX]:
+    previous_activities = [] if previous is None else previous.activities
+    for activity in requested[:ACTIVITIES_MAX]:
         if not 1 <= len(activity.name) <= wire.ACTIVITY_NAME_MAX:
             continue
         if activity.type not in range(ActivityType.COMPETING + 1):

@@ -187,10 +187,12 @@ class GatewayContext:
         """Return a guild's name, or None if the guild does not exist."""
         return (await self.db.read(lambda tx: self.source.guild_names(tx, [guild_id]))).get(guild_id)
 
-    async def ready(self, session: GatewaySession, make: Callable[[list[Any]], dict[str, Any]]) -> SessionOpening:
+    async def ready(
+        self, session: GatewaySession, build_own_fields: Callable[[list[Any]], dict[str, Any]]
+    ) -> SessionOpening:
         """Return READY, the session's guilds in its shard, and the snapshot of both.
 
-        `make` returns the keys that the gateway itself provides. An OAuth2 session has no guilds: with the scope
+        `build_own_fields` returns the keys that the gateway itself provides. An OAuth2 session has no guilds: with the scope
         `guilds` it gets the names of its user's guilds (spec/sdk.md#5.4).
         """
 
@@ -201,7 +203,7 @@ class GatewayContext:
             if session.is_oauth2:
                 names = self.source.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}
                 guild_entries, guilds = [{"id": GuildId(guild), "name": name} for guild, name in names.items()], []
-            parts = _READY_DEFAULTS | make(guild_entries)
+            parts = _READY_DEFAULTS | build_own_fields(guild_entries)
             for resource_slice in self.slices:
                 if resource_slice.ready is not None:
                     provided = resource_slice.ready(call)
@@ -265,12 +267,12 @@ class GatewayContext:
 
         return await self.db.read(work, long=True)
 
-    async def refresh(self, guild_id: int, *, whole: bool, users: Collection[int]) -> GuildRefresh:
-        """Re-read the members of a guild among `users`, and with `whole` also the guild itself."""
+    async def refresh(self, guild_id: int, *, whole_guild: bool, users: Collection[int]) -> GuildRefresh:
+        """Re-read the members of a guild among `users`, and with `whole_guild` also the guild itself."""
 
         def work(tx: Tx) -> GuildRefresh:
             members = self.source.member_states(tx, guild_id, users) if users else {}
-            state = self.source.guild_state(tx, guild_id) if whole else None
+            state = self.source.guild_state(tx, guild_id) if whole_guild else None
             snapshot = tx.snapshot
             if state is not None:
                 state.snapshot = state.snapshot or snapshot

@@ -289,7 +289,7 @@ class GuildHub:
             if queued.refresh == "member" and queued.subject_id in self._members
         }
         refreshed = await self._read_with_retry(
-            lambda: self._context.refresh(self.guild_id, whole=is_whole, users=users)
+            lambda: self._context.refresh(self.guild_id, whole_guild=is_whole, users=users)
         )
         if refreshed.state is not None:
             self._set_state(refreshed.state)

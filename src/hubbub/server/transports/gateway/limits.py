@@ -9,7 +9,7 @@ from hubbub.protocol.resources.gateway import ALL_MEMBERS_INTERVAL_SECONDS, Sess
 from hubbub.protocol.resources.guilds import LARGE_GUILD_MEMBERS
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
-from hubbub.server.core.rate_limits import Mode, RateLimits
+from hubbub.server.core.rate_limits import RateLimitMode, RateLimits
 
 DAY_MS: Final = 86_400_000
 IDENTIFY_WINDOW_SECONDS: Final = 5.0
@@ -66,7 +66,7 @@ class SessionStarts:
 
         `now` is in seconds of the event loop's clock, and `guilds` is the number of guilds of the bot.
         """
-        if self._rate_limits.mode is Mode.OFF:
+        if self._rate_limits.mode is RateLimitMode.OFF:
             return True
         total, concurrency = self._settings.session_start_limits(guilds)
         began, used = self._day_usage(user_id)
@@ -116,7 +116,7 @@ class MemberRequests:
         """
         now = self._clock.now_ms()
         is_large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.is_active(now)
-        if self._rate_limits.mode is Mode.OFF or not (is_large or changes.MEMBER_REQUEST_LIMIT.is_active(now)):
+        if self._rate_limits.mode is RateLimitMode.OFF or not (is_large or changes.MEMBER_REQUEST_LIMIT.is_active(now)):
             return 0
         window_ms = ALL_MEMBERS_INTERVAL_SECONDS * 1000
         passed_ms = now - self._last.get((user_id, guild_id), -window_ms)

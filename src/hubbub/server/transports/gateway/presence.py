@@ -130,7 +130,7 @@ class PresenceFeed:
                 session_id=session.id,
                 application_name=session.application_name,
                 now_ms=self._clock.now_ms(),
-                before=self._presences.find_session(session.user_id, session.id),
+                previous=self._presences.find_session(session.user_id, session.id),
             )
         presence = SessionPresence(
             user_id=session.user_id,
@@ -169,7 +169,7 @@ class PresenceFeed:
         if now - self._keepalive_at >= KEEPALIVE_SECONDS:
             self._keepalive_at = now
             self._send(NODE_KEEPALIVE)
-        if not self._bus.healthy:
+        if not self._bus.is_healthy:
             # While the bus is unhealthy, missing messages do not mean that a node is dead.
             self._last_message_at = dict.fromkeys(self._last_message_at, now)
         silent = [node for node, at in self._last_message_at.items() if now - at >= NODE_TIMEOUT_SECONDS]

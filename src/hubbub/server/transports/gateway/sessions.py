@@ -54,7 +54,7 @@ class GatewaySessions:
     def __init__(self, context: GatewayContext, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
         self._context = context
         self._bus = bus
-        self._record_delivered = metrics.delivered
+        self._record_delivered = metrics.count_delivered
         self._presences = presences
         self._sessions: dict[str, GatewaySession] = {}
         self._hubs: dict[int, tuple[GuildHub, Subscription]] = {}

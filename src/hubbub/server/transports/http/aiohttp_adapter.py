@@ -116,7 +116,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class HostHandler(Protocol):
     """A handler for other host names on the same port, where none of the platform's routes exist."""
 
-    def owns(self, host: str) -> bool:
+    def handles_host(self, host: str) -> bool:
         """Return whether this handler serves requests with this Host header."""
         ...
 
@@ -161,7 +161,7 @@ class ServerRunner(web.AppRunner):
         if host_handler is not None:
 
             def handle_by_host(request: Any) -> Awaitable[web.StreamResponse]:
-                if host_handler.owns(request.headers.get(hdrs.HOST, "")):
+                if host_handler.handles_host(request.headers.get(hdrs.HOST, "")):
                     return host_handler.handle(request)
                 return handle(request)
 

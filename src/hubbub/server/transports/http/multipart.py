@@ -80,7 +80,7 @@ class _Part:
             raise (errors.REQUEST_ENTITY_TOO_LARGE if self.filename is None else errors.FILE_TOO_LARGE)()
 
 
-async def read(
+async def read_form(
     chunks: AsyncIterator[bytes], content_type: str, uploads: Uploads | None, limits: MultipartLimits
 ) -> MultipartForm:
     """Read a whole body; raise 413 if it is too large (40005; 50045 for a single file), or 50035 if it is malformed."""
@@ -215,13 +215,13 @@ class _Parser:
                 field=field,
                 index=index,
                 filename=part.filename or "unknown",
-                content_type=part.content_type if _MEDIA_TYPE.fullmatch(part.content_type) else DEFAULT_TYPE,
+                content_type=part.content_type if _MEDIA_TYPE.fullmatch(part.content_type) else DEFAULT_MEDIA_TYPE,
                 data=bytes(part.data),
             )
         )
 
 
-DEFAULT_TYPE: Final = "application/octet-stream"
+DEFAULT_MEDIA_TYPE: Final = "application/octet-stream"
 
 
 def _parse_file_field(name: str, uploads: Uploads) -> tuple[str, int | None] | None:

@@ -31,12 +31,12 @@ _SECURITY_SCHEMES: Final = (
 )
 
 
-def document(endpoints: Iterable[Endpoint]) -> bytes:
+def encode_document(endpoints: Iterable[Endpoint]) -> bytes:
     """Return the document as JSON, with the operations in the order of the table."""
-    return codec.encode(describe(list(endpoints)))
+    return codec.encode(build_document(list(endpoints)))
 
 
-def describe(endpoints: list[Endpoint]) -> dict[str, Any]:
+def build_document(endpoints: list[Endpoint]) -> dict[str, Any]:
     """Return the document as builtin values."""
     schemas = _Schemas(endpoints)
     paths: dict[str, dict[str, Any]] = {}
@@ -241,7 +241,7 @@ def _operation_object(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
             "calls": endpoint.rule.calls,
             "seconds": operation.limit.seconds,
             "bucket": endpoint.rule.bucket,
-            "per": [operation.parameters[position] for position in endpoint.rule.major],
+            "per": [operation.parameters[position] for position in endpoint.rule.major_positions],
         }
     if operation.emits:
         operation_object["x-emits"] = [event.name for event in operation.emits]

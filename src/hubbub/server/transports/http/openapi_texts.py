@@ -129,7 +129,7 @@ def _requirements(endpoint: Endpoint) -> list[str]:
     if endpoint.ignores_tokens and any(name.endswith("_token") for name in operation.parameters):
         sentences.append("The token in the path authenticates the request.")
     if operation.needs:
-        resource = "channel" if endpoint.guarded == "channel_id" else "guild"
+        resource = "channel" if endpoint.guarded_parameter == "channel_id" else "guild"
         names = permission_names(operation.needs)
         noun = "permission" if len(names) == 1 else "permissions"
         sentences.append(

@@ -177,7 +177,7 @@ class BodyReader:
         reserved = bounds.total_bytes if length is None else length
         self._budget.reserve(reserved)
         try:
-            form = await multipart.read(source.chunks(), source.content_type, operation.uploads, bounds)
+            form = await multipart.read_form(source.chunks(), source.content_type, operation.uploads, bounds)
             with _add_missing_file_error(operation, form.files):
                 model = self._decode_form(operation, form)
         except BaseException:

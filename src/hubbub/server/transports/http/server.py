@@ -58,7 +58,7 @@ DEFAULT_VERSION: Final = 10
 VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
 """API versions by URL segment. All behave alike; 6 to 8 are deprecated. Others fail with 50041 (spec/http.md#1.1)."""
 
-LINGERING_SECONDS: Final = 3.0
+LINGER_SECONDS: Final = 3.0
 """Seconds during which the rest of a rejected body is read and discarded, so that the client sees the response."""
 
 IDLE_TIMEOUT_FACTOR: Final = 1.25
@@ -74,8 +74,8 @@ class HttpServer:
     def __init__(
         self,
         *,
-        table: EndpointTable,
-        db: Database,
+        endpoints: EndpointTable,
+        database: Database,
         clock: Clock,
         ids: SnowflakeFactory,
         config: Config,
@@ -86,7 +86,7 @@ class HttpServer:
         images: ImageConverter,
         metrics: Metrics,
         executor: Executor,
-        outside: OutboundClient | None = None,
+        outbound: OutboundClient | None = None,
         payments: PaymentProvider | None = None,
         listeners: Listeners | None = None,
         ports: Ports | None = None,
@@ -95,8 +95,8 @@ class HttpServer:
         settle: Callable[[], Awaitable[None]] | None = None,
         routes: Iterable[web.AbstractRouteDef] = (),
     ) -> None:
-        self._table = table
-        self._db = db
+        self._table = endpoints
+        self._db = database
         self._clock = clock
         self._ids = ids
         self._config = config
@@ -107,7 +107,7 @@ class HttpServer:
         self._upload_storage = UploadStorage(files, images)
         self._metrics = metrics
         self._executor = executor
-        self._outbound = outside
+        self._outbound = outbound
         self._payments = payments
         self._listeners = listeners
         self._ports = ports
@@ -148,7 +148,7 @@ class HttpServer:
 
     def runner(self, **options: Any) -> web.AppRunner:
         """Return the runner of the application, which also answers malformed HTTP with the platform's error body."""
-        options.setdefault("lingering_time", LINGERING_SECONDS)
+        options.setdefault("lingering_time", LINGER_SECONDS)
         # This also limits the time until the request head is complete, and until the first request on a connection.
         options.setdefault("keepalive_timeout", self._read_timeout_seconds * IDLE_TIMEOUT_FACTOR)
         return ServerRunner(self.application(), prefix="/api", handler=self.handle, **options)
@@ -235,7 +235,7 @@ class HttpServer:
     ) -> ResultT:
         """Run an operation for another server of this process, with the checks and limits of an HTTP request.
 
-        `values` are the path parameters in order. `request` is the request that the other server handles.
+        `path_values` are the path parameters in order. `request` is the request that the other server handles.
         """
         state = RequestState(request, self.client_address(request), {})
         try:
@@ -404,7 +404,9 @@ class HttpServer:
             self._require_allowed(self._rate_limits.check_global(caller))
         rule = endpoint.rule
         if rule is not None:
-            verdict = self._rate_limits.check(rule, "" if endpoint.ignores_tokens and rule.major else caller, values)
+            verdict = self._rate_limits.check(
+                rule, "" if endpoint.ignores_tokens and rule.major_positions else caller, values
+            )
             if verdict is not None:
                 limits.add_rate_limit_headers(state.headers, verdict)
                 self._require_allowed(verdict)
@@ -532,9 +534,9 @@ class HttpServer:
             return encoded
 
         if not endpoint.writes:
-            return await self._db.read(unit, long=endpoint.long)
+            return await self._db.read(unit, long=endpoint.is_long)
         try:
-            encoded = await self._db.write(unit, quick=endpoint.quick)
+            encoded = await self._db.write(unit, quick=endpoint.is_quick)
         except RejectedWithSideEffects as refusal:
             await run_side_effects(refusal, self._db, make_call)
             raise
@@ -548,7 +550,7 @@ class HttpServer:
         """Return the OpenAPI document, which is generated on first use."""
         if self._openapi is None:
             # In a thread, because generating it takes several hundred milliseconds.
-            self._openapi = await asyncio.to_thread(openapi.document, self._table)
+            self._openapi = await asyncio.to_thread(openapi.encode_document, self._table)
         return self._openapi
 
     def client_address(self, request: web.Request) -> str:

@@ -43,14 +43,14 @@ class VoiceSession:
     )
 
     def __init__(
-        self, ticket: VoiceTicket, connection: "VoiceConnection", peer: Peer, call: "VoiceCall", dave: int
+        self, ticket: VoiceTicket, connection: "VoiceConnection", peer: Peer, call: "VoiceCall", dave_version: int
     ) -> None:
         self.ticket = ticket
         self.connection: VoiceConnection | None = connection
         self.version = connection.version
         self.peer = peer
         self.call = call
-        self.dave_version = dave
+        self.dave_version = dave_version
         """The highest DAVE version that the client supports; 0 means no end-to-end encryption."""
         self.replay = VoiceReplayBuffer()
         self.media_session_id = secrets.token_hex(16)

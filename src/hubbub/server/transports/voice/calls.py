@@ -88,10 +88,10 @@ class Calls:
         """Return the ticket of a token, or None."""
         return await self._db.read(lambda tx: self._source.find_ticket(tx, token_hash))
 
-    def start_session(self, ticket: VoiceTicket, connection: VoiceConnection, dave: int) -> VoiceSession:
+    def start_session(self, ticket: VoiceTicket, connection: VoiceConnection, dave_version: int) -> VoiceSession:
         """Start the session of a client with a valid ticket, and end the user's previous session.
 
-        `dave` is the highest DAVE version that the client supports; 0 means no end-to-end encryption.
+        `dave_version` is the highest DAVE version that the client supports; 0 means no end-to-end encryption.
         """
         key = (int(ticket.server_id), int(ticket.user_id))
         if (previous := self._sessions.get(key)) is not None:
@@ -99,9 +99,9 @@ class Calls:
         call = self._calls_by_channel.get(ticket.channel_id)
         if call is None:
             call = self._calls_by_channel[ticket.channel_id] = VoiceCall(ticket.channel_id, self._sender, self.end)
-        session = VoiceSession(ticket, connection, self.forwarder.add_peer(), call, dave)
+        session = VoiceSession(ticket, connection, self.forwarder.add_peer(), call, dave_version)
         call.session_count += 1
-        session.peer.supports_dave = dave > 0
+        session.peer.supports_dave = dave_version > 0
         self._sessions[key] = self._by_token[ticket.token_hash] = session
         session.attach(connection)
         self._apply_ticket(session, ticket)
@@ -116,11 +116,11 @@ class Calls:
     async def report_connected(self, session: VoiceSession) -> None:
         """Report that a client is connected, which resets its count of failed attempts."""
         if session.ticket.failures:
-            await self._report(self._source.entered, session.ticket)
+            await self._report(self._source.on_connected, session.ticket)
 
     async def report_rejected(self, ticket: VoiceTicket) -> None:
         """Report that a client with a valid ticket was rejected."""
-        await self._report(self._source.refused, ticket)
+        await self._report(self._source.on_rejected, ticket)
 
     async def reject(self, session: VoiceSession) -> None:
         """End a session because the client was rejected, and report it.
@@ -182,7 +182,7 @@ class Calls:
         if session.connection is not None and code is not None:
             session.connection.close(code, reason, delay_seconds=close_delay_seconds)
         if report_left:
-            self._spawn(self._report(self._source.gone, session.ticket))
+            self._spawn(self._report(self._source.on_connection_ended, session.ticket))
 
     # Changes of voice states
 
@@ -204,7 +204,7 @@ class Calls:
         """Re-read a ticket, and update or end its session accordingly."""
         with self._clock.working():
             try:
-                ticket = await self._db.read(lambda tx: self._source.ticket_of(tx, *key))
+                ticket = await self._db.read(lambda tx: self._source.find_ticket_of_user(tx, *key))
             except StoreUnavailable:
                 log.warning("failed to re-read a voice ticket", extra={"user_id": key[1]})
                 return
@@ -222,7 +222,7 @@ class Calls:
 
     def _apply_ticket(self, session: VoiceSession, ticket: VoiceTicket) -> None:
         session.ticket = ticket
-        session.peer.is_muted, session.peer.is_deaf = ticket.silent, ticket.deaf
+        session.peer.is_muted, session.peer.is_deaf = ticket.is_silent, ticket.deaf
 
     def sweep(self, now: float) -> None:
         """Discard messages that are too old to be replayed; `now` is in seconds of the event loop's clock."""

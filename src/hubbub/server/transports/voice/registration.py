@@ -23,7 +23,7 @@ class VoiceServerRegistration:
 
     async def start(self) -> None:
         """Register the server and start its heartbeat."""
-        await self._report(self._source.serve)
+        await self._report(self._source.record_heartbeat)
         self._heartbeat_task = asyncio.get_running_loop().create_task(self._send_heartbeats())
 
     async def stop(self) -> None:
@@ -31,7 +31,7 @@ class VoiceServerRegistration:
         if self._heartbeat_task is not None:
             self._heartbeat_task.cancel()
         try:
-            await self._report(self._source.withdraw)
+            await self._report(self._source.remove_server)
         except StoreUnavailable:
             log.warning("failed to unregister the voice server; its registration will expire")
 
@@ -39,7 +39,7 @@ class VoiceServerRegistration:
         while True:
             await asyncio.sleep(HEARTBEAT_MS / 1000)
             try:
-                await self._report(self._source.serve)
+                await self._report(self._source.record_heartbeat)
             except StoreUnavailable:
                 log.warning("failed to renew the voice server's registration; retrying")
 

@@ -247,13 +247,13 @@ class VoiceServer:
             ticket = await self.calls.find_ticket(auth.hash_token(identify.token))
             if ticket is None or ticket.user_id != identify.user_id:
                 raise CloseConnection(VoiceCloseCode.AUTHENTICATION_FAILED, "Authentication failed")
-            if ticket.server_id != identify.server_id or ticket.server != self.sockets.endpoint:
+            if ticket.server_id != identify.server_id or ticket.endpoint != self.sockets.endpoint:
                 raise CloseConnection(VoiceCloseCode.SERVER_NOT_FOUND, "Server not found")
             channel_id = identify.channel_id
             if ticket.session_id != identify.session_id or channel_id not in (None, ticket.channel_id):
                 raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
             dave_version = min(max(identify.max_dave_protocol_version or 0, 0), protocol.DAVE_VERSION)
-            if not dave_version and not ticket.stage and changes.E2EE_VOICE_ONLY.is_active(self._clock.now_ms()):
+            if not dave_version and not ticket.is_stage and changes.E2EE_VOICE_ONLY.is_active(self._clock.now_ms()):
                 await self.calls.report_rejected(ticket)
                 raise CloseConnection(VoiceCloseCode.E2EE_REQUIRED, "End-to-end encryption is required")
             if connection.close_task is not None:

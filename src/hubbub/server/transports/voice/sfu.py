@@ -44,9 +44,9 @@ class ForwardingGroup:
 
     __slots__ = ("allows_unencrypted", "peers")
 
-    def __init__(self, allows_plain: Callable[[], bool]) -> None:
+    def __init__(self, allows_unencrypted: Callable[[], bool]) -> None:
         self.peers: list[Peer] = []
-        self.allows_unencrypted = allows_plain
+        self.allows_unencrypted = allows_unencrypted
         """Returns whether frames without end-to-end encryption may be forwarded."""
 
     def add(self, peer: "Peer") -> None:
@@ -118,10 +118,10 @@ class Peer:
         is per stream.
         """
         assert self.cipher is not None
-        stream = 0 if self.cipher.number_bits == 32 else ssrc
+        stream = 0 if self.cipher.packet_number_bits == 32 else ssrc
         window = self.windows.get(stream)
         if window is None:
-            window = self.windows[stream] = ReplayWindow(self.cipher.number_bits)
+            window = self.windows[stream] = ReplayWindow(self.cipher.packet_number_bits)
         return window.record(number)
 
 
@@ -287,7 +287,7 @@ class Forwarder:
         if peer is None or peer.cipher is None:
             self._packet_counter("unknown").inc()
             return
-        header_length = rtp.header_length(packet) if peer.cipher.rtpsize else rtp.FIXED_HEADER_BYTES
+        header_length = rtp.header_length(packet) if peer.cipher.has_full_clear_header else rtp.FIXED_HEADER_BYTES
         body = self._decrypt(peer, ssrc, packet, header_length, address)
         if body is None:
             return
@@ -339,7 +339,7 @@ class Forwarder:
                 continue
             if is_encrypted and not other.supports_dave:
                 continue
-            if cipher.rtpsize:
+            if cipher.has_full_clear_header:
                 self._send(cipher.encrypt(header, body), address)
             else:
                 self._send(cipher.encrypt(packet[: rtp.FIXED_HEADER_BYTES], packet[rtp.FIXED_HEADER_BYTES :]), address)

@@ -135,7 +135,7 @@ async def disable_second_factor(request: PageRequest) -> web.Response:
 
 
 @page("GET", f"{PATH}/export")
-async def download_copy(request: PageRequest) -> web.Response:
+async def export_account(request: PageRequest) -> web.Response:
     """Export the account as one JSON file.
 
     The file is streamed, so the server holds one page of messages at a time.

@@ -171,7 +171,11 @@ async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiErr
         role_names = {int(role.id): role.name for role in await request.call(roles.LIST_GUILD_ROLES, guild.id)}
     guild_path = "@me" if guild is None else str(int(guild.id))
     renderer = MessageRenderer(
-        web_url=request.config.web_url, here=path, guild_path=guild_path, roles=role_names, highlighted=highlighted
+        web_url=request.config.web_url,
+        conversation_path=path,
+        guild_path=guild_path,
+        roles=role_names,
+        highlighted=highlighted,
     )
     metadata = channel.thread_metadata or None
     context |= {

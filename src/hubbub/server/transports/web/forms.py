@@ -12,11 +12,11 @@ from hubbub.protocol.operation import Uploads
 from hubbub.server.transports.http import decoding as fields
 from hubbub.server.transports.http import limits, multipart
 
-BODY_MAX: Final = 64 * 1024
+BODY_BYTES_MAX: Final = 64 * 1024
 """Size limit of a form without its file, in bytes."""
-FILE_MAX: Final = 10 * 1024 * 1024
+FILE_BYTES_MAX: Final = 10 * 1024 * 1024
 """Size limit of an uploaded file, in bytes."""
-READ_SECONDS: Final = 30.0
+READ_TIMEOUT_SECONDS: Final = 30.0
 """Timeout of reading a form, in seconds."""
 
 CSRF_FIELD: Final = "form_token"
@@ -75,21 +75,23 @@ class Form:
 _MEDIA_TYPES_BY_PREFIX: Final = ((b"\x89PNG", "image/png"), (b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"))
 
 
-async def read(request: web.Request, file: str | None = None) -> Form:
-    """Read the form of a POST. `file` names the one field that accepts a file."""
+async def read(request: web.Request, file_field: str | None = None) -> Form:
+    """Read the form of a POST. `file_field` names the one field that accepts a file."""
     content_type = request.headers.get("Content-Type", "")
     if content_type.partition(";")[0].strip().lower() == "multipart/form-data":
         form_limits = multipart.MultipartLimits(
-            total_bytes=FILE_MAX + BODY_MAX, file_bytes=FILE_MAX, field_bytes=BODY_MAX
+            total_bytes=FILE_BYTES_MAX + BODY_BYTES_MAX, file_bytes=FILE_BYTES_MAX, field_bytes=BODY_BYTES_MAX
         )
-        uploads = None if file is None else Uploads(field=file, files_max=1, store_files=False)
-        form = await multipart.read(limits.read_chunks(request, READ_SECONDS), content_type, uploads, form_limits)
+        uploads = None if file_field is None else Uploads(field=file_field, files_max=1, store_files=False)
+        form = await multipart.read_form(
+            limits.read_chunks(request, READ_TIMEOUT_SECONDS), content_type, uploads, form_limits
+        )
         return Form(form.fields, {upload.field: upload.data for upload in form.files if upload.data})
-    data = await limits.read_body(request, BODY_MAX, READ_SECONDS)
+    data = await limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
     return Form(fields.split_fields(data.decode("utf-8", "replace")))
 
 
-class Problems:
+class FormProblems:
     """Error messages of a form, by field and in general."""
 
     def __init__(self, error: ApiError | None = None) -> None:
@@ -111,17 +113,17 @@ class Problems:
         """Return the distinct messages of a field; the API may use several names for one form field."""
         return list(dict.fromkeys(text for name in names for text in self.by_field.get(name, ())))
 
-    def rename(self, names: Mapping[str, str]) -> "Problems":
+    def rename(self, names: Mapping[str, str]) -> "FormProblems":
         """Return a copy with API field names replaced by form field names."""
-        result = Problems()
+        result = FormProblems()
         result.general = self.general
         for name, messages in self.by_field.items():
             result.by_field.setdefault(names.get(name, name), []).extend(messages)
         return result
 
-    def generalize_unknown(self, known: Sequence[str]) -> "Problems":
+    def generalize_unknown(self, known: Sequence[str]) -> "FormProblems":
         """Return a copy where messages of fields that the form does not have become general, so that all are shown."""
-        result = Problems()
+        result = FormProblems()
         result.general = list(self.general)
         for name, messages in self.by_field.items():
             if name in known:

@@ -167,15 +167,21 @@ def _is_link(url: str) -> bool:
 class MessageRenderer:
     """Builds the view models of the messages of one conversation.
 
-    `here` is the path of the conversation, `guild_path` is the ID of its guild or "@me", `roles` maps role IDs to
+    `conversation_path` is the path of the conversation, `guild_path` is the ID of its guild or "@me", `roles` maps role IDs to
     names, and `highlighted` is the ID of the message to highlight, or None.
     """
 
     def __init__(
-        self, *, web_url: str, here: str, guild_path: str, roles: Mapping[int, str], highlighted: int | None
+        self,
+        *,
+        web_url: str,
+        conversation_path: str,
+        guild_path: str,
+        roles: Mapping[int, str],
+        highlighted: int | None,
     ) -> None:
         self._web_url = web_url
-        self._here = here
+        self._here = conversation_path
         self._guild_path = guild_path
         self._roles = roles
         self._highlighted = highlighted

@@ -16,7 +16,7 @@ from hubbub.protocol.resources import users
 from hubbub.protocol.resources.users import MyUser
 from hubbub.server.core.call import Actor
 from hubbub.server.core.config import Config
-from hubbub.server.transports.web.forms import CSRF_FIELD, Form, Problems
+from hubbub.server.transports.web.forms import CSRF_FIELD, Form, FormProblems
 from hubbub.server.transports.web.sessions import WebSession
 
 DEFAULT_PAGE: Final = "/settings/account"
@@ -87,9 +87,9 @@ class Page:
 
     method: str
     path: str
-    public: bool = False
+    is_public: bool = False
     """Whether the page is shown to users who are not logged in."""
-    file: str | None = None
+    file_field: str | None = None
     """Name of the form field that accepts a file, or None."""
 
 
@@ -97,7 +97,7 @@ def page(method: str, path: str, *, public: bool = False, file: str | None = Non
     """Register `async def (request: PageRequest) -> web.Response` as the handler of a path.
 
     `path` is an aiohttp pattern (`{id:[0-9]+}`). Users who are not logged in are redirected to the login page unless
-    `public` is set. A POST is rejected unless its form has a valid form token.
+    `is_public` is set. A POST is rejected unless its form has a valid form token.
     """
 
     def mark(function: F) -> F:
@@ -188,7 +188,7 @@ class PageRequest:
         Set `external_redirect` when the form of the page may redirect to another site, which browsers check against
         form-action (decisions/0038). Set `client` on pages that load the chat client's modules (decisions/0057).
         """
-        context.setdefault("problems", Problems())
+        context.setdefault("problems", FormProblems())
         context.setdefault("form", self.form)
         text = self._templates.get_template(template).render(
             request=self,
@@ -222,7 +222,7 @@ class PageRequest:
         """
         if error.status in (401, 500, 503):
             raise error
-        problems = Problems(error).rename(names or {}).generalize_unknown(fields)
+        problems = FormProblems(error).rename(names or {}).generalize_unknown(fields)
         return self.render(
             template,
             status=error.status,
@@ -245,7 +245,7 @@ class PageRequest:
             "problem.html",
             status=error.status,
             title=title or titles.get(error.status, "Something went wrong"),
-            problems=Problems(error),
+            problems=FormProblems(error),
             back=back,
         )
 

@@ -37,14 +37,14 @@ from hubbub.server.transports.web import (
     subscriptions,
 )
 from hubbub.server.transports.web.page_requests import Page, PageRequest, find_pages
-from hubbub.server.transports.web.reference import Reference
+from hubbub.server.transports.web.reference import ApiReference
 from hubbub.server.transports.web.sessions import Cookies, WebSession
-from hubbub.server.transports.web.templating import STATIC, Assets, Modules, environment
+from hubbub.server.transports.web.templating import STATIC, Assets, ClientFiles, new_template_environment
 
 log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
 
-MODULES: Final[tuple[ModuleType, ...]] = (
+PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
     home,
     login,
     consent,
@@ -58,7 +58,7 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     conversations,
     chat,
     guild_templates,
-    *portal.MODULES,
+    *portal.PAGE_MODULES,
 )
 """Modules that define pages."""
 
@@ -75,9 +75,9 @@ class WebServer:
         self._metrics = metrics
         self._cookies = Cookies(config)
         self._assets = Assets()
-        self._modules = Modules()
-        self._templates = environment(self._assets, self._modules)
-        self._reference = Reference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
+        self._modules = ClientFiles()
+        self._templates = new_template_environment(self._assets, self._modules)
+        self._reference = ApiReference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _url_origin(config.web_url)
         self.not_found_handler = self._new_handler(home.NOT_FOUND, home.show_not_found)
         """Handler of paths that have no page."""
@@ -88,7 +88,7 @@ class WebServer:
             web.get(f"{STATIC}/{{name}}", self._assets.serve),
             web.get(rf"{STATIC}/app/{{edition:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._modules.serve),
         ]
-        pages = [entry for module in MODULES for entry in find_pages(module)] + self._reference.pages()
+        pages = [entry for module in PAGE_MODULES for entry in find_pages(module)] + self._reference.pages()
         for page, function in pages:
             routes.append(web.route(page.method, page.path, self._new_handler(page, function)))
         return routes
@@ -171,8 +171,8 @@ class WebServer:
         if request.method == "POST":
             if not self._is_same_origin(request):
                 return page_request.error_page(errors.FORBIDDEN(message="This form was sent from another site."))
-            page_request.form = await forms.read(request, page.file)
-            if page_request.actor is None and not page.public:
+            page_request.form = await forms.read(request, page.file_field)
+            if page_request.actor is None and not page.is_public:
                 return page_request.redirect_to_login()
             if not session.verify_form_token(page_request.form.text(forms.CSRF_FIELD)):
                 return page_request.error_page(
@@ -180,7 +180,7 @@ class WebServer:
                     title="Form expired",
                     back=request.rel_url.path,
                 )
-        elif page_request.actor is None and not page.public:
+        elif page_request.actor is None and not page.is_public:
             return page_request.redirect_to_login()
         return await function(page_request)
 

@@ -81,7 +81,7 @@ class Assets:
         return web.Response(body=data, headers=headers)
 
 
-class Modules:
+class ClientFiles:
     """The chat client's JavaScript modules and style sheets, in a folder whose URL contains the hash of all files.
 
     Modules import each other by relative names, so files of one version are always loaded together (decisions/0057).
@@ -118,7 +118,7 @@ class Modules:
         return web.Response(body=data, headers={**headers, "Content-Type": content_type})
 
 
-def environment(assets: Assets, modules: Modules) -> Environment:
+def new_template_environment(assets: Assets, modules: ClientFiles) -> Environment:
     """Create the Jinja environment with its globals and filters."""
     templates = Environment(
         loader=FileSystemLoader(PACKAGE_DIR / "templates"),
@@ -130,15 +130,15 @@ def environment(assets: Assets, modules: Modules) -> Environment:
     )
     templates.globals["asset"] = assets
     templates.globals["modules"] = modules
-    templates.filters["moment"] = moment
+    templates.filters["moment"] = format_time
     templates.filters["initials"] = initials
     templates.filters["hue"] = hue
-    templates.filters["program"] = program
-    templates.filters["price"] = price
+    templates.filters["program"] = user_agent_name
+    templates.filters["price"] = format_price
     return templates
 
 
-def moment(text: str) -> Markup:
+def format_time(text: str) -> Markup:
     """Format an ISO 8601 time in UTC; a page without script does not know the user's time zone."""
     time = datetime.fromisoformat(text)
     formatted = f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {time:%H:%M} UTC"
@@ -156,7 +156,7 @@ def hue(value: Any) -> int:
     return ((int(value) >> 22) + int(value)) % 6
 
 
-def program(agent: str | None) -> str:
+def user_agent_name(agent: str | None) -> str:
     """Return a readable name for a user agent: browser and system, or the agent string itself."""
     if not agent:
         return "Unknown client"
@@ -167,7 +167,7 @@ def program(agent: str | None) -> str:
     return f"{browser} on {system}" if system else browser
 
 
-def price(amount: int, currency: str) -> str:
+def format_price(amount: int, currency: str) -> str:
     """Format an amount given in the smallest unit of a currency."""
     if not amount:
         return "Free"

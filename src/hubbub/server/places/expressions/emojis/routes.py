@@ -20,14 +20,14 @@ from hubbub.server.places.standing import access
 @handles(wire.LIST_GUILD_EMOJIS)
 def list_guild_emojis(call: Call, guild_id: GuildId) -> list[wire.Emoji]:
     """List guild emojis."""
-    return views.list_for_member(call, EMOJIS, access.guild(call, guild_id))
+    return views.list_for_member(call, EMOJIS, access.get_guild_standing(call, guild_id))
 
 
 @handles(wire.GET_GUILD_EMOJI)
 def get_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> wire.Emoji:
     """Get a guild emoji."""
-    row = rules.require_known(call, EMOJIS, guild_id, emoji_id)
-    return views.for_member(call, EMOJIS, access.guild(call, guild_id), row)
+    row = rules.require_expression(call, EMOJIS, guild_id, emoji_id)
+    return views.for_member(call, EMOJIS, access.get_guild_standing(call, guild_id), row)
 
 
 @handles(wire.CREATE_GUILD_EMOJI)
@@ -55,19 +55,19 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
 @handles(wire.UPDATE_GUILD_EMOJI)
 def update_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId, body: wire.UpdateGuildEmoji) -> wire.Emoji:
     """Update a guild emoji."""
-    before = after = rules.require_change(call, EMOJIS, guild_id, emoji_id)
+    before = after = rules.require_changeable(call, EMOJIS, guild_id, emoji_id)
     if body.name is not UNSET:
         after = after._replace(name=body.name)
     if body.roles is not UNSET:
         after = after._replace(roles=emoji_rules.require_roles(call.tx, guild_id, body.roles))
     actions.update(call, EMOJIS, guild_id, before, after)
-    return views.for_member(call, EMOJIS, access.guild(call, guild_id), after)
+    return views.for_member(call, EMOJIS, access.get_guild_standing(call, guild_id), after)
 
 
 @handles(wire.DELETE_GUILD_EMOJI)
 def delete_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> None:
     """Delete a guild emoji."""
-    actions.delete(call, EMOJIS, guild_id, rules.require_change(call, EMOJIS, guild_id, emoji_id))
+    actions.delete(call, EMOJIS, guild_id, rules.require_changeable(call, EMOJIS, guild_id, emoji_id))
     call.notify(EmojiDeleted(guild_id, emoji_id))
 
 

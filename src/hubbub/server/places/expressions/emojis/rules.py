@@ -31,23 +31,23 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
             raise errors.UNKNOWN_EMOJI()
         return row
     if channel_access.guild is not None and channel_access.guild.guild_id == row.guild_id:
-        member_role_ids: Iterable[int] = channel_access.guild.roles
+        member_role_ids: Iterable[int] = channel_access.guild.permissions_by_role
     else:
         if not store.is_member(call.tx, row.guild_id, call.user_id):
             raise errors.UNKNOWN_EMOJI()
         channel_access.require(Permissions.USE_EXTERNAL_EMOJIS)
-        member_role_ids = access.guild(call, row.guild_id).roles
+        member_role_ids = access.get_guild_standing(call, row.guild_id).permissions_by_role
     allowed_role_ids = row.role_ids
     if allowed_role_ids and not set(member_role_ids) & set(allowed_role_ids):
         raise errors.MISSING_PERMISSIONS()
     return row
 
 
-def require_roles(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None | UnsetType) -> str:
-    """Return the role IDs of a request body (`wanted`) as a JSON list, without duplicates.
+def require_roles(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | None] | None | UnsetType) -> str:
+    """Return the role IDs of a request body (`requested_ids`) as a JSON list, without duplicates.
 
     Raises UNKNOWN_ROLE for a role of another guild. @everyone means no limitation, like an empty list."""
-    role_ids = sorted({role_id for role_id in wanted or () if role_id is not None and int(role_id) != guild_id})
+    role_ids = sorted({role_id for role_id in requested_ids or () if role_id is not None and int(role_id) != guild_id})
     if len(roles.find_many(tx, guild_id, role_ids)) < len(role_ids):
         raise errors.UNKNOWN_ROLE()
     return codec.encode(role_ids).decode()
@@ -55,7 +55,7 @@ def require_roles(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None 
 
 def require_application(call: Call, application_id: int) -> None:
     """Require a caller who manages the application. Before application emojis were introduced, raise 404."""
-    if not changes.APPLICATION_EMOJIS.is_active(call.now):
+    if not changes.APPLICATION_EMOJIS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
     applications.require_manager(call, application_id)
 

@@ -25,14 +25,14 @@ def get_soundboard_default_sounds(call: Call) -> list[wire.SoundboardSound]:
 @handles(wire.LIST_GUILD_SOUNDBOARD_SOUNDS)
 def list_guild_soundboard_sounds(call: Call, guild_id: GuildId) -> wire.GuildSounds:
     """List guild soundboard sounds."""
-    return wire.GuildSounds(items=views.list_for_member(call, SOUNDS, access.guild(call, guild_id)))
+    return wire.GuildSounds(items=views.list_for_member(call, SOUNDS, access.get_guild_standing(call, guild_id)))
 
 
 @handles(wire.GET_GUILD_SOUNDBOARD_SOUND)
 def get_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: SoundId) -> wire.SoundboardSound:
     """Get a guild soundboard sound."""
-    row = rules.require_known(call, SOUNDS, guild_id, sound_id)
-    return views.for_member(call, SOUNDS, access.guild(call, guild_id), row)
+    row = rules.require_expression(call, SOUNDS, guild_id, sound_id)
+    return views.for_member(call, SOUNDS, access.get_guild_standing(call, guild_id), row)
 
 
 @handles(wire.CREATE_GUILD_SOUNDBOARD_SOUND)
@@ -63,7 +63,7 @@ def update_guild_soundboard_sound(
     """Update a guild soundboard sound.
 
     Name, volume and emoji can be changed."""
-    before = after = rules.require_change(call, SOUNDS, guild_id, sound_id)
+    before = after = rules.require_changeable(call, SOUNDS, guild_id, sound_id)
     sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
     if body.name is not UNSET:
         after = after._replace(name=body.name)
@@ -79,13 +79,13 @@ def update_guild_soundboard_sound(
     elif body.emoji_name:
         after = after._replace(emoji_id=None)
     actions.update(call, SOUNDS, guild_id, before, after)
-    return views.for_member(call, SOUNDS, access.guild(call, guild_id), after)
+    return views.for_member(call, SOUNDS, access.get_guild_standing(call, guild_id), after)
 
 
 @handles(wire.DELETE_GUILD_SOUNDBOARD_SOUND)
 def delete_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: SoundId) -> None:
     """Delete a guild soundboard sound."""
-    actions.delete(call, SOUNDS, guild_id, rules.require_change(call, SOUNDS, guild_id, sound_id))
+    actions.delete(call, SOUNDS, guild_id, rules.require_changeable(call, SOUNDS, guild_id, sound_id))
 
 
 @handles(wire.SEND_SOUNDBOARD_SOUND)
@@ -93,7 +93,7 @@ def send_soundboard_sound(call: Call, channel_id: ChannelId, body: wire.SendSoun
     """Send a soundboard sound to a voice channel.
 
     The caller must be connected to the channel."""
-    channel_access = access.channel(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     sound_rules.require_unsilenced(call, channel_access)
     actions.play(call, channel_access, sound_rules.require_playable(call, channel_access, body))
 
@@ -102,7 +102,7 @@ def send_soundboard_sound(call: Call, channel_id: ChannelId, body: wire.SendSoun
 def request_soundboard_sounds(call: Call, payload: gateway.RequestSoundboardSounds) -> None:
     """Send the sounds of each requested guild that the caller is a member of (spec/gateway.md#6.3)."""
     for guild_id in dict.fromkeys(payload.guild_ids):
-        standing = access.find_member(call.tx, call.now, guild_id, call.user_id)
+        standing = access.find_member(call.tx, call.now_ms, guild_id, call.user_id)
         if standing is not None:
             sounds = views.list_for_member(call, SOUNDS, standing)
             reply = wire.SoundboardSounds(guild_id=guild_id, soundboard_sounds=sounds)

@@ -28,16 +28,16 @@ def require_sound(sound: SoundData) -> str:
 
 
 def require_emoji(
-    tx: Tx, guild_id: GuildId, emoji_id: EmojiId | UnsetType | None, name: str | UnsetType | None
+    tx: Tx, guild_id: GuildId, emoji_id: EmojiId | UnsetType | None, emoji_name: str | UnsetType | None
 ) -> None:
-    """Raise an error unless the emoji of a sound is a custom emoji of the guild (`emoji_id`) or a Unicode emoji (`name`).
+    """Raise an error unless the emoji of a sound is a custom emoji of the guild (`emoji_id`) or a Unicode emoji (`emoji_name`).
 
     A sound without an emoji is valid."""
     if emoji_id:
         row = emojis.find(tx, emoji_id)
         if row is None or row.guild_id != guild_id:
             raise errors.UNKNOWN_EMOJI()
-    if name and not emojis.is_unicode(name):
+    if emoji_name and not emojis.is_unicode(emoji_name):
         raise errors.invalid("emoji_name", "INVALID_EMOJI", "Invalid emoji")
 
 

@@ -18,14 +18,14 @@ from hubbub.server.places.standing import access
 @handles(wire.LIST_GUILD_STICKERS)
 def list_guild_stickers(call: Call, guild_id: GuildId) -> list[wire.Sticker]:
     """List guild stickers."""
-    return views.list_for_member(call, STICKERS, access.guild(call, guild_id))
+    return views.list_for_member(call, STICKERS, access.get_guild_standing(call, guild_id))
 
 
 @handles(wire.GET_GUILD_STICKER)
 def get_guild_sticker(call: Call, guild_id: GuildId, sticker_id: StickerId) -> wire.Sticker:
     """Get a guild sticker."""
-    row = rules.require_known(call, STICKERS, guild_id, sticker_id)
-    return views.for_member(call, STICKERS, access.guild(call, guild_id), row)
+    row = rules.require_expression(call, STICKERS, guild_id, sticker_id)
+    return views.for_member(call, STICKERS, access.get_guild_standing(call, guild_id), row)
 
 
 @handles(wire.CREATE_GUILD_STICKER)
@@ -63,7 +63,7 @@ def update_guild_sticker(
     """Update a guild sticker.
 
     Name, description and tags can be changed."""
-    before = after = rules.require_change(call, STICKERS, guild_id, sticker_id)
+    before = after = rules.require_changeable(call, STICKERS, guild_id, sticker_id)
     if body.name is not UNSET:
         after = after._replace(name=body.name)
     if body.tags is not UNSET:
@@ -73,13 +73,13 @@ def update_guild_sticker(
         after = after._replace(description=sticker_rules.clean_description(body.description, form))
         form.raise_if_any()
     actions.update(call, STICKERS, guild_id, before, after)
-    return views.for_member(call, STICKERS, access.guild(call, guild_id), after)
+    return views.for_member(call, STICKERS, access.get_guild_standing(call, guild_id), after)
 
 
 @handles(wire.DELETE_GUILD_STICKER)
 def delete_guild_sticker(call: Call, guild_id: GuildId, sticker_id: StickerId) -> None:
     """Delete a guild sticker."""
-    actions.delete(call, STICKERS, guild_id, rules.require_change(call, STICKERS, guild_id, sticker_id))
+    actions.delete(call, STICKERS, guild_id, rules.require_changeable(call, STICKERS, guild_id, sticker_id))
 
 
 @handles(wire.GET_STICKER)
@@ -93,7 +93,7 @@ def get_sticker(call: Call, sticker_id: StickerId) -> wire.Sticker:
     row = STICKERS.table.find(call.tx, sticker_id)
     if row is None:
         raise errors.UNKNOWN_STICKER()
-    standing = access.find_member(call.tx, call.now, row.guild_id, call.user_id)
+    standing = access.find_member(call.tx, call.now_ms, row.guild_id, call.user_id)
     return STICKERS.view(row) if standing is None else views.for_member(call, STICKERS, standing, row)
 
 

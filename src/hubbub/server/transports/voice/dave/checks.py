@@ -65,10 +65,10 @@ def validate_key_package(data: bytes, user_id: int) -> ValidatedKeyPackage:
     return ValidatedKeyPackage(user_id, package, encoded, reference("KeyPackage Reference", encoded))
 
 
-def require_unique_keys(arrival: ValidatedKeyPackage, taken: Collection[bytes]) -> None:
+def require_unique_keys(key_package: ValidatedKeyPackage, taken: Collection[bytes]) -> None:
     """Reject a key package with a key in `taken`: RFC 9420 (7.3) forbids keys of other members in a commit."""
-    leaf = arrival.package.leaf
-    if {arrival.package.init_key, leaf.encryption_key, leaf.signature_key} & set(taken):
+    leaf = key_package.package.leaf
+    if {key_package.package.init_key, leaf.encryption_key, leaf.signature_key} & set(taken):
         raise RejectedMessage("key package: key of another member")
 
 

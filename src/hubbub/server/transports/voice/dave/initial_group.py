@@ -33,17 +33,17 @@ class InitialGroup:
         """Remove all founders."""
         self._adds = {}
 
-    def propose(self, arrival: ValidatedKeyPackage) -> list[OutgoingMessage]:
+    def propose(self, key_package: ValidatedKeyPackage) -> list[OutgoingMessage]:
         """Add a founder, and propose it to the others and the others to it."""
-        proposal = self._create_add(arrival)
+        proposal = self._create_add(key_package)
         messages: list[OutgoingMessage] = []
         if self._adds:
             # A client must not receive its own Add: davey treats that as an error.
             messages = [
                 outgoing(self._adds, DaveOpcode.PROPOSALS, proposals.append([proposal])),
-                outgoing([arrival.user_id], DaveOpcode.PROPOSALS, proposals.append(self._adds.values())),
+                outgoing([key_package.user_id], DaveOpcode.PROPOSALS, proposals.append(self._adds.values())),
             ]
-        self._adds[arrival.user_id] = proposal
+        self._adds[key_package.user_id] = proposal
         return messages
 
     def remove(self, user_id: int) -> list[OutgoingMessage]:

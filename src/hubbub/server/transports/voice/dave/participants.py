@@ -39,14 +39,14 @@ class Participant:
     _package_allowance: float = field(default=KEY_PACKAGES_BURST)
     """Number of key packages that the client may send now."""
 
-    def reset(self, owes_since: float | None) -> None:
+    def reset(self, missing_since: float | None) -> None:
         """Reset the participant to a client that has no key package and is not in the group.
 
-        `owes_since` is the time since which a key package is missing, or None if none is expected.
+        `missing_since` is the time since which a key package is missing, or None if none is expected.
         """
         self.key_package = None
         self.leaf_index = None
-        self.missing_since = owes_since
+        self.missing_since = missing_since
         self.is_overdue = False
 
     def may_send_package(self, now: float) -> bool:

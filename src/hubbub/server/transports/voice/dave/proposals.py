@@ -41,10 +41,10 @@ class Proposal:
     """The leaf of a Remove; -1 for an Add."""
 
 
-def add(sender: ExternalSender, group_id: bytes, epoch: int, arrival: ValidatedKeyPackage) -> Proposal:
+def add(sender: ExternalSender, group_id: bytes, epoch: int, key_package: ValidatedKeyPackage) -> Proposal:
     """Return a signed proposal that adds the owner of a key package to the group."""
-    message, ref = _sign_proposal(sender, group_id, epoch, u16(_ADD) + arrival.data)
-    return Proposal(message, ref, key_package=arrival)
+    message, ref = _sign_proposal(sender, group_id, epoch, u16(_ADD) + key_package.data)
+    return Proposal(message, ref, key_package=key_package)
 
 
 def remove(sender: ExternalSender, group_id: bytes, epoch: int, leaf_index: int) -> Proposal:

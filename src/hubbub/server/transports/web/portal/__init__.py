@@ -15,7 +15,7 @@ from hubbub.server.transports.web.portal import (
     testers,
 )
 
-MODULES: tuple[ModuleType, ...] = (
+PAGE_MODULES: tuple[ModuleType, ...] = (
     overview,
     bots,
     clients,

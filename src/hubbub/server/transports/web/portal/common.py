@@ -89,9 +89,9 @@ def render_secret(request: PageRequest, application: Application, **context: Any
     return render(request, "secret.html", application, **context)
 
 
-def list_item_fields(name: str, to: str, count: int) -> dict[str, str]:
+def list_item_fields(name: str, form_field: str, count: int) -> dict[str, str]:
     """Map errors of list items (`name.0`, `name.1`, ...) to the one form field that holds the list."""
-    return {f"{name}.{number}": to for number in range(count)}
+    return {f"{name}.{number}": form_field for number in range(count)}
 
 
 def _frame_context(request: PageRequest) -> dict[str, Any]:

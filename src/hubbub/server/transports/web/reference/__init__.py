@@ -1,5 +1,5 @@
 """The API reference at `/docs`, generated from the same tables that serve the API."""
 
-from hubbub.server.transports.web.reference.pages import Reference
+from hubbub.server.transports.web.reference.pages import ApiReference
 
-__all__ = ["Reference"]
+__all__ = ["ApiReference"]

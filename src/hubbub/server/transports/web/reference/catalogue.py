@@ -63,7 +63,7 @@ _NOT_ON_WIRE: Final = (operation,)
 
 
 @dataclass(frozen=True)
-class Value:
+class EnumValue:
     """One value of an enum, or one bit of a set of flags."""
 
     name: str
@@ -84,7 +84,7 @@ class Enumeration:
     href: str
     is_flags: bool
     summary: Spans
-    values: tuple[Value, ...]
+    values: tuple[EnumValue, ...]
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Catalogue:
         return dict(sorted(endpoints_by_resource.items()))
 
     @cached_property
-    def subjects(self) -> dict[str, Spans]:
+    def resource_descriptions(self) -> dict[str, Spans]:
         """The description of each resource."""
         modules = {_resource_name(module): module for module in resource_modules()}
         return {name: _resource_description(name, modules[name]) if name in modules else () for name in self.resources}
@@ -220,7 +220,7 @@ class Catalogue:
         docstrings = attribute_docstrings(kind)
         is_flags = not issubclass(kind, Enum) or issubclass(kind, IntFlag)
         values = tuple(
-            Value(
+            EnumValue(
                 member,
                 str(value),
                 f"{page}#{prefix}{member}",

@@ -51,7 +51,7 @@ class Operations:
             "callers": self._caller_text(endpoint),
             "scopes": [TextSpan(scope, f"{urls.SCOPES}#{scope}") for scope in operation.scopes],
             "needs": self._permission_links(operation.needs),
-            "needed_in": "channel" if endpoint.guarded == "channel_id" else "guild",
+            "needed_in": "channel" if endpoint.guarded_parameter == "channel_id" else "guild",
             "limit": self._limit_texts(endpoint),
             "bucket": "" if endpoint.rule is None else endpoint.rule.bucket,
             "path": self._path_fields(endpoint),
@@ -109,7 +109,7 @@ class Operations:
         operation, rule = endpoint.operation, endpoint.rule
         parts = []
         if rule is not None:
-            parameter_names = [operation.parameters[index] for index in rule.major]
+            parameter_names = [operation.parameters[index] for index in rule.major_positions]
             parts.append(
                 f"{rule.calls:,} in {_duration_text(rule.window_ms / 1000)}"
                 + (f" for each {' and '.join(parameter_names)}" if parameter_names else "")
@@ -144,11 +144,11 @@ class Operations:
         """Return the errors that the operation declares and those of the HTTP server."""
         operation = endpoint.operation
         kinds = [*operation.raises]
-        if not endpoint.anonymous:
+        if not endpoint.allows_anonymous:
             kinds += [errors.UNAUTHORIZED, *endpoint.rejections.values()]
             if operation.scopes:
                 kinds.append(errors.MISSING_OAUTH2_SCOPE)
-        if operation.body is not NoneType or operation.query is not NoneType or any(endpoint.snowflakes):
+        if operation.body is not NoneType or operation.query is not NoneType or any(endpoint.snowflake_parameters):
             kinds.append(errors.INVALID_FORM_BODY)
         if endpoint.rule is not None:
             kinds.append(errors.find(endpoint.rule.code, 429) or errors.RATE_LIMITED)

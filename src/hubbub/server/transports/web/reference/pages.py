@@ -66,7 +66,7 @@ class CachedPage(NamedTuple):
     etag: str
 
 
-class Reference:
+class ApiReference:
     """Serves `/docs`."""
 
     def __init__(
@@ -99,9 +99,9 @@ class Reference:
     def pages(self) -> list[tuple[Page, Callable[[PageRequest], Any]]]:
         """Return the page functions with their routes."""
         return [
-            (Page("GET", urls.ROOT, public=True), self.show_index),
-            (Page("GET", f"{urls.ROOT}/{{page}}", public=True), self.show_page),
-            (Page("GET", f"{urls.ROOT}/{{collection}}/{{name}}", public=True), self.show_one),
+            (Page("GET", urls.ROOT, is_public=True), self.show_index),
+            (Page("GET", f"{urls.ROOT}/{{page}}", is_public=True), self.show_page),
+            (Page("GET", f"{urls.ROOT}/{{collection}}/{{name}}", is_public=True), self.show_item),
         ]
 
     @cached_property
@@ -141,7 +141,7 @@ class Reference:
             request, name, lambda: self._render(name.replace("-", "_"), name, build_context()), version
         )
 
-    async def show_one(self, request: PageRequest) -> web.Response:
+    async def show_item(self, request: PageRequest) -> web.Response:
         """Show a resource, object or enum."""
         collection, name = request.path_parameter("collection"), request.path_parameter("name")
         path = f"{collection}/{name}"

@@ -64,7 +64,7 @@ class Entry(NamedTuple):
     title: str
     href: str
     text: str
-    key: str
+    search_text: str
     """Lowercase text that query words are searched in."""
     name: tuple[str, ...]
     """Stems of the name, in order."""
@@ -72,7 +72,7 @@ class Entry(NamedTuple):
     """Stem of the last noun of the name."""
     keywords: frozenset[str]
     """Stems of the entry's keywords."""
-    described: frozenset[str]
+    description_stems: frozenset[str]
     """Stems of the description."""
     route: str
     """Method and path of an operation; empty for other entries."""
@@ -140,9 +140,9 @@ def _distance(word: QueryWord, entry: Entry) -> float | None:
         return _KEYWORD
     if not word.synonyms.isdisjoint(entry.name):
         return _SYNONYM
-    if word.stem in entry.described:
+    if word.stem in entry.description_stems:
         return _TEXT
-    if word.text not in entry.key:
+    if word.text not in entry.search_text:
         return _MISSING if word.is_optional else None
     if len(word.text) >= _PREFIX_MIN and any(name_stem.startswith(word.text) for name_stem in entry.name):
         return _PREFIX
@@ -180,7 +180,11 @@ def _entry(
 def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
     for name, endpoints in catalogue.resources.items():
         yield _entry(
-            "resource", name, f"{urls.RESOURCES}/{name}", plain_text(catalogue.subjects[name]), name.replace("_", " ")
+            "resource",
+            name,
+            f"{urls.RESOURCES}/{name}",
+            plain_text(catalogue.resource_descriptions[name]),
+            name.replace("_", " "),
         )
         for endpoint in endpoints:
             operation = endpoint.operation

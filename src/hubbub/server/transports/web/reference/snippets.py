@@ -103,14 +103,14 @@ JAVASCRIPT: Final = Dialect(
 )
 
 
-def literal(value: Any, dialect: Dialect, indent: str = "", room: int = LINE_MAX) -> str:
+def literal(value: Any, dialect: Dialect, indent: str = "", width: int = LINE_MAX) -> str:
     """Return a JSON value as a literal of a language.
 
-    `indent` is the indentation of the last line if there are several. `room` is the number of characters that are left
+    `indent` is the indentation of the last line if there are several. `width` is the number of characters that are left
     in the first line.
     """
     inline = _inline(value, dialect)
-    if len(inline) <= room or not isinstance(value, dict | list) or not value:
+    if len(inline) <= width or not isinstance(value, dict | list) or not value:
         return inline
     inner = indent + dialect.indent
     lines = []

@@ -63,7 +63,7 @@ def describe(endpoint: Endpoint) -> TryItForm:
     uploads = operation.uploads
     return TryItForm(
         callers=" ".join(name for kind, name in _CALLER_KINDS if kind & operation.auth),
-        is_anonymous=endpoint.anonymous,
+        is_anonymous=endpoint.allows_anonymous,
         is_destructive=_is_destructive(endpoint),
         path=[FormInput(name, variable=variable, required=True) for name, variable in request.parameters.items()],
         query=_query_inputs(operation, request.query),
