@@ -121,7 +121,7 @@ def _codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
 
     redirect = "https://bench.example/callback"
     made = applications.create(call, "client", UserId(int(user_id)), bot=False, redirect_uris=[redirect])
-    later = call.now + 600_000
+    later = call.now_ms + 600_000
     call.tx.run_many(
         "INSERT INTO authorization_codes (hash, application_id, user_id, scopes, redirect_uri, redirect_sent, expires_ms) "
         "VALUES (?, ?, ?, ?, ?, 1, ?)",
@@ -151,7 +151,7 @@ def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
             call.tx,
             kind="bearer",
             user_id=row.id,
-            now=call.now,
+            now=call.now_ms,
             ids=call.ids,
             application_id=game.id,
             scopes=scopes,

@@ -363,7 +363,7 @@ class Links(RuleBasedStateMachine):
 
         actor = person.actor
         actor.token = await self.world.write(
-            lambda call: auth.issue(call.tx, kind="user", user_id=actor.id, now=call.now, ids=call.ids)
+            lambda call: auth.issue(call.tx, kind="user", user_id=actor.id, now=call.now_ms, ids=call.ids)
         )
 
     # Invariants

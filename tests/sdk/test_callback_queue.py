@@ -209,7 +209,7 @@ def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> Non
         await asyncio.to_thread(go.wait, WAIT_TIMEOUT_SECONDS)
         return []
 
-    monkeypatch.setattr(client._parts[VoiceCalls], "_devices", devices)
+    monkeypatch.setattr(client._parts[VoiceCalls], "_audio", devices)
     callback = Callback()
     held = weakref.ref(callback)
     waiting = client.get_input_devices(callback)

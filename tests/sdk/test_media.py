@@ -140,7 +140,7 @@ class VoiceSettings:
     audio_mode = AudioModeType.MODE_VAD
     ptt_active = False
     ptt_release_delay_ms = 0
-    vad: tuple[bool, float] = (False, -60.0)
+    vad_threshold: tuple[bool, float] = (False, -60.0)
 
 
 def test_the_gate_opens_above_the_threshold_and_holds_briefly() -> None:
@@ -152,7 +152,7 @@ def test_the_gate_opens_above_the_threshold_and_holds_briefly() -> None:
 
 def test_the_automatic_threshold_separates_voice_from_background_noise() -> None:
     settings = VoiceSettings()
-    settings.vad = (True, -60.0)
+    settings.vad_threshold = (True, -60.0)
     gate = VoiceGate(settings)
 
     assert not any(gate.passes(-55.0) for _ in range(100))

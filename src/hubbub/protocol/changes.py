@@ -1,6 +1,6 @@
 """Dated behavior: every change of the specification that takes effect on a date (spec/dated-changes.md).
 
-Code calls `changes.PERMISSION_SPLITS.is_active(call.now)` for each decision and does not cache the result, so that setting the
+Code calls `changes.PERMISSION_SPLITS.is_active(call.now_ms)` for each decision and does not cache the result, so that setting the
 clock back restores the old behavior.
 """
 

@@ -55,7 +55,7 @@ async def insert_voice_state(world: World, guild: Guild, actor: Actor, channel_i
             actor.id,
             channel_id,
             "session",
-            call.now,
+            call.now_ms,
         )
     )
 

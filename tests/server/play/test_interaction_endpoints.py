@@ -289,7 +289,7 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
     (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).rejected(404, 10063)
     await near_world.write(
         lambda call: oauth2.upsert_installation(
-            call.tx, InstallationRow(client.id, 0, guild.id, owner.id, "applications.commands", call.now)
+            call.tx, InstallationRow(client.id, 0, guild.id, owner.id, "applications.commands", call.now_ms)
         )
     )
     receiver.interaction_handler = respond_with(4, {"content": "I have no bot"})

@@ -857,7 +857,7 @@ async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> No
     def change(call: Any) -> None:
         channel = call_channel(call, guild.general)
         messages.set_flags(call, channel, int(message["id"]), flags_to_set=MessageFlags.SUPPRESS_NOTIFICATIONS)
-        messages.set_pinned(call, messages.get(call.tx, guild.general, int(message["id"])), call.now)
+        messages.set_pinned(call, messages.get(call.tx, guild.general, int(message["id"])), call.now_ms)
 
     await world.write(change, actor=guild.owner.id)
     assert (await session.next("MESSAGE_UPDATE"))["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS

@@ -148,7 +148,7 @@ async def test_a_timed_out_member_cannot_react(world: World) -> None:
     await react(guild.owner, guild.general, message["id"])
     await world.write(
         lambda call: call.tx.run(
-            "UPDATE members SET timed_out_until_ms = ? WHERE user_id = ?", call.now + 60_000, bob.id
+            "UPDATE members SET timed_out_until_ms = ? WHERE user_id = ?", call.now_ms + 60_000, bob.id
         )
     )
     (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).rejected(403, 50013)
