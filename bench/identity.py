@@ -47,7 +47,7 @@ def _signature() -> float:
     """Return the CPU time of an ID token signature with the default algorithm, in microseconds."""
     from hubbub.server.identity.oauth2 import keys
 
-    kid, jwk = keys.generate(keys.RS256)
+    kid, jwk = keys.generate_key(keys.RS256)
     keys.sign(kid, jwk, {"sub": "1"})
     before = time.process_time()
     for _ in range(100):

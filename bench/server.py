@@ -120,7 +120,7 @@ def _codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
     from hubbub.server.identity import applications
 
     redirect = "https://bench.example/callback"
-    made = applications.create(call, "client", UserId(int(user_id)), bot=False, redirect_uris=[redirect])
+    made = applications.create(call, "client", UserId(int(user_id)), with_bot=False, redirect_uris=[redirect])
     later = call.now_ms + 600_000
     call.tx.run_many(
         "INSERT INTO authorization_codes (hash, application_id, user_id, scopes, redirect_uri, redirect_sent, expires_ms) "

@@ -124,13 +124,13 @@ class RehearsalWorld(World):
 
     def demo_user(self, name: str) -> Actor:
         """Return a user of the demo world."""
-        built = self.control.built.users[name]
+        built = self.control.built_world.users[name]
         return Actor(self, built.id, built.token, name)
 
     @property
     def demo_game(self) -> Client:
         """The demo world's game."""
-        built = self.control.built.applications["demo-game"]
+        built = self.control.built_world.applications["demo-game"]
         return Client(
             self, built.id, built.client_secret, self.demo_user("alice"), None, True, "http://127.0.0.1/callback"
         )

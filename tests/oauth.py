@@ -100,7 +100,7 @@ async def create_application(
         flags |= ApplicationFlags.PUBLIC_OAUTH2_CLIENT
     created = await world.write(
         lambda call: applications.create(
-            call, name, UserId(owner.id), bot=bot, flags=flags, redirect_uris=list(redirect_uris)
+            call, name, UserId(owner.id), with_bot=bot, flags=flags, redirect_uris=list(redirect_uris)
         )
     )
     row = created.row

@@ -8,31 +8,31 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, EventStatus
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.permissions import Permissions, base_permissions, can_see_thread, channel_permissions
 
-BY_ID = ("channels", "roles", "threads", "stage_instances", "guild_scheduled_events")
-FORUMS = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
+PARTS_BY_ID = ("channels", "roles", "threads", "stage_instances", "guild_scheduled_events")
+FORUM_TYPES = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
 UNREPORTED_FIELDS = ("message_count", "total_message_sent")
 """Counters of a thread; no event carries each of their changes."""
 
 
 class ClientState:
-    """One session's state."""
+    """The state of one session."""
 
     def __init__(self, frames: Iterable[Mapping[str, Any]]) -> None:
         self.user: dict[str, Any] = {}
         self.guilds: dict[str, dict[str, Any]] = {}
-        self.private: dict[str, dict[str, Any]] = {}
-        self.unknown_last_message: set[str] = set()
-        """Channels whose last message was deleted: no event carries the id of the one before it."""
+        self.private_channels: dict[str, dict[str, Any]] = {}
+        self.unknown_last_message_channels: set[str] = set()
+        """IDs of the channels whose last message was deleted: no event carries the ID of the message before it."""
         for frame in frames:
             self.apply(frame["t"], frame["d"])
 
     @property
-    def me(self) -> str:
-        """The id of the current user."""
+    def user_id(self) -> str:
+        """ID of the current user."""
         return str(self.user["id"])
 
     def apply(self, name: str, payload: Any) -> None:
@@ -40,358 +40,379 @@ class ClientState:
         if name == "SESSIONS_REPLACE":
             # Transient, like presences: READY does not contain it.
             return
-        d = deepcopy(payload)
+        data = deepcopy(payload)
         if name in ("READY", "USER_UPDATE", "GUILD_CREATE", "GUILD_DELETE"):
-            getattr(self, name.lower())(d)
-        elif d.get("guild_id", d["id"] if name == "GUILD_UPDATE" else None) is None:
-            if (step := getattr(self, f"private_{name.lower()}", None)) is not None:
-                step(d)
-        elif (guild := self.guilds.get(d["id"] if name == "GUILD_UPDATE" else d["guild_id"])) is not None:
-            seen = self._seen(guild)
-            if (step := getattr(self, name.lower(), None)) is not None:
-                step(guild, d)
+            getattr(self, name.lower())(data)
+        elif data.get("guild_id", data["id"] if name == "GUILD_UPDATE" else None) is None:
+            if (handler := getattr(self, f"private_{name.lower()}", None)) is not None:
+                handler(data)
+        elif (guild := self.guilds.get(data["id"] if name == "GUILD_UPDATE" else data["guild_id"])) is not None:
+            visible_before = self._visible_keys(guild)
+            if (handler := getattr(self, name.lower(), None)) is not None:
+                handler(guild, data)
             # Remove only what was visible before. When changes follow closely, the event of the first may already carry
             # what the second makes visible, before the event that explains it.
-            for part, id in seen - self._seen(guild):
-                guild[part].pop(id, None)
+            for part, object_id in visible_before - self._visible_keys(guild):
+                guild[part].pop(object_id, None)
 
     # Current user
 
-    def ready(self, d: Any) -> None:
+    def ready(self, data: Any) -> None:
         """Start from READY."""
-        self.user = d["user"]
-        self.private = {channel["id"]: channel for channel in d["private_channels"]}
+        self.user = data["user"]
+        self.private_channels = {channel["id"]: channel for channel in data["private_channels"]}
 
-    def user_update(self, d: Any) -> None:
+    def user_update(self, data: Any) -> None:
         """Update the current user."""
-        self.user |= d
+        self.user |= data
 
     # Guilds
 
-    def guild_create(self, d: Any) -> None:
+    def guild_create(self, data: Any) -> None:
         """Add a complete guild."""
-        guild = dict(d)
+        guild = dict(data)
         # Only start-up has this key (spec/gateway.md#4.4).
         guild.pop("unavailable", None)
-        for part in BY_ID:
-            guild[part] = {each["id"]: each for each in d[part]}
-        guild["members"] = {each["user"]["id"]: each for each in d["members"]}
-        guild["voice_states"] = {each["user_id"]: each for each in d["voice_states"]}
-        guild["presences"] = {each["user"]["id"]: each for each in d["presences"]}
-        self.guilds[d["id"]] = guild
+        for part in PARTS_BY_ID:
+            guild[part] = {entry["id"]: entry for entry in data[part]}
+        guild["members"] = {entry["user"]["id"]: entry for entry in data["members"]}
+        guild["voice_states"] = {entry["user_id"]: entry for entry in data["voice_states"]}
+        guild["presences"] = {entry["user"]["id"]: entry for entry in data["presences"]}
+        self.guilds[data["id"]] = guild
 
-    def guild_delete(self, d: Any) -> None:
+    def guild_delete(self, data: Any) -> None:
         """Remove a guild that the current user left."""
-        self.guilds.pop(d["id"], None)
+        self.guilds.pop(data["id"], None)
 
-    def guild_update(self, guild: Any, d: Any) -> None:
+    def guild_update(self, guild: Any, data: Any) -> None:
         """Update the guild's own fields."""
-        guild |= d | {"roles": {role["id"]: role for role in d["roles"]}}
+        guild |= data | {"roles": {role["id"]: role for role in data["roles"]}}
 
     # Roles
 
-    def guild_role_create(self, guild: Any, d: Any) -> None:
+    def guild_role_create(self, guild: Any, data: Any) -> None:
         """Add or update a role."""
-        guild["roles"][d["role"]["id"]] = d["role"]
+        guild["roles"][data["role"]["id"]] = data["role"]
 
     guild_role_update = guild_role_create
 
-    def guild_role_delete(self, guild: Any, d: Any) -> None:
+    def guild_role_delete(self, guild: Any, data: Any) -> None:
         """Remove a role, also from members."""
-        guild["roles"].pop(d["role_id"], None)
+        guild["roles"].pop(data["role_id"], None)
         for member in guild["members"].values():
-            member["roles"] = [role for role in member["roles"] if role != d["role_id"]]
+            member["roles"] = [role for role in member["roles"] if role != data["role_id"]]
 
     # Expressions
 
-    def guild_emojis_update(self, guild: Any, d: Any) -> None:
+    def guild_emojis_update(self, guild: Any, data: Any) -> None:
         """Replace all emojis."""
-        guild["emojis"] = d["emojis"]
+        guild["emojis"] = data["emojis"]
 
-    def guild_stickers_update(self, guild: Any, d: Any) -> None:
+    def guild_stickers_update(self, guild: Any, data: Any) -> None:
         """Replace all stickers."""
-        guild["stickers"] = d["stickers"]
+        guild["stickers"] = data["stickers"]
 
-    def guild_soundboard_sounds_update(self, guild: Any, d: Any) -> None:
+    def guild_soundboard_sounds_update(self, guild: Any, data: Any) -> None:
         """Replace all soundboard sounds."""
-        guild["soundboard_sounds"] = d["soundboard_sounds"]
+        guild["soundboard_sounds"] = data["soundboard_sounds"]
 
-    def guild_soundboard_sound_create(self, guild: Any, d: Any) -> None:
+    def guild_soundboard_sound_create(self, guild: Any, data: Any) -> None:
         """Add or update a soundboard sound."""
-        others = [sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != d["sound_id"]]
-        guild["soundboard_sounds"] = sorted([*others, d], key=lambda sound: int(sound["sound_id"]))
+        others = [sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != data["sound_id"]]
+        guild["soundboard_sounds"] = sorted([*others, data], key=lambda sound: int(sound["sound_id"]))
 
     guild_soundboard_sound_update = guild_soundboard_sound_create
 
-    def guild_soundboard_sound_delete(self, guild: Any, d: Any) -> None:
+    def guild_soundboard_sound_delete(self, guild: Any, data: Any) -> None:
         """Remove a soundboard sound."""
         guild["soundboard_sounds"] = [
-            sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != d["sound_id"]
+            sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != data["sound_id"]
         ]
 
     # Members
 
-    def guild_member_add(self, guild: Any, d: Any) -> None:
+    def guild_member_add(self, guild: Any, data: Any) -> None:
         """Add a member."""
-        guild["members"][d["user"]["id"]] = _without(d, "guild_id")
+        guild["members"][data["user"]["id"]] = _without(data, "guild_id")
         guild["member_count"] += 1
 
-    def guild_member_update(self, guild: Any, d: Any) -> None:
+    def guild_member_update(self, guild: Any, data: Any) -> None:
         """Update the fields that the event carries."""
-        guild["members"].setdefault(d["user"]["id"], {}).update(_without(d, "guild_id"))
+        guild["members"].setdefault(data["user"]["id"], {}).update(_without(data, "guild_id"))
 
-    def guild_member_remove(self, guild: Any, d: Any) -> None:
+    def guild_member_remove(self, guild: Any, data: Any) -> None:
         """Remove a member."""
-        guild["members"].pop(d["user"]["id"], None)
-        guild["presences"].pop(d["user"]["id"], None)
+        guild["members"].pop(data["user"]["id"], None)
+        guild["presences"].pop(data["user"]["id"], None)
         guild["member_count"] -= 1
 
-    def presence_update(self, guild: Any, d: Any) -> None:
+    def presence_update(self, guild: Any, data: Any) -> None:
         """Update a member's presence."""
-        if d["status"] == "offline":
-            guild["presences"].pop(d["user"]["id"], None)
+        if data["status"] == "offline":
+            guild["presences"].pop(data["user"]["id"], None)
         else:
-            guild["presences"][d["user"]["id"]] = _without(d, "guild_id")
+            guild["presences"][data["user"]["id"]] = _without(data, "guild_id")
 
-    def voice_state_update(self, guild: Any, d: Any) -> None:
+    def voice_state_update(self, guild: Any, data: Any) -> None:
         """Update, move or remove a voice state."""
-        if d["channel_id"] is None:
-            guild["voice_states"].pop(d["user_id"], None)
+        if data["channel_id"] is None:
+            guild["voice_states"].pop(data["user_id"], None)
         else:
-            guild["voice_states"][d["user_id"]] = _without(d, "guild_id")
+            guild["voice_states"][data["user_id"]] = _without(data, "guild_id")
 
     # Stage instances and scheduled events
 
-    def stage_instance_create(self, guild: Any, d: Any) -> None:
+    def stage_instance_create(self, guild: Any, data: Any) -> None:
         """Add or update a stage instance."""
-        guild["stage_instances"][d["id"]] = d
+        guild["stage_instances"][data["id"]] = data
 
     stage_instance_update = stage_instance_create
 
-    def stage_instance_delete(self, guild: Any, d: Any) -> None:
+    def stage_instance_delete(self, guild: Any, data: Any) -> None:
         """Remove a stage instance."""
-        guild["stage_instances"].pop(d["id"], None)
+        guild["stage_instances"].pop(data["id"], None)
 
-    def guild_scheduled_event_create(self, guild: Any, d: Any) -> None:
-        """Add or update a scheduled event, or remove one that is over."""
-        guild["guild_scheduled_events"][d["id"]] = d
-        if d["status"] > 2:
-            del guild["guild_scheduled_events"][d["id"]]
+    def guild_scheduled_event_create(self, guild: Any, data: Any) -> None:
+        """Add or update a scheduled event, or remove one that is completed or canceled."""
+        guild["guild_scheduled_events"][data["id"]] = data
+        if data["status"] > EventStatus.ACTIVE:
+            del guild["guild_scheduled_events"][data["id"]]
 
     guild_scheduled_event_update = guild_scheduled_event_create
 
-    def guild_scheduled_event_delete(self, guild: Any, d: Any) -> None:
+    def guild_scheduled_event_delete(self, guild: Any, data: Any) -> None:
         """Remove a scheduled event."""
-        guild["guild_scheduled_events"].pop(d["id"], None)
+        guild["guild_scheduled_events"].pop(data["id"], None)
 
-    def guild_scheduled_event_exception_create(self, guild: Any, d: Any) -> None:
+    def guild_scheduled_event_exception_create(self, guild: Any, data: Any) -> None:
         """Add an exception of a recurring event."""
-        if (event := guild["guild_scheduled_events"].get(d["event_id"])) is not None:
+        if (event := guild["guild_scheduled_events"].get(data["event_id"])) is not None:
             others = [
-                each
-                for each in event["guild_scheduled_event_exceptions"]
-                if each["event_exception_id"] != d["event_exception_id"]
+                exception
+                for exception in event["guild_scheduled_event_exceptions"]
+                if exception["event_exception_id"] != data["event_exception_id"]
             ]
-            exceptions = sorted([*others, _without(d, "guild_id")], key=lambda each: int(each["event_exception_id"]))
-            guild["guild_scheduled_events"][d["event_id"]] = event | {"guild_scheduled_event_exceptions": exceptions}
+            exceptions = sorted(
+                [*others, _without(data, "guild_id")], key=lambda exception: int(exception["event_exception_id"])
+            )
+            guild["guild_scheduled_events"][data["event_id"]] = event | {"guild_scheduled_event_exceptions": exceptions}
 
     # Channels
 
-    def channel_create(self, guild: Any, d: Any) -> None:
+    def channel_create(self, guild: Any, data: Any) -> None:
         """Add or update a channel."""
-        guild["channels"][d["id"]] = d
+        guild["channels"][data["id"]] = data
 
     channel_update = channel_create
 
-    def channel_delete(self, guild: Any, d: Any) -> None:
+    def channel_delete(self, guild: Any, data: Any) -> None:
         """Remove a channel and its threads."""
-        guild["channels"].pop(d["id"], None)
+        guild["channels"].pop(data["id"], None)
 
-    def channel_pins_update(self, guild: Any, d: Any) -> None:
+    def channel_pins_update(self, guild: Any, data: Any) -> None:
         """Update the last pin."""
-        if (channel := _channel(guild, d["channel_id"])) is not None:
-            channel["last_pin_timestamp"] = d["last_pin_timestamp"]
+        if (channel := _find_channel(guild, data["channel_id"])) is not None:
+            channel["last_pin_timestamp"] = data["last_pin_timestamp"]
 
-    def message_create(self, guild: Any, d: Any) -> None:
+    def message_create(self, guild: Any, data: Any) -> None:
         """Update the last message."""
-        if (channel := _channel(guild, d["channel_id"])) is not None:
-            channel["last_message_id"] = d["id"]
+        if (channel := _find_channel(guild, data["channel_id"])) is not None:
+            channel["last_message_id"] = data["id"]
 
-    def message_delete(self, guild: Any, d: Any) -> None:
+    def message_delete(self, guild: Any, data: Any) -> None:
         """Mark the last message as unknown if it was deleted."""
-        self.unknown_last_message.add(d["channel_id"])
+        self.unknown_last_message_channels.add(data["channel_id"])
 
     # Threads
 
-    def thread_create(self, guild: Any, d: Any) -> None:
+    def thread_create(self, guild: Any, data: Any) -> None:
         """Add a thread that is new or became visible."""
-        thread = _without(d, "newly_created")
-        parent = guild["channels"].get(d["parent_id"])
-        if d.get("newly_created") and parent is not None and parent["type"] in FORUMS:
+        thread = _without(data, "newly_created")
+        parent = guild["channels"].get(data["parent_id"])
+        if data.get("newly_created") and parent is not None and parent["type"] in FORUM_TYPES:
             # A forum's last message is its last post.
-            parent["last_message_id"] = d["id"]
-        before = guild["threads"].get(d["id"], {})
-        guild["threads"][d["id"]] = ({"member": before["member"]} if "member" in before else {}) | thread
+            parent["last_message_id"] = data["id"]
+        previous = guild["threads"].get(data["id"], {})
+        guild["threads"][data["id"]] = ({"member": previous["member"]} if "member" in previous else {}) | thread
 
-    def thread_update(self, guild: Any, d: Any) -> None:
+    def thread_update(self, guild: Any, data: Any) -> None:
         """Update a thread, or remove an archived one."""
-        if d["thread_metadata"]["archived"]:
-            guild["threads"].pop(d["id"], None)
+        if data["thread_metadata"]["archived"]:
+            guild["threads"].pop(data["id"], None)
         else:
-            self.thread_create(guild, d)
+            self.thread_create(guild, data)
 
-    def thread_delete(self, guild: Any, d: Any) -> None:
+    def thread_delete(self, guild: Any, data: Any) -> None:
         """Remove a thread, and mark a forum's last message as unknown if it was that post."""
-        guild["threads"].pop(d["id"], None)
-        self.unknown_last_message.add(d["parent_id"])
+        guild["threads"].pop(data["id"], None)
+        self.unknown_last_message_channels.add(data["parent_id"])
 
-    def thread_list_sync(self, guild: Any, d: Any) -> None:
+    def thread_list_sync(self, guild: Any, data: Any) -> None:
         """Replace all threads of some channels."""
         for thread in list(guild["threads"].values()):
-            if thread["parent_id"] in d["channel_ids"]:
+            if thread["parent_id"] in data["channel_ids"]:
                 del guild["threads"][thread["id"]]
-        for thread in d["threads"]:
+        for thread in data["threads"]:
             guild["threads"][thread["id"]] = dict(thread)
-        for member in d["members"]:
+        for member in data["members"]:
             guild["threads"][member["id"]]["member"] = member
 
-    def thread_member_update(self, guild: Any, d: Any) -> None:
+    def thread_member_update(self, guild: Any, data: Any) -> None:
         """Update the current user's thread membership."""
-        if d["id"] in guild["threads"]:
-            guild["threads"][d["id"]]["member"] = _without(d, "guild_id")
+        if data["id"] in guild["threads"]:
+            guild["threads"][data["id"]]["member"] = _without(data, "guild_id")
 
-    def thread_members_update(self, guild: Any, d: Any) -> None:
+    def thread_members_update(self, guild: Any, data: Any) -> None:
         """Add and remove thread members."""
-        if (thread := guild["threads"].get(d["id"])) is None:
+        if (thread := guild["threads"].get(data["id"])) is None:
             return
-        thread["member_count"] = d["member_count"]
-        for added in d.get("added_members", ()):
-            if added["user_id"] == self.me:
+        thread["member_count"] = data["member_count"]
+        for added in data.get("added_members", ()):
+            if added["user_id"] == self.user_id:
                 thread["member"] = added
-        if self.me in d.get("removed_member_ids", ()):
+        if self.user_id in data.get("removed_member_ids", ()):
             thread.pop("member", None)
 
     # Private channels
 
-    def private_channel_create(self, d: Any) -> None:
+    def private_channel_create(self, data: Any) -> None:
         """Add or update a private channel."""
-        self.private[d["id"]] = d
+        self.private_channels[data["id"]] = data
 
     private_channel_update = private_channel_create
 
-    def private_channel_delete(self, d: Any) -> None:
+    def private_channel_delete(self, data: Any) -> None:
         """Remove a private channel."""
-        self.private.pop(d["id"], None)
+        self.private_channels.pop(data["id"], None)
 
-    def private_channel_recipient_add(self, d: Any) -> None:
+    def private_channel_recipient_add(self, data: Any) -> None:
         """Add a recipient to a group."""
-        if d["channel_id"] in self.private:
-            self.private[d["channel_id"]]["recipients"].append(d["user"])
+        if data["channel_id"] in self.private_channels:
+            self.private_channels[data["channel_id"]]["recipients"].append(data["user"])
 
-    def private_channel_recipient_remove(self, d: Any) -> None:
+    def private_channel_recipient_remove(self, data: Any) -> None:
         """Remove a recipient from a group."""
-        if (channel := self.private.get(d["channel_id"])) is not None:
-            channel["recipients"] = [each for each in channel["recipients"] if each["id"] != d["user"]["id"]]
+        if (channel := self.private_channels.get(data["channel_id"])) is not None:
+            channel["recipients"] = [
+                recipient for recipient in channel["recipients"] if recipient["id"] != data["user"]["id"]
+            ]
 
-    def private_message_create(self, d: Any) -> None:
+    def private_message_create(self, data: Any) -> None:
         """Update the last message."""
-        if d["channel_id"] in self.private:
-            self.private[d["channel_id"]]["last_message_id"] = d["id"]
+        if data["channel_id"] in self.private_channels:
+            self.private_channels[data["channel_id"]]["last_message_id"] = data["id"]
 
-    def private_channel_pins_update(self, d: Any) -> None:
+    def private_channel_pins_update(self, data: Any) -> None:
         """Update the last pin."""
-        if d["channel_id"] in self.private:
-            self.private[d["channel_id"]]["last_pin_timestamp"] = d["last_pin_timestamp"]
+        if data["channel_id"] in self.private_channels:
+            self.private_channels[data["channel_id"]]["last_pin_timestamp"] = data["last_pin_timestamp"]
 
     # Consequences of permissions
 
-    def permissions(self, guild: Any, channel_id: str) -> int:
+    def compute_permissions(self, guild: Any, channel_id: str) -> int:
         """Return the current user's permissions in a channel, as far as the state allows."""
-        channel, me = guild["channels"].get(channel_id), guild["members"].get(self.me)
-        if channel is None or me is None or channel["flags"] & ChannelFlags.CHANNEL_OBFUSCATED:
+        channel, member = guild["channels"].get(channel_id), guild["members"].get(self.user_id)
+        if channel is None or member is None or channel["flags"] & ChannelFlags.CHANNEL_OBFUSCATED:
             return 0
-        roles = {role: int(guild["roles"][role]["permissions"]) for role in [guild["id"], *me["roles"]]}
-        base = base_permissions(guild["owner_id"] == self.me, roles.pop(guild["id"]), roles.values())
-        overwrites = {each["id"]: (int(each["allow"]), int(each["deny"])) for each in channel["permission_overwrites"]}
-        role_ids = [overwrites[role] for role in me["roles"] if role in overwrites]
-        return channel_permissions(base, overwrites.get(guild["id"]), role_ids, overwrites.get(self.me))
+        permissions_by_role_id = {
+            role_id: int(guild["roles"][role_id]["permissions"]) for role_id in [guild["id"], *member["roles"]]
+        }
+        base = base_permissions(
+            guild["owner_id"] == self.user_id, permissions_by_role_id.pop(guild["id"]), permissions_by_role_id.values()
+        )
+        overwrites = {
+            overwrite["id"]: (int(overwrite["allow"]), int(overwrite["deny"]))
+            for overwrite in channel["permission_overwrites"]
+        }
+        role_overwrites = [overwrites[role_id] for role_id in member["roles"] if role_id in overwrites]
+        return channel_permissions(base, overwrites.get(guild["id"]), role_overwrites, overwrites.get(self.user_id))
 
-    def _seen(self, guild: Any) -> set[tuple[str, str]]:
-        """Return everything in visible channels, as part and id."""
-        seen: set[tuple[str, str]] = set()
-        for id, thread in guild["threads"].items():
-            private = thread["type"] == ChannelType.PRIVATE_THREAD
-            bits = self.permissions(guild, thread["parent_id"])
-            if can_see_thread(bits, is_private=private, is_member="member" in thread):
-                seen.add(("threads", id))
+    def _visible_keys(self, guild: Any) -> set[tuple[str, str]]:
+        """Return the objects in visible channels, as name of the part and ID."""
+        keys: set[tuple[str, str]] = set()
+        for object_id, thread in guild["threads"].items():
+            is_private = thread["type"] == ChannelType.PRIVATE_THREAD
+            permissions = self.compute_permissions(guild, thread["parent_id"])
+            if can_see_thread(permissions, is_private=is_private, is_member="member" in thread):
+                keys.add(("threads", object_id))
         for part in ("voice_states", "stage_instances", "guild_scheduled_events"):
-            for id, each in guild[part].items():
-                if self.permissions(guild, each["channel_id"]) & Permissions.VIEW_CHANNEL:
-                    seen.add((part, id))
-        return seen
+            for object_id, entry in guild[part].items():
+                if self.compute_permissions(guild, entry["channel_id"]) & Permissions.VIEW_CHANNEL:
+                    keys.add((part, object_id))
+        return keys
 
     # Comparison
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the whole state in a fixed order, without unspecified parts."""
+        """Return the whole state in a fixed order, without the parts that events do not keep up to date."""
         return {
             "user": self.user,
-            "private": {id: self._channel(channel) for id, channel in self.private.items()},
-            "guilds": {id: self._guild(guild) for id, guild in self.guilds.items()},
+            "private": {
+                object_id: self._channel_snapshot(channel) for object_id, channel in self.private_channels.items()
+            },
+            "guilds": {object_id: self._guild_snapshot(guild) for object_id, guild in self.guilds.items()},
         }
 
-    def _guild(self, guild: dict[str, Any]) -> dict[str, Any]:
-        shown = dict(guild)
-        shown["channels"] = {id: self._channel(channel) for id, channel in guild["channels"].items()}
-        for id, channel in shown["channels"].items():
-            if not self.permissions(guild, id) & Permissions.VIEW_CHANNEL:
+    def _guild_snapshot(self, guild: dict[str, Any]) -> dict[str, Any]:
+        snapshot = dict(guild)
+        snapshot["channels"] = {
+            object_id: self._channel_snapshot(channel) for object_id, channel in guild["channels"].items()
+        }
+        for object_id, channel in snapshot["channels"].items():
+            if not self.compute_permissions(guild, object_id) & Permissions.VIEW_CHANNEL:
                 # Messages and pins of these channels cause no events.
                 channel |= {"last_message_id": None, "last_pin_timestamp": None}
-        shown["threads"] = {id: self._channel(thread) for id, thread in guild["threads"].items()}
-        shown["members"] = {id: member | {"roles": sorted(member["roles"])} for id, member in guild["members"].items()}
-        # The thread's member is among the guild members.
-        shown["voice_states"] = {id: _without(state, "member") for id, state in guild["voice_states"].items()}
+        snapshot["threads"] = {
+            object_id: self._channel_snapshot(thread) for object_id, thread in guild["threads"].items()
+        }
+        snapshot["members"] = {
+            object_id: member | {"roles": sorted(member["roles"])} for object_id, member in guild["members"].items()
+        }
+        # The member of a voice state is also among the guild members.
+        snapshot["voice_states"] = {
+            object_id: _without(state, "member") for object_id, state in guild["voice_states"].items()
+        }
         # A user receives no presence of their own (spec/gateway.md#5.1).
-        shown["presences"] = _without(guild["presences"], self.me)
-        return shown
+        snapshot["presences"] = _without(guild["presences"], self.user_id)
+        return snapshot
 
-    def _channel(self, channel: dict[str, Any]) -> dict[str, Any]:
-        shown = _without(
+    def _channel_snapshot(self, channel: dict[str, Any]) -> dict[str, Any]:
+        snapshot = _without(
             channel,
             *UNREPORTED_FIELDS,
             "guild_id",
-            *(["last_message_id"] if channel["id"] in self.unknown_last_message else []),
+            *(["last_message_id"] if channel["id"] in self.unknown_last_message_channels else []),
         )
-        if "permission_overwrites" in shown:
-            shown["permission_overwrites"] = {each["id"]: each for each in shown["permission_overwrites"]}
-        if "recipients" in shown:
+        if "permission_overwrites" in snapshot:
+            snapshot["permission_overwrites"] = {entry["id"]: entry for entry in snapshot["permission_overwrites"]}
+        if "recipients" in snapshot:
             # spec/gateway.md#10: user changes are published through guilds, so the users of private channels alone stay as
             # they were.
-            shown["recipients"] = sorted(each["id"] for each in shown["recipients"])
-        if "member" in shown:
-            # GUILD_CREATE omits the ids; THREAD_MEMBERS_UPDATE adds the member.
-            shown["member"] = {key: shown["member"][key] for key in ("join_timestamp", "flags")}
-        return shown
+            snapshot["recipients"] = sorted(entry["id"] for entry in snapshot["recipients"])
+        if "member" in snapshot:
+            # The IDs of a thread member are present or absent depending on the event, so they are left out.
+            snapshot["member"] = {key: snapshot["member"][key] for key in ("join_timestamp", "flags")}
+        return snapshot
 
 
-def differences(ours: Any, theirs: Any, at: str = "$") -> list[str]:
+def find_differences(remembered: Any, fresh: Any, path: str = "$") -> list[str]:
     """Describe the differences between two states for a failure message."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        found = []
-        for key in sorted({*ours, *theirs}, key=str):
-            if key not in ours or key not in theirs:
-                found.append(
-                    f"{at}.{key}: {'only fresh' if key not in ours else 'only remembered'}: {(ours | theirs)[key]}"
+    if isinstance(remembered, dict) and isinstance(fresh, dict):
+        lines = []
+        for key in sorted({*remembered, *fresh}, key=str):
+            if key not in remembered or key not in fresh:
+                lines.append(
+                    f"{path}.{key}: {'only fresh' if key not in remembered else 'only remembered'}: {(remembered | fresh)[key]}"
                 )
             else:
-                found += differences(ours[key], theirs[key], f"{at}.{key}")
-        return found
-    return [] if ours == theirs else [f"{at}: remembered {ours!r}, fresh {theirs!r}"]
+                lines += find_differences(remembered[key], fresh[key], f"{path}.{key}")
+        return lines
+    return [] if remembered == fresh else [f"{path}: remembered {remembered!r}, fresh {fresh!r}"]
 
 
-def _channel(guild: Any, channel_id: str) -> Any:
+def _find_channel(guild: Any, channel_id: str) -> Any:
     return guild["channels"].get(channel_id) or guild["threads"].get(channel_id)
 
 
-def _without(d: dict[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in d.items() if key not in keys}
+def _without(data: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in keys}

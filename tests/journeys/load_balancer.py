@@ -19,25 +19,25 @@ from hubbub.server.core.config import Config
 from tests.journeys.processes import Server
 from tests.world import World
 
-OWN = frozenset({"connection", "keep-alive", "transfer-encoding", "upgrade", "content-length"})
-"""Hop-by-hop headers."""
+HOP_BY_HOP_HEADERS = frozenset({"connection", "keep-alive", "transfer-encoding", "upgrade", "content-length"})
+"""Headers that are not forwarded, because they describe one connection or the framing of a body."""
 
 
 class LoadBalancer:
     """Forwards requests to the API processes and connections to the gateway processes, round-robin."""
 
-    def __init__(self, apis: Sequence[str], gateways: Sequence[str]) -> None:
+    def __init__(self, api_urls: Sequence[str], gateway_urls: Sequence[str]) -> None:
         self.url = ""
-        self.request_counts = dict.fromkeys([*apis, *gateways], 0)
+        self.request_counts = dict.fromkeys([*api_urls, *gateway_urls], 0)
         """The number of requests to each process, by its URL."""
-        self._apis, self._gateways = itertools.cycle(apis), itertools.cycle(gateways)
+        self._api_urls, self._gateway_urls = itertools.cycle(api_urls), itertools.cycle(gateway_urls)
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator["LoadBalancer"]:
         """Listen during a block."""
         application = web.Application(client_max_size=64 << 20)
-        application.router.add_get("/gateway", self._connect)
-        application.router.add_route("*", "/{path:.*}", self._ask)
+        application.router.add_get("/gateway", self._forward_connection)
+        application.router.add_route("*", "/{path:.*}", self._forward_request)
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -46,34 +46,41 @@ class LoadBalancer:
             yield self
             await runner.cleanup()
 
-    def _next(self, processes: Iterator[str], path: str) -> URL:
-        process = next(processes)
-        self.request_counts[process] += 1
-        return URL(process + path, encoded=True)
+    def _next_url(self, urls: Iterator[str], path: str) -> URL:
+        url = next(urls)
+        self.request_counts[url] += 1
+        return URL(url + path, encoded=True)
 
-    async def _ask(self, request: web.Request) -> web.Response:
+    async def _forward_request(self, request: web.Request) -> web.Response:
         async with self._client.request(
             request.method,
-            self._next(self._apis, request.raw_path),
-            headers=_passed(request.headers),
+            self._next_url(self._api_urls, request.raw_path),
+            headers=_forwarded_headers(request.headers),
             data=await request.read() or None,
             allow_redirects=False,
-        ) as answer:
-            return web.Response(status=answer.status, body=await answer.read(), headers=_passed(answer.headers))
+        ) as response:
+            return web.Response(
+                status=response.status, body=await response.read(), headers=_forwarded_headers(response.headers)
+            )
 
-    async def _connect(self, request: web.Request) -> web.WebSocketResponse:
-        here = web.WebSocketResponse(max_msg_size=0)
-        await here.prepare(request)
-        async with self._client.ws_connect(self._next(self._gateways, request.raw_path), max_msg_size=0) as there:
-            relays = [asyncio.create_task(_relay(here, there)), asyncio.create_task(_relay(there, here))]
+    async def _forward_connection(self, request: web.Request) -> web.WebSocketResponse:
+        client_socket = web.WebSocketResponse(max_msg_size=0)
+        await client_socket.prepare(request)
+        async with self._client.ws_connect(
+            self._next_url(self._gateway_urls, request.raw_path), max_msg_size=0
+        ) as server_socket:
+            relays = [
+                asyncio.create_task(_relay(client_socket, server_socket)),
+                asyncio.create_task(_relay(server_socket, client_socket)),
+            ]
             await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
             # Forward the close code of the side that closed first.
-            await there.close(code=here.close_code or 1000)
-            await here.close(code=there.close_code or 1000)
+            await server_socket.close(code=client_socket.close_code or 1000)
+            await client_socket.close(code=server_socket.close_code or 1000)
             for relay in relays:
                 relay.cancel()
             await asyncio.gather(*relays, return_exceptions=True)
-        return here
+        return client_socket
 
 
 async def _relay(source: Any, target: Any) -> None:
@@ -84,8 +91,8 @@ async def _relay(source: Any, target: Any) -> None:
             await target.send_bytes(message.data)
 
 
-def _passed(headers: Any) -> "CIMultiDict[str]":
-    return CIMultiDict((name, value) for name, value in headers.items() if name.lower() not in OWN)
+def _forwarded_headers(headers: Any) -> "CIMultiDict[str]":
+    return CIMultiDict((name, value) for name, value in headers.items() if name.lower() not in HOP_BY_HOP_HEADERS)
 
 
 def _free_port() -> int:
@@ -99,18 +106,23 @@ def _free_port() -> int:
 async def cluster_behind_load_balancer(
     directory: Path, database_url: str, nats_url: str
 ) -> AsyncIterator[tuple[World, LoadBalancer]]:
-    """Run two API and two gateway processes behind one URL, over one PostgreSQL and one NATS; yield their operator too."""
+    """Run two API and two gateway processes behind one URL, over one PostgreSQL and one NATS.
+
+    Yield a world whose App serves no clients and only sets up data, and the load balancer.
+    """
     roles = ["api,worker", "api", "gateway", "gateway"]
     ports = [_free_port() for _ in roles]
-    addresses = [f"http://127.0.0.1:{port}" for port in ports]
-    async with LoadBalancer(addresses[:2], addresses[2:]).open() as front:
-        shared = ["--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off"]
-        shared += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
+    urls = [f"http://127.0.0.1:{port}" for port in ports]
+    async with LoadBalancer(urls[:2], urls[2:]).open() as load_balancer:
+        shared_flags = ["--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off"]
+        shared_flags += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
         servers = []
-        for number, (some, port) in enumerate(zip(roles, ports, strict=True)):
+        for number, (role_names, port) in enumerate(zip(roles, ports, strict=True)):
             # Clients find everything at the load balancer, but resume at the gateway that they were assigned.
-            public = ["--public-url", front.url] if "api" in some else []
-            server = Server(directory, "serve", "--roles", some, "--worker", str(number), *shared, *public)
+            public_url_flags = ["--public-url", load_balancer.url] if "api" in role_names else []
+            server = Server(
+                directory, "serve", "--roles", role_names, "--worker", str(number), *shared_flags, *public_url_flags
+            )
             server.port = port
             servers.append(server)
         # The operator's process serves no clients; the others receive its events.
@@ -119,7 +131,7 @@ async def cluster_behind_load_balancer(
             nats_url=nats_url,
             files_url=str(directory / "data" / "files"),
             port=0,
-            public_url=front.url,
+            public_url=load_balancer.url,
             roles=frozenset(),
             worker=len(roles),
             rate_limits="off",
@@ -130,7 +142,7 @@ async def cluster_behind_load_balancer(
             await operator.start()
             async with aiohttp.ClientSession() as client:
                 world = World(operator, client)
-                yield world, front
+                yield world, load_balancer
                 await world.close()
         finally:
             await operator.stop()

@@ -20,6 +20,7 @@ from typing import Any
 import aiohttp
 import zstandard
 
+from hubbub.protocol.enums import ChannelType, GatewayOpcode
 from tests.fixtures import validator
 from tests.world import ApiResponse
 
@@ -28,7 +29,7 @@ TIMEOUT_SECONDS = 60.0
 """Timeout in seconds for an event that must happen, on a busy machine."""
 PASSWORD = "correct horse"
 
-_names = itertools.count(1)
+_numbers = itertools.count(1)
 
 Frame = dict[str, Any]
 
@@ -36,16 +37,16 @@ Frame = dict[str, Any]
 class Server:
     """One `hubbub serve` or `hubbub dev` process, on a free port that it keeps across restarts.
 
-    `first` is Python code that the process runs before anything else.
+    `startup_code` is Python code that the process runs before anything else.
     """
 
-    def __init__(self, directory: Path, command: str, *flags: str, first: str = "") -> None:
+    def __init__(self, directory: Path, command: str, *flags: str, startup_code: str = "") -> None:
         self.directory = directory
         self.document: dict[str, Any] = {}
         """The content of the ready file."""
-        self.log = directory / f"log-{next(_names)}"
+        self.log = directory / f"log-{next(_numbers)}"
         self._ready_file = self.log.with_suffix(".ready")
-        program = f"{first}\nimport sys; from hubbub.server.cli import main; sys.exit(main())"
+        program = f"{startup_code}\nimport sys; from hubbub.server.cli import main; sys.exit(main())"
         self._command = [sys.executable, "-c", program, command, *flags]
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
@@ -101,10 +102,10 @@ class Server:
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
-    async def ended(self, within: float = TIMEOUT_SECONDS) -> int:
+    async def wait_ended(self, timeout_seconds: float = TIMEOUT_SECONDS) -> int:
         """Wait for the process to end and return its exit code."""
         assert self._process is not None
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(timeout_seconds):
             while (code := self._process.poll()) is None:
                 await asyncio.sleep(0.01)
         return code
@@ -117,9 +118,9 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def running(directory: Path, command: str, *flags: str, first: str = "") -> AsyncIterator[Server]:
+async def running_server(directory: Path, command: str, *flags: str, startup_code: str = "") -> AsyncIterator[Server]:
     """Run a server during a block."""
-    server = Server(directory, command, *flags, first=first)
+    server = Server(directory, command, *flags, startup_code=startup_code)
     try:
         yield await server.start()
     finally:
@@ -135,7 +136,7 @@ class ApiUser:
         self.id = id
         self.token = token
 
-    def at(self, server: Server) -> "ApiUser":
+    def at_server(self, server: Server) -> "ApiUser":
         """Return the same user at another server."""
         return ApiUser(self.client, server.url, self.id, self.token)
 
@@ -147,10 +148,10 @@ class ApiUser:
             headers["Content-Type"] = "application/json"
             options["data"] = jsonlib.dumps(json)
         async with self.client.request(method, f"{self.url}/api/v10{path}", headers=headers, **options) as response:
-            answer = ApiResponse(response.status, response.headers, await response.read())
+            api_response = ApiResponse(response.status, response.headers, await response.read())
         if validator.current_monitor is not None:
-            validator.current_monitor.check_response(method, path, answer)
-        return answer
+            validator.current_monitor.check_response(method, path, api_response)
+        return api_response
 
     async def get(self, path: str, **options: Any) -> ApiResponse:
         """Send a GET request."""
@@ -165,156 +166,158 @@ class ApiUser:
         return (await self.post(f"/channels/{channel_id}/messages", {"content": content})).ok()
 
 
-async def metric(person: ApiUser, name: str) -> float:
+async def read_metric(user: ApiUser, name: str) -> float:
     """Return the sum of a metric over its labels."""
-    async with person.client.get(f"{person.url}/metrics") as response:
+    async with user.client.get(f"{user.url}/metrics") as response:
         text = await response.text()
-    found = re.findall(rf"^hubbub_{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE)
-    assert found, name
-    return sum(map(float, found))
+    values = re.findall(rf"^hubbub_{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE)
+    assert values, name
+    return sum(map(float, values))
 
 
 def demo_users(client: aiohttp.ClientSession, server: Server) -> dict[str, ApiUser]:
     """Return the users of the demo world, its bot included."""
-    found = {name: (user["id"], user["token"]) for name, user in server.document["users"].items()}
+    credentials_by_name = {name: (user["id"], user["token"]) for name, user in server.document["users"].items()}
     for name, application in server.document["applications"].items():
         if application["bot"] is not None:
-            found[name] = (application["bot"]["id"], f"Bot {application['bot']['token']}")
-    return {name: ApiUser(client, server.url, *credentials) for name, credentials in found.items()}
+            credentials_by_name[name] = (application["bot"]["id"], f"Bot {application['bot']['token']}")
+    return {name: ApiUser(client, server.url, *credentials) for name, credentials in credentials_by_name.items()}
 
 
 async def register(client: aiohttp.ClientSession, server: Server, name: str) -> ApiUser:
     """Register a new user."""
-    stranger = ApiUser(client, server.url, "", "")
-    body = {"username": f"{name}{next(_names)}", "password": PASSWORD}
-    made = (await stranger.post("/auth/register", body)).ok()
-    return ApiUser(client, server.url, made["user_id"], made["token"])
+    anonymous_user = ApiUser(client, server.url, "", "")
+    body = {"username": f"{name}{next(_numbers)}", "password": PASSWORD}
+    session = (await anonymous_user.post("/auth/register", body)).ok()
+    return ApiUser(client, server.url, session["user_id"], session["token"])
 
 
-async def create_guild(owner: ApiUser, *others: ApiUser) -> tuple[str, str, str]:
-    """Create a guild with these members; return its id, its first text channel and an unlimited invite."""
+async def create_guild(owner: ApiUser, *members: ApiUser) -> tuple[str, str, str]:
+    """Create a guild with these members; return its ID, its first text channel's ID and the code of an unlimited invite."""
     guild_id = (await owner.post("/guilds", {"name": "Trouble"})).ok()["id"]
     channels = (await owner.get(f"/guilds/{guild_id}/channels")).ok()
-    channel_id = next(channel["id"] for channel in channels if channel["type"] == 0)
+    channel_id = next(channel["id"] for channel in channels if channel["type"] == ChannelType.GUILD_TEXT)
     code = (await owner.post(f"/channels/{channel_id}/invites", {"max_age": 0})).ok()["code"]
-    for person in others:
-        (await person.post(f"/invites/{code}")).ok()
+    for member in members:
+        (await member.post(f"/invites/{code}")).ok()
     return guild_id, channel_id, code
 
 
 class GatewaySession:
     """A gateway session over any number of connections; it stores the dispatches of all of them."""
 
-    def __init__(self, person: ApiUser, gateway: str, *, compress: str = "", intents: int = 0) -> None:
-        self.person = person
+    def __init__(self, user: ApiUser, gateway: str, *, compress: str = "", intents: int = 0) -> None:
+        self.user = user
         self.compress = compress
         self.intents = intents
         self.frames: list[Frame] = []
         """Every dispatch, in order of arrival."""
-        self.opcodes: list[Frame] = []
+        self.other_frames: list[Frame] = []
         """All other frames."""
         self.ready: Any = None
         self.seq = 0
-        self.closed_with: int | None = None
+        self.close_code: int | None = None
         self.socket: aiohttp.ClientWebSocketResponse | None = None
-        self.is_reading = asyncio.Event()
+        self.reading_allowed = asyncio.Event()
         """Reading pauses while this is cleared."""
-        self.is_reading.set()
+        self.reading_allowed.set()
         self._gateway = gateway
-        self._reading: asyncio.Task[None] | None = None
-        self._arrived = asyncio.Condition()
+        self._reader_task: asyncio.Task[None] | None = None
+        self._frame_arrived = asyncio.Condition()
 
     async def open(self) -> "GatewaySession":
         """Connect, identify, and read READY and the guilds."""
         await self.connect()
         await self.identify()
         for _ in self.ready["guilds"]:
-            await self.event("GUILD_CREATE", since=0)
+            await self.wait_event("GUILD_CREATE", since=0)
         return self
 
     async def identify(self) -> None:
         """Start a session on the current connection."""
-        identify = {"token": self.person.token.removeprefix("Bot "), "intents": self.intents, "properties": {}}
-        before = len(self.frames)
-        await self.send(2, identify)
-        self.ready = await self.event("READY", since=before)
+        payload = {"token": self.user.token.removeprefix("Bot "), "intents": self.intents, "properties": {}}
+        frame_count = len(self.frames)
+        await self.send(GatewayOpcode.IDENTIFY, payload)
+        self.ready = await self.wait_event("READY", since=frame_count)
 
     async def connect(self, url: str | None = None) -> None:
         """Open a connection and read its Hello."""
         query = "v=10&encoding=json" + (f"&compress={self.compress}" if self.compress else "")
-        self.closed_with = None
-        socket = await self.person.client.ws_connect(f"{url or self._gateway}?{query}", max_msg_size=0)
+        self.close_code = None
+        socket = await self.user.client.ws_connect(f"{url or self._gateway}?{query}", max_msg_size=0)
         self.socket = socket
-        hello = len(self.opcodes)
-        self._reading = asyncio.create_task(self._read(socket))
-        await self.wait_until(lambda: len(self.opcodes) > hello)
-        assert self.opcodes[hello]["op"] == 10, self.opcodes[hello]
+        frame_count = len(self.other_frames)
+        self._reader_task = asyncio.create_task(self._read_frames(socket))
+        await self.wait_until(lambda: len(self.other_frames) > frame_count)
+        assert self.other_frames[frame_count]["op"] == GatewayOpcode.HELLO, self.other_frames[frame_count]
 
     async def resume(self) -> None:
         """Resume from the last sequence number on a new connection, without waiting for the replay."""
         await self.connect(self.ready["resume_gateway_url"])
-        resume = {
-            "token": self.person.token.removeprefix("Bot "),
+        payload = {
+            "token": self.user.token.removeprefix("Bot "),
             "session_id": self.ready["session_id"],
             "seq": self.seq,
         }
-        await self.send(6, resume)
+        await self.send(GatewayOpcode.RESUME, payload)
 
-    async def send(self, op: int, d: Any) -> None:
+    async def send(self, opcode: int, data: Any) -> None:
         """Send a frame."""
         assert self.socket is not None
-        await self.socket.send_json({"op": op, "d": d})
+        await self.socket.send_json({"op": opcode, "d": data})
 
-    async def cut(self) -> None:
+    async def abort_connection(self) -> None:
         """Break the connection without a closing handshake."""
         assert self.socket is not None
-        assert self._reading is not None
+        assert self._reader_task is not None
         connection = self.socket._response.connection
         if connection is not None and connection.transport is not None:
             connection.transport.abort()
         # Data that arrived before the cut is read or lost with the client; a resume requests the rest in both cases.
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        self._reader_task.cancel()
+        await asyncio.gather(self._reader_task, return_exceptions=True)
 
     async def close(self) -> None:
         """Close the connection."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
+        if self._reader_task is not None:
+            self._reader_task.cancel()
+            await asyncio.gather(self._reader_task, return_exceptions=True)
         if self.socket is not None:
             await self.socket.close()
 
-    async def _read(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        inflate: Any = None
+    async def _read_frames(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        decompressor: Any = None
         if self.compress == "zlib-stream":
-            inflate = zlib.decompressobj()
+            decompressor = zlib.decompressobj()
         elif self.compress == "zstd-stream":
-            inflate = zstandard.ZstdDecompressor().decompressobj()
+            decompressor = zstandard.ZstdDecompressor().decompressobj()
         async for message in socket:
-            await self.is_reading.wait()
-            data = message.data if inflate is None else inflate.decompress(message.data)
+            await self.reading_allowed.wait()
+            data = message.data if decompressor is None else decompressor.decompress(message.data)
             frame = jsonlib.loads(data)
-            async with self._arrived:
-                if frame["op"] == 0:
+            async with self._frame_arrived:
+                if frame["op"] == GatewayOpcode.DISPATCH:
                     self.frames.append(frame)
                     self.seq = frame["s"]
                 else:
-                    self.opcodes.append(frame)
-                self._arrived.notify_all()
-        async with self._arrived:
-            self.closed_with = socket.close_code
-            self._arrived.notify_all()
+                    self.other_frames.append(frame)
+                self._frame_arrived.notify_all()
+        async with self._frame_arrived:
+            self.close_code = socket.close_code
+            self._frame_arrived.notify_all()
 
-    async def wait_until(self, condition: Callable[[], bool], within: float = TIMEOUT_SECONDS) -> None:
+    async def wait_until(self, condition: Callable[[], bool], timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         """Wait for a condition, checked whenever a frame arrives."""
         try:
-            async with asyncio.timeout(within), self._arrived:
-                await self._arrived.wait_for(condition)
+            async with asyncio.timeout(timeout_seconds), self._frame_arrived:
+                await self._frame_arrived.wait_for(condition)
         except TimeoutError:
             names = [frame["t"] for frame in self.frames[-20:]]
-            raise AssertionError(f"no matching frame; last: {names}, {self.opcodes[-3:]}, {self.closed_with}") from None
+            raise AssertionError(
+                f"no matching frame; last: {names}, {self.other_frames[-3:]}, {self.close_code}"
+            ) from None
 
-    async def event(self, name: str, matches: Callable[[Any], bool] = lambda _: True, *, since: int = 0) -> Any:
+    async def wait_event(self, name: str, matches: Callable[[Any], bool] = lambda _: True, *, since: int = 0) -> Any:
         """Return the first dispatch with this name that matches."""
         position = since
 
@@ -330,21 +333,21 @@ class GatewaySession:
         await self.wait_until(find)
         return self.frames[position]["d"]
 
-    async def message(self, content: str, *, since: int = 0) -> Any:
+    async def wait_message(self, content: str, *, since: int = 0) -> Any:
         """Return the message with this content."""
-        return await self.event("MESSAGE_CREATE", lambda d: d["content"] == content, since=since)
+        return await self.wait_event("MESSAGE_CREATE", lambda d: d["content"] == content, since=since)
 
-    async def opcode(self, op: int) -> Frame:
+    async def wait_opcode(self, opcode: int) -> Frame:
         """Return the first frame with this opcode."""
-        await self.wait_until(lambda: any(frame["op"] == op for frame in self.opcodes))
-        return next(frame for frame in self.opcodes if frame["op"] == op)
+        await self.wait_until(lambda: any(frame["op"] == opcode for frame in self.other_frames))
+        return next(frame for frame in self.other_frames if frame["op"] == opcode)
 
     async def wait_closed(self) -> int | None:
         """Wait for the close and return its code."""
-        await self.wait_until(lambda: self.closed_with is not None)
-        return self.closed_with
+        await self.wait_until(lambda: self.close_code is not None)
+        return self.close_code
 
-    def contents(self) -> list[str]:
+    def message_contents(self) -> list[str]:
         """Return the contents of received messages, in order."""
         return [frame["d"]["content"] for frame in self.frames if frame["t"] == "MESSAGE_CREATE"]
 

@@ -35,173 +35,172 @@ SCOPE = "sdk.social_layer"
 class Grant:
     """The result of one exchange: an access token, an optional refresh token, and the game tokens derived from it."""
 
-    owner: int
-    access: str
+    owner_id: int
+    access_token: str
     expires_ms: int
-    refresh: str | None = None
-    used: list[str] = field(default_factory=list)
-    children: list[tuple[str, int]] = field(default_factory=list)
-    """Game tokens and their expiration times."""
-    alive: bool = True
+    refresh_token: str | None = None
+    used_refresh_tokens: list[str] = field(default_factory=list)
+    child_tokens: list[tuple[str, int]] = field(default_factory=list)
+    """Tokens of the game and their expiration times in Unix milliseconds."""
+    is_alive: bool = True
 
 
-class Person:
-    """A user with a full account."""
+class FullAccount:
+    """The model of a user with a full account."""
 
     def __init__(self, actor: Actor) -> None:
         self.actor = actor
-        self.banned_until: float = 0
-        """Infinity means permanently."""
-        self.merges: list[int] = []
+        self.banned_until_ms: float = 0
+        """End of the ban in Unix milliseconds; 0 if there is none, infinity if it is permanent."""
+        self.merge_times_ms: list[int] = []
 
 
-class Links(RuleBasedStateMachine):
-    """A publisher with one game, three players and two users."""
+class AccountLinks(RuleBasedStateMachine):
+    """A publisher with one game, three players and two users, and a model of their accounts and tokens."""
 
     world: ClassVar[World]
     runner: ClassVar[asyncio.Runner]
 
     def __init__(self) -> None:
         super().__init__()
-        self.holders: dict[str, int] = {}
-        """The account of each player."""
-        self.provisional: dict[int, int | None] = {}
-        """Existing provisional accounts, and the user whose ban restricts each."""
-        self.seen: set[int] = set()
-        """Every account that ever existed."""
+        self.account_id_by_player: dict[str, int] = {}
+        """ID of the account that each player has."""
+        self.provisional_accounts: dict[int, int | None] = {}
+        """IDs of the provisional accounts, and the ID of the user whose ban restricts each, or None."""
+        self.known_account_ids: set[int] = set()
+        """IDs of all accounts that exist or existed."""
         self.grants: list[Grant] = []
-        self.dead: list[str] = []
+        self.invalid_tokens: list[str] = []
         """Tokens that are no longer valid."""
-        self.people: list[Person] = []
-        self.run(self._begin())
+        self.full_accounts: list[FullAccount] = []
+        self.run_coroutine(self._create_family())
 
-    async def _begin(self) -> None:
+    async def _create_family(self) -> None:
         owner = await self.world.user()
         self.head: Client = await game(self.world, owner=owner)
         self.child: Client = await game(self.world, owner=owner)
 
-        def join(call: Call) -> None:
-            rows = [applications.find(call.tx, each.id) for each in (self.child, self.head)]
+        def join_publisher(call: Call) -> None:
+            rows = [applications.find(call.tx, client.id) for client in (self.child, self.head)]
             assert rows[0] is not None
             assert rows[1] is not None
             identities.join_family(call, rows[0], rows[1])
 
-        await self.world.write(join)
-        self.people = [Person(await self.world.user()) for _ in range(2)]
-        self.seen = {person.actor.id for person in self.people}
+        await self.world.write(join_publisher)
+        self.full_accounts = [FullAccount(await self.world.user()) for _ in range(2)]
+        self.known_account_ids = {account.actor.id for account in self.full_accounts}
 
-    def run(self, step: Any) -> Any:
+    def run_coroutine(self, coroutine: Any) -> Any:
         """Run a coroutine to completion."""
-        return self.runner.run(step)
+        return self.runner.run(coroutine)
 
     @property
-    def now(self) -> int:
-        """The current time in milliseconds."""
+    def now_ms(self) -> int:
+        """The current time in Unix milliseconds."""
         return self.world.clock.now_ms()
 
     # Model state
 
-    def is_banned(self, person: Person) -> bool:
-        return person.banned_until > self.now
+    def is_banned(self, account: FullAccount) -> bool:
+        return account.banned_until_ms > self.now_ms
 
-    def end(self, grant: Grant) -> None:
-        grant.alive = False
-        self.dead += [grant.access, *(text for text, _ in grant.children)]
-        grant.children = []
+    def end_grant(self, grant: Grant) -> None:
+        grant.is_alive = False
+        self.invalid_tokens += [grant.access_token, *(token for token, _ in grant.child_tokens)]
+        grant.child_tokens = []
 
-    def end_all(self, owner: int) -> None:
+    def end_grants(self, owner_id: int) -> None:
         for grant in self.grants:
-            if grant.owner == owner and grant.alive:
-                self.end(grant)
+            if grant.owner_id == owner_id and grant.is_alive:
+                self.end_grant(grant)
 
-    def has_any(self, owner: int) -> bool:
-        return any(grant.alive and grant.owner == owner for grant in self.grants)
-
-    def unlink(self, owner: int) -> None:
+    def unlink(self, owner_id: int) -> None:
         """Unlink an account: its players get new provisional accounts."""
-        self.end_all(owner)
-        mine = [player for player, holder in self.holders.items() if holder == owner]
-        if not mine or owner in self.provisional:
+        self.end_grants(owner_id)
+        players = [player for player, account_id in self.account_id_by_player.items() if account_id == owner_id]
+        if not players or owner_id in self.provisional_accounts:
             return
-        person = next(each for each in self.people if each.actor.id == owner)
-        (found,) = {self.holder_of(player) for player in mine}
-        assert found not in self.seen, "a former account was given to another player"
-        self.seen.add(found)
-        self.provisional[found] = owner if self.is_banned(person) else None
-        for player in mine:
-            self.holders[player] = found
+        account = next(candidate for candidate in self.full_accounts if candidate.actor.id == owner_id)
+        (new_account_id,) = {self.find_account_id(player) for player in players}
+        assert new_account_id not in self.known_account_ids, "a former account was given to another player"
+        self.known_account_ids.add(new_account_id)
+        self.provisional_accounts[new_account_id] = owner_id if self.is_banned(account) else None
+        for player in players:
+            self.account_id_by_player[player] = new_account_id
 
-    def holder_of(self, player: str) -> int:
-        """Return a player's account according to the store."""
+    def find_account_id(self, player: str) -> int:
+        """Return the ID of a player's account according to the store."""
         sql = "SELECT user_id FROM external_identities WHERE family_id = ? AND provider_user_id = ?"
-        rows = self.run(self.world.app.database.read(lambda tx: tx.all(sql, self.head.id, player)))
-        assert len(rows) == 1, f"{player} is known {len(rows)} times"
-        found: int = rows[0][0]
-        return found
+        rows = self.run_coroutine(self.world.app.database.read(lambda tx: tx.all(sql, self.head.id, player)))
+        assert len(rows) == 1, f"{player} has {len(rows)} identities"
+        account_id: int = rows[0][0]
+        return account_id
 
-    def granted(self, owner: int, tokens: dict[str, Any]) -> Grant:
-        made = Grant(owner, tokens["access_token"], self.now + WEEK_MS, tokens.get("refresh_token"))
-        self.grants.append(made)
-        return made
+    def add_grant(self, owner_id: int, tokens: dict[str, Any]) -> Grant:
+        grant = Grant(owner_id, tokens["access_token"], self.now_ms + WEEK_MS, tokens.get("refresh_token"))
+        self.grants.append(grant)
+        return grant
 
-    def texts(self) -> list[tuple[str, int]]:
-        """Return every valid access token with its owner."""
-        good = []
+    def list_valid_tokens(self) -> list[tuple[str, int]]:
+        """Return every valid access token with the ID of its user."""
+        tokens = []
         for grant in self.grants:
-            if grant.alive:
-                good += [(grant.access, grant.owner)] if grant.expires_ms > self.now else []
-                good += [(text, grant.owner) for text, ends in grant.children if ends > self.now]
-        return good
+            if grant.is_alive:
+                tokens += [(grant.access_token, grant.owner_id)] if grant.expires_ms > self.now_ms else []
+                tokens += [
+                    (token, grant.owner_id) for token, expires_ms in grant.child_tokens if expires_ms > self.now_ms
+                ]
+        return tokens
 
     # Actions
 
     @rule(player=st.sampled_from(PLAYERS))
     def play(self, player: str) -> None:
-        answer: ApiResponse = self.run(request_bot_token(self.head, player))
-        holder = self.holders.get(player)
-        if holder is not None and holder not in self.provisional:
-            assert answer.rejected(400, 530010)["user_id"] == str(holder)
+        response: ApiResponse = self.run_coroutine(request_bot_token(self.head, player))
+        account_id = self.account_id_by_player.get(player)
+        if account_id is not None and account_id not in self.provisional_accounts:
+            assert response.rejected(400, 530010)["user_id"] == str(account_id)
             return
-        tokens = answer.ok()
-        found = self.holder_of(player)
-        if holder is None:
-            assert found not in self.seen
-            self.seen.add(found)
-            self.provisional[found] = None
-            self.holders[player] = found
-        assert self.holders[player] == found
-        self.granted(found, tokens | {"refresh_token": None})
+        tokens = response.ok()
+        stored_account_id = self.find_account_id(player)
+        if account_id is None:
+            assert stored_account_id not in self.known_account_ids
+            self.known_account_ids.add(stored_account_id)
+            self.provisional_accounts[stored_account_id] = None
+            self.account_id_by_player[player] = stored_account_id
+        assert self.account_id_by_player[player] == stored_account_id
+        self.add_grant(stored_account_id, tokens | {"refresh_token": None})
 
     @rule(index=st.integers(0, 1))
     def authorize(self, index: int) -> None:
-        person = self.people[index]
-        answer: ApiResponse = self.run(self.head.authorize(person.actor, SCOPE))
-        if self.is_banned(person):
-            answer.rejected(401, 0)
+        account = self.full_accounts[index]
+        response: ApiResponse = self.run_coroutine(self.head.authorize(account.actor, SCOPE))
+        if self.is_banned(account):
+            response.rejected(401, 0)
             return
-        code = answer.ok()["url"].partition("code=")[2].partition("&")[0]
-        self.granted(person.actor.id, self.run(self.head.exchange(code)).ok())
+        code = response.ok()["url"].partition("code=")[2].partition("&")[0]
+        self.add_grant(account.actor.id, self.run_coroutine(self.head.exchange(code)).ok())
 
     @precondition(lambda self: self.grants)
     @rule(index=st.integers(0, 1), data=st.data())
     def link(self, index: int, data: st.DataObject) -> None:
         """Authorize the game for a user with a valid or invalid external token."""
-        person = self.people[index]
-        if self.is_banned(person):
+        account = self.full_accounts[index]
+        if self.is_banned(account):
             return
-        pool = [text for text, _ in self.texts()] + self.dead[-3:]
-        if not pool:
+        tokens = [token for token, _ in self.list_valid_tokens()] + self.invalid_tokens[-3:]
+        if not tokens:
             return
-        self.authorize_with(person, data.draw(st.sampled_from(pool)))
+        self.authorize_with(account, data.draw(st.sampled_from(tokens)))
 
     @rule(index=st.integers(0, 1), player=st.sampled_from(PLAYERS))
     def play_and_link(self, index: int, player: str) -> None:
         """Play with a provisional account, then link it to a full one."""
         self.play(player)
-        holder = self.holders[player]
-        mine = [grant.access for grant in self.grants if grant.owner == holder]
-        if mine and not self.is_banned(self.people[index]):
-            self.authorize_with(self.people[index], mine[-1])
+        account_id = self.account_id_by_player[player]
+        access_tokens = [grant.access_token for grant in self.grants if grant.owner_id == account_id]
+        if access_tokens and not self.is_banned(self.full_accounts[index]):
+            self.authorize_with(self.full_accounts[index], access_tokens[-1])
 
     @rule(index=st.integers(0, 1), player=st.sampled_from(PLAYERS), days=st.sampled_from([1, None]))
     def link_then_ban(self, index: int, player: str, days: int | None) -> None:
@@ -210,66 +209,68 @@ class Links(RuleBasedStateMachine):
         self.ban(index, days)
         self.play_and_link(1 - index, player)
 
-    def authorize_with(self, person: Person, token: str) -> None:
+    def authorize_with(self, account: FullAccount, token: str) -> None:
         """Authorize the game for a user with an external token, and check the result against the model."""
-        code = self.run(self.head.code(person.actor, SCOPE))
-        answer: ApiResponse = self.run(
+        code = self.run_coroutine(self.head.code(account.actor, SCOPE))
+        response: ApiResponse = self.run_coroutine(
             self.head.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token)
         )
-        me = person.actor.id
-        owner = dict(self.texts()).get(token)
-        players = [player for player, holder in self.holders.items() if holder == owner]
-        if owner is None or not players:
-            answer.rejected(403, 50025)
-        elif owner == me:
-            self.granted(me, answer.ok())
-        elif owner not in self.provisional:
-            answer.rejected(400, 530014)
-        elif self.restricted(owner):
-            answer.rejected(400, 530017)
-        elif me in self.holders.values():
-            answer.rejected(400, 530023)
-        elif sum(moment > self.now - DAY_MS for moment in person.merges) >= MERGES_PER_DAY_MAX:
-            answer.rejected(429, 0)
+        user_id = account.actor.id
+        owner_id = dict(self.list_valid_tokens()).get(token)
+        players = [player for player, account_id in self.account_id_by_player.items() if account_id == owner_id]
+        if owner_id is None or not players:
+            response.rejected(403, 50025)
+        elif owner_id == user_id:
+            self.add_grant(user_id, response.ok())
+        elif owner_id not in self.provisional_accounts:
+            response.rejected(400, 530014)
+        elif self.is_restricted(owner_id):
+            response.rejected(400, 530017)
+        elif user_id in self.account_id_by_player.values():
+            response.rejected(400, 530023)
+        elif sum(merged_ms > self.now_ms - DAY_MS for merged_ms in account.merge_times_ms) >= MERGES_PER_DAY_MAX:
+            response.rejected(429, 0)
         else:
-            tokens = answer.ok()
-            self.end_all(owner)
-            del self.provisional[owner]
+            tokens = response.ok()
+            self.end_grants(owner_id)
+            del self.provisional_accounts[owner_id]
             for player in players:
-                self.holders[player] = me
-            person.merges.append(self.now)
-            self.granted(me, tokens)
+                self.account_id_by_player[player] = user_id
+            account.merge_times_ms.append(self.now_ms)
+            self.add_grant(user_id, tokens)
 
-    def restricted(self, provisional: int) -> bool:
-        by = self.provisional[provisional]
-        return by is not None and any(each.actor.id == by and self.is_banned(each) for each in self.people)
+    def is_restricted(self, provisional_id: int) -> bool:
+        banned_user_id = self.provisional_accounts[provisional_id]
+        return banned_user_id is not None and any(
+            account.actor.id == banned_user_id and self.is_banned(account) for account in self.full_accounts
+        )
 
-    @precondition(lambda self: any(grant.refresh for grant in self.grants))
-    @rule(data=st.data(), replay=st.booleans())
-    def refresh(self, data: st.DataObject, replay: bool) -> None:
-        grant = data.draw(st.sampled_from([each for each in self.grants if each.refresh]))
-        if replay and grant.used:
-            answer: ApiResponse = self.run(self.head.refresh(grant.used[-1]))
-            assert (answer.status, answer.json["error"]) == (400, "invalid_grant")
-            if grant.alive:
-                self.end(grant)
+    @precondition(lambda self: any(grant.refresh_token for grant in self.grants))
+    @rule(data=st.data(), is_replay=st.booleans())
+    def refresh(self, data: st.DataObject, is_replay: bool) -> None:
+        grant = data.draw(st.sampled_from([candidate for candidate in self.grants if candidate.refresh_token]))
+        if is_replay and grant.used_refresh_tokens:
+            response: ApiResponse = self.run_coroutine(self.head.refresh(grant.used_refresh_tokens[-1]))
+            assert (response.status, response.json["error"]) == (400, "invalid_grant")
+            if grant.is_alive:
+                self.end_grant(grant)
             return
-        assert grant.refresh is not None
-        answer = self.run(self.head.refresh(grant.refresh))
-        if not grant.alive:
-            assert answer.status == 400
-            assert answer.json == {
+        assert grant.refresh_token is not None
+        response = self.run_coroutine(self.head.refresh(grant.refresh_token))
+        if not grant.is_alive:
+            assert response.status == 400
+            assert response.json == {
                 "error": "invalid_grant",
                 "error_description": 'Invalid "refresh_token" in request',
             }
             return
-        tokens = answer.ok()
-        self.dead.append(grant.access)
-        grant.used.append(grant.refresh)
-        grant.access, grant.refresh, grant.expires_ms = (
+        tokens = response.ok()
+        self.invalid_tokens.append(grant.access_token)
+        grant.used_refresh_tokens.append(grant.refresh_token)
+        grant.access_token, grant.refresh_token, grant.expires_ms = (
             tokens["access_token"],
             tokens["refresh_token"],
-            self.now + WEEK_MS,
+            self.now_ms + WEEK_MS,
         )
 
     @precondition(lambda self: self.grants)
@@ -277,91 +278,93 @@ class Links(RuleBasedStateMachine):
     def exchange_child(self, data: st.DataObject) -> None:
         grant = data.draw(st.sampled_from(self.grants))
         body = {
-            "parent_access_token": grant.access,
+            "parent_access_token": grant.access_token,
             "child_application_id": str(self.child.id),
             "parent_client_secret": self.head.secret,
         }
-        answer: ApiResponse = self.run(self.world.request("POST", "/partner-sdk/child-token", json=body))
-        if not grant.alive or grant.expires_ms <= self.now:
-            answer.rejected(403, 50025)
+        response: ApiResponse = self.run_coroutine(self.world.request("POST", "/partner-sdk/child-token", json=body))
+        if not grant.is_alive or grant.expires_ms <= self.now_ms:
+            response.rejected(403, 50025)
         else:
-            grant.children.append((answer.ok()["access_token"], grant.expires_ms))
+            grant.child_tokens.append((response.ok()["access_token"], grant.expires_ms))
 
     @precondition(lambda self: self.grants)
     @rule(data=st.data())
     def revoke(self, data: st.DataObject) -> None:
         grant = data.draw(st.sampled_from(self.grants))
-        known = grant.alive
-        self.run(self.head.post("/oauth2/token/revoke", token=grant.access)).ok()
-        if known:
-            self.unlink(grant.owner)
+        was_alive = grant.is_alive
+        self.run_coroutine(self.head.post("/oauth2/token/revoke", token=grant.access_token)).ok()
+        if was_alive:
+            self.unlink(grant.owner_id)
 
-    @precondition(lambda self: any(grant.alive and grant.children for grant in self.grants))
+    @precondition(lambda self: any(grant.is_alive and grant.child_tokens for grant in self.grants))
     @rule(data=st.data())
     def revoke_child(self, data: st.DataObject) -> None:
         """Revoke a single game token."""
-        grant = data.draw(st.sampled_from([each for each in self.grants if each.alive and each.children]))
-        self.run(self.child.post("/oauth2/token/revoke", token=grant.children[-1][0])).ok()
-        for each in self.grants:
-            if each.owner == grant.owner:
-                self.dead += [text for text, _ in each.children]
-                each.children = []
+        grant = data.draw(
+            st.sampled_from([candidate for candidate in self.grants if candidate.is_alive and candidate.child_tokens])
+        )
+        self.run_coroutine(self.child.post("/oauth2/token/revoke", token=grant.child_tokens[-1][0])).ok()
+        for candidate in self.grants:
+            if candidate.owner_id == grant.owner_id:
+                self.invalid_tokens += [token for token, _ in candidate.child_tokens]
+                candidate.child_tokens = []
 
     @rule(player=st.sampled_from(PLAYERS))
     def unmerge(self, player: str) -> None:
         assert self.head.bot is not None
         path = "/partner-sdk/provisional-accounts/unmerge/bot"
-        answer: ApiResponse = self.run(self.head.bot.post(path, json={"external_user_id": player}))
-        holder = self.holders.get(player)
-        if holder is None:
-            answer.rejected(404, 10013)
-        elif holder in self.provisional:
-            answer.rejected(400, 50229)
+        response: ApiResponse = self.run_coroutine(self.head.bot.post(path, json={"external_user_id": player}))
+        account_id = self.account_id_by_player.get(player)
+        if account_id is None:
+            response.rejected(404, 10013)
+        elif account_id in self.provisional_accounts:
+            response.rejected(400, 50229)
         else:
-            answer.ok()
-            self.unlink(holder)
+            response.ok()
+            self.unlink(account_id)
 
     @rule(index=st.integers(0, 1))
-    def remove(self, index: int) -> None:
+    def deauthorize(self, index: int) -> None:
         """Deauthorize the application for a user."""
-        person = self.people[index]
-        listed: ApiResponse = self.run(person.actor.get("/oauth2/tokens"))
-        if self.is_banned(person):
-            listed.rejected(401, 0)
+        account = self.full_accounts[index]
+        response: ApiResponse = self.run_coroutine(account.actor.get("/oauth2/tokens"))
+        if self.is_banned(account):
+            response.rejected(401, 0)
             return
-        for authorization in listed.ok():
-            self.run(person.actor.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
-            self.unlink(person.actor.id)
+        for authorization in response.ok():
+            self.run_coroutine(account.actor.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
+            self.unlink(account.actor.id)
 
     @rule(index=st.integers(0, 1), days=st.sampled_from([1, None]))
     def ban(self, index: int, days: int | None) -> None:
-        person = self.people[index]
-        ends_ms = None if days is None else self.now + days * DAY_MS
-        self.run(self.world.write(lambda call: accounts.ban(call, UserId(person.actor.id), ends_ms=ends_ms)))
-        person.banned_until = float("inf") if ends_ms is None else ends_ms
-        self.unlink(person.actor.id)
+        account = self.full_accounts[index]
+        ends_ms = None if days is None else self.now_ms + days * DAY_MS
+        self.run_coroutine(self.world.write(lambda call: accounts.ban(call, UserId(account.actor.id), ends_ms=ends_ms)))
+        account.banned_until_ms = float("inf") if ends_ms is None else ends_ms
+        self.unlink(account.actor.id)
 
     @rule(index=st.integers(0, 1))
     def unban(self, index: int) -> None:
-        person = self.people[index]
-        lifted = self.run(self.world.write(lambda call: accounts.unban(call, UserId(person.actor.id))))
-        assert lifted is self.is_banned(person)
-        person.banned_until = 0
-        self.run(self.sign_in(person))
+        account = self.full_accounts[index]
+        was_banned = self.run_coroutine(self.world.write(lambda call: accounts.unban(call, UserId(account.actor.id))))
+        assert was_banned is self.is_banned(account)
+        account.banned_until_ms = 0
+        self.run_coroutine(self.sign_in(account))
 
     @rule(days=st.sampled_from([1, 1, 3]))
-    def time_passes(self, days: int) -> None:
-        before = [person for person in self.people if self.is_banned(person)]
-        self.world.clock.set(self.now + days * DAY_MS)
-        for person in before:
-            if not self.is_banned(person):
-                self.run(self.sign_in(person))
+    def advance_days(self, days: int) -> None:
+        banned_accounts = [account for account in self.full_accounts if self.is_banned(account)]
+        self.world.clock.set(self.now_ms + days * DAY_MS)
+        for account in banned_accounts:
+            if not self.is_banned(account):
+                self.run_coroutine(self.sign_in(account))
 
-    async def sign_in(self, person: Person) -> None:
-        """Give a user a new login token after a ban ended."""
+    async def sign_in(self, account: FullAccount) -> None:
+        """Issue a new login token to a user whose ban ended."""
         from hubbub.server.core import auth
 
-        actor = person.actor
+        actor = account.actor
         actor.token = await self.world.write(
             lambda call: auth.issue(call.tx, kind="user", user_id=actor.id, now=call.now_ms, ids=call.ids)
         )
@@ -370,60 +373,60 @@ class Links(RuleBasedStateMachine):
 
     @invariant()
     def no_token_outlives_its_link(self) -> None:
-        async def look() -> None:
-            good = dict(self.texts())
-            for text, owner in good.items():
-                actor = await self.world.app.auth.find_by_token(text)
-                assert actor is not None, "a good token was refused"
-                assert actor.user_id == owner, "a token opens a foreign account"
-            for text in self.dead:
-                assert await self.world.app.auth.find_by_token(text) is None, "a token outlived its link"
+        async def check() -> None:
+            valid_tokens = dict(self.list_valid_tokens())
+            for token, owner_id in valid_tokens.items():
+                actor = await self.world.app.auth.find_by_token(token)
+                assert actor is not None, "a valid token was rejected"
+                assert actor.user_id == owner_id, "a token authenticates another account"
+            for token in self.invalid_tokens:
+                assert await self.world.app.auth.find_by_token(token) is None, "a token outlived its link"
 
-        if self.people:
-            self.run(look())
+        if self.full_accounts:
+            self.run_coroutine(check())
 
     @invariant()
     def no_identity_is_lost_and_no_account_is_orphaned(self) -> None:
-        def look(call: Call) -> None:
+        def check(call: Call) -> None:
             sql = "SELECT provider_user_id, user_id FROM external_identities WHERE family_id = ?"
-            assert dict(call.tx.all(sql, self.head.id)) == self.holders
+            assert dict(call.tx.all(sql, self.head.id)) == self.account_id_by_player
             sql = "SELECT user_id FROM provisional_accounts WHERE family_id = ?"
-            assert {row[0] for row in call.tx.all(sql, self.head.id)} == set(self.provisional)
-            for user_id in self.seen:
+            assert {row[0] for row in call.tx.all(sql, self.head.id)} == set(self.provisional_accounts)
+            for user_id in self.known_account_ids:
                 row = users.find(call.tx, user_id)
-                if user_id in self.provisional:
+                if user_id in self.provisional_accounts:
                     assert row is not None
                     assert row.flags & UserFlags.PROVISIONAL_ACCOUNT
                 elif row is not None:
                     assert not row.flags & UserFlags.PROVISIONAL_ACCOUNT
 
-        if self.people:
-            self.run(self.world.write(look))
+        if self.full_accounts:
+            self.run_coroutine(self.world.write(check))
 
 
 @pytest.fixture
 def runner() -> Iterator[asyncio.Runner]:
-    """Return a function that runs coroutines on a loop owned by this test."""
-    with asyncio.Runner() as made:
-        yield made
+    """A runner with an event loop of its own."""
+    with asyncio.Runner() as asyncio_runner:
+        yield asyncio_runner
 
 
 def test_links_in_any_order(runner: asyncio.Runner) -> None:
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
 
-    async def begin() -> World:
+    async def start_world() -> World:
         await app.start()
         return World(app, aiohttp.ClientSession())
 
-    async def finish(world: World) -> None:
+    async def stop_world(world: World) -> None:
         await world.client.close()
         await app.stop()
 
-    world = runner.run(begin())
-    Links.world, Links.runner = world, runner
+    world = runner.run(start_world())
+    AccountLinks.world, AccountLinks.runner = world, runner
     try:
         run_state_machine_as_test(
-            Links,
+            AccountLinks,
             settings=settings(
                 max_examples=40,
                 stateful_step_count=25,
@@ -435,4 +438,4 @@ def test_links_in_any_order(runner: asyncio.Runner) -> None:
             ),
         )
     finally:
-        runner.run(finish(world))
+        runner.run(stop_world(world))

@@ -17,15 +17,17 @@ import aiohttp
 import psutil
 import psycopg
 import pytest
+from aiohttp import WSMsgType
 
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from tests.fixtures.postgres import with_database
-from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, GatewaySession, Server, demo_users, running
+from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, GatewaySession, Server, demo_users, running_server
 
 pytestmark = pytest.mark.xdist_group("attacks")
 
-READ_TIMEOUT_S = 2.0
-HELLO_TIMEOUT_S = 2.0
-MEMORY_GROWTH_MAX = 120 * 1024 * 1024
+READ_TIMEOUT_SECONDS = 2.0
+HELLO_TIMEOUT_SECONDS = 2.0
+MEMORY_GROWTH_BYTES_MAX = 120 * 1024 * 1024
 """The memory in bytes by which the server may grow during all attacks."""
 
 
@@ -44,21 +46,21 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         server = Server(directory, "dev", *flags)
         stack.callback(server.stop)
         asyncio.run(server.start())
-        size = psutil.Process(server.pid).memory_info().rss
+        memory_before = psutil.Process(server.pid).memory_info().rss
         yield server
-        grown = psutil.Process(server.pid).memory_info().rss - size
+        memory_growth = psutil.Process(server.pid).memory_info().rss - memory_before
         server.terminate()
-        assert asyncio.run(server.ended()) == 0
+        assert asyncio.run(server.wait_ended()) == 0
         assert '"level":"error"' not in server.log_text(), server.log_text()
-        assert grown < MEMORY_GROWTH_MAX, f"{grown / 2**20:.0f} MiB"
+        assert memory_growth < MEMORY_GROWTH_BYTES_MAX, f"{memory_growth / 2**20:.0f} MiB"
 
 
 @pytest.fixture
 async def short_timeout_server(tmp_path: Path) -> AsyncIterator[Server]:
     """A server with short timeouts; those of the other server are long enough for a busy machine."""
-    flags = ["--http-read-timeout-ms", str(int(READ_TIMEOUT_S * 1000))]
-    flags += ["--gateway-hello-timeout-ms", str(int(HELLO_TIMEOUT_S * 1000))]
-    async with running(tmp_path, "dev", *flags) as server:
+    flags = ["--http-read-timeout-ms", str(int(READ_TIMEOUT_SECONDS * 1000))]
+    flags += ["--gateway-hello-timeout-ms", str(int(HELLO_TIMEOUT_SECONDS * 1000))]
+    async with running_server(tmp_path, "dev", *flags) as server:
         yield server
         assert '"level":"error"' not in server.log_text(), server.log_text()
 
@@ -74,65 +76,70 @@ def alice(server: Server, client: aiohttp.ClientSession) -> ApiUser:
     return demo_users(client, server)["alice"]
 
 
-def guild_of(server: Server) -> str:
+def demo_guild_id(server: Server) -> str:
     guild: str = server.document["guilds"]["Town Square"]["id"]
     return guild
 
 
-def general(server: Server) -> str:
+def general_channel_id(server: Server) -> str:
     channel: str = server.document["guilds"]["Town Square"]["channels"]["general"]
     return channel
 
 
-async def exchange(server: Server, request: bytes, *, more: bytes = b"") -> tuple[int, Any, bytes]:
+async def send_raw_request(server: Server, request: bytes, *, body: bytes = b"") -> tuple[int, Any, bytes]:
     """Send raw bytes; return status, JSON body and head, or status 0 if the connection closes without a response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            writer.write(request + more)
+            writer.write(request + body)
             try:
-                head = await reader.readuntil(b"\r\n\r\n")
+                response_head = await reader.readuntil(b"\r\n\r\n")
             except (asyncio.IncompleteReadError, ConnectionError):
                 return 0, None, b""
-            status = int(head.split()[1])
-            lengths = [line[15:] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+            status = int(response_head.split()[1])
+            lengths = [
+                line[15:] for line in response_head.lower().split(b"\r\n") if line.startswith(b"content-length:")
+            ]
             body = await reader.readexactly(int(lengths[0])) if lengths and not request.startswith(b"HEAD") else b""
-            return status, json.loads(body) if body else None, head
+            return status, json.loads(body) if body else None, response_head
     finally:
         writer.close()
 
 
-def head(method: str, path: str, person: ApiUser | None = None, **headers: str) -> bytes:
+def request_head(method: str, path: str, user: ApiUser | None = None, **headers: str) -> bytes:
     lines = [f"{method} {path} HTTP/1.1", "Host: hubbub"]
-    if person is not None:
-        lines.append(f"Authorization: {person.token}")
+    if user is not None:
+        lines.append(f"Authorization: {user.token}")
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
 
 
-def posting(path: str, person: ApiUser, body: bytes, **headers: str) -> bytes:
-    return head("POST", path, person, Content_Type="application/json", Content_Length=str(len(body)), **headers) + body
+def post_request(path: str, user: ApiUser, body: bytes, **headers: str) -> bytes:
+    return (
+        request_head("POST", path, user, Content_Type="application/json", Content_Length=str(len(body)), **headers)
+        + body
+    )
 
 
-def refused(answer: tuple[int, Any, bytes], *statuses: int) -> Any:
+def assert_api_error(response: tuple[int, Any, bytes], *statuses: int) -> Any:
     """Check that a response is an API error and return its body."""
-    status, body, _ = answer
-    assert status in (statuses or range(400, 500)), answer
-    assert isinstance(body, dict), answer
-    assert isinstance(body["message"], str), answer
-    assert isinstance(body["code"], int), answer
+    status, body, _ = response
+    assert status in (statuses or range(400, 500)), response
+    assert isinstance(body, dict), response
+    assert isinstance(body["message"], str), response
+    assert isinstance(body["code"], int), response
     return body
 
 
-def nested(opening: bytes, closing: bytes, depth: int = 10_000) -> bytes:
+def nested_json(opening: bytes, closing: bytes, depth: int = 10_000) -> bytes:
     return opening * depth + closing * depth
 
 
-BODIES: dict[str, bytes] = {
-    "deep arrays": b'{"content":' + nested(b"[", b"]") + b"}",
-    "deep objects": b'{"content":' + nested(b'{"a":', b"}").replace(b":}", b":1}", 1) + b"}",
-    "deep in a known field": b'{"content":"x","embeds":' + nested(b"[", b"]") + b"}",
-    "deep in an unknown field": b'{"content":"x","zzz":' + nested(b"[", b"]") + b"}",
+MALFORMED_BODIES: dict[str, bytes] = {
+    "deep arrays": b'{"content":' + nested_json(b"[", b"]") + b"}",
+    "deep objects": b'{"content":' + nested_json(b'{"a":', b"}").replace(b":}", b":1}", 1) + b"}",
+    "deep in a known field": b'{"content":"x","embeds":' + nested_json(b"[", b"]") + b"}",
+    "deep in an unknown field": b'{"content":"x","zzz":' + nested_json(b"[", b"]") + b"}",
     "only openings": b"[" * 100_000,
     "invalid UTF-8": b'{"content":"\xff\xfe"}',
     "overlong UTF-8": b'{"content":"\xc0\xaf"}',
@@ -157,19 +164,19 @@ BODIES: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
+@pytest.mark.parametrize("body", MALFORMED_BODIES.values(), ids=MALFORMED_BODIES.keys())
 async def test_a_malformed_body_is_rejected(server: Server, alice: ApiUser, body: bytes) -> None:
-    path = f"/api/v10/channels/{general(server)}/messages"
-    refused(await exchange(server, posting(path, alice, body)), 400)
+    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    assert_api_error(await send_raw_request(server, post_request(path, alice, body)), 400)
 
 
 async def test_the_last_of_duplicate_keys_counts(server: Server, alice: ApiUser) -> None:
-    path = f"/api/v10/channels/{general(server)}/messages"
-    status, body, _ = await exchange(server, posting(path, alice, b'{"content":"one","content":"two"}'))
+    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    status, body, _ = await send_raw_request(server, post_request(path, alice, b'{"content":"one","content":"two"}'))
     assert (status, body["content"]) == (200, "two")
 
 
-TEXTS: dict[str, str] = {
+UNUSUAL_TEXTS: dict[str, str] = {
     "a\u0000b": "ab",
     "\u202e\u200b\ufeff": "\u202e\u200b\ufeff",
     "\x1b[31m": "\x1b[31m",
@@ -181,19 +188,19 @@ TEXTS: dict[str, str] = {
 
 
 async def test_unusual_text_is_stored(server: Server, alice: ApiUser) -> None:
-    for text, stored in TEXTS.items():
+    for text, stored in UNUSUAL_TEXTS.items():
         for path, field in (
-            (f"/channels/{general(server)}/messages", "content"),
-            (f"/guilds/{guild_of(server)}/roles", "name"),
+            (f"/channels/{general_channel_id(server)}/messages", "content"),
+            (f"/guilds/{demo_guild_id(server)}/roles", "name"),
         ):
-            answer = await alice.post(path, {field: text})
-            assert (answer.status, answer.json[field]) == (200, stored), (text, answer)
+            response = await alice.post(path, {field: text})
+            assert (response.status, response.json[field]) == (200, stored), (text, response)
 
 
 async def test_text_above_its_limit_is_rejected(server: Server, alice: ApiUser) -> None:
     for path, field, limit in (
-        (f"/channels/{general(server)}/messages", "content", 2000),
-        (f"/guilds/{guild_of(server)}/roles", "name", 100),
+        (f"/channels/{general_channel_id(server)}/messages", "content", 2000),
+        (f"/guilds/{demo_guild_id(server)}/roles", "name", 100),
     ):
         assert (await alice.post(path, {field: "a" * limit})).status == 200
         (await alice.post(path, {field: "a" * (limit + 1)})).rejected(400, 50035)
@@ -201,7 +208,7 @@ async def test_text_above_its_limit_is_rejected(server: Server, alice: ApiUser) 
 
 BAD_REQUEST, INVALID_FORM, INVALID_VERSION, NOT_FOUND = (400, 0), (400, 50035), (400, 50041), (404, 0)
 
-PATHS: dict[str, tuple[int, int]] = {
+MALFORMED_PATHS: dict[str, tuple[int, int]] = {
     "/api/v10/channels/%2e%2e/%2e%2e/healthz": NOT_FOUND,
     "/api/v10/../../../../etc/passwd": NOT_FOUND,
     "/api/v10/channels/../../healthz": NOT_FOUND,
@@ -245,16 +252,16 @@ PATHS: dict[str, tuple[int, int]] = {
 """Malformed request targets, and the status and error code of each response."""
 
 
-@pytest.mark.parametrize(("path", "expected"), PATHS.items(), ids=[path[:50] for path in PATHS])
+@pytest.mark.parametrize(("path", "expected"), MALFORMED_PATHS.items(), ids=[path[:50] for path in MALFORMED_PATHS])
 async def test_a_malformed_path_is_rejected(
     server: Server, alice: ApiUser, path: str, expected: tuple[int, int]
 ) -> None:
-    answer = await exchange(server, head("GET", path, alice))
-    body = refused(answer)
-    assert (answer[0], body["code"]) == expected
+    response = await send_raw_request(server, request_head("GET", path, alice))
+    body = assert_api_error(response)
+    assert (response[0], body["code"]) == expected
 
 
-QUERIES: dict[str, tuple[int, int]] = {
+MALFORMED_QUERIES: dict[str, tuple[int, int]] = {
     "limit=-1": INVALID_FORM,
     "limit=NaN": INVALID_FORM,
     "limit=" + "9" * 30: INVALID_FORM,
@@ -269,30 +276,36 @@ QUERIES: dict[str, tuple[int, int]] = {
 """Malformed queries, and the status and error code of each response."""
 
 
-@pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=[query[:30] for query in QUERIES])
+@pytest.mark.parametrize(
+    ("query", "expected"), MALFORMED_QUERIES.items(), ids=[query[:30] for query in MALFORMED_QUERIES]
+)
 async def test_a_malformed_query_is_rejected(
     server: Server, alice: ApiUser, query: str, expected: tuple[int, int]
 ) -> None:
-    channel_id = general(server)
-    answer = await exchange(server, head("GET", f"/api/v10/channels/{channel_id}/messages?{query}", alice))
-    body = refused(answer)
-    assert (answer[0], body["code"]) == expected
+    channel_id = general_channel_id(server)
+    response = await send_raw_request(
+        server, request_head("GET", f"/api/v10/channels/{channel_id}/messages?{query}", alice)
+    )
+    body = assert_api_error(response)
+    assert (response[0], body["code"]) == expected
 
 
 @pytest.mark.parametrize(("query", "count"), [("limit=1&limit=2", 2), ("&&&&", 3), ("=", 3), ("%", 3)])
 async def test_meaningless_parts_of_a_query_are_ignored(server: Server, alice: ApiUser, query: str, count: int) -> None:
-    channel_id = general(server)
+    channel_id = general_channel_id(server)
     contents = [f"{query} {number}" for number in range(3)]
     for content in contents:
         await alice.create_message(channel_id, content)
 
-    status, body, _ = await exchange(server, head("GET", f"/api/v10/channels/{channel_id}/messages?{query}", alice))
+    status, body, _ = await send_raw_request(
+        server, request_head("GET", f"/api/v10/channels/{channel_id}/messages?{query}", alice)
+    )
 
     assert status == 200
     assert [message["content"] for message in body[:3]] == contents[::-1][:count]
 
 
-RAW: dict[str, bytes] = {
+MALFORMED_REQUESTS: dict[str, bytes] = {
     "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 100 + b"\r\n\r\n",
     "HTTP/0.9": b"GET /api/v10/gateway\r\n\r\n",
     "an unknown version": b"GET /api/v10/gateway HTTP/9.9\r\nHost: x\r\n\r\n",
@@ -320,54 +333,56 @@ RAW: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("request_bytes", RAW.values(), ids=RAW.keys())
+@pytest.mark.parametrize("request_bytes", MALFORMED_REQUESTS.values(), ids=MALFORMED_REQUESTS.keys())
 async def test_a_malformed_request_is_rejected_or_dropped(server: Server, request_bytes: bytes) -> None:
-    answer = await exchange(server, request_bytes)
-    if answer[0] not in (0, 200):
-        refused(answer)
+    response = await send_raw_request(server, request_bytes)
+    if response[0] not in (0, 200):
+        assert_api_error(response)
 
 
 async def test_a_reason_cannot_inject_headers(server: Server, alice: ApiUser) -> None:
-    path = f"/api/v10/guilds/{guild_of(server)}/roles"
+    path = f"/api/v10/guilds/{demo_guild_id(server)}/roles"
     reason = "%0d%0aSet-Cookie:%20a=b%0d%0a%0d%0a<script>%00%ff"
-    status, _, response_head = await exchange(server, posting(path, alice, b"{}", X_Audit_Log_Reason=reason))
+    status, _, response_head = await send_raw_request(
+        server, post_request(path, alice, b"{}", X_Audit_Log_Reason=reason)
+    )
     assert status == 200
     assert b"cookie" not in response_head.lower()
-    entry = (await alice.get(f"/guilds/{guild_of(server)}/audit-logs?action_type=30&limit=1")).ok()[
+    entry = (await alice.get(f"/guilds/{demo_guild_id(server)}/audit-logs?action_type=30&limit=1")).ok()[
         "audit_log_entries"
     ][0]
     assert "<script>" in entry["reason"]
     assert "\x00" not in entry["reason"]
-    answer = await exchange(
-        server, posting(path, alice, b"{}", X_Audit_Log_Reason="x\r\nX-Evil: 1\r\n\r\nGET / HTTP/1.1")
+    response = await send_raw_request(
+        server, post_request(path, alice, b"{}", X_Audit_Log_Reason="x\r\nX-Evil: 1\r\n\r\nGET / HTTP/1.1")
     )
-    assert answer[0] == 400, answer
+    assert response[0] == 400, response
 
 
 async def test_a_declared_size_above_the_limit_is_rejected_before_upload(server: Server, alice: ApiUser) -> None:
-    path = f"/api/v10/channels/{general(server)}/messages"
+    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
     for kind, length in (("application/json", 100 * 2**20), ("multipart/form-data; boundary=x", 10**15)):
-        request = head("POST", path, alice, Content_Type=kind, Content_Length=str(length))
-        refused(await exchange(server, request + b"{"), 413)
+        request = request_head("POST", path, alice, Content_Type=kind, Content_Length=str(length))
+        assert_api_error(await send_raw_request(server, request + b"{"), 413)
 
 
 async def test_an_endless_body_is_cut_off(server: Server, alice: ApiUser) -> None:
-    path = f"/api/v10/channels/{general(server)}/messages"
-    request = head("POST", path, alice, Content_Type="application/json", Transfer_Encoding="chunked")
+    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    request = request_head("POST", path, alice, Content_Type="application/json", Transfer_Encoding="chunked")
     chunk = b"100000\r\n" + b" " * 2**20 + b"\r\n"
-    refused(await exchange(server, request, more=chunk * 4), 413)
+    assert_api_error(await send_raw_request(server, request, body=chunk * 4), 413)
 
 
 async def test_a_compressed_body_is_not_expanded(server: Server, alice: ApiUser) -> None:
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    bomb = packer.compress(b" " * (64 * 2**20)) + packer.flush()
-    before = psutil.Process(server.pid).memory_info().rss
-    path = f"/api/v10/channels/{general(server)}/messages"
-    refused(await exchange(server, posting(path, alice, bomb, Content_Encoding="gzip")), 413)
-    assert psutil.Process(server.pid).memory_info().rss - before < 48 * 2**20
+    compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
+    bomb = compressor.compress(b" " * (64 * 2**20)) + compressor.flush()
+    memory_before = psutil.Process(server.pid).memory_info().rss
+    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    assert_api_error(await send_raw_request(server, post_request(path, alice, bomb, Content_Encoding="gzip")), 413)
+    assert psutil.Process(server.pid).memory_info().rss - memory_before < 48 * 2**20
 
 
-PARTS: dict[str, tuple[str, bytes]] = {
+MALFORMED_UPLOADS: dict[str, tuple[str, bytes]] = {
     "no boundary": ("multipart/form-data", b"--x\r\n\r\n--x--\r\n"),
     "an empty boundary": ("multipart/form-data; boundary=", b"--\r\n\r\n----\r\n"),
     "a long boundary": ("multipart/form-data; boundary=" + "b" * 5000, b""),
@@ -397,11 +412,11 @@ PARTS: dict[str, tuple[str, bytes]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "body"), PARTS.values(), ids=PARTS.keys())
+@pytest.mark.parametrize(("kind", "body"), MALFORMED_UPLOADS.values(), ids=MALFORMED_UPLOADS.keys())
 async def test_a_malformed_upload_is_rejected(server: Server, alice: ApiUser, kind: str, body: bytes) -> None:
-    path = f"/api/v10/channels/{general(server)}/messages"
-    request = head("POST", path, alice, Content_Type=kind, Content_Length=str(len(body)))
-    refused(await exchange(server, request, more=body), 400)
+    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    request = request_head("POST", path, alice, Content_Type=kind, Content_Length=str(len(body)))
+    assert_api_error(await send_raw_request(server, request, body=body), 400)
 
 
 FILE_NAMES = {
@@ -423,14 +438,14 @@ FILE_NAMES = {
 
 async def test_a_file_name_cannot_be_a_path(server: Server, alice: ApiUser) -> None:
     for name, stored in FILE_NAMES.items():
-        path = f"/api/v10/channels/{general(server)}/messages"
+        path = f"/api/v10/channels/{general_channel_id(server)}/messages"
         body = b'--x\r\nContent-Disposition: form-data; name="files[0]"; filename="'
         body += name.encode("utf-8", "surrogateescape") + b'"\r\n\r\ndata\r\n--x--\r\n'
         kind = "multipart/form-data; boundary=x"
-        request = head("POST", path, alice, Content_Type=kind, Content_Length=str(len(body)))
-        status, answer, _ = await exchange(server, request + body)
-        assert status == 200, (name, answer)
-        [attachment] = answer["attachments"]
+        request = request_head("POST", path, alice, Content_Type=kind, Content_Length=str(len(body)))
+        status, message, _ = await send_raw_request(server, request + body)
+        assert status == 200, (name, message)
+        [attachment] = message["attachments"]
         assert attachment["filename"] == stored, name
         async with alice.client.get(attachment["url"]) as response:
             assert (response.status, await response.read()) == (200, b"data"), attachment
@@ -439,13 +454,13 @@ async def test_a_file_name_cannot_be_a_path(server: Server, alice: ApiUser) -> N
 async def test_slow_senders_time_out(short_timeout_server: Server, client: aiohttp.ClientSession) -> None:
     """Send half a head, half a body, a body byte by byte, and nothing: each connection ends soon after its timeout."""
     server, alice = short_timeout_server, demo_users(client, short_timeout_server)["alice"]
-    beginnings = [b"", b"GET /api/v10/gateway HTTP/1.1\r\nX-A: b"] * 5
-    path, form = f"/api/v10/channels/{general(server)}/messages", "multipart/form-data; boundary=x"
-    body = head("POST", path, alice, Content_Type="application/json", Content_Length="1000") + b'{"content":'
-    upload = head("POST", path, alice, Content_Type=form, Content_Length="1000") + b"--x\r\n"
-    beginnings += [body, upload] * 5
+    request_starts = [b"", b"GET /api/v10/gateway HTTP/1.1\r\nX-A: b"] * 5
+    path, form = f"/api/v10/channels/{general_channel_id(server)}/messages", "multipart/form-data; boundary=x"
+    body = request_head("POST", path, alice, Content_Type="application/json", Content_Length="1000") + b'{"content":'
+    upload = request_head("POST", path, alice, Content_Type=form, Content_Length="1000") + b"--x\r\n"
+    request_starts += [body, upload] * 5
 
-    async def trickle(beginning: bytes) -> bytes:
+    async def trickle(request_start: bytes) -> bytes:
         """Send a byte every 50 ms until the server ends the connection; return what it sent.
 
         A stream would drop a response that arrived if a later write fails, so this uses the socket itself."""
@@ -461,59 +476,61 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
                         received.extend(chunk)
 
             receiving = asyncio.create_task(receive())
-            await loop.sock_sendall(connection, beginning)
+            await loop.sock_sendall(connection, request_start)
             while not receiving.done():
                 await asyncio.sleep(0.05)
-                if beginning:
+                if request_start:
                     with contextlib.suppress(ConnectionError):
                         await loop.sock_sendall(connection, b" ")
             await receiving
             return bytes(received)
 
     async with asyncio.timeout(TIMEOUT_SECONDS):
-        answers = await asyncio.gather(*map(trickle, beginnings))
+        received_by_sender = await asyncio.gather(*map(trickle, request_starts))
     # A client that sent a whole head gets an error response.
-    for answer, beginning in zip(answers, beginnings, strict=True):
-        if answer or beginning.startswith(b"POST"):
-            assert answer.startswith(b"HTTP/1.1 400 "), answer
-            assert b'"code":0' in answer, answer
+    for received_bytes, request_start in zip(received_by_sender, request_starts, strict=True):
+        if received_bytes or request_start.startswith(b"POST"):
+            assert received_bytes.startswith(b"HTTP/1.1 400 "), received_bytes
+            assert b'"code":0' in received_bytes, received_bytes
 
 
 # The gateway
 
 
-async def gateway(client: aiohttp.ClientSession, server: Server, query: str = "") -> aiohttp.ClientWebSocketResponse:
+async def connect_gateway(
+    client: aiohttp.ClientSession, server: Server, query: str = ""
+) -> aiohttp.ClientWebSocketResponse:
     socket = await client.ws_connect(f"{server.gateway}?v=10&encoding=json{query}", max_msg_size=0)
-    assert (await socket.receive_json(timeout=TIMEOUT_SECONDS))["op"] == 10
+    assert (await socket.receive_json(timeout=TIMEOUT_SECONDS))["op"] == GatewayOpcode.HELLO
     return socket
 
 
-async def closed(socket: aiohttp.ClientWebSocketResponse) -> int | None:
+async def wait_close_code(websocket: aiohttp.ClientWebSocketResponse) -> int | None:
     """Wait for the close and return its code."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
-        async for _ in socket:
+        async for _ in websocket:
             pass
-    return socket.close_code
+    return websocket.close_code
 
 
-def frame(opcode: int, payload: bytes, *, final: bool = True, reserved: int = 0) -> bytes:
+def encode_frame(opcode: int, payload: bytes, *, is_final: bool = True, reserved_bits: int = 0) -> bytes:
     """Encode a client frame; the mask of zeros leaves the payload as it is."""
-    first = (0x80 if final else 0) | reserved << 4 | opcode
+    first_byte = (0x80 if is_final else 0) | reserved_bits << 4 | opcode
     if len(payload) < 126:
         length = bytes((0x80 | len(payload),))
     elif len(payload) < 65_536:
         length = b"\xfe" + struct.pack(">H", len(payload))
     else:
         length = b"\xff" + struct.pack(">Q", len(payload))
-    return bytes((first,)) + length + b"\x00" * 4 + payload
+    return bytes((first_byte,)) + length + b"\x00" * 4 + payload
 
 
-async def raw_gateway(server: Server, frames: bytes) -> int | None:
+async def send_raw_frames(server: Server, frames: bytes) -> int | None:
     """Send raw WebSocket frames; return the code of the close frame, or None if the connection was cut."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     key = base64.b64encode(os.urandom(16)).decode()
     writer.write(
-        head(
+        request_head(
             "GET",
             "/gateway?v=10",
             Connection="Upgrade",
@@ -532,7 +549,7 @@ async def raw_gateway(server: Server, frames: bytes) -> int | None:
                 if length == 126:
                     (length,) = struct.unpack(">H", await reader.readexactly(2))
                 payload = await reader.readexactly(length)
-                if first & 0x0F == 8:
+                if first & 0x0F == WSMsgType.CLOSE:
                     return int.from_bytes(payload[:2], "big")
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
@@ -540,97 +557,151 @@ async def raw_gateway(server: Server, frames: bytes) -> int | None:
         writer.close()
 
 
-FRAMES: dict[str, tuple[bytes, set[int | None]]] = {
-    "no JSON": (frame(1, b"hello"), {4002}),
-    "nothing": (frame(1, b""), {4002}),
-    "deep JSON": (frame(1, b'{"op":1,"d":' + b"[" * 7000 + b"]" * 7000 + b"}"), {4002}),
-    "deep JSON in an unknown key": (frame(1, b'{"op":1,"d":null,"z":' + b"[" * 7000 + b"]" * 7000 + b"}"), {4002}),
-    "a payload too large": (frame(1, b'{"op":1,"d":"' + b"x" * 20_000 + b'"}'), {4002}),
-    "a frame far too large": (frame(1, b" " * (1024 * 1024 + 100)), {1009, None}),
-    "a length of 2^63": (b"\x81\xff" + b"\xff" * 8 + b"abcd", {1002, 1009, None}),
-    "invalid UTF-8": (frame(1, b'{"op":1,"d":"\xff"}'), {1007, 4002}),
-    "invalid UTF-8 in binary": (frame(2, b'{"op":1,"d":"\xff"}'), {4002}),
-    "reserved bits": (frame(1, b'{"op":1,"d":null}', reserved=7), {1002, None}),
-    "an unknown frame": (frame(3, b"x"), {1002, None}),
-    "a long ping": (frame(9, b"x" * 200), {1002, None}),
-    "a continuation of nothing": (frame(0, b"x"), {1002, None}),
-    "endless fragments": (
-        frame(1, b"x", final=False) + frame(0, b"x" * 2000, final=False) * 1000,
-        {1002, 1009, 4002, None},
+MALFORMED_FRAMES: dict[str, tuple[bytes, set[int | None]]] = {
+    "no JSON": (encode_frame(WSMsgType.TEXT, b"hello"), {CloseCode.DECODE_ERROR}),
+    "nothing": (encode_frame(WSMsgType.TEXT, b""), {CloseCode.DECODE_ERROR}),
+    "deep JSON": (
+        encode_frame(WSMsgType.TEXT, b'{"op":1,"d":' + b"[" * 7000 + b"]" * 7000 + b"}"),
+        {CloseCode.DECODE_ERROR},
     ),
-    "a close with a wrong code": (frame(8, b"\x00\x01"), {1002, None}),
-    "an operation before Identify": (frame(1, b'{"op":3,"d":{}}'), {4003}),
-    "an unknown operation": (frame(1, b'{"op":99,"d":{}}'), {4001, 4003}),
-    "a huge operation": (frame(1, b'{"op":1' + b"0" * 400 + b',"d":null}'), {4002, 4003}),
-    "an operation that is a word": (frame(1, b'{"op":"1"}'), {4002}),
-    "an Identify of nothing": (frame(1, b'{"op":2,"d":null}'), {4002}),
-    "an Identify of wrong types": (frame(1, b'{"op":2,"d":{"token":1,"intents":"x","properties":[]}}'), {4002}),
-    "a wrong token": (frame(1, b'{"op":2,"d":{"token":"x","intents":1,"properties":{}}}'), {4004}),
-    "a NUL in a token": (frame(1, b'{"op":2,"d":{"token":"\\u0000","intents":1,"properties":{}}}'), {4004}),
-    "a surrogate in a token": (frame(1, b'{"op":2,"d":{"token":"\\ud800","intents":1,"properties":{}}}'), {4002, 4004}),
-    "a Resume of nothing": (frame(1, b'{"op":6,"d":{}}'), {4002}),
-    "a Resume with a wrong token": (frame(1, b'{"op":6,"d":{"token":"x","session_id":"y","seq":1}}'), {4004}),
+    "deep JSON in an unknown key": (
+        encode_frame(WSMsgType.TEXT, b'{"op":1,"d":null,"z":' + b"[" * 7000 + b"]" * 7000 + b"}"),
+        {CloseCode.DECODE_ERROR},
+    ),
+    "a payload too large": (
+        encode_frame(WSMsgType.TEXT, b'{"op":1,"d":"' + b"x" * 20_000 + b'"}'),
+        {CloseCode.DECODE_ERROR},
+    ),
+    "a frame far too large": (encode_frame(WSMsgType.TEXT, b" " * (1024 * 1024 + 100)), {1009, None}),
+    "a length of 2^63": (b"\x81\xff" + b"\xff" * 8 + b"abcd", {1002, 1009, None}),
+    "invalid UTF-8": (encode_frame(WSMsgType.TEXT, b'{"op":1,"d":"\xff"}'), {1007, CloseCode.DECODE_ERROR}),
+    "invalid UTF-8 in binary": (encode_frame(WSMsgType.BINARY, b'{"op":1,"d":"\xff"}'), {CloseCode.DECODE_ERROR}),
+    "reserved bits": (encode_frame(WSMsgType.TEXT, b'{"op":1,"d":null}', reserved_bits=7), {1002, None}),
+    "an unknown frame": (encode_frame(3, b"x"), {1002, None}),
+    "a long ping": (encode_frame(WSMsgType.PING, b"x" * 200), {1002, None}),
+    "a continuation of nothing": (encode_frame(WSMsgType.CONTINUATION, b"x"), {1002, None}),
+    "endless fragments": (
+        encode_frame(WSMsgType.TEXT, b"x", is_final=False)
+        + encode_frame(WSMsgType.CONTINUATION, b"x" * 2000, is_final=False) * 1000,
+        {1002, 1009, CloseCode.DECODE_ERROR, None},
+    ),
+    "a close with a wrong code": (encode_frame(WSMsgType.CLOSE, b"\x00\x01"), {1002, None}),
+    "an operation before Identify": (encode_frame(WSMsgType.TEXT, b'{"op":3,"d":{}}'), {CloseCode.NOT_AUTHENTICATED}),
+    "an unknown operation": (
+        encode_frame(WSMsgType.TEXT, b'{"op":99,"d":{}}'),
+        {CloseCode.UNKNOWN_OPCODE, CloseCode.NOT_AUTHENTICATED},
+    ),
+    "a huge operation": (
+        encode_frame(WSMsgType.TEXT, b'{"op":1' + b"0" * 400 + b',"d":null}'),
+        {CloseCode.DECODE_ERROR, CloseCode.NOT_AUTHENTICATED},
+    ),
+    "an operation that is a word": (encode_frame(WSMsgType.TEXT, b'{"op":"1"}'), {CloseCode.DECODE_ERROR}),
+    "an Identify of nothing": (encode_frame(WSMsgType.TEXT, b'{"op":2,"d":null}'), {CloseCode.DECODE_ERROR}),
+    "an Identify of wrong types": (
+        encode_frame(WSMsgType.TEXT, b'{"op":2,"d":{"token":1,"intents":"x","properties":[]}}'),
+        {CloseCode.DECODE_ERROR},
+    ),
+    "a wrong token": (
+        encode_frame(WSMsgType.TEXT, b'{"op":2,"d":{"token":"x","intents":1,"properties":{}}}'),
+        {CloseCode.AUTHENTICATION_FAILED},
+    ),
+    "a NUL in a token": (
+        encode_frame(WSMsgType.TEXT, b'{"op":2,"d":{"token":"\\u0000","intents":1,"properties":{}}}'),
+        {CloseCode.AUTHENTICATION_FAILED},
+    ),
+    "a surrogate in a token": (
+        encode_frame(WSMsgType.TEXT, b'{"op":2,"d":{"token":"\\ud800","intents":1,"properties":{}}}'),
+        {CloseCode.DECODE_ERROR, CloseCode.AUTHENTICATION_FAILED},
+    ),
+    "a Resume of nothing": (encode_frame(WSMsgType.TEXT, b'{"op":6,"d":{}}'), {CloseCode.DECODE_ERROR}),
+    "a Resume with a wrong token": (
+        encode_frame(WSMsgType.TEXT, b'{"op":6,"d":{"token":"x","session_id":"y","seq":1}}'),
+        {CloseCode.AUTHENTICATION_FAILED},
+    ),
 }
 
 
-@pytest.mark.parametrize(("frames", "codes"), FRAMES.values(), ids=FRAMES.keys())
+@pytest.mark.parametrize(("frames", "codes"), MALFORMED_FRAMES.values(), ids=MALFORMED_FRAMES.keys())
 async def test_a_malformed_frame_ends_the_connection(server: Server, frames: bytes, codes: set[int | None]) -> None:
-    assert await raw_gateway(server, frames) in codes
+    assert await send_raw_frames(server, frames) in codes
 
 
 async def test_invalid_session_commands_close_the_session_or_are_ignored(
     server: Server, client: aiohttp.ClientSession
 ) -> None:
     bot = demo_users(client, server)["demo-bot"]
-    guild_id = guild_of(server)
+    guild_id = demo_guild_id(server)
     payloads: list[tuple[int, Any, int | None]] = [
-        (3, {"status": "online", "activities": [{"name": "x" * 5000, "type": 0}], "since": 10**18, "afk": False}, None),
-        (3, {"status": "\x00", "activities": [], "since": None, "afk": False}, None),
-        (3, {"status": "online", "activities": "x"}, 4002),
-        (4, {"guild_id": "0", "channel_id": "99999999999999999999999", "self_mute": False, "self_deaf": False}, 4002),
-        (4, {"guild_id": guild_id, "channel_id": "\u0661", "self_mute": False, "self_deaf": False}, 4002),
-        (8, {"guild_id": guild_id, "query": "\x00", "limit": 1}, None),
-        (8, {"guild_id": guild_id, "query": "a", "limit": 10**30}, 4002),
-        (8, {"guild_id": guild_id, "query": "%_'\"\\", "limit": -1}, None),
-        (8, {"guild_id": guild_id, "user_ids": ["1"] * 1000, "limit": 0}, None),
-        (8, {"guild_id": guild_id, "query": "a", "limit": 1, "nonce": "\x00" * 100}, None),
-        (8, {"guild_id": [guild_id] * 500, "query": "", "limit": 0}, None),
-        (31, {"guild_ids": [guild_id] * 500}, None),
-        (43, {"guild_id": guild_id, "fields": ["\x00"]}, None),
-        (1, 2**63, None),
-        (1, "x", 4002),
+        (
+            GatewayOpcode.PRESENCE_UPDATE,
+            {"status": "online", "activities": [{"name": "x" * 5000, "type": 0}], "since": 10**18, "afk": False},
+            None,
+        ),
+        (GatewayOpcode.PRESENCE_UPDATE, {"status": "\x00", "activities": [], "since": None, "afk": False}, None),
+        (GatewayOpcode.PRESENCE_UPDATE, {"status": "online", "activities": "x"}, CloseCode.DECODE_ERROR),
+        (
+            GatewayOpcode.VOICE_STATE_UPDATE,
+            {"guild_id": "0", "channel_id": "99999999999999999999999", "self_mute": False, "self_deaf": False},
+            CloseCode.DECODE_ERROR,
+        ),
+        (
+            GatewayOpcode.VOICE_STATE_UPDATE,
+            {"guild_id": guild_id, "channel_id": "\u0661", "self_mute": False, "self_deaf": False},
+            CloseCode.DECODE_ERROR,
+        ),
+        (GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": guild_id, "query": "\x00", "limit": 1}, None),
+        (
+            GatewayOpcode.REQUEST_GUILD_MEMBERS,
+            {"guild_id": guild_id, "query": "a", "limit": 10**30},
+            CloseCode.DECODE_ERROR,
+        ),
+        (GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": guild_id, "query": "%_'\"\\", "limit": -1}, None),
+        (GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": guild_id, "user_ids": ["1"] * 1000, "limit": 0}, None),
+        (
+            GatewayOpcode.REQUEST_GUILD_MEMBERS,
+            {"guild_id": guild_id, "query": "a", "limit": 1, "nonce": "\x00" * 100},
+            None,
+        ),
+        (GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": [guild_id] * 500, "query": "", "limit": 0}, None),
+        (GatewayOpcode.REQUEST_SOUNDBOARD_SOUNDS, {"guild_ids": [guild_id] * 500}, None),
+        (GatewayOpcode.REQUEST_CHANNEL_INFO, {"guild_id": guild_id, "fields": ["\x00"]}, None),
+        (GatewayOpcode.HEARTBEAT, 2**63, None),
+        (GatewayOpcode.HEARTBEAT, "x", CloseCode.DECODE_ERROR),
     ]
-    whole = await GatewaySession(bot, server.gateway, intents=3276799).open()
-    for op, d, expected in payloads:
+    session = await GatewaySession(bot, server.gateway, intents=3276799).open()
+    for opcode, data, expected in payloads:
         # The acknowledgement of the heartbeat below, or the close, proves that the command was handled.
-        acknowledged = [f["op"] for f in whole.opcodes].count(11) + (op == 1)
-        await whole.send(op, d)
+        ack_count = [frame["op"] for frame in session.other_frames].count(GatewayOpcode.HEARTBEAT_ACK) + (
+            opcode == GatewayOpcode.HEARTBEAT
+        )
+        await session.send(opcode, data)
         with contextlib.suppress(ConnectionError):
-            await whole.send(1, None)
-        await whole.wait_until(
-            lambda count=acknowledged: (  # type: ignore[misc]
-                whole.closed_with is not None or [f["op"] for f in whole.opcodes].count(11) > count
+            await session.send(GatewayOpcode.HEARTBEAT, None)
+        await session.wait_until(
+            lambda count=ack_count: (  # type: ignore[misc]
+                session.close_code is not None
+                or [frame["op"] for frame in session.other_frames].count(GatewayOpcode.HEARTBEAT_ACK) > count
             )
         )
-        assert whole.closed_with == expected, (op, d, whole.closed_with)
-        if whole.closed_with is not None:
-            await whole.resume()
-    await whole.close()
+        assert session.close_code == expected, (opcode, data, session.close_code)
+        if session.close_code is not None:
+            await session.resume()
+    await session.close()
 
 
 async def test_a_flood_of_frames_ends_the_connection(tmp_path: Path, client: aiohttp.ClientSession) -> None:
-    async with running(tmp_path, "dev", "--rate-limits", "real") as strict:
-        socket = await gateway(client, strict)
+    async with running_server(tmp_path, "dev", "--rate-limits", "real") as limited_server:
+        socket = await connect_gateway(client, limited_server)
         with contextlib.suppress(ConnectionError):
             for _ in range(500):
                 await socket.send_str('{"op":1,"d":null}')
-        assert await closed(socket) == 4008
+        assert await wait_close_code(socket) == CloseCode.RATE_LIMITED
 
 
 async def test_idle_connections_time_out_together(short_timeout_server: Server, client: aiohttp.ClientSession) -> None:
-    sockets = await asyncio.gather(*(gateway(client, short_timeout_server) for _ in range(80)))
-    codes = await asyncio.gather(*map(closed, sockets))
-    assert set(codes) == {4009}
+    sockets = await asyncio.gather(*(connect_gateway(client, short_timeout_server) for _ in range(80)))
+    codes = await asyncio.gather(*map(wait_close_code, sockets))
+    assert set(codes) == {CloseCode.SESSION_TIMED_OUT}
 
 
 @pytest.mark.parametrize(
@@ -648,58 +719,68 @@ async def test_idle_connections_time_out_together(short_timeout_server: Server, 
 async def test_a_gateway_request_without_a_handshake_is_rejected(
     server: Server, method: str, headers: dict[str, str]
 ) -> None:
-    answer = await exchange(server, head(method, "/gateway?v=10&encoding=json", **headers))
+    response = await send_raw_request(server, request_head(method, "/gateway?v=10&encoding=json", **headers))
     if method != "HEAD":
-        refused(answer)
+        assert_api_error(response)
     else:
-        assert answer[0] in range(400, 500)
+        assert response[0] in range(400, 500)
 
 
 async def test_invalid_handshake_parameters_close_with_a_code(server: Server, client: aiohttp.ClientSession) -> None:
     parameters: dict[str, int] = {
-        "v=99": 4012,
-        "v=%00": 4012,
-        "v=10&encoding=etf": 4002,
-        "v=10&encoding=json&compress=x%0d%0a": 4002,
+        "v=99": CloseCode.INVALID_API_VERSION,
+        "v=%00": CloseCode.INVALID_API_VERSION,
+        "v=10&encoding=etf": CloseCode.DECODE_ERROR,
+        "v=10&encoding=json&compress=x%0d%0a": CloseCode.DECODE_ERROR,
     }
     for query, code in parameters.items():
         async with client.ws_connect(f"{server.gateway}?{query}") as socket:
-            assert await closed(socket) == code
+            assert await wait_close_code(socket) == code
 
 
 @pytest.mark.parametrize("method", ["DELETE", "PUT", "PATCH"])
 async def test_operator_endpoints_reject_other_methods(server: Server, method: str) -> None:
     for path in ("/healthz", "/readyz", "/metrics", "/cdn", "/control/clock"):
-        refused(await exchange(server, head(method, path)), 404)
+        assert_api_error(await send_raw_request(server, request_head(method, path)), 404)
 
 
 async def test_attacks_do_not_affect_other_sessions(
     server: Server, client: aiohttp.ClientSession, alice: ApiUser
 ) -> None:
     """A session stays connected during many attacks and receives every message."""
-    bob = await GatewaySession(demo_users(client, server)["bob"], server.gateway).open()
-    channel_id = general(server)
-    stop = asyncio.Event()
+    bob_session = await GatewaySession(demo_users(client, server)["bob"], server.gateway).open()
+    channel_id = general_channel_id(server)
+    stop_event = asyncio.Event()
 
-    async def attack(make: Callable[[], Any]) -> None:
-        while not stop.is_set():
+    async def attack(send_attack: Callable[[], Any]) -> None:
+        while not stop_event.is_set():
             with contextlib.suppress(OSError, AssertionError):
-                await make()
+                await send_attack()
 
     attackers = [
-        asyncio.create_task(attack(lambda: raw_gateway(server, frame(1, b"[" * 10_000)))),
-        asyncio.create_task(attack(lambda: raw_gateway(server, frame(1, b'{"op":1,"d":null}') * 200 + frame(1, b"")))),
-        asyncio.create_task(attack(lambda: exchange(server, posting("/api/v10/auth/login", alice, b"[" * 100_000)))),
-        asyncio.create_task(attack(lambda: exchange(server, head("GET", "/api/v10/users/@me", Authorization="x")))),
+        asyncio.create_task(attack(lambda: send_raw_frames(server, encode_frame(WSMsgType.TEXT, b"[" * 10_000)))),
+        asyncio.create_task(
+            attack(
+                lambda: send_raw_frames(
+                    server, encode_frame(WSMsgType.TEXT, b'{"op":1,"d":null}') * 200 + encode_frame(WSMsgType.TEXT, b"")
+                )
+            )
+        ),
+        asyncio.create_task(
+            attack(lambda: send_raw_request(server, post_request("/api/v10/auth/login", alice, b"[" * 100_000)))
+        ),
+        asyncio.create_task(
+            attack(lambda: send_raw_request(server, request_head("GET", "/api/v10/users/@me", Authorization="x")))
+        ),
     ]
-    sent = []
+    sent_contents = []
     for number in range(5):
         await alice.create_message(channel_id, f"calm {number}")
-        sent.append(f"calm {number}")
-        await bob.message(sent[-1])
-        await bob.send(1, bob.seq)
-    stop.set()
+        sent_contents.append(f"calm {number}")
+        await bob_session.wait_message(sent_contents[-1])
+        await bob_session.send(GatewayOpcode.HEARTBEAT, bob_session.seq)
+    stop_event.set()
     await asyncio.gather(*attackers)
-    assert bob.contents() == sent
-    assert bob.closed_with is None
-    await bob.close()
+    assert bob_session.message_contents() == sent_contents
+    assert bob_session.close_code is None
+    await bob_session.close()

@@ -14,6 +14,7 @@ import aiohttp
 import psycopg
 import pytest
 
+from hubbub.protocol.enums import MessageType
 from tests.fixtures.postgres import start_postgres
 from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, Server, create_guild, register
 
@@ -24,205 +25,223 @@ EMOJI = "%F0%9F%94%A5"
 
 
 @dataclass
-class Ledger:
+class WriteLog:
     """Attempted and acknowledged writes."""
 
-    messages: dict[str, str] = field(default_factory=dict)
-    """Contents by id of acknowledged messages."""
-    tried: set[str] = field(default_factory=set)
-    deleted: set[str] = field(default_factory=set)
-    role_acknowledged: int = 0
-    role_tried: int = 0
-    joins_acknowledged: int = 0
-    joins_tried: int = 0
-    inside: dict[str, bool | None] = field(default_factory=dict)
-    """Whether each visitor is a member; None while unknown."""
-    reacted: dict[str, bool | None] = field(default_factory=dict)
-    count: int = 0
+    acknowledged_contents: dict[str, str] = field(default_factory=dict)
+    """Contents of acknowledged messages, by message ID."""
+    attempted_contents: set[str] = field(default_factory=set)
+    """Contents of all messages that the test tried to create."""
+    deleted_message_ids: set[str] = field(default_factory=set)
+    acknowledged_role_number: int = 0
+    attempted_role_number: int = 0
+    acknowledged_join_count: int = 0
+    attempted_join_count: int = 0
+    is_member_by_user_id: dict[str, bool | None] = field(default_factory=dict)
+    """Whether each joining user is a member; None while a request is in flight."""
+    has_reacted_by_user_id: dict[str, bool | None] = field(default_factory=dict)
+    """Whether each reacting user has a reaction; None while a request is in flight."""
+    acknowledged_count: int = 0
     """Acknowledged writes since the last kill."""
 
 
 @dataclass
 class CrashGuild:
-    """The guild of the test."""
+    """The guild of the test and its users."""
 
     owner: ApiUser
-    visitors: list[ApiUser]
-    fans: list[ApiUser]
+    joining_users: list[ApiUser]
+    """Users who join and leave the guild."""
+    reacting_users: list[ApiUser]
+    """Members who create messages, and add and remove reactions to the target message."""
     guild_id: str
     channel_id: str
-    code: str
+    invite_code: str
     role_id: str
-    target_id: str
-    numbers: Any = field(default_factory=lambda: itertools.count(1))
+    target_message_id: str
+    message_numbers: Any = field(default_factory=lambda: itertools.count(1))
 
 
-async def settle_in(client: aiohttp.ClientSession, server: Server, ledger: Ledger) -> CrashGuild:
-    owner, *others = await asyncio.gather(*(register(client, server, "person") for _ in range(5)))
-    visitors, fans = others[:2], others[2:]
-    guild_id, channel_id, code = await create_guild(owner, *fans)
+async def create_crash_guild(client: aiohttp.ClientSession, server: Server, write_log: WriteLog) -> CrashGuild:
+    owner, *others = await asyncio.gather(*(register(client, server, "user") for _ in range(5)))
+    joining_users, reacting_users = others[:2], others[2:]
+    guild_id, channel_id, invite_code = await create_guild(owner, *reacting_users)
     role = (await owner.post(f"/guilds/{guild_id}/roles", {"name": "role-0"})).ok()
     target = await owner.create_message(channel_id, "target")
-    ledger.messages[target["id"]] = "target"
-    ledger.tried.add("target")
-    ledger.joins_acknowledged = ledger.joins_tried = len(fans)
-    ledger.inside = {person.id: False for person in visitors}
-    ledger.reacted = {person.id: False for person in fans}
-    return CrashGuild(owner, visitors, fans, guild_id, channel_id, code, role["id"], target["id"])
+    write_log.acknowledged_contents[target["id"]] = "target"
+    write_log.attempted_contents.add("target")
+    write_log.acknowledged_join_count = write_log.attempted_join_count = len(reacting_users)
+    write_log.is_member_by_user_id = {user.id: False for user in joining_users}
+    write_log.has_reacted_by_user_id = {user.id: False for user in reacting_users}
+    return CrashGuild(owner, joining_users, reacting_users, guild_id, channel_id, invite_code, role["id"], target["id"])
 
 
-async def write_until_killed(crash_guild: CrashGuild, ledger: Ledger, enough: asyncio.Event) -> None:
-    """Run all writers until the server is gone."""
+async def write_until_killed(crash_guild: CrashGuild, write_log: WriteLog, enough_writes: asyncio.Event) -> None:
+    """Run all writers until the server is killed; set `enough_writes` after ACKNOWLEDGED_BEFORE_KILL writes."""
 
-    async def again_and_again(step: Callable[[], Awaitable[None]]) -> None:
+    async def repeat_until_disconnected(write: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
-                await step()
+                await write()
             except (aiohttp.ClientError, ConnectionError):
                 return
-            ledger.count += 1
-            if ledger.count >= ACKNOWLEDGED_BEFORE_KILL:
-                enough.set()
+            write_log.acknowledged_count += 1
+            if write_log.acknowledged_count >= ACKNOWLEDGED_BEFORE_KILL:
+                enough_writes.set()
 
-    def talking(person: ApiUser) -> Callable[[], Awaitable[None]]:
-        async def talk() -> None:
-            content = f"message {next(crash_guild.numbers)}"
-            ledger.tried.add(content)
-            made = await person.create_message(crash_guild.channel_id, content)
-            ledger.messages[made["id"]] = content
+    def message_writer(user: ApiUser) -> Callable[[], Awaitable[None]]:
+        async def create_message() -> None:
+            content = f"message {next(crash_guild.message_numbers)}"
+            write_log.attempted_contents.add(content)
+            message = await user.create_message(crash_guild.channel_id, content)
+            write_log.acknowledged_contents[message["id"]] = content
 
-        return talk
+        return create_message
 
-    async def delete() -> None:
-        content = f"doomed {next(crash_guild.numbers)}"
-        ledger.tried.add(content)
-        made = await crash_guild.owner.create_message(crash_guild.channel_id, content)
-        (await crash_guild.owner.request("DELETE", f"/channels/{crash_guild.channel_id}/messages/{made['id']}")).ok()
-        ledger.deleted.add(made["id"])
+    async def create_and_delete_message() -> None:
+        content = f"deleted message {next(crash_guild.message_numbers)}"
+        write_log.attempted_contents.add(content)
+        message = await crash_guild.owner.create_message(crash_guild.channel_id, content)
+        (await crash_guild.owner.request("DELETE", f"/channels/{crash_guild.channel_id}/messages/{message['id']}")).ok()
+        write_log.deleted_message_ids.add(message["id"])
 
     async def rename_role() -> None:
-        ledger.role_tried += 1
-        name = f"role-{ledger.role_tried}"
+        write_log.attempted_role_number += 1
+        name = f"role-{write_log.attempted_role_number}"
         path = f"/guilds/{crash_guild.guild_id}/roles/{crash_guild.role_id}"
         (await crash_guild.owner.request("PATCH", path, json={"name": name})).ok()
-        ledger.role_acknowledged = ledger.role_tried
+        write_log.acknowledged_role_number = write_log.attempted_role_number
 
-    def visiting(person: ApiUser) -> Callable[[], Awaitable[None]]:
-        async def come_or_go() -> None:
-            inside = ledger.inside[person.id]
-            ledger.inside[person.id] = None
-            if inside:
-                (await person.request("DELETE", f"/users/@me/guilds/{crash_guild.guild_id}")).ok()
+    def membership_writer(user: ApiUser) -> Callable[[], Awaitable[None]]:
+        async def join_or_leave() -> None:
+            is_member = write_log.is_member_by_user_id[user.id]
+            write_log.is_member_by_user_id[user.id] = None
+            if is_member:
+                (await user.request("DELETE", f"/users/@me/guilds/{crash_guild.guild_id}")).ok()
             else:
-                ledger.joins_tried += 1
-                (await person.post(f"/invites/{crash_guild.code}")).ok()
-                ledger.joins_acknowledged += 1
-            ledger.inside[person.id] = not inside
+                write_log.attempted_join_count += 1
+                (await user.post(f"/invites/{crash_guild.invite_code}")).ok()
+                write_log.acknowledged_join_count += 1
+            write_log.is_member_by_user_id[user.id] = not is_member
 
-        return come_or_go
+        return join_or_leave
 
-    def reacting(person: ApiUser) -> Callable[[], Awaitable[None]]:
-        async def react() -> None:
-            reacted = ledger.reacted[person.id]
-            ledger.reacted[person.id] = None
-            path = f"/channels/{crash_guild.channel_id}/messages/{crash_guild.target_id}/reactions/{EMOJI}/@me"
-            (await person.request("DELETE" if reacted else "PUT", path)).ok()
-            ledger.reacted[person.id] = not reacted
+    def reaction_writer(user: ApiUser) -> Callable[[], Awaitable[None]]:
+        async def toggle_reaction() -> None:
+            has_reacted = write_log.has_reacted_by_user_id[user.id]
+            write_log.has_reacted_by_user_id[user.id] = None
+            path = f"/channels/{crash_guild.channel_id}/messages/{crash_guild.target_message_id}/reactions/{EMOJI}/@me"
+            (await user.request("DELETE" if has_reacted else "PUT", path)).ok()
+            write_log.has_reacted_by_user_id[user.id] = not has_reacted
 
-        return react
+        return toggle_reaction
 
-    steps = [talking(crash_guild.owner), *map(talking, crash_guild.fans), delete, rename_role]
-    steps += [*map(visiting, crash_guild.visitors), *map(reacting, crash_guild.fans)]
-    await asyncio.gather(*map(again_and_again, steps))
+    writers = [
+        message_writer(crash_guild.owner),
+        *map(message_writer, crash_guild.reacting_users),
+        create_and_delete_message,
+        rename_role,
+    ]
+    writers += [*map(membership_writer, crash_guild.joining_users), *map(reaction_writer, crash_guild.reacting_users)]
+    await asyncio.gather(*map(repeat_until_disconnected, writers))
 
 
-async def list_messages(person: ApiUser, channel_id: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+async def list_messages(user: ApiUser, channel_id: str) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
     while True:
-        after = found[-1]["id"] if found else "0"
-        page = (await person.get(f"/channels/{channel_id}/messages?limit=100&after={after}")).ok()
+        after = messages[-1]["id"] if messages else "0"
+        page = (await user.get(f"/channels/{channel_id}/messages?limit=100&after={after}")).ok()
         if not page:
-            return found
-        found += sorted(page, key=lambda message: int(message["id"]))
+            return messages
+        messages += sorted(page, key=lambda message: int(message["id"]))
 
 
-async def check(crash_guild: CrashGuild, ledger: Ledger) -> None:
+async def check_restarted_server(crash_guild: CrashGuild, write_log: WriteLog) -> None:
     """Check the restarted server through its API, and record the outcome of writes that were in flight."""
     owner = crash_guild.owner
     guild = (await owner.get(f"/guilds/{crash_guild.guild_id}?with_counts=true")).ok()
-    members = {
-        row["user"]["id"] for row in (await owner.get(f"/guilds/{crash_guild.guild_id}/members?limit=1000")).ok()
+    member_ids = {
+        member["user"]["id"] for member in (await owner.get(f"/guilds/{crash_guild.guild_id}/members?limit=1000")).ok()
     }
     messages = await list_messages(owner, crash_guild.channel_id)
-    stored = {message["id"]: message["content"] for message in messages if message["type"] == 0}
+    stored_contents = {
+        message["id"]: message["content"] for message in messages if message["type"] == MessageType.DEFAULT
+    }
 
     # Every acknowledged message exists once, every acknowledged deletion happened, and no message was invented.
-    assert {id: stored.get(id) for id in ledger.messages} == ledger.messages
-    assert not ledger.deleted & stored.keys()
-    assert set(stored.values()) <= ledger.tried
-    assert len(set(stored.values())) == len(stored)
+    assert {
+        message_id: stored_contents.get(message_id) for message_id in write_log.acknowledged_contents
+    } == write_log.acknowledged_contents
+    assert not write_log.deleted_message_ids & stored_contents.keys()
+    assert set(stored_contents.values()) <= write_log.attempted_contents
+    assert len(set(stored_contents.values())) == len(stored_contents)
 
-    # The channel's last message id is that of a real message.
+    # The channel's last message ID is not older than the newest message.
     channel = (await owner.get(f"/channels/{crash_guild.channel_id}")).ok()
     assert int(channel["last_message_id"]) >= int(messages[-1]["id"])
 
     # The role and its audit log agree.
     role = next(role for role in guild["roles"] if role["id"] == crash_guild.role_id)
     number = int(role["name"].removeprefix("role-"))
-    assert number in (ledger.role_acknowledged, ledger.role_tried)
+    assert number in (write_log.acknowledged_role_number, write_log.attempted_role_number)
     entries = (await owner.get(f"/guilds/{crash_guild.guild_id}/audit-logs?action_type=31&limit=1")).ok()[
         "audit_log_entries"
     ]
     if number:
         change = next(change for change in entries[0]["changes"] if change["key"] == "name")
         assert change["new_value"] == role["name"]
-    ledger.role_acknowledged = ledger.role_tried = number
+    write_log.acknowledged_role_number = write_log.attempted_role_number = number
 
     # Members, the member count and the invite's uses agree.
-    assert guild["approximate_member_count"] == len(members)
-    for person_id, inside in ledger.inside.items():
-        assert inside is None or (person_id in members) == inside
-        ledger.inside[person_id] = person_id in members
+    assert guild["approximate_member_count"] == len(member_ids)
+    for user_id, is_member in write_log.is_member_by_user_id.items():
+        assert is_member is None or (user_id in member_ids) == is_member
+        write_log.is_member_by_user_id[user_id] = user_id in member_ids
     invites = {invite["code"]: invite for invite in (await owner.get(f"/guilds/{crash_guild.guild_id}/invites")).ok()}
-    uses = invites[crash_guild.code]["uses"]
-    assert ledger.joins_acknowledged <= uses <= ledger.joins_tried
-    ledger.joins_acknowledged = ledger.joins_tried = uses
+    uses = invites[crash_guild.invite_code]["uses"]
+    assert write_log.acknowledged_join_count <= uses <= write_log.attempted_join_count
+    write_log.acknowledged_join_count = write_log.attempted_join_count = uses
 
     # A reaction's count is the number of users who reacted.
-    path = f"/channels/{crash_guild.channel_id}/messages/{crash_guild.target_id}"
+    path = f"/channels/{crash_guild.channel_id}/messages/{crash_guild.target_message_id}"
     target = (await owner.get(path)).ok()
-    fans = {user["id"] for user in (await owner.get(f"{path}/reactions/{EMOJI}")).ok()}
-    assert sum(reaction["count"] for reaction in target.get("reactions", [])) == len(fans)
-    for person_id, reacted in ledger.reacted.items():
-        assert reacted is None or (person_id in fans) == reacted
-        ledger.reacted[person_id] = person_id in fans
+    reacting_user_ids = {user["id"] for user in (await owner.get(f"{path}/reactions/{EMOJI}")).ok()}
+    assert sum(reaction["count"] for reaction in target.get("reactions", [])) == len(reacting_user_ids)
+    for user_id, has_reacted in write_log.has_reacted_by_user_id.items():
+        assert has_reacted is None or (user_id in reacting_user_ids) == has_reacted
+        write_log.has_reacted_by_user_id[user_id] = user_id in reacting_user_ids
 
 
-async def kill_again_and_again(server: Server, times: int, also: Callable[[], None] = lambda: None) -> None:
-    """Kill, restart and check several times, each time on the data of the previous run."""
-    ledger = Ledger()
+async def kill_and_check_repeatedly(
+    server: Server, kill_count: int, after_kill: Callable[[], None] = lambda: None
+) -> None:
+    """Kill, restart and check the server several times, each time on the data of the previous run.
+
+    `after_kill` runs between the kill and the restart.
+    """
+    write_log = WriteLog()
     async with aiohttp.ClientSession() as client:
-        crash_guild = await settle_in(client, await server.start(), ledger)
-        for _ in range(times):
-            ledger.count = 0
-            enough = asyncio.Event()
-            writing = asyncio.create_task(write_until_killed(crash_guild, ledger, enough))
-            ready = asyncio.create_task(enough.wait())
-            await asyncio.wait([writing, ready], return_when=asyncio.FIRST_COMPLETED, timeout=TIMEOUT_SECONDS)
-            assert ready.done(), (writing, server.log_text())
+        crash_guild = await create_crash_guild(client, await server.start(), write_log)
+        for _ in range(kill_count):
+            write_log.acknowledged_count = 0
+            enough_writes = asyncio.Event()
+            writer_task = asyncio.create_task(write_until_killed(crash_guild, write_log, enough_writes))
+            enough_task = asyncio.create_task(enough_writes.wait())
+            await asyncio.wait([writer_task, enough_task], return_when=asyncio.FIRST_COMPLETED, timeout=TIMEOUT_SECONDS)
+            assert enough_task.done(), (writer_task, server.log_text())
             server.kill()
-            await writing
-            also()
+            await writer_task
+            after_kill()
             await server.start()
-            await check(crash_guild, ledger)
-    assert len(ledger.messages) > ACKNOWLEDGED_BEFORE_KILL // 4
+            await check_restarted_server(crash_guild, write_log)
+    assert len(write_log.acknowledged_contents) > ACKNOWLEDGED_BEFORE_KILL // 4
     server.stop()
 
 
 async def test_no_acknowledged_write_is_lost_on_sqlite(tmp_path: Path) -> None:
     server = Server(tmp_path, "serve", "--data", str(tmp_path / "data"), "--rate-limits", "off")
     try:
-        await kill_again_and_again(server, 3)
+        await kill_and_check_repeatedly(server, 3)
     finally:
         server.stop()
 
@@ -235,18 +254,18 @@ async def test_no_acknowledged_write_is_lost_when_postgres_crashes_too(
     with psycopg.connect(durable_postgres_url) as connection:
         row = connection.execute("SHOW data_directory").fetchone()
         assert row is not None
-        data = Path(row[0])
+        data_folder = Path(row[0])
 
     def crash_postgres() -> None:
         """Stop the database without a checkpoint, so that it recovers from its log."""
-        number = int((data / "postmaster.pid").read_text().split()[0])
-        os.kill(number, signal.SIGQUIT)
-        while (data / "postmaster.pid").exists():
+        pid = int((data_folder / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGQUIT)
+        while (data_folder / "postmaster.pid").exists():
             os.sched_yield()
-        url = start_postgres(data.parent, durable=True)
+        url = start_postgres(data_folder.parent, durable=True)
         assert urlsplit(url).query == urlsplit(durable_postgres_url).query
 
     try:
-        await kill_again_and_again(server, 2, crash_postgres)
+        await kill_and_check_repeatedly(server, 2, crash_postgres)
     finally:
         server.stop()

@@ -20,18 +20,24 @@ from tests.players import BOT_ISSUED, game, link_account, link_tokens, provision
 from tests.receiver import Receiver
 from tests.world import NOW_MS, World
 
-NOW = NOW_MS // 1000
+NOW_SECONDS = NOW_MS // 1000
 
 
-def forged(header: dict[str, Any], claims: dict[str, Any], signature: bytes = b"") -> str:
+def forge_token(header: dict[str, Any], claims: dict[str, Any], signature: bytes = b"") -> str:
     """Return a token assembled by hand."""
     parts = [json.dumps(header).encode(), json.dumps(claims).encode(), signature]
     return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
 
 
-def claims_of(issuer: Issuer, **more: Any) -> dict[str, Any]:
+def valid_claims(issuer: Issuer, **overrides: Any) -> dict[str, Any]:
     """Return the claims of a valid token of the issuer."""
-    return {"iss": issuer.url, "sub": "victim", "aud": "game", "iat": NOW, "exp": NOW + 3600} | more
+    return {
+        "iss": issuer.url,
+        "sub": "victim",
+        "aud": "game",
+        "iat": NOW_SECONDS,
+        "exp": NOW_SECONDS + 3600,
+    } | overrides
 
 
 # Server-side request forgery (SSRF)
@@ -100,24 +106,24 @@ async def test_ssrf_through_a_redirect_of_a_webhook(near_world: World, receiver:
     """A redirect from a webhook receiver is not followed, so it cannot lead to an internal host."""
     bot = await near_world.bot()
     receiver.use_key_of((await bot.get("/applications/@me")).ok())
-    reached: list[str] = []
+    reached_paths: list[str] = []
 
-    async def inner(request: web.Request) -> web.Response:
-        reached.append(request.path)
+    async def serve_inner(request: web.Request) -> web.Response:
+        reached_paths.append(request.path)
         return web.Response(status=204)
 
-    async def outer(_: web.Request) -> web.Response:
+    async def redirect_to_inner(_: web.Request) -> web.Response:
         raise web.HTTPTemporaryRedirect("/inner")
 
     app = web.Application()
-    app.add_routes([web.post("/events", outer), web.post("/inner", inner)])
+    app.add_routes([web.post("/events", redirect_to_inner), web.post("/inner", serve_inner)])
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}/events"
 
     assert (await bot.patch("/applications/@me", json={"event_webhooks_url": url})).errors("event_webhooks_url")
-    assert reached == []
+    assert reached_paths == []
     await runner.cleanup()
 
 
@@ -136,9 +142,9 @@ async def test_ssrf_through_a_name_that_resolves_to_an_internal_address(
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve, raising=False)
     body = {"clients": [{"id": "game"}], "oidc_issuer_url": "https://id.example.com"}
-    answer = await client.owner.put(configuration_path(client), json=body)
+    response = await client.owner.put(configuration_path(client), json=body)
 
-    answer.rejected(400, 530008)
+    response.rejected(400, 530008)
 
 
 async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,32 +156,32 @@ async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
         address = "93.184.215.14" if len(lookups) == 1 else "127.0.0.1"
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443))]
 
-    called: list[Any] = []
+    connected_addresses: list[Any] = []
 
     async def connect(_: Any, sock: Any, address: Any) -> None:
-        called.append(address[0])
+        connected_addresses.append(address[0])
         raise OSError("connections are disabled in this test")
 
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(loop, "getaddrinfo", resolve, raising=False)
     monkeypatch.setattr(type(loop), "sock_connect", connect, raising=False)
-    outside = OutboundClient()
+    outbound_client = OutboundClient()
     with pytest.raises(UnreachableError):
-        await outside.request("GET", "https://id.example.com/")
+        await outbound_client.request("GET", "https://id.example.com/")
     with pytest.raises(outbound_http.ForbiddenTargetError):
-        await outside.request("GET", "https://id.example.com/")
-    await outside.close()
+        await outbound_client.request("GET", "https://id.example.com/")
+    await outbound_client.close()
 
-    assert "127.0.0.1" not in called
-    assert issuers.find_problem("https://id.example.com", strict=True) is None
+    assert "127.0.0.1" not in connected_addresses
+    assert issuers.find_issuer_problem("https://id.example.com", strict=True) is None
 
 
 async def test_ssrf_through_the_keys_of_an_issuer(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     for url in ("file:///etc/passwd", "gopher://127.0.0.1/", "javascript:1", "//127.0.0.1/jwks"):
         issuer.discovery = {"jwks_uri": url}
-        answer = await trust(client, issuer)
-        answer.rejected(400, 530009)
+        response = await trust(client, issuer)
+        response.rejected(400, 530009)
 
 
 async def test_an_endless_response(trusting_world: World, issuer: Issuer) -> None:
@@ -192,11 +198,11 @@ async def test_algorithm_none(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
 
-    for alg in ("none", "None", "NONE", "", None, 7):
-        token = forged({"alg": alg, "kid": "one"}, claims_of(issuer))
+    for algorithm in ("none", "None", "NONE", "", None, 7):
+        token = forge_token({"alg": algorithm, "kid": "one"}, valid_claims(issuer))
         (await request_token(client, token)).rejected(400, 530020)
-    signed = issuer.token()
-    (await request_token(client, signed.rpartition(".")[0] + ".")).rejected(400, 530020)
+    signed_token = issuer.token()
+    (await request_token(client, signed_token.rpartition(".")[0] + ".")).rejected(400, 530020)
 
 
 async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
@@ -209,7 +215,7 @@ async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
 
     for secret in (key.as_pem(private=False), json.dumps(key.as_dict(private=False)).encode(), b""):
         for bits in ("256", "384", "512"):
-            body = forged({"alg": f"HS{bits}", "kid": "rsa"}, claims_of(issuer)).rpartition(".")[0]
+            body = forge_token({"alg": f"HS{bits}", "kid": "rsa"}, valid_claims(issuer)).rpartition(".")[0]
             signature = hmac.digest(secret, body.encode(), f"sha{bits}")
             token = f"{body}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
             (await request_token(client, token)).rejected(400, 530020)
@@ -218,11 +224,11 @@ async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
 async def test_a_shared_secret_among_the_keys(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     secret = OctKey.generate_key(256, parameters={"kid": "shared"})
-    shown = [secret.as_dict(private=True), issuer.keys["one"].as_dict(private=False)]
-    issuer.raw_bodies["/jwks"] = json.dumps({"keys": shown}).encode()
+    published_keys = [secret.as_dict(private=True), issuer.keys["one"].as_dict(private=False)]
+    issuer.raw_bodies["/jwks"] = json.dumps({"keys": published_keys}).encode()
     (await trust(client, issuer)).ok()
 
-    token = jwt.encode({"alg": "HS256", "kid": "shared"}, claims_of(issuer), secret, algorithms=["HS256"])
+    token = jwt.encode({"alg": "HS256", "kid": "shared"}, valid_claims(issuer), secret, algorithms=["HS256"])
 
     (await request_token(client, token)).rejected(400, 530020)
 
@@ -251,18 +257,18 @@ async def test_a_key_supplied_in_the_header(trusting_world: World, issuer: Issue
     """jwk, jku and x5u in the header name the attacker's own key."""
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
-    mine = ECKey.generate_key("P-256", parameters={"kid": "one"})
+    attacker_key = ECKey.generate_key("P-256", parameters={"kid": "one"})
     attacker = Issuer()
-    attacker.keys = {"one": mine}
+    attacker.keys = {"one": attacker_key}
     await attacker.open()
     try:
         for header in (
-            {"jwk": mine.as_dict(private=False)},
+            {"jwk": attacker_key.as_dict(private=False)},
             {"jku": f"{attacker.url}/jwks"},
             {"x5u": f"{attacker.url}/certificate"},
         ):
-            top = {"alg": "ES256", "kid": "one", **header}
-            token = jwt.encode(top, claims_of(issuer), mine)
+            full_header = {"alg": "ES256", "kid": "one", **header}
+            token = jwt.encode(full_header, valid_claims(issuer), attacker_key)
             (await request_token(client, token)).rejected(400, 530020)
         assert attacker.requested_paths == []
     finally:
@@ -273,7 +279,7 @@ async def test_an_unknown_critical_header(trusting_world: World, issuer: Issuer)
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
     key: Any = issuer.keys["one"]
-    unsigned = forged({"alg": "ES256", "kid": "one", "crit": ["wings"], "wings": True}, claims_of(issuer))
+    unsigned = forge_token({"alg": "ES256", "kid": "one", "crit": ["wings"], "wings": True}, valid_claims(issuer))
     body = unsigned.rpartition(".")[0]
     algorithm = jws.JWSRegistry.algorithms["ES256"]
     signature = base64.urlsafe_b64encode(algorithm.sign(body.encode(), key)).rstrip(b"=").decode()
@@ -296,19 +302,19 @@ async def test_a_token_of_another_client_of_the_same_issuer(trusting_world: Worl
 async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, issuer: Issuer) -> None:
     """Two issuers are trusted; one of them signs claims that belong to the other."""
     client = await game(trusting_world)
-    other = Issuer()
-    await other.open()
+    other_issuer = Issuer()
+    await other_issuer.open()
     try:
-        clients = [{"id": "game"}, {"id": "beta", "oidc_issuer_url": other.url}]
+        clients = [{"id": "game"}, {"id": "beta", "oidc_issuer_url": other_issuer.url}]
         (await trust(client, issuer, clients=clients)).ok()
-        (await request_token(client, other.token("victim", iss=issuer.url))).rejected(400, 530020)
-        (await request_token(client, other.token("victim"))).rejected(400, 530003)
-        mine = (await request_token(client, issuer.token("same"))).ok()["access_token"]
-        theirs = (await request_token(client, other.token("same", aud="beta"))).ok()["access_token"]
-        ids = [token.partition(".")[0] for token in (mine, theirs)]
-        assert ids[0] != ids[1]
+        (await request_token(client, other_issuer.token("victim", iss=issuer.url))).rejected(400, 530020)
+        (await request_token(client, other_issuer.token("victim"))).rejected(400, 530003)
+        first_token = (await request_token(client, issuer.token("same"))).ok()["access_token"]
+        second_token = (await request_token(client, other_issuer.token("same", aud="beta"))).ok()["access_token"]
+        encoded_user_ids = [token.partition(".")[0] for token in (first_token, second_token)]
+        assert encoded_user_ids[0] != encoded_user_ids[1]
     finally:
-        await other.close()
+        await other_issuer.close()
 
 
 async def test_taking_over_a_linked_account(trusting_world: World, issuer: Issuer) -> None:
@@ -320,32 +326,32 @@ async def test_taking_over_a_linked_account(trusting_world: World, issuer: Issue
     (await request_token(client, issuer.token("victim"))).rejected(400, 530010)
     (await request_bot_token(client, "x", provisional_user_id=str(alice.id))).rejected(404, 10013)
     code = await client.code(mallory, "sdk.social_layer")
-    more = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("victim")}
-    (await client.exchange(code, **more)).rejected(400, 530014)
+    credential = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("victim")}
+    (await client.exchange(code, **credential)).rejected(400, 530014)
 
 
 async def test_a_stolen_player_token_of_another_game(world: World) -> None:
-    client, evil, mallory = await game(world), await game(world), await world.user()
+    client, evil_client, mallory = await game(world), await game(world), await world.user()
     victim = await provisional_player(client, "victim")
 
-    code = await evil.code(mallory, "sdk.social_layer")
-    answer = await evil.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=victim.token)
+    code = await evil_client.code(mallory, "sdk.social_layer")
+    response = await evil_client.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=victim.token)
 
-    answer.rejected(403, 50025)
+    response.rejected(403, 50025)
     (await victim.get("/users/@me")).ok()
 
 
 async def test_unlinking_a_foreign_account(trusting_world: World, issuer: Issuer) -> None:
-    client, evil, alice = await game(trusting_world), await game(trusting_world), await trusting_world.user()
+    client, evil_client, alice = await game(trusting_world), await game(trusting_world), await trusting_world.user()
     (await trust(client, issuer)).ok()
-    (await trust(evil, issuer)).ok()
+    (await trust(evil_client, issuer)).ok()
     tokens = await link_tokens(client, alice, issuer.token("victim"), "OIDC")
 
-    (await request_unmerge(evil, issuer.token("victim"))).rejected(404, 10013)
-    (await request_unmerge(client, issuer.token("victim", exp=NOW - 1))).rejected(400, 530001)
-    assert evil.bot is not None
+    (await request_unmerge(evil_client, issuer.token("victim"))).rejected(404, 10013)
+    (await request_unmerge(client, issuer.token("victim", exp=NOW_SECONDS - 1))).rejected(400, 530001)
+    assert evil_client.bot is not None
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
-    (await evil.bot.post(path, json={"external_user_id": "victim"})).rejected(404, 10013)
+    (await evil_client.bot.post(path, json={"external_user_id": "victim"})).rejected(404, 10013)
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
@@ -353,8 +359,8 @@ async def test_unlinking_a_foreign_account(trusting_world: World, issuer: Issuer
 async def test_a_key_that_is_too_short(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     with pytest.warns(match="2048 bits"):
-        small = RSAKey.generate_key(1024, parameters={"kid": "small"})
-    issuer.keys["small"] = small
+        small_key = RSAKey.generate_key(1024, parameters={"kid": "small"})
+    issuer.keys["small"] = small_key
     (await trust(client, issuer)).ok()
 
     (await request_token(client, issuer.token(key="small", alg="RS256"))).rejected(400, 530020)

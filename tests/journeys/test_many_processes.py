@@ -11,16 +11,25 @@ import aiohttp
 import psycopg
 import pytest
 
+from hubbub.protocol.enums import ChannelType, CloseCode, GatewayOpcode, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
 from hubbub.server.core.config import Config, GatewayConfig
 from hubbub.server.transports.gateway.presence import NODE_TIMEOUT_SECONDS
 from tests.fixtures.nats import NatsServer
-from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, GatewaySession, Server, create_guild, register, running
+from tests.journeys.processes import (
+    TIMEOUT_SECONDS,
+    ApiUser,
+    GatewaySession,
+    Server,
+    create_guild,
+    register,
+    running_server,
+)
 
 pytestmark = pytest.mark.xdist_group("many_processes")
 
-DENIED = {"type": 1, "allow": "0", "deny": str(int(Permissions.VIEW_CHANNEL))}
+DENY_VIEW_OVERWRITE = {"type": OverwriteType.MEMBER, "allow": "0", "deny": str(int(Permissions.VIEW_CHANNEL))}
 
 
 @dataclass
@@ -31,20 +40,24 @@ class Cluster:
     apis: list[Server]
     gateways: list[Server]
 
-    async def listen(self, person: ApiUser, gateway: int, **options: Any) -> GatewaySession:
+    async def listen(self, user: ApiUser, gateway_index: int, **options: Any) -> GatewaySession:
         """Open a session at one of the gateways."""
-        return await GatewaySession(person, self.gateways[gateway].gateway, **options).open()
+        return await GatewaySession(user, self.gateways[gateway_index].gateway, **options).open()
 
 
 @contextlib.asynccontextmanager
-async def cluster(directory: Path, database_url: str, nats_url: str, first: str = "") -> AsyncIterator[Cluster]:
+async def run_cluster(
+    directory: Path, database_url: str, nats_url: str, startup_code: str = ""
+) -> AsyncIterator[Cluster]:
     """Start all processes at once on an empty database; they agree on which one migrates it."""
     roles = ["api,worker", "api", "gateway", "gateway"]
-    shared = ["--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off"]
-    shared += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
+    shared_flags = ["--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off"]
+    shared_flags += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
     servers = [
-        Server(directory, "serve", "--roles", some, "--worker", str(number), *shared, first=first)
-        for number, some in enumerate(roles)
+        Server(
+            directory, "serve", "--roles", role_names, "--worker", str(number), *shared_flags, startup_code=startup_code
+        )
+        for number, role_names in enumerate(roles)
     ]
     try:
         await asyncio.gather(*(server.start() for server in servers))
@@ -52,276 +65,301 @@ async def cluster(directory: Path, database_url: str, nats_url: str, first: str 
             yield Cluster(client, servers[:2], servers[2:])
         for server in servers:
             server.terminate()
-        assert [await server.ended() for server in servers] == [0, 0, 0, 0]
+        assert [await server.wait_ended() for server in servers] == [0, 0, 0, 0]
     finally:
         for server in servers:
             server.stop()
 
 
 @contextlib.asynccontextmanager
-async def local_node(directory: Path, database_url: str, nats_url: str) -> AsyncIterator[tuple[App, Server, list[str]]]:
+async def run_local_node(
+    directory: Path, database_url: str, nats_url: str
+) -> AsyncIterator[tuple[App, Server, list[str]]]:
     """Run a node in this process whose node watch a test can advance; yield it, its URL and flags for another node."""
     gateway = GatewayConfig(drain_ms=0)
-    here = App(Config(database_url=database_url, nats_url=nats_url, rate_limits="off", port=0, gateway=gateway))
-    await here.start()
+    app = App(Config(database_url=database_url, nats_url=nats_url, rate_limits="off", port=0, gateway=gateway))
+    await app.start()
     try:
-        home = Server(directory, "serve")
-        home.document = {"web": here.config.public_url, "gateway": f"{here.config.public_url}/gateway"}
-        yield here, home, ["--worker", "1", "--database-url", database_url, "--nats-url", nats_url]
+        server = Server(directory, "serve")
+        server.document = {"web": app.config.public_url, "gateway": f"{app.config.public_url}/gateway"}
+        yield app, server, ["--worker", "1", "--database-url", database_url, "--nats-url", nats_url]
     finally:
-        await here.stop()
+        await app.stop()
 
 
-NEVER_POLLS = "from hubbub.server import app; app.POLL_MS = 3_600_000"
+DISABLE_POLLING = "from hubbub.server import app; app.POLL_MS = 3_600_000"
 """Workers must be notified of jobs: they do not poll during a test."""
 
 
-async def wait_until(ask: Callable[[], Any]) -> None:
+async def wait_until(check: Callable[[], Any]) -> None:
     """Repeat a check until it succeeds or times out."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
-        while not await ask():
+        while not await check():
             await asyncio.sleep(0.02)
 
 
 async def test_an_event_in_one_process_reaches_all_processes(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
-    async with cluster(tmp_path, postgres_database, nats_url, NEVER_POLLS) as platform:
-        one, two = platform.apis
-        alice, bob, carol = [await register(platform.client, api, "person") for api in (one, two, one)]
+    async with run_cluster(tmp_path, postgres_database, nats_url, DISABLE_POLLING) as cluster:
+        first_api, second_api = cluster.apis
+        alice, bob, carol = [
+            await register(cluster.client, api, "person") for api in (first_api, second_api, first_api)
+        ]
         guild_id, channel_id, _ = await create_guild(alice, bob, carol)
-        alice_hears = await platform.listen(alice, 0)
-        bob_hears = await platform.listen(bob, 1, compress="zlib-stream")
+        alice_session = await cluster.listen(alice, 0)
+        bob_session = await cluster.listen(bob, 1, compress="zlib-stream")
 
-        await messages_reach_both_gateways(alice, two, channel_id, [alice_hears, bob_hears])
-        witness = await platform.listen(alice, 1)
-        await permissions_filter_at_once(alice, bob, one, two, channel_id, bob_hears, witness)
-        await witness.close()
-        await presence_is_seen_everywhere(platform, alice, bob, carol, guild_id, alice_hears, bob_hears)
-        await jobs_run_where_the_worker_is(alice.at(two), guild_id, channel_id, alice_hears, postgres_database)
-        await a_revoked_token_ends_everywhere(alice, bob, one, two, channel_id, bob_hears)
-        await alice_hears.close()
+        await check_messages_reach_both_gateways(alice, second_api, channel_id, [alice_session, bob_session])
+        second_alice_session = await cluster.listen(alice, 1)
+        await check_permissions_apply_at_once(
+            alice, bob, first_api, second_api, channel_id, bob_session, second_alice_session
+        )
+        await second_alice_session.close()
+        await check_presence_reaches_all_processes(cluster, alice, bob, carol, guild_id, alice_session, bob_session)
+        await check_jobs_run_in_the_worker_process(
+            alice.at_server(second_api), guild_id, channel_id, alice_session, postgres_database
+        )
+        await check_revoked_token_is_rejected_everywhere(alice, bob, first_api, second_api, channel_id, bob_session)
+        await alice_session.close()
 
 
-async def messages_reach_both_gateways(
-    alice: ApiUser, two: Server, channel_id: str, listeners: list[GatewaySession]
+async def check_messages_reach_both_gateways(
+    alice: ApiUser, second_api: Server, channel_id: str, sessions: list[GatewaySession]
 ) -> None:
     await alice.create_message(channel_id, "from the first")
-    await alice.at(two).create_message(channel_id, "from the second")
-    for listener in listeners:
-        await listener.message("from the second")
-        assert listener.contents() == ["from the first", "from the second"]
+    await alice.at_server(second_api).create_message(channel_id, "from the second")
+    for session in sessions:
+        await session.wait_message("from the second")
+        assert session.message_contents() == ["from the first", "from the second"]
 
 
-async def permissions_filter_at_once(
+async def check_permissions_apply_at_once(
     alice: ApiUser,
     bob: ApiUser,
-    one: Server,
-    two: Server,
+    first_api: Server,
+    second_api: Server,
     channel_id: str,
-    bob_hears: GatewaySession,
-    witness: GatewaySession,
+    bob_session: GatewaySession,
+    second_alice_session: GatewaySession,
 ) -> None:
     path = f"/channels/{channel_id}/permissions/{bob.id}"
     for number in range(5):
-        (await alice.at(two).request("PUT", path, json=DENIED)).ok()
-        await alice.at(one).create_message(channel_id, f"secret {number}")
-        (await bob.at(one).get(f"/channels/{channel_id}/messages")).rejected(403, 50001)
+        (await alice.at_server(second_api).request("PUT", path, json=DENY_VIEW_OVERWRITE)).ok()
+        await alice.at_server(first_api).create_message(channel_id, f"secret {number}")
+        (await bob.at_server(first_api).get(f"/channels/{channel_id}/messages")).rejected(403, 50001)
         # A gateway that is late uses the permissions at the time of reading, when Bob may see everything again.
-        await witness.message(f"secret {number}")
-        (await alice.at(two).request("DELETE", path)).ok()
-        await alice.at(one).create_message(channel_id, f"open {number}")
-        await bob_hears.message(f"open {number}")
-    assert not [content for content in bob_hears.contents() if content.startswith("secret")]
+        await second_alice_session.wait_message(f"secret {number}")
+        (await alice.at_server(second_api).request("DELETE", path)).ok()
+        await alice.at_server(first_api).create_message(channel_id, f"open {number}")
+        await bob_session.wait_message(f"open {number}")
+    assert not [content for content in bob_session.message_contents() if content.startswith("secret")]
 
 
-async def presence_is_seen_everywhere(
-    platform: Cluster,
+async def check_presence_reaches_all_processes(
+    cluster: Cluster,
     alice: ApiUser,
     bob: ApiUser,
     carol: ApiUser,
     guild_id: str,
-    alice_hears: GatewaySession,
-    bob_hears: GatewaySession,
+    alice_session: GatewaySession,
+    bob_session: GatewaySession,
 ) -> None:
-    await bob_hears.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
-    await alice_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "dnd")
+    await bob_session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"status": "dnd", "activities": [], "since": None, "afk": False}
+    )
+    await alice_session.wait_event(
+        "PRESENCE_UPDATE", lambda data: data["user"]["id"] == bob.id and data["status"] == "dnd"
+    )
 
-    async def online(api: Server, count: int) -> bool:
-        guild = (await alice.at(api).get(f"/guilds/{guild_id}?with_counts=true")).ok()
+    async def has_online_count(api: Server, count: int) -> bool:
+        guild = (await alice.at_server(api).get(f"/guilds/{guild_id}?with_counts=true")).ok()
         return bool(guild["approximate_presence_count"] == count)
 
-    for api in platform.apis:
-        await wait_until(lambda api=api: online(api, 2))  # type: ignore[misc]
+    for api in cluster.apis:
+        await wait_until(lambda api=api: has_online_count(api, 2))  # type: ignore[misc]
     # A user who connects later at the other gateway finds the presence in the guild.
-    carol_hears = await platform.listen(carol, 0)
-    guild = await carol_hears.event("GUILD_CREATE")
-    assert {row["user"]["id"]: row["status"] for row in guild["presences"]}[bob.id] == "dnd"
-    await bob_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == carol.id and d["status"] == "online")
-    before = len(bob_hears.frames)
-    assert carol_hears.socket is not None
-    await carol_hears.socket.close(code=1000)
-    await bob_hears.event(
-        "PRESENCE_UPDATE", lambda d: d["user"]["id"] == carol.id and d["status"] == "offline", since=before
+    carol_session = await cluster.listen(carol, 0)
+    guild = await carol_session.wait_event("GUILD_CREATE")
+    assert {presence["user"]["id"]: presence["status"] for presence in guild["presences"]}[bob.id] == "dnd"
+    await bob_session.wait_event(
+        "PRESENCE_UPDATE", lambda data: data["user"]["id"] == carol.id and data["status"] == "online"
     )
-    for api in platform.apis:
-        await wait_until(lambda api=api: online(api, 2))  # type: ignore[misc]
+    frame_count = len(bob_session.frames)
+    assert carol_session.socket is not None
+    await carol_session.socket.close(code=1000)
+    await bob_session.wait_event(
+        "PRESENCE_UPDATE",
+        lambda data: data["user"]["id"] == carol.id and data["status"] == "offline",
+        since=frame_count,
+    )
+    for api in cluster.apis:
+        await wait_until(lambda api=api: has_online_count(api, 2))  # type: ignore[misc]
 
 
-async def jobs_run_where_the_worker_is(
-    alice: ApiUser, guild_id: str, channel_id: str, alice_hears: GatewaySession, postgres_database: str
+async def check_jobs_run_in_the_worker_process(
+    alice: ApiUser, guild_id: str, channel_id: str, alice_session: GatewaySession, postgres_database: str
 ) -> None:
     """The second API process has no worker: the first one runs its jobs at once, without waiting for its next poll."""
-    made = (await alice.post(f"/guilds/{guild_id}/channels", {"name": "doomed"})).ok()
-    await alice.create_message(made["id"], "gone soon")
+    channel = (await alice.post(f"/guilds/{guild_id}/channels", {"name": "doomed"})).ok()
+    await alice.create_message(channel["id"], "gone soon")
     invite = (await alice.post(f"/channels/{channel_id}/invites", {"max_age": 1})).ok()
-    (await alice.request("DELETE", f"/channels/{made['id']}")).ok()
+    (await alice.request("DELETE", f"/channels/{channel['id']}")).ok()
     async with await psycopg.AsyncConnection.connect(postgres_database, autocommit=True) as connection:
 
-        async def forgotten() -> bool:
-            cursor = await connection.execute("SELECT count(*) FROM messages WHERE channel_id = %s", (made["id"],))
+        async def are_messages_deleted() -> bool:
+            cursor = await connection.execute("SELECT count(*) FROM messages WHERE channel_id = %s", (channel["id"],))
             return (await cursor.fetchone()) == (0,)
 
-        await wait_until(forgotten)
+        await wait_until(are_messages_deleted)
     # A job that is due later publishes its own events, on the process that ran it.
-    await alice_hears.event("INVITE_DELETE", lambda d: d["code"] == invite["code"])
+    await alice_session.wait_event("INVITE_DELETE", lambda data: data["code"] == invite["code"])
 
 
-async def a_revoked_token_ends_everywhere(
-    alice: ApiUser, bob: ApiUser, one: Server, two: Server, channel_id: str, bob_hears: GatewaySession
+async def check_revoked_token_is_rejected_everywhere(
+    alice: ApiUser, bob: ApiUser, first_api: Server, second_api: Server, channel_id: str, bob_session: GatewaySession
 ) -> None:
-    for api in (one, two):
-        (await bob.at(api).get("/users/@me")).ok()
-    (await bob.at(one).post("/auth/logout")).ok()
-    (await bob.at(one).get("/users/@me")).rejected(401, 0)
-    assert await bob_hears.wait_closed() == 4004
+    for api in (first_api, second_api):
+        (await bob.at_server(api).get("/users/@me")).ok()
+    (await bob.at_server(first_api).post("/auth/logout")).ok()
+    (await bob.at_server(first_api).get("/users/@me")).rejected(401, 0)
+    assert await bob_session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
 
-    async def refused() -> bool:
-        return (await bob.at(two).get("/users/@me")).status == 401
+    async def is_token_rejected() -> bool:
+        return (await bob.at_server(second_api).get("/users/@me")).status == 401
 
-    await wait_until(refused)
+    await wait_until(is_token_rejected)
 
 
 async def test_sessions_restart_after_a_bus_outage(
     tmp_path: Path, postgres_database: str, nats_server: Callable[[], NatsServer]
 ) -> None:
     nats = nats_server()
-    async with cluster(tmp_path, postgres_database, nats.url) as platform:
-        one, two = platform.apis
-        alice, bob, carol = [await register(platform.client, api, "person") for api in (one, two, one)]
+    async with run_cluster(tmp_path, postgres_database, nats.url) as cluster:
+        first_api, second_api = cluster.apis
+        alice, bob, carol = [
+            await register(cluster.client, api, "person") for api in (first_api, second_api, first_api)
+        ]
         _, channel_id, _ = await create_guild(alice, bob, carol)
-        listeners = [await platform.listen(alice, 0), await platform.listen(bob, 1), await platform.listen(alice, 1)]
+        sessions = [await cluster.listen(alice, 0), await cluster.listen(bob, 1), await cluster.listen(alice, 1)]
         await alice.create_message(channel_id, "before")
-        for listener in listeners:
-            await listener.message("before")
-        (await carol.at(two).get("/users/@me")).ok()
+        for session in sessions:
+            await session.wait_message("before")
+        (await carol.at_server(second_api).get("/users/@me")).ok()
 
-        async def bus_is(state: bool) -> bool:
-            answers = [
-                await platform.client.get(f"{server.url}/readyz") for server in platform.apis + platform.gateways
-            ]
-            return all((answer.status == 200) == state for answer in answers)
+        async def is_bus_state(is_healthy: bool) -> bool:
+            responses = [await cluster.client.get(f"{server.url}/readyz") for server in cluster.apis + cluster.gateways]
+            return all((response.status == 200) == is_healthy for response in responses)
 
         nats.stop()
-        await wait_until(lambda: bus_is(False))
+        await wait_until(lambda: is_bus_state(False))
         # Responses depend only on the store, so writes continue.
-        await alice.at(one).create_message(channel_id, "unheard")
+        await alice.at_server(first_api).create_message(channel_id, "unheard")
         # Revocations cannot be received, so no cached token is trusted.
-        (await carol.at(one).post("/auth/logout")).ok()
-        (await carol.at(two).get("/users/@me")).rejected(401, 0)
+        (await carol.at_server(first_api).post("/auth/logout")).ok()
+        (await carol.at_server(second_api).get("/users/@me")).rejected(401, 0)
         nats.start()
-        await wait_until(lambda: bus_is(True))
-        for listener in listeners:
+        await wait_until(lambda: is_bus_state(True))
+        for session in sessions:
             # Missed events are unknown, so the session starts again and reads the current state.
-            assert (await listener.opcode(9))["d"] is False
-            before = len(listener.frames)
-            await listener.identify()
-            await listener.event("GUILD_CREATE", since=before)
+            assert (await session.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
+            frame_count = len(session.frames)
+            await session.identify()
+            await session.wait_event("GUILD_CREATE", since=frame_count)
         history = (await bob.get(f"/channels/{channel_id}/messages")).ok()
         assert [message["content"] for message in history[:2]] == ["unheard", "before"]
-        for server in platform.apis:
-            await alice.at(server).create_message(channel_id, f"after by {server.port}")
-            for listener in listeners:
-                await listener.message(f"after by {server.port}")
+        for server in cluster.apis:
+            await alice.at_server(server).create_message(channel_id, f"after by {server.port}")
+            for session in sessions:
+                await session.wait_message(f"after by {server.port}")
         # Presences are complete again too.
-        await listeners[1].send(3, {"status": "idle", "activities": [], "since": None, "afk": False})
-        await listeners[0].event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "idle")
-        for listener in listeners:
-            await listener.close()
+        await sessions[1].send(
+            GatewayOpcode.PRESENCE_UPDATE, {"status": "idle", "activities": [], "since": None, "afk": False}
+        )
+        await sessions[0].wait_event(
+            "PRESENCE_UPDATE", lambda data: data["user"]["id"] == bob.id and data["status"] == "idle"
+        )
+        for session in sessions:
+            await session.close()
 
 
 async def test_another_node_cleans_up_after_a_killed_gateway(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
-    async with local_node(tmp_path, postgres_database, nats_url) as (here, home, flags):
+    async with run_local_node(tmp_path, postgres_database, nats_url) as (app, local_server, flags):
         async with (
-            running(tmp_path, "serve", "--roles", "gateway", *flags) as doomed,
+            running_server(tmp_path, "serve", "--roles", "gateway", *flags) as killed_gateway,
             aiohttp.ClientSession() as client,
         ):
-            alice, bob = [await register(client, home, "person") for _ in range(2)]
+            alice, bob = [await register(client, local_server, "person") for _ in range(2)]
             guild_id, _, _ = await create_guild(alice, bob)
             channels = (await alice.get(f"/guilds/{guild_id}/channels")).ok()
-            voice_id = next(channel["id"] for channel in channels if channel["type"] == 2)
-            alice_hears = await GatewaySession(alice, home.gateway).open()
-            bob_hears = await GatewaySession(bob, doomed.gateway).open()
-            await bob_hears.send(
-                4, {"guild_id": guild_id, "channel_id": voice_id, "self_mute": False, "self_deaf": False}
+            voice_id = next(channel["id"] for channel in channels if channel["type"] == ChannelType.GUILD_VOICE)
+            alice_session = await GatewaySession(alice, local_server.gateway).open()
+            bob_session = await GatewaySession(bob, killed_gateway.gateway).open()
+            await bob_session.send(
+                GatewayOpcode.VOICE_STATE_UPDATE,
+                {"guild_id": guild_id, "channel_id": voice_id, "self_mute": False, "self_deaf": False},
             )
-            await alice_hears.event("VOICE_STATE_UPDATE", lambda d: d["channel_id"] == voice_id)
-            await alice_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "online")
-            doomed.kill()
+            await alice_session.wait_event("VOICE_STATE_UPDATE", lambda data: data["channel_id"] == voice_id)
+            await alice_session.wait_event(
+                "PRESENCE_UPDATE", lambda data: data["user"]["id"] == bob.id and data["status"] == "online"
+            )
+            killed_gateway.kill()
             # Advance the clock by which nodes watch each other.
-            assert here.gateway is not None
-            here.gateway.sessions.presence_feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
-            assert (await alice_hears.opcode(9))["d"] is False
+            assert app.gateway is not None
+            app.gateway.sessions.presence_feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
+            assert (await alice_session.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
 
-            async def cleared_away() -> bool:
+            async def is_voice_state_deleted() -> bool:
                 return (await alice.get(f"/guilds/{guild_id}/voice-states/{bob.id}")).status == 404
 
-            await wait_until(cleared_away)
-            before = len(alice_hears.frames)
-            await alice_hears.identify()
-            guild = await alice_hears.event("GUILD_CREATE", since=before)
+            await wait_until(is_voice_state_deleted)
+            frame_count = len(alice_session.frames)
+            await alice_session.identify()
+            guild = await alice_session.wait_event("GUILD_CREATE", since=frame_count)
             assert guild["voice_states"] == []
-            assert bob.id not in {each["user"]["id"] for each in guild["presences"] if each["status"] != "offline"}
-            await alice_hears.close()
-            await bob_hears.close()
+            assert bob.id not in {
+                presence["user"]["id"] for presence in guild["presences"] if presence["status"] != "offline"
+            }
+            await alice_session.close()
+            await bob_session.close()
 
 
 async def test_sessions_restart_when_another_node_dies_but_not_when_it_shuts_down(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
     """Events that a killed process committed but did not publish are lost for the sessions of other nodes."""
-    async with local_node(tmp_path, postgres_database, nats_url) as (here, home, flags):
+    async with run_local_node(tmp_path, postgres_database, nats_url) as (app, local_server, flags):
         async with aiohttp.ClientSession() as client:
-            alice = await register(client, home, "alice")
+            alice = await register(client, local_server, "alice")
             _, channel_id, _ = await create_guild(alice)
-            hears = await GatewaySession(alice, home.gateway).open()
-            assert here.gateway is not None
-            feed = here.gateway.sessions.presence_feed
+            session = await GatewaySession(alice, local_server.gateway).open()
+            assert app.gateway is not None
+            feed = app.gateway.sessions.presence_feed
 
-            async with running(tmp_path, "serve", "--roles", "api", *flags) as leaving:
-                await alice.at(leaving).create_message(channel_id, "by one that goes")
-                leaving.terminate()
-                assert await leaving.ended() == 0
+            async with running_server(tmp_path, "serve", "--roles", "api", *flags) as terminated_api:
+                await alice.at_server(terminated_api).create_message(channel_id, "by one that goes")
+                terminated_api.terminate()
+                assert await terminated_api.wait_ended() == 0
             # Bus messages arrive in order, so with this one the shutdown announcement has arrived too.
-            await here.bus.flush()
+            await app.bus.flush()
             feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
             await alice.create_message(channel_id, "still here")
-            await hears.message("still here")
-            assert [frame["op"] for frame in hears.opcodes] == [10]
+            await session.wait_message("still here")
+            assert [frame["op"] for frame in session.other_frames] == [GatewayOpcode.HELLO]
 
-            async with running(tmp_path, "serve", "--roles", "api", *flags) as doomed:
-                await alice.at(doomed).create_message(channel_id, "by one that dies")
-                await hears.message("by one that dies")
-                doomed.kill()
+            async with running_server(tmp_path, "serve", "--roles", "api", *flags) as killed_api:
+                await alice.at_server(killed_api).create_message(channel_id, "by one that dies")
+                await session.wait_message("by one that dies")
+                killed_api.kill()
             feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS / 2)
-            assert [frame["op"] for frame in hears.opcodes] == [10]
+            assert [frame["op"] for frame in session.other_frames] == [GatewayOpcode.HELLO]
             feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
-            assert (await hears.opcode(9))["d"] is False
-            before = len(hears.frames)
-            await hears.identify()
-            await hears.event("GUILD_CREATE", since=before)
+            assert (await session.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
+            frame_count = len(session.frames)
+            await session.identify()
+            await session.wait_event("GUILD_CREATE", since=frame_count)
             await alice.create_message(channel_id, "again")
-            await hears.message("again", since=before)
-            await hears.close()
+            await session.wait_message("again", since=frame_count)
+            await session.close()

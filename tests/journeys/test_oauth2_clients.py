@@ -21,30 +21,32 @@ from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
 T = TypeVar("T")
 
-DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 
-async def in_thread(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+async def run_in_thread(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
     """Run a blocking authlib call in a thread."""
     return await asyncio.to_thread(function, *arguments, **options)
 
 
-async def metadata(world: World) -> Any:
+async def fetch_metadata(world: World) -> Any:
     """Fetch the authorization server metadata."""
-    found = await in_thread(requests.get, f"{world.url}/.well-known/openid-configuration", timeout=WAIT_TIMEOUT_SECONDS)
-    return found.json()
+    response = await run_in_thread(
+        requests.get, f"{world.url}/.well-known/openid-configuration", timeout=WAIT_TIMEOUT_SECONDS
+    )
+    return response.json()
 
 
-async def consent(world: World, person: Actor, address: str) -> str:
+async def grant_consent(world: World, user: Actor, authorization_url: str) -> str:
     """Follow the authorization URL as a user and consent; return the redirect URL."""
-    parts = urlsplit(address)
+    parts = urlsplit(authorization_url)
     assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{world.url}/oauth2/authorize"
-    answer = await person.post(f"/oauth2/authorize?{parts.query}", json={"authorize": True})
-    url: str = answer.ok()["url"]
+    response = await user.post(f"/oauth2/authorize?{parts.query}", json={"authorize": True})
+    url: str = response.ok()["url"]
     return url
 
 
-def session(client: Client, method: str, scope: str, **more: Any) -> OAuth2Session:
+def create_oauth_session(client: Client, method: str, scope: str, **options: Any) -> OAuth2Session:
     """Create authlib's client for an application."""
     return OAuth2Session(
         str(client.id),
@@ -53,59 +55,63 @@ def session(client: Client, method: str, scope: str, **more: Any) -> OAuth2Sessi
         redirect_uri=client.redirect_uri,
         token_endpoint_auth_method=method,
         code_challenge_method="S256",
-        **more,
+        **options,
     )
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post", "none"])
 async def test_the_code_flow_with_pkce_refresh_and_revocation(world: World, method: str) -> None:
     alice, client = await world.user(), await create_application(world, public=method == "none")
-    server = await metadata(world)
-    kept: list[Any] = []
-    oauth = session(
+    server = await fetch_metadata(world)
+    updated_tokens: list[Any] = []
+    oauth = create_oauth_session(
         client,
         method,
         "identify guilds",
         token_endpoint=server["token_endpoint"],
-        update_token=lambda t, **_: kept.append(t),
+        update_token=lambda updated, **_: updated_tokens.append(updated),
     )
     verifier = generate_token(48)
 
-    address, state = oauth.create_authorization_url(server["authorization_endpoint"], code_verifier=verifier)
-    back = await consent(world, alice, address)
-    token = await in_thread(
-        oauth.fetch_token, server["token_endpoint"], authorization_response=back, state=state, code_verifier=verifier
+    authorization_url, state = oauth.create_authorization_url(server["authorization_endpoint"], code_verifier=verifier)
+    redirect_url = await grant_consent(world, alice, authorization_url)
+    token = await run_in_thread(
+        oauth.fetch_token,
+        server["token_endpoint"],
+        authorization_response=redirect_url,
+        state=state,
+        code_verifier=verifier,
     )
 
     assert token["scope"] == "identify guilds"
-    me = await in_thread(oauth.get, f"{world.api}/users/@me")
+    me = await run_in_thread(oauth.get, f"{world.api}/users/@me")
     assert me.json()["id"] == str(alice.id)
 
-    renewed = await in_thread(oauth.refresh_token, server["token_endpoint"], refresh_token=token["refresh_token"])
-    assert renewed["access_token"] != token["access_token"]
-    assert kept == [renewed]
-    assert (await in_thread(oauth.get, f"{world.api}/users/@me/guilds")).status_code == 200
+    refreshed = await run_in_thread(oauth.refresh_token, server["token_endpoint"], refresh_token=token["refresh_token"])
+    assert refreshed["access_token"] != token["access_token"]
+    assert updated_tokens == [refreshed]
+    assert (await run_in_thread(oauth.get, f"{world.api}/users/@me/guilds")).status_code == 200
 
-    revoked = await in_thread(oauth.revoke_token, server["revocation_endpoint"], token=renewed["access_token"])
-    assert revoked.status_code == 200
-    assert (await in_thread(oauth.get, f"{world.api}/users/@me")).status_code == 401
+    revocation = await run_in_thread(oauth.revoke_token, server["revocation_endpoint"], token=refreshed["access_token"])
+    assert revocation.status_code == 200
+    assert (await run_in_thread(oauth.get, f"{world.api}/users/@me")).status_code == 401
     with pytest.raises(OAuthError, match="invalid_grant"):
-        await in_thread(oauth.refresh_token, server["token_endpoint"], refresh_token=renewed["refresh_token"])
+        await run_in_thread(oauth.refresh_token, server["token_endpoint"], refresh_token=refreshed["refresh_token"])
 
 
 async def test_the_client_notices_a_forged_state(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    server = await metadata(world)
-    oauth = session(client, "client_secret_basic", "identify")
+    server = await fetch_metadata(world)
+    oauth = create_oauth_session(client, "client_secret_basic", "identify")
     verifier = generate_token(48)
-    address, _ = oauth.create_authorization_url(server["authorization_endpoint"], code_verifier=verifier)
-    back = await consent(world, alice, address)
+    authorization_url, _ = oauth.create_authorization_url(server["authorization_endpoint"], code_verifier=verifier)
+    redirect_url = await grant_consent(world, alice, authorization_url)
 
     with pytest.raises(AuthlibBaseError, match="mismatching_state"):
-        await in_thread(
+        await run_in_thread(
             oauth.fetch_token,
             server["token_endpoint"],
-            authorization_response=back,
+            authorization_response=redirect_url,
             state="mine",
             code_verifier=verifier,
         )
@@ -113,58 +119,60 @@ async def test_the_client_notices_a_forged_state(world: World) -> None:
 
 async def test_the_client_understands_error_responses(world: World) -> None:
     client = await create_application(world)
-    server = await metadata(world)
-    oauth = session(client, "client_secret_basic", "identify")
+    server = await fetch_metadata(world)
+    oauth = create_oauth_session(client, "client_secret_basic", "identify")
 
     with pytest.raises(OAuthError, match="invalid_grant"):
-        await in_thread(oauth.fetch_token, server["token_endpoint"], code="guess", grant_type="authorization_code")
-    stranger = OAuth2Session(str(client.id), "guess", scope="identify")
+        await run_in_thread(oauth.fetch_token, server["token_endpoint"], code="guess", grant_type="authorization_code")
+    unauthenticated = OAuth2Session(str(client.id), "guess", scope="identify")
     with pytest.raises(OAuthError, match="invalid_client"):
-        await in_thread(stranger.fetch_token, server["token_endpoint"], grant_type="client_credentials")
+        await run_in_thread(unauthenticated.fetch_token, server["token_endpoint"], grant_type="client_credentials")
 
 
 async def test_client_credentials(world: World) -> None:
     client = await create_application(world)
-    server = await metadata(world)
+    server = await fetch_metadata(world)
     oauth = OAuth2Session(str(client.id), client.secret, scope="identify applications.commands.update")
 
-    token = await in_thread(oauth.fetch_token, server["token_endpoint"], grant_type="client_credentials")
+    token = await run_in_thread(oauth.fetch_token, server["token_endpoint"], grant_type="client_credentials")
 
     assert "refresh_token" not in token
-    assert (await in_thread(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(client.owner.id)
+    assert (await run_in_thread(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(client.owner.id)
 
 
 async def test_the_implicit_flow(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     oauth = OAuth2Session(str(client.id), scope="identify", redirect_uri=client.redirect_uri)
-    server = await metadata(world)
+    server = await fetch_metadata(world)
 
-    address, state = oauth.create_authorization_url(server["authorization_endpoint"], response_type="token")
-    back = await consent(world, alice, address)
-    oauth.token_from_fragment(back, state)
+    authorization_url, state = oauth.create_authorization_url(server["authorization_endpoint"], response_type="token")
+    redirect_url = await grant_consent(world, alice, authorization_url)
+    oauth.token_from_fragment(redirect_url, state)
 
-    assert (await in_thread(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(alice.id)
+    assert (await run_in_thread(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(alice.id)
 
 
 async def test_the_device_flow(world: World) -> None:
     alice, client = await world.user(), await create_application(world, public=True)
-    server = await metadata(world)
+    server = await fetch_metadata(world)
     form = {"client_id": str(client.id), "scope": "openid identify"}
-    begun = (
-        await in_thread(requests.post, server["device_authorization_endpoint"], data=form, timeout=WAIT_TIMEOUT_SECONDS)
+    device = (
+        await run_in_thread(
+            requests.post, server["device_authorization_endpoint"], data=form, timeout=WAIT_TIMEOUT_SECONDS
+        )
     ).json()
     oauth = OAuth2Session(str(client.id), token_endpoint_auth_method="none")
 
     async def poll() -> Any:
-        return await in_thread(
-            oauth.fetch_token, server["token_endpoint"], grant_type=DEVICE, device_code=begun["device_code"]
+        return await run_in_thread(
+            oauth.fetch_token, server["token_endpoint"], grant_type=DEVICE_GRANT, device_code=device["device_code"]
         )
 
     with pytest.raises(OAuthError, match="authorization_pending"):
         await poll()
-    body = {"user_code": url_fields(begun["verification_uri_complete"])["user_code"], "result": "granted"}
+    body = {"user_code": url_fields(device["verification_uri_complete"])["user_code"], "result": "granted"}
     (await alice.post("/oauth2/device/finish", json=body)).ok()
-    world.clock.advance(begun["interval"] * 1000)
+    world.clock.advance(device["interval"] * 1000)
     token = await poll()
 
     assert {"refresh_token", "id_token"} <= set(token)
@@ -172,21 +180,25 @@ async def test_the_device_flow(world: World) -> None:
 
 async def test_a_relying_party_verifies_the_id_token(world: World) -> None:
     alice, client = await world.user("alice"), await create_application(world)
-    server = await metadata(world)
-    oauth = session(client, "client_secret_basic", "openid identify email")
+    server = await fetch_metadata(world)
+    oauth = create_oauth_session(client, "client_secret_basic", "openid identify email")
     verifier, nonce = generate_token(48), generate_token()
 
-    address, state = oauth.create_authorization_url(
+    authorization_url, state = oauth.create_authorization_url(
         server["authorization_endpoint"], code_verifier=verifier, nonce=nonce
     )
-    assert create_s256_code_challenge(verifier) in address
-    back = await consent(world, alice, address)
-    assert url_fields(back)["iss"] == server["issuer"]
-    token = await in_thread(
-        oauth.fetch_token, server["token_endpoint"], authorization_response=back, state=state, code_verifier=verifier
+    assert create_s256_code_challenge(verifier) in authorization_url
+    redirect_url = await grant_consent(world, alice, authorization_url)
+    assert url_fields(redirect_url)["iss"] == server["issuer"]
+    token = await run_in_thread(
+        oauth.fetch_token,
+        server["token_endpoint"],
+        authorization_response=redirect_url,
+        state=state,
+        code_verifier=verifier,
     )
     keys = KeySet.import_key_set(
-        (await in_thread(requests.get, server["jwks_uri"], timeout=WAIT_TIMEOUT_SECONDS)).json()
+        (await run_in_thread(requests.get, server["jwks_uri"], timeout=WAIT_TIMEOUT_SECONDS)).json()
     )
     decoded = jwt.decode(token["id_token"], keys, algorithms=server["id_token_signing_alg_values_supported"])
     claims = CodeIDToken(
@@ -202,6 +214,6 @@ async def test_a_relying_party_verifies_the_id_token(world: World) -> None:
 
     claims.validate(now=world.clock.now_ms() // 1000)
 
-    info = await in_thread(oauth.get, server["userinfo_endpoint"])
+    info = await run_in_thread(oauth.get, server["userinfo_endpoint"])
     assert info.json()["sub"] == claims["sub"]
     assert info.json()["preferred_username"] == claims["preferred_username"] == "alice"

@@ -10,13 +10,14 @@ from typing import Any
 import aiohttp
 import pytest
 
+from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.intents import Intents
-from tests.journeys.processes import ApiUser, GatewaySession, Server, demo_users, metric, running
+from tests.journeys.processes import ApiUser, GatewaySession, Server, demo_users, read_metric, running_server
 
 pytestmark = pytest.mark.xdist_group("resume_under_load")
 
-MESSAGES = 360
-SMALL_BUFFER = 64 * 1024
+MESSAGE_COUNT = 360
+SMALL_BUFFER_BYTES = 64 * 1024
 ABNORMAL_CLOSURE = 1006
 """The close code of a connection that ended without a close frame."""
 
@@ -27,81 +28,81 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
         yield client
 
 
-def general(server: Server) -> str:
+def general_channel_id(server: Server) -> str:
     channel: str = server.document["guilds"]["Town Square"]["channels"]["general"]
     return channel
 
 
-async def open_all(people: dict[str, ApiUser], server: Server, *compressions: str) -> list[GatewaySession]:
-    listeners = [
-        GatewaySession(people[name], server.gateway, compress=compress, intents=Intents.BOT_MASK)
+async def open_sessions(users_by_name: dict[str, ApiUser], server: Server, *compressions: str) -> list[GatewaySession]:
+    sessions = [
+        GatewaySession(users_by_name[name], server.gateway, compress=compress, intents=Intents.BOT_MASK)
         for name in ("alice", "bob", "carol", "demo-bot")
         for compress in compressions
     ]
-    return list(await asyncio.gather(*(listener.open() for listener in listeners)))
+    return list(await asyncio.gather(*(session.open() for session in sessions)))
 
 
-async def talk(people: dict[str, ApiUser], channel_id: str, count: int) -> list[str]:
+async def send_messages(users_by_name: dict[str, ApiUser], channel_id: str, count: int) -> list[str]:
     """Send messages as three users at once; return the contents in the order of the ids."""
-    sent: dict[int, str] = {}
+    contents_by_id: dict[int, str] = {}
 
-    async def say(name: str) -> None:
+    async def send_as(name: str) -> None:
         for number in range(count // 3):
-            made = await people[name].create_message(channel_id, f"{name} {number}")
-            sent[int(made["id"])] = made["content"]
+            message = await users_by_name[name].create_message(channel_id, f"{name} {number}")
+            contents_by_id[int(message["id"])] = message["content"]
 
-    await asyncio.gather(*map(say, ("alice", "bob", "carol")))
-    last = await people["alice"].create_message(channel_id, "last")
-    sent[int(last["id"])] = "last"
-    return [sent[id] for id in sorted(sent)]
+    await asyncio.gather(*map(send_as, ("alice", "bob", "carol")))
+    last = await users_by_name["alice"].create_message(channel_id, "last")
+    contents_by_id[int(last["id"])] = "last"
+    return [contents_by_id[message_id] for message_id in sorted(contents_by_id)]
 
 
-async def break_now_and_then(listener: GatewaySession, chance: random.Random, stop: asyncio.Event) -> None:
+async def reconnect_randomly(session: GatewaySession, random_source: random.Random, stop_event: asyncio.Event) -> None:
     """Cut and resume at random moments: inside a frame, a replay or the resume itself."""
-    cuts = 0
-    while cuts < 3 or not stop.is_set():
-        await asyncio.sleep(chance.uniform(0.0, 0.12))
-        await listener.cut()
-        cuts += 1
-        if chance.random() < 0.5:
-            await asyncio.sleep(chance.uniform(0.0, 0.05))
-        await listener.resume()
+    abort_count = 0
+    while abort_count < 3 or not stop_event.is_set():
+        await asyncio.sleep(random_source.uniform(0.0, 0.12))
+        await session.abort_connection()
+        abort_count += 1
+        if random_source.random() < 0.5:
+            await asyncio.sleep(random_source.uniform(0.0, 0.05))
+        await session.resume()
 
 
 async def test_no_event_is_missed_or_repeated_when_connections_break(
     tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
-    async with running(tmp_path, "dev") as server:
-        known = demo_users(client, server)
-        listeners = await open_all(known, server, "", "zlib-stream", "zstd-stream")
-        steady = await GatewaySession(known["bob"], server.gateway).open()
-        stop = asyncio.Event()
-        breaking = [
-            asyncio.create_task(break_now_and_then(listener, random.Random(number), stop))
-            for number, listener in enumerate(listeners)
+    async with running_server(tmp_path, "dev") as server:
+        users_by_name = demo_users(client, server)
+        sessions = await open_sessions(users_by_name, server, "", "zlib-stream", "zstd-stream")
+        steady_session = await GatewaySession(users_by_name["bob"], server.gateway).open()
+        stop_event = asyncio.Event()
+        reconnect_tasks = [
+            asyncio.create_task(reconnect_randomly(session, random.Random(number), stop_event))
+            for number, session in enumerate(sessions)
         ]
-        sent = await talk(known, general(server), MESSAGES)
-        stop.set()
-        await asyncio.gather(*breaking)
-        for listener in [*listeners, steady]:
-            await listener.message("last")
-        assert steady.contents() == sent
-        for listener in listeners:
-            assert listener.contents() == sent
-            assert listener.sequence_numbers() == list(range(1, len(listener.frames) + 1))
+        sent_contents = await send_messages(users_by_name, general_channel_id(server), MESSAGE_COUNT)
+        stop_event.set()
+        await asyncio.gather(*reconnect_tasks)
+        for session in [*sessions, steady_session]:
+            await session.wait_message("last")
+        assert steady_session.message_contents() == sent_contents
+        for session in sessions:
+            assert session.message_contents() == sent_contents
+            assert session.sequence_numbers() == list(range(1, len(session.frames) + 1))
             # It was one session all the time.
-            assert [frame["t"] for frame in listener.frames].count("READY") == 1
-            assert not [frame for frame in listener.opcodes if frame["op"] == 9]
-            await listener.close()
-        await steady.close()
+            assert [frame["t"] for frame in session.frames].count("READY") == 1
+            assert not [frame for frame in session.other_frames if frame["op"] == GatewayOpcode.INVALID_SESSION]
+            await session.close()
+        await steady_session.close()
 
 
-def small_socket(address: Any) -> socket.socket:
+def create_small_socket(address: Any) -> socket.socket:
     """Open a socket with a small receive buffer."""
-    made = socket.socket(address[0], address[1], address[2])
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024)
-    made.setblocking(False)
-    return made
+    small = socket.socket(address[0], address[1], address[2])
+    small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024)
+    small.setblocking(False)
+    return small
 
 
 SHORT_CLOSE_TIMEOUT = "from hubbub.server.transports import sockets; sockets.CLOSE_TIMEOUT_SECONDS = 0.01"
@@ -112,43 +113,47 @@ SHORT_CLOSE_TIMEOUT = "from hubbub.server.transports import sockets; sockets.CLO
 async def test_a_client_that_stops_reading_is_cut_and_can_resume(
     tmp_path: Path, client: aiohttp.ClientSession, compress: str
 ) -> None:
-    flags = ["--gateway-outgoing-buffer-bytes", str(SMALL_BUFFER)]
-    connector = aiohttp.TCPConnector(socket_factory=small_socket)
+    flags = ["--gateway-outgoing-buffer-bytes", str(SMALL_BUFFER_BYTES)]
+    connector = aiohttp.TCPConnector(socket_factory=create_small_socket)
     async with (
-        running(tmp_path, "dev", *flags, first=SHORT_CLOSE_TIMEOUT) as server,
-        aiohttp.ClientSession(connector=connector) as narrow,
+        running_server(tmp_path, "dev", *flags, startup_code=SHORT_CLOSE_TIMEOUT) as server,
+        aiohttp.ClientSession(connector=connector) as small_buffer_client,
     ):
-        known = demo_users(client, server)
-        quick = await GatewaySession(known["carol"], server.gateway, compress=compress).open()
-        slow = await GatewaySession(demo_users(narrow, server)["bob"], server.gateway, compress=compress).open()
-        connections = await metric(known["alice"], "gateway_connections")
-        assert connections == 2
-        slow.is_reading.clear()
-        chance = random.Random(7)
-        sent: list[str] = []
-        while await metric(known["alice"], "gateway_connections") == connections:
-            since = len(quick.frames)
+        users_by_name = demo_users(client, server)
+        fast_session = await GatewaySession(users_by_name["carol"], server.gateway, compress=compress).open()
+        slow_session = await GatewaySession(
+            demo_users(small_buffer_client, server)["bob"], server.gateway, compress=compress
+        ).open()
+        connection_count = await read_metric(users_by_name["alice"], "gateway_connections")
+        assert connection_count == 2
+        slow_session.reading_allowed.clear()
+        random_source = random.Random(7)
+        sent_contents: list[str] = []
+        while await read_metric(users_by_name["alice"], "gateway_connections") == connection_count:
+            frame_count = len(fast_session.frames)
             # Four bytes a character that hardly compress: the kernel's buffers are full after some hundred messages.
-            contents = ["".join(map(chr, chance.choices(range(0x20000, 0x2A000), k=2000))) for _ in range(50)]
-            made = await asyncio.gather(
-                *(known["alice"].create_message(general(server), content) for content in contents)
+            contents = ["".join(map(chr, random_source.choices(range(0x20000, 0x2A000), k=2000))) for _ in range(50)]
+            messages = await asyncio.gather(
+                *(users_by_name["alice"].create_message(general_channel_id(server), content) for content in contents)
             )
-            sent += [message["content"] for message in sorted(made, key=lambda message: int(message["id"]))]
-            assert len(sent) < 4000, "the slow client was never cut"
+            sent_contents += [
+                message["content"] for message in sorted(messages, key=lambda message: int(message["id"]))
+            ]
+            assert len(sent_contents) < 4000, "the slow client was never cut"
             # A reading client is not delayed by one that does not read.
-            await quick.message(sent[-1], since=since)
-        sent.append("last")
-        await known["alice"].create_message(general(server), "last")
-        await quick.message("last")
-        assert quick.contents() == sent
-        slow.is_reading.set()
+            await fast_session.wait_message(sent_contents[-1], since=frame_count)
+        sent_contents.append("last")
+        await users_by_name["alice"].create_message(general_channel_id(server), "last")
+        await fast_session.wait_message("last")
+        assert fast_session.message_contents() == sent_contents
+        slow_session.reading_allowed.set()
         # The close frame with 4000 was behind the data that the client did not read in time.
-        assert await slow.wait_closed() == ABNORMAL_CLOSURE
-        received_count = len(slow.contents())
-        assert received_count < len(sent)
-        await slow.resume()
-        await slow.message("last")
-        assert slow.contents() == sent
-        assert slow.sequence_numbers() == list(range(1, len(slow.frames) + 1))
-        await slow.close()
-        await quick.close()
+        assert await slow_session.wait_closed() == ABNORMAL_CLOSURE
+        received_count = len(slow_session.message_contents())
+        assert received_count < len(sent_contents)
+        await slow_session.resume()
+        await slow_session.wait_message("last")
+        assert slow_session.message_contents() == sent_contents
+        assert slow_session.sequence_numbers() == list(range(1, len(slow_session.frames) + 1))
+        await slow_session.close()
+        await fast_session.close()

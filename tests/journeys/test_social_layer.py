@@ -54,13 +54,13 @@ BEARER = AuthorizationTokenType.BEARER
 BOT_ISSUED = AuthenticationExternalAuthType.PLATFORM_BOT_ISSUED_ACCESS_TOKEN
 FRIEND = RelationshipType.FRIEND
 LOOPBACK = "http://127.0.0.1/callback"
-EVENTS = (
+CALLBACK_NAMES = (
     *("status_changed", "user_updated", "relationship_created", "relationship_deleted", "activity_invite_created"),
     *("lobby_created", "lobby_deleted", "lobby_updated", "lobby_member_added", "lobby_member_removed"),
     *("lobby_member_updated", "message_created", "message_updated", "message_deleted"),
 )
 
-Seen = TypeVar("Seen")
+Value = TypeVar("Value")
 
 
 @pytest.fixture(params=["one process", "many processes"])
@@ -74,8 +74,10 @@ async def platform(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         await app.stop()
         return
     database: str = request.getfixturevalue("postgres_database")
-    async with cluster_behind_load_balancer(tmp_path, database, request.getfixturevalue("nats_url")) as both:
-        yield both
+    async with cluster_behind_load_balancer(
+        tmp_path, database, request.getfixturevalue("nats_url")
+    ) as world_and_balancer:
+        yield world_and_balancer
 
 
 class Player:
@@ -83,30 +85,30 @@ class Player:
 
     def __init__(self, publisher: "Publisher", family_token: str, browser: Browser | None = None) -> None:
         self.publisher, self.family_token, self.browser = publisher, family_token, browser
-        self.client = publisher.client()
+        self.client = publisher.create_client()
         self.id, self.token = 0, ""
-        self.calls: dict[str, list[tuple[Any, ...]]] = {event: [] for event in EVENTS}
-        self._came = asyncio.Event()
-        for event in EVENTS:
-            getattr(self.client, f"set_{event}_callback")(self._listener(event))
+        self.callbacks: dict[str, list[tuple[Any, ...]]] = {event: [] for event in CALLBACK_NAMES}
+        self._callback_received = asyncio.Event()
+        for event in CALLBACK_NAMES:
+            getattr(self.client, f"set_{event}_callback")(self._make_recorder(event))
 
-    def _listener(self, event: str) -> Callable[..., None]:
+    def _make_recorder(self, event: str) -> Callable[..., None]:
         def record(*args: Any) -> None:
-            self.calls[event].append(args)
-            self._came.set()
+            self.callbacks[event].append(args)
+            self._callback_received.set()
 
         return record
 
-    async def sees(self, condition: Callable[[], Seen | None]) -> Seen:
-        """Wait until the game sees something; checked after every callback."""
+    async def wait_until(self, condition: Callable[[], Value | None]) -> Value:
+        """Wait until a condition is truthy and return its value. The condition is checked after every SDK callback."""
         try:
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-                while not (seen := condition()):
-                    self._came.clear()
-                    await self._came.wait()
-                return seen
+                while not (value := condition()):
+                    self._callback_received.clear()
+                    await self._callback_received.wait()
+                return value
         except TimeoutError:
-            latest = {event: args[-3:] for event, args in self.calls.items() if args}
+            latest = {event: args[-3:] for event, args in self.callbacks.items() if args}
             raise AssertionError(f"the condition did not become true; latest callbacks: {latest}") from None
 
     async def play(self, game: oauth.Client) -> "Player":
@@ -121,10 +123,10 @@ class Player:
         assert self.client.get_application_id() == game.id
         return self
 
-    def in_chat(self) -> Actor:
-        """The same user in the chat client."""
+    def chat_user(self) -> Actor:
+        """Return the same user as an actor with a login token, as the chat client uses it."""
         assert self.browser is not None
-        return Actor(self.publisher.world, self.id, self.browser.cookies["hubbub_session"], "person")
+        return Actor(self.publisher.world, self.id, self.browser.cookies["hubbub_session"], "player")
 
     def relationship_types(self, other: "Player") -> tuple[RelationshipType, RelationshipType]:
         """Return the relationship to another player: on the platform, and in the games."""
@@ -141,14 +143,18 @@ class Player:
         assert lobby is not None
         return lobby
 
-    async def invited(self, by: "Player", kind: ActivityActionTypes = ActivityActionTypes.JOIN) -> ActivityInvite:
+    async def wait_invite(
+        self, sender: "Player", action_type: ActivityActionTypes = ActivityActionTypes.JOIN
+    ) -> ActivityInvite:
         """Wait for the invite or join request from another player."""
 
-        def look() -> ActivityInvite | None:
-            found = [args[0] for args in self.calls["activity_invite_created"]]
-            return next((each for each in found if each.sender_id == by.id and each.type is kind), None)
+        def find_invite() -> ActivityInvite | None:
+            invites = [args[0] for args in self.callbacks["activity_invite_created"]]
+            return next(
+                (invite for invite in invites if invite.sender_id == sender.id and invite.type is action_type), None
+            )
 
-        return await self.sees(look)
+        return await self.wait_until(find_invite)
 
 
 @dataclass
@@ -160,151 +166,165 @@ class Publisher:
     puddle: oauth.Client
     pond: oauth.Client
 
-    def client(self, **more: Any) -> Client:
+    def create_client(self, **options: Any) -> Client:
         """Create an SDK client for a game."""
-        return Client(ClientCreateOptions(web_base=self.world.url), clock=self.world.app.clock.now_ms, **more)
+        return Client(ClientCreateOptions(web_base=self.world.url), clock=self.world.app.clock.now_ms, **options)
 
-    async def enter(self, browser: Browser, *, bringing: str | None = None) -> Player:
+    async def authorize_player(self, browser: Browser, *, provisional_token: str | None = None) -> Player:
         """Authorize the games on the consent page, optionally linking a provisional account."""
         loop = asyncio.get_running_loop()
-        pages: list[str] = []
 
         async def consent(url: str) -> None:
             parts = urlsplit(url)
             page = await browser.open(f"{parts.path}?{parts.query}")
-            back = page if page.status in (302, 303) else await browser.submit(page, "Authorize")
-            async with aiohttp.ClientSession() as game, game.get(yarl.URL(back.location, encoded=True)) as shown:
-                pages.append(await shown.text())
+            redirect_page = page if page.status in (302, 303) else await browser.submit(page, "Authorize")
+            async with (
+                aiohttp.ClientSession() as http_client,
+                http_client.get(yarl.URL(redirect_page.location, encoded=True)) as response,
+            ):
+                await response.read()
 
-        client = self.client(open_browser=lambda url: asyncio.run_coroutine_threadsafe(consent(url), loop))
+        client = self.create_client(open_browser=lambda url: asyncio.run_coroutine_threadsafe(consent(url), loop))
         try:
             verifier = client.create_authorization_code_verifier()
             scopes = client.get_default_communication_scopes()
-            code, back = await client.authorize(
+            code, redirect_uri = await client.authorize(
                 AuthorizationArgs(client_id=self.head.id, scopes=scopes, code_challenge=verifier.challenge)
             )
-            if bringing is None:
-                tokens = await client.get_token(self.head.id, code, verifier.verifier, back)
+            if provisional_token is None:
+                tokens = await client.get_token(self.head.id, code, verifier.verifier, redirect_uri)
             else:
                 tokens = await client.get_token_from_provisional_merge(
-                    self.head.id, code, verifier.verifier, back, BOT_ISSUED, bringing
+                    self.head.id, code, verifier.verifier, redirect_uri, BOT_ISSUED, provisional_token
                 )
         finally:
             await client.close()
         return Player(self, tokens.access_token, browser)
 
-    async def provisional(self, external_user_id: str) -> Player:
+    async def create_provisional_player(self, external_user_id: str) -> Player:
         """Create a provisional player, named by the publisher's backend."""
         assert self.head.bot is not None
         body = {"external_user_id": external_user_id, "preferred_global_name": external_user_id.title()}
-        answer = await self.head.bot.post("/partner-sdk/token/bot", json=body)
-        return Player(self, answer.ok()["access_token"])
+        response = await self.head.bot.post("/partner-sdk/token/bot", json=body)
+        return Player(self, response.ok()["access_token"])
 
-    async def backend(self, method: str, path: str, **body: Any) -> ApiResponse:
+    async def send_backend_request(self, method: str, path: str, **body: Any) -> ApiResponse:
         """Send a request as the backend of Puddle."""
         assert self.puddle.bot is not None
         return await self.puddle.bot.request(method, path, json=body)
 
 
-async def publisher(world: World) -> Publisher:
+async def create_publisher(world: World) -> Publisher:
     """Create the publisher and both games."""
     owner = await world.user("developer")
-    social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
-    made = [
-        await oauth.create_application(world, owner, public=True, redirect_uris=(LOOPBACK,), flags=social, name=name)
+    flags = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
+    clients = [
+        await oauth.create_application(world, owner, public=True, redirect_uris=(LOOPBACK,), flags=flags, name=name)
         for name in ("Rain House", "Puddle", "Pond")
     ]
 
-    def join(call: Call) -> None:
-        head, *games = (applications.find(call.tx, ApplicationId(each.id)) for each in made)
+    def link_games(call: Call) -> None:
+        head, *games = (applications.find(call.tx, ApplicationId(client.id)) for client in clients)
         assert head is not None
         for game in games:
             assert game is not None
             identities.join_family(call, game, head)
 
-    await world.write(join)
-    return Publisher(world, *made)
+    await world.write(link_games)
+    return Publisher(world, *clients)
 
 
 async def test_the_social_layer(platform: tuple[World, LoadBalancer | None], monkeypatch: pytest.MonkeyPatch) -> None:
-    world, front = platform
-    house = await publisher(world)
-    async with contextlib.AsyncExitStack() as leaving:
+    world, load_balancer = platform
+    publisher = await create_publisher(world)
+    async with contextlib.AsyncExitStack() as exit_stack:
 
-        async def come(arriving: Awaitable[Player], game: oauth.Client) -> Player:
-            player = await arriving
-            leaving.push_async_callback(player.client.close)
+        async def join_game(authorization: Awaitable[Player], game: oauth.Client) -> Player:
+            player = await authorization
+            exit_stack.push_async_callback(player.client.close)
             return await player.play(game)
 
         browsers = {name: Browser(world) for name in ("mary", "zoe", "robert", "nick")}
         for name, browser in browsers.items():
             await browser.register(name)
-        mary = await come(house.enter(browsers["mary"]), house.puddle)
-        zoe = await come(house.enter(browsers["zoe"]), house.pond)
-        rob = await come(house.provisional("rob"), house.puddle)
-        pip = await come(house.provisional("pip"), house.pond)
+        mary = await join_game(publisher.authorize_player(browsers["mary"]), publisher.puddle)
+        zoe = await join_game(publisher.authorize_player(browsers["zoe"]), publisher.pond)
+        rob = await join_game(publisher.create_provisional_player("rob"), publisher.puddle)
+        pip = await join_game(publisher.create_provisional_player("pip"), publisher.pond)
 
-        await friends_are_made(mary, zoe, rob, pip)
-        party = await a_party_gathers(house, mary, zoe, rob, pip)
-        await they_talk(house, party, mary, zoe, rob, pip)
-        lobby_id = await a_channel_is_linked(house, monkeypatch, mary, zoe, rob)
+        await make_friends(mary, zoe, rob, pip)
+        lobby_id = await gather_party(publisher, mary, zoe, rob, pip)
+        await exchange_messages(publisher, lobby_id, mary, zoe, rob, pip)
+        linked_lobby_id = await link_channel(publisher, monkeypatch, mary, zoe, rob)
 
         history = await rob.client.get_user_messages_with_limit(mary.id, 10)
-        private = {each.id: each.author_id for each in history}
-        assert set(private.values()) == {rob.id, mary.id}
-        sent_id = await rob.client.send_lobby_message(party, "I will be robert")
-        robert = await come(house.enter(browsers["robert"], bringing=rob.family_token), house.puddle)
-        await the_merged_account_keeps_its_data(rob, robert, mary, [party, lobby_id], sent_id)
+        author_id_by_message_id = {message.id: message.author_id for message in history}
+        assert set(author_id_by_message_id.values()) == {rob.id, mary.id}
+        sent_id = await rob.client.send_lobby_message(lobby_id, "I will be robert")
+        robert = await join_game(
+            publisher.authorize_player(browsers["robert"], provisional_token=rob.family_token), publisher.puddle
+        )
+        await check_merged_account(rob, robert, mary, [lobby_id, linked_lobby_id], sent_id)
         history = await robert.client.get_user_messages_with_limit(mary.id, 10)
-        moved = {id: robert.id if author == rob.id else author for id, author in private.items()}
-        assert {each.id: each.author_id for each in history} == moved
+        expected_authors = {
+            message_id: robert.id if author_id == rob.id else author_id
+            for message_id, author_id in author_id_by_message_id.items()
+        }
+        assert {message.id: message.author_id for message in history} == expected_authors
 
         await world.write(lambda call: accounts.ban(call, UserId(robert.id), reason="a test"))
-        again = await a_ban_ends_everything(house, robert, mary, {party, lobby_id}, come)
-        sent_id = await again.client.send_lobby_message(party, "it is me, rob")
-        # Messages of a banned user stay in the game (spec/sdk.md#11.3).
-        await again.client.send_user_message(mary.id, "robert is banned")
+        restricted_player = await check_ban_ends_sessions(
+            publisher, robert, mary, {lobby_id, linked_lobby_id}, join_game
+        )
+        sent_id = await restricted_player.client.send_lobby_message(lobby_id, "it is me, rob")
+        # Messages of a restricted account stay within its game (spec/sdk.md#11.3).
+        await restricted_player.client.send_user_message(mary.id, "robert is banned")
         with pytest.raises(SdkError) as caught:
-            await house.enter(browsers["nick"], bringing=again.family_token)
+            await publisher.authorize_player(browsers["nick"], provisional_token=restricted_player.family_token)
         assert caught.value.result.error_code == 530017
 
         assert await world.write(lambda call: accounts.unban(call, UserId(robert.id)))
-        whispered = await again.client.send_user_message(mary.id, "robert is free again")
+        direct_message_id = await restricted_player.client.send_user_message(mary.id, "robert is free again")
         await browsers["robert"].log_in("robert")
-        back = await come(house.enter(browsers["robert"], bringing=again.family_token), house.puddle)
-        assert back.id == robert.id
-        await the_merged_account_keeps_its_data(again, back, mary, [party, lobby_id], sent_id)
+        relinked_player = await join_game(
+            publisher.authorize_player(browsers["robert"], provisional_token=restricted_player.family_token),
+            publisher.puddle,
+        )
+        assert relinked_player.id == robert.id
+        await check_merged_account(restricted_player, relinked_player, mary, [lobby_id, linked_lobby_id], sent_id)
         # Robert already has a conversation with Mary: new messages become a group of the two (spec/sdk.md#8.5).
-        chat = mary.in_chat()
-        channels = (await chat.get("/users/@me/channels")).ok()
-        [group] = [each for each in channels if each["type"] == ChannelType.GROUP_DM]
-        assert [each["id"] for each in group["recipients"]] == [str(back.id)]
-        kept = (await chat.get(f"/channels/{group['id']}/messages")).ok()
-        assert [(each["id"], each["author"]["id"]) for each in kept] == [(str(whispered), str(back.id))]
-    if front is not None:
-        assert min(front.request_counts.values()) > 2, front.request_counts
+        chat_user = mary.chat_user()
+        channels = (await chat_user.get("/users/@me/channels")).ok()
+        [group] = [channel for channel in channels if channel["type"] == ChannelType.GROUP_DM]
+        assert [recipient["id"] for recipient in group["recipients"]] == [str(relinked_player.id)]
+        group_messages = (await chat_user.get(f"/channels/{group['id']}/messages")).ok()
+        assert [(message["id"], message["author"]["id"]) for message in group_messages] == [
+            (str(direct_message_id), str(relinked_player.id))
+        ]
+    if load_balancer is not None:
+        assert min(load_balancer.request_counts.values()) > 2, load_balancer.request_counts
 
 
-async def friends_are_made(mary: Player, zoe: Player, rob: Player, pip: Player) -> None:
+async def make_friends(mary: Player, zoe: Player, rob: Player, pip: Player) -> None:
     """Add friends by name on the platform, and players in the games, across both games."""
     await mary.client.send_platform_friend_request("zoe")
-    await zoe.sees(lambda: zoe.relationship_types(mary)[0] is RelationshipType.PENDING_INCOMING)
+    await zoe.wait_until(lambda: zoe.relationship_types(mary)[0] is RelationshipType.PENDING_INCOMING)
     await zoe.client.accept_platform_friend_request(mary.id)
-    for one, other in ((mary, rob), (zoe, pip), (rob, pip)):
-        await one.client.send_game_friend_request_by_id(other.id)
-        await other.sees(lambda: other.relationship_types(one)[1] is RelationshipType.PENDING_INCOMING)  # noqa: B023
-        await other.client.accept_game_friend_request(one.id)
-        for each, friend in ((one, other), (other, one)):
-            await each.sees(lambda: each.relationship_types(friend) == (RelationshipType.NONE, FRIEND))  # noqa: B023
-    for each, friend in ((mary, zoe), (zoe, mary)):
-        await each.sees(lambda: each.relationship_types(friend)[0] is FRIEND)  # noqa: B023
+    for sender, recipient in ((mary, rob), (zoe, pip), (rob, pip)):
+        await sender.client.send_game_friend_request_by_id(recipient.id)
+        await recipient.wait_until(lambda: recipient.relationship_types(sender)[1] is RelationshipType.PENDING_INCOMING)  # noqa: B023
+        await recipient.client.accept_game_friend_request(sender.id)
+        for player, friend in ((sender, recipient), (recipient, sender)):
+            await player.wait_until(lambda: player.relationship_types(friend) == (RelationshipType.NONE, FRIEND))  # noqa: B023
+    for player, friend in ((mary, zoe), (zoe, mary)):
+        await player.wait_until(lambda: player.relationship_types(friend)[0] is FRIEND)  # noqa: B023
 
 
-async def a_party_gathers(house: Publisher, mary: Player, zoe: Player, rob: Player, pip: Player) -> int:
-    """Mary plays Puddle: players of both games are invited or ask to join, and the secret leads to one lobby."""
+async def gather_party(publisher: Publisher, mary: Player, zoe: Player, rob: Player, pip: Player) -> int:
+    """Bring the players of both games into one lobby, by invites and join requests; return the ID of the lobby."""
     secret = "behind the third puddle"
 
-    def playing(size: int) -> Activity:
+    def create_activity(size: int) -> Activity:
         return Activity(
             name="Puddle",
             state="Jumping",
@@ -313,83 +333,89 @@ async def a_party_gathers(house: Publisher, mary: Player, zoe: Player, rob: Play
             supported_platforms=ActivityGamePlatforms.DESKTOP,
         )
 
-    await mary.client.update_rich_presence(playing(1))
+    await mary.client.update_rich_presence(create_activity(1))
     lobby_id = await mary.client.create_or_join_lobby_with_metadata(secret, {"map": "pond"}, {"boots": "red"})
-    await rob.sees(lambda: (user := rob.client.get_user(mary.id)) is not None and user.game_activity)
+    await rob.wait_until(lambda: (user := rob.client.get_user(mary.id)) is not None and user.game_activity)
 
     await mary.client.send_activity_invite(zoe.id, "come over to Puddle")
-    invite = await zoe.invited(mary)
-    assert (invite.application_id, invite.party_id) == (house.puddle.id, "party")
+    invite = await zoe.wait_invite(mary)
+    assert (invite.application_id, invite.party_id) == (publisher.puddle.id, "party")
     assert await zoe.client.accept_activity_invite(invite) == secret
-    await zoe.play(house.puddle)
+    await zoe.play(publisher.puddle)
     assert await zoe.client.create_or_join_lobby(secret) == lobby_id
 
     await rob.client.send_activity_join_request(mary.id)
-    question = await mary.invited(rob, ActivityActionTypes.JOIN_REQUEST)
-    await mary.client.send_activity_join_request_reply(question)
-    assert await rob.client.accept_activity_invite(await rob.invited(mary)) == secret
+    join_request = await mary.wait_invite(rob, ActivityActionTypes.JOIN_REQUEST)
+    await mary.client.send_activity_join_request_reply(join_request)
+    assert await rob.client.accept_activity_invite(await rob.wait_invite(mary)) == secret
     assert await rob.client.create_or_join_lobby(secret) == lobby_id
 
     # Any party member may invite others.
-    await zoe.client.update_rich_presence(playing(3))
+    await zoe.client.update_rich_presence(create_activity(3))
     await zoe.client.send_activity_invite(pip.id, "and you")
-    assert await pip.client.accept_activity_invite(await pip.invited(zoe)) == secret
-    await pip.play(house.puddle)
+    assert await pip.client.accept_activity_invite(await pip.wait_invite(zoe)) == secret
+    await pip.play(publisher.puddle)
     assert await pip.client.create_or_join_lobby(secret) == lobby_id
 
     all_ids = sorted(player.id for player in (mary, zoe, rob, pip))
     for player in (mary, zoe, rob, pip):
         lobby = player.lobby(lobby_id)
-        await player.sees(lambda: sorted(lobby.lobby_member_ids) == all_ids)  # noqa: B023
+        await player.wait_until(lambda: sorted(lobby.lobby_member_ids) == all_ids)  # noqa: B023
         assert lobby.metadata == {"map": "pond"}
     return lobby_id
 
 
-async def they_talk(house: Publisher, lobby_id: int, mary: Player, zoe: Player, rob: Player, pip: Player) -> None:
+async def exchange_messages(
+    publisher: Publisher, lobby_id: int, mary: Player, zoe: Player, rob: Player, pip: Player
+) -> None:
     """Send lobby and direct messages; every recipient sees the backend's moderation metadata."""
     for speaker in (mary, zoe, rob, pip):
         sent_id = await speaker.client.send_lobby_message_with_metadata(lobby_id, f"says {speaker.id}", {"mood": "wet"})
         for player in (mary, zoe, rob, pip):
-            message = await player.sees(lambda: player.message(sent_id))  # noqa: B023
+            message = await player.wait_until(lambda: player.message(sent_id))  # noqa: B023
             assert (message.author_id, message.content) == (speaker.id, f"says {speaker.id}")
             assert message.metadata == {"mood": "wet"}
     path = f"/lobbies/{lobby_id}/messages/{sent_id}/moderation-metadata"
-    assert (await house.backend("PUT", path, verdict="splashy")).status == 204
+    assert (await publisher.send_backend_request("PUT", path, verdict="splashy")).status == 204
     for player in (mary, zoe, rob, pip):
-        await player.sees(lambda: player.message(sent_id).moderation_metadata == {"verdict": "splashy"})  # type: ignore[union-attr]  # noqa: B023
+        await player.wait_until(lambda: player.message(sent_id).moderation_metadata == {"verdict": "splashy"})  # type: ignore[union-attr]  # noqa: B023
 
-    private = await rob.client.send_user_message(mary.id, "psst")
-    incoming = await mary.sees(lambda: mary.message(private))
-    assert (incoming.author_id, incoming.content, incoming.application_id) == (rob.id, "psst", house.puddle.id)
-    path = f"/partner-sdk/dms/{rob.id}/{mary.id}/messages/{private}/moderation-metadata"
-    assert (await house.backend("PUT", path, verdict="harmless")).status == 204
+    direct_message_id = await rob.client.send_user_message(mary.id, "psst")
+    incoming = await mary.wait_until(lambda: mary.message(direct_message_id))
+    assert (incoming.author_id, incoming.content, incoming.application_id) == (rob.id, "psst", publisher.puddle.id)
+    path = f"/partner-sdk/dms/{rob.id}/{mary.id}/messages/{direct_message_id}/moderation-metadata"
+    assert (await publisher.send_backend_request("PUT", path, verdict="harmless")).status == 204
     for player in (mary, rob):
-        await player.sees(lambda: player.message(private).moderation_metadata == {"verdict": "harmless"})  # type: ignore[union-attr]  # noqa: B023
-    assert zoe.message(private) is None
+        await player.wait_until(
+            lambda: player.message(direct_message_id).moderation_metadata == {"verdict": "harmless"}  # type: ignore[union-attr]  # noqa: B023
+        )
+    assert zoe.message(direct_message_id) is None
 
 
-async def a_channel_is_linked(
-    house: Publisher, monkeypatch: pytest.MonkeyPatch, mary: Player, zoe: Player, rob: Player
+async def link_channel(
+    publisher: Publisher, monkeypatch: pytest.MonkeyPatch, mary: Player, zoe: Player, rob: Player
 ) -> int:
-    """The backend creates a lobby, Mary links it to her guild, and a bot unaware of games chats with the players."""
-    world = house.world
-    guild = await world.guild(mary.in_chat(), name="Rain")
-    builder = await world.bot(guild, name="umbrella")
+    """Create a lobby as the backend and link it to Mary's guild; check that its players and a bot exchange messages."""
+    world = publisher.world
+    guild = await world.guild(mary.chat_user(), name="Rain")
+    bot_actor = await world.bot(guild, name="umbrella")
     members = [{"id": str(mary.id), "flags": 1}, {"id": str(zoe.id)}, {"id": str(rob.id)}]
-    lobby_id = int((await house.backend("POST", "/lobbies", members=members)).ok()["id"])
+    lobby_id = int((await publisher.send_backend_request("POST", "/lobbies", members=members)).ok()["id"])
     for player in (mary, zoe, rob):
-        await player.sees(lambda: player.client.get_lobby_handle(lobby_id))  # noqa: B023
+        await player.wait_until(lambda: player.client.get_lobby_handle(lobby_id))  # noqa: B023
 
-    [shown] = [each for each in await mary.client.get_user_guilds() if each.id == guild.id]
-    general = next(each for each in await mary.client.get_guild_channels(shown.id) if each.id == guild.general)
-    assert general.is_linkable
-    await mary.client.link_channel_to_lobby(lobby_id, general.id)
+    [guild_handle] = [handle for handle in await mary.client.get_user_guilds() if handle.id == guild.id]
+    channel_handle = next(
+        handle for handle in await mary.client.get_guild_channels(guild_handle.id) if handle.id == guild.general
+    )
+    assert channel_handle.is_linkable
+    await mary.client.link_channel_to_lobby(lobby_id, channel_handle.id)
     for player in (mary, zoe, rob):
-        await player.sees(lambda: player.lobby(lobby_id).linked_channel is not None)  # noqa: B023
+        await player.wait_until(lambda: player.lobby(lobby_id).linked_channel is not None)  # noqa: B023
 
     monkeypatch.setattr(discord.http.Route, "BASE", world.api)
     monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(world.gateway))
-    async with connected(Bot(), builder.token) as bot:
+    async with connected(Bot(), bot_actor.token) as bot:
         sent_id = await rob.client.send_lobby_message(lobby_id, "is it raining there?")
         incoming = await bot.received("message", lambda message: message.id == sent_id)
         assert (incoming.content, incoming.author.id, incoming.channel.id) == (
@@ -398,56 +424,62 @@ async def a_channel_is_linked(
             guild.general,
         )
 
-        answer = await incoming.channel.send("cats and dogs")
+        reply = await incoming.channel.send("cats and dogs")
         for player in (mary, zoe, rob):
-            message = await player.sees(lambda: player.message(answer.id))  # noqa: B023
-            assert (message.content, message.author_id) == ("cats and dogs", builder.id)
+            message = await player.wait_until(lambda: player.message(reply.id))  # noqa: B023
+            assert (message.content, message.author_id) == ("cats and dogs", bot_actor.id)
             assert message.lobby is not None
             assert message.lobby.id == lobby_id
-        await answer.edit(content="cats only")
-        await rob.sees(lambda: (message := rob.message(answer.id)) is not None and message.content == "cats only")
-        await answer.delete()
-        await rob.sees(lambda: rob.message(answer.id) is None)
+        await reply.edit(content="cats only")
+        await rob.wait_until(lambda: (message := rob.message(reply.id)) is not None and message.content == "cats only")
+        await reply.delete()
+        await rob.wait_until(lambda: rob.message(reply.id) is None)
     return lobby_id
 
 
-async def the_merged_account_keeps_its_data(
-    before: Player, after: Player, mary: Player, lobbies: list[int], sent_id: int
+async def check_merged_account(
+    provisional_player: Player, linked_player: Player, mary: Player, lobby_ids: list[int], sent_id: int
 ) -> None:
-    """A provisional account merged into another: its session ends, and friends, lobbies and messages move."""
-    assert before.id != after.id
-    await before.sees(lambda: before.client.get_status() is ClientStatus.DISCONNECTED)
-    await mary.sees(lambda: mary.relationship_types(after) == (RelationshipType.NONE, FRIEND))
-    await after.sees(lambda: after.relationship_types(mary) == (RelationshipType.NONE, FRIEND))
-    assert mary.relationship_types(before) == (RelationshipType.NONE, RelationshipType.NONE)
-    assert set(after.client.get_lobby_ids()) == set(lobbies)
-    for lobby_id in lobbies:
-        inside = mary.lobby(lobby_id)
-        await mary.sees(lambda: after.id in inside.lobby_member_ids and before.id not in inside.lobby_member_ids)  # noqa: B023
-    newest, *_ = await after.client.get_lobby_messages_with_limit(lobbies[0], 1)
-    assert (newest.id, newest.author_id) == (sent_id, after.id)
+    """Check a merge of a provisional account: its session ends, and its friends, lobbies and messages move."""
+    assert provisional_player.id != linked_player.id
+    await provisional_player.wait_until(lambda: provisional_player.client.get_status() is ClientStatus.DISCONNECTED)
+    await mary.wait_until(lambda: mary.relationship_types(linked_player) == (RelationshipType.NONE, FRIEND))
+    await linked_player.wait_until(lambda: linked_player.relationship_types(mary) == (RelationshipType.NONE, FRIEND))
+    assert mary.relationship_types(provisional_player) == (RelationshipType.NONE, RelationshipType.NONE)
+    assert set(linked_player.client.get_lobby_ids()) == set(lobby_ids)
+    for lobby_id in lobby_ids:
+        lobby = mary.lobby(lobby_id)
+        await mary.wait_until(
+            lambda: linked_player.id in lobby.lobby_member_ids and provisional_player.id not in lobby.lobby_member_ids  # noqa: B023
+        )
+    newest, *_ = await linked_player.client.get_lobby_messages_with_limit(lobby_ids[0], 1)
+    assert (newest.id, newest.author_id) == (sent_id, linked_player.id)
 
 
-async def a_ban_ends_everything(
-    house: Publisher,
+async def check_ban_ends_sessions(
+    publisher: Publisher,
     robert: Player,
     mary: Player,
-    lobbies: set[int],
-    come: Callable[[Awaitable[Player], oauth.Client], Awaitable[Player]],
+    lobby_ids: set[int],
+    join_game: Callable[[Awaitable[Player], oauth.Client], Awaitable[Player]],
 ) -> Player:
-    """The tokens of a banned account end at once; its player continues with a provisional account."""
-    await robert.sees(lambda: robert.client.get_status() is ClientStatus.DISCONNECTED)
+    """Check that the tokens of a banned account end at once; return the provisional player that replaces it."""
+    await robert.wait_until(lambda: robert.client.get_status() is ClientStatus.DISCONNECTED)
     with pytest.raises(SdkError) as caught:
         await robert.client.fetch_current_user(BEARER, robert.token)
     assert caught.value.result.status == 401
     with pytest.raises(SdkError) as caught:
-        await robert.client.exchange_child_token(robert.family_token, house.puddle.id)
+        await robert.client.exchange_child_token(robert.family_token, publisher.puddle.id)
     assert caught.value.result.error_code == 50025
-    again = await come(house.provisional("rob"), house.puddle)
-    assert again.id != robert.id
-    await again.sees(lambda: again.relationship_types(mary) == (RelationshipType.NONE, FRIEND))
-    assert set(again.client.get_lobby_ids()) == lobbies
-    for lobby_id in lobbies:
-        inside = mary.lobby(lobby_id)
-        await mary.sees(lambda: again.id in inside.lobby_member_ids and robert.id not in inside.lobby_member_ids)  # noqa: B023
-    return again
+    provisional_player = await join_game(publisher.create_provisional_player("rob"), publisher.puddle)
+    assert provisional_player.id != robert.id
+    await provisional_player.wait_until(
+        lambda: provisional_player.relationship_types(mary) == (RelationshipType.NONE, FRIEND)
+    )
+    assert set(provisional_player.client.get_lobby_ids()) == lobby_ids
+    for lobby_id in lobby_ids:
+        lobby = mary.lobby(lobby_id)
+        await mary.wait_until(
+            lambda: provisional_player.id in lobby.lobby_member_ids and robert.id not in lobby.lobby_member_ids  # noqa: B023
+        )
+    return provisional_player

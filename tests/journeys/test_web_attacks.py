@@ -18,10 +18,10 @@ from tests.pages import PASSWORD, Browser, Page
 from tests.world import NOW_MS, Actor, World, small_config
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-SMUGGLED = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'"
+INJECTED_HTML = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'"
 
 
-async def consenting(world: World) -> tuple[Browser, Client, Actor]:
+async def sign_in_for_consent(world: World) -> tuple[Browser, Client, Actor]:
     """Create a user in front of a consent page."""
     client, mary = await create_application(world, name="Orchard"), await world.user("mary")
     browser = Browser(world)
@@ -29,13 +29,13 @@ async def consenting(world: World) -> tuple[Browser, Client, Actor]:
     return browser, client, mary
 
 
-def token_of(shown: Page) -> str:
+def find_form_token(page: Page) -> str:
     """Return the form token of a page."""
-    return dict(shown.forms[-1].values)["form_token"]
+    return dict(page.forms[-1].values)["form_token"]
 
 
 @pytest.mark.parametrize(
-    ("headers", "with_token"),
+    ("headers", "token_kind"),
     [
         ({}, None),
         ({}, "wrong"),
@@ -46,22 +46,22 @@ def token_of(shown: Page) -> str:
         ({"Sec-Fetch-Site": "same-site"}, "right"),
     ],
 )
-async def test_csrf_on_consent(world: World, headers: dict[str, str], with_token: str | None) -> None:
-    browser, client, mary = await consenting(world)
-    other = Browser(world)
-    other.sign_in_as(await world.user("eve"))
-    address = client.authorize_path()
+async def test_csrf_on_consent(world: World, headers: dict[str, str], token_kind: str | None) -> None:
+    browser, client, mary = await sign_in_for_consent(world)
+    other_browser = Browser(world)
+    other_browser.sign_in_as(await world.user("eve"))
+    consent_path = client.authorize_path()
     tokens = {
-        "right": token_of(await browser.open(address)),
-        "of another": token_of(await other.open(address)),
+        "right": find_form_token(await browser.open(consent_path)),
+        "of another": find_form_token(await other_browser.open(consent_path)),
         "wrong": "x" * 43,
         None: "",
     }
 
-    body = urlencode({"answer": "allow", "form_token": tokens[with_token]})
-    shown = await browser.request("POST", address, headers=FORM | headers, data=body)
+    body = urlencode({"answer": "allow", "form_token": tokens[token_kind]})
+    page = await browser.request("POST", consent_path, headers=FORM | headers, data=body)
 
-    assert (shown.status, "Location" in shown.headers) == (403, False)
+    assert (page.status, "Location" in page.headers) == (403, False)
     assert (await mary.get("/oauth2/tokens")).ok() == []
 
 
@@ -71,19 +71,19 @@ async def test_csrf_on_other_forms(world: World, path: str) -> None:
     browser = Browser(world)
     if path not in ("/login", "/register"):
         await browser.register("mary")
-    before = browser.cookies.get("hubbub_session")
+    session_cookie = browser.cookies.get("hubbub_session")
 
     body = urlencode({"login": "eve", "username": "eve", "password": PASSWORD, "user_code": "X", "answer": "allow"})
-    shown = await browser.request("POST", path, headers=FORM, data=body)
+    page = await browser.request("POST", path, headers=FORM, data=body)
 
-    assert shown.status == 403
-    assert browser.cookies.get("hubbub_session") == before
+    assert page.status == 403
+    assert browser.cookies.get("hubbub_session") == session_cookie
 
 
 async def test_clickjacking(world: World) -> None:
-    browser, client, _ = await consenting(world)
-    stranger = Browser(world)
-    pages = [await stranger.open(path) for path in ("/login", "/register", "/oauth2/authorized")]
+    browser, client, _ = await sign_in_for_consent(world)
+    signed_out_browser = Browser(world)
+    pages = [await signed_out_browser.open(path) for path in ("/login", "/register", "/oauth2/authorized")]
     pages += [
         await browser.open(path)
         for path in (
@@ -101,27 +101,27 @@ async def test_clickjacking(world: World) -> None:
         assert page.headers["X-Frame-Options"] == "DENY"
 
 
-@pytest.mark.parametrize("planted", ["nonsense", "eve's"])
-async def test_session_fixation(world: World, planted: str) -> None:
+@pytest.mark.parametrize("planted_kind", ["nonsense", "eve's"])
+async def test_session_fixation(world: World, planted_kind: str) -> None:
     await Browser(world).register("mary")
-    eve = Browser(world)
-    await eve.register("eve")
-    fixed = eve.cookies["hubbub_session"] if planted == "eve's" else "c2Vzc2lvbg.nonsense.nonsense"
-    victim = Browser(world)
-    victim.jar.update_cookies({"hubbub_visitor": "planted-by-the-attacker-0123456789"}, URL(world.url))
-    visitor = (await victim.open("/login")).headers.getall("Set-Cookie", [])
-    assert not any("planted" in cookie for cookie in visitor)
-    if planted == "nonsense":
-        victim.sign_in_as(Actor(world, 0, fixed, "nobody"))
+    eve_browser = Browser(world)
+    await eve_browser.register("eve")
+    planted_token = eve_browser.cookies["hubbub_session"] if planted_kind == "eve's" else "c2Vzc2lvbg.nonsense.nonsense"
+    victim_browser = Browser(world)
+    victim_browser.jar.update_cookies({"hubbub_visitor": "planted-by-the-attacker-0123456789"}, URL(world.url))
+    set_cookies = (await victim_browser.open("/login")).headers.getall("Set-Cookie", [])
+    assert not any("planted" in cookie for cookie in set_cookies)
+    if planted_kind == "nonsense":
+        victim_browser.sign_in_as(Actor(world, 0, planted_token, "nobody"))
 
-    done = await victim.log_in("mary")
+    page = await victim_browser.log_in("mary")
 
-    assert done.url == "/settings/account"
-    fresh = victim.cookies["hubbub_session"]
-    assert fresh not in (fixed, "")
-    assert "hubbub_visitor" not in victim.cookies
-    seen = await world.request("GET", "/users/@me", headers={"Authorization": fixed})
-    assert seen.status == 401 or seen.json["username"] == "eve"
+    assert page.url == "/settings/account"
+    session_token = victim_browser.cookies["hubbub_session"]
+    assert session_token not in (planted_token, "")
+    assert "hubbub_visitor" not in victim_browser.cookies
+    response = await world.request("GET", "/users/@me", headers={"Authorization": planted_token})
+    assert response.status == 401 or response.json["username"] == "eve"
 
 
 @pytest.mark.parametrize(
@@ -147,24 +147,24 @@ async def test_open_redirect_after_the_login(world: World, target: str) -> None:
     browser = Browser(world)
 
     page = await browser.open(f"/login?next={quote(target, safe='')}")
-    done = await browser.submit(page, "Log in", login="mary", password=PASSWORD, follow=False)
+    response = await browser.submit(page, "Log in", login="mary", password=PASSWORD, follow=False)
 
-    assert done.status == 303
-    parts = urlsplit(done.location)
+    assert response.status == 303
+    parts = urlsplit(response.location)
     assert (parts.scheme, parts.netloc) == ("", "")
-    assert done.location.startswith("/")
-    assert not done.location.startswith(("//", "/\\", "/\t"))
-    assert "a=b" not in str(done.headers)
+    assert response.location.startswith("/")
+    assert not response.location.startswith(("//", "/\\", "/\t"))
+    assert "a=b" not in str(response.headers)
     # The form's own field is checked like the query parameter.
-    again = Browser(world)
-    page = await again.open("/login")
-    form = {"login": "mary", "password": PASSWORD, "next": target, "form_token": token_of(page)}
-    sent = await again.request("POST", "/login", headers=FORM, data=urlencode(form))
-    assert urlsplit(sent.location).netloc == ""
+    second_browser = Browser(world)
+    page = await second_browser.open("/login")
+    form = {"login": "mary", "password": PASSWORD, "next": target, "form_token": find_form_token(page)}
+    second_response = await second_browser.request("POST", "/login", headers=FORM, data=urlencode(form))
+    assert urlsplit(second_response.location).netloc == ""
 
 
 @pytest.mark.parametrize(
-    "redirect",
+    "redirect_uri",
     [
         "https://evil.example/callback",
         "https://game.example.evil.example/callback",
@@ -181,26 +181,26 @@ async def test_open_redirect_after_the_login(world: World, target: str) -> None:
         "hubbub-1:/authorize/callback",
     ],
 )
-async def test_open_redirect_through_redirect_uri(world: World, redirect: str) -> None:
-    browser, client, _ = await consenting(world)
+async def test_open_redirect_through_redirect_uri(world: World, redirect_uri: str) -> None:
+    browser, client, _ = await sign_in_for_consent(world)
 
-    for more in ({}, {"prompt": "none"}, {"scope": "nonsense"}, {"response_type": "token"}):
-        address = client.authorize_path(**({"redirect_uri": redirect} | more))
-        shown = await browser.request("GET", address)
-        assert (shown.status, "Location" in shown.headers, shown.refresh) == (400, False, None)
-        assert not [url for _, url in shown.links if not url.startswith(("/", "#"))]
-        body = urlencode({"answer": "deny", "form_token": token_of(shown)})
-        sent = await browser.request("POST", address, headers=FORM, data=body)
-        assert (sent.status, "Location" in sent.headers) == (400, False)
+    for parameters in ({}, {"prompt": "none"}, {"scope": "nonsense"}, {"response_type": "token"}):
+        consent_path = client.authorize_path(**({"redirect_uri": redirect_uri} | parameters))
+        page = await browser.request("GET", consent_path)
+        assert (page.status, "Location" in page.headers, page.refresh) == (400, False, None)
+        assert not [url for _, url in page.links if not url.startswith(("/", "#"))]
+        body = urlencode({"answer": "deny", "form_token": find_form_token(page)})
+        response = await browser.request("POST", consent_path, headers=FORM, data=body)
+        assert (response.status, "Location" in response.headers) == (400, False)
 
 
 async def test_open_redirect_by_an_application_that_causes_an_error(world: World) -> None:
     """RFC 9700 4.11.2: a registered redirect URI is not enough to redirect a user who has not consented."""
-    browser, client, _ = await consenting(world)
+    browser, client, _ = await sign_in_for_consent(world)
 
-    shown = await browser.request("GET", client.authorize_path("nonsense", prompt="none"))
+    page = await browser.request("GET", client.authorize_path("nonsense", prompt="none"))
 
-    assert (shown.status, "Location" in shown.headers, shown.refresh) == (400, False, None)
+    assert (page.status, "Location" in page.headers, page.refresh) == (400, False, None)
 
 
 async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixture) -> None:
@@ -209,15 +209,15 @@ async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixtur
     caplog.set_level(logging.DEBUG)
     try:
         async with aiohttp.ClientSession() as client_session:
-            here = World(app, client_session)
-            client = await create_application(here)
-            browser = Browser(here)
+            logged_world = World(app, client_session)
+            client = await create_application(logged_world)
+            browser = Browser(logged_world)
             await browser.register("mary")
-            session = browser.cookies["hubbub_session"]
-            done = await browser.submit(
+            session_token = browser.cookies["hubbub_session"]
+            response = await browser.submit(
                 await browser.open(client.authorize_path(state="st4te")), "Authorize", follow=False
             )
-            code = url_fields(done.location)["code"]
+            code = url_fields(response.location)["code"]
             device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
             page = await browser.open(device["verification_uri_complete"])
             page = await browser.submit(page, "Continue")
@@ -226,35 +226,37 @@ async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixtur
     finally:
         await app.stop()
 
-    written = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
-    assert "GET /oauth2/authorize 200" in written
-    for secret in (session, code, PASSWORD, device["user_code"], device["device_code"], "st4te"):
-        assert secret not in written
-    for shown in browser.history:
-        assert session not in shown.url
-        assert session not in shown.headers.get("Location", "")
-        assert session not in shown.body
+    log_text = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
+    assert "GET /oauth2/authorize 200" in log_text
+    for secret in (session_token, code, PASSWORD, device["user_code"], device["device_code"], "st4te"):
+        assert secret not in log_text
+    for history_page in browser.history:
+        assert session_token not in history_page.url
+        assert session_token not in history_page.headers.get("Location", "")
+        assert session_token not in history_page.body
 
 
 async def test_user_enumeration_on_the_login_page(world: World) -> None:
     await Browser(world).register("mary")
 
-    known = await Browser(world).log_in("mary", "not this one")
-    unknown = await Browser(world).log_in("nobody", "not this one")
-    empty = await Browser(world).log_in("nobody", "")
+    known_user_page = await Browser(world).log_in("mary", "not this one")
+    unknown_user_page = await Browser(world).log_in("nobody", "not this one")
+    empty_password_page = await Browser(world).log_in("nobody", "")
 
-    assert known.status == unknown.status == empty.status == 400
-    assert known.text == unknown.text == empty.text
-    assert _without(known.body, "mary") == _without(unknown.body, "nobody")
+    assert known_user_page.status == unknown_user_page.status == empty_password_page.status == 400
+    assert known_user_page.text == unknown_user_page.text == empty_password_page.text
+    assert _without_token_and_name(known_user_page.body, "mary") == _without_token_and_name(
+        unknown_user_page.body, "nobody"
+    )
 
 
 async def test_user_enumeration_on_the_page_for_devices_and_applications(world: World) -> None:
     """Only signed-in users learn whether an application or a code exists."""
-    stranger = Browser(world)
+    signed_out_browser = Browser(world)
     client = await create_application(world)
 
     for path in (client.authorize_path(), "/oauth2/authorize?client_id=1", "/activate?user_code=ABCDEFGH"):
-        assert (await stranger.request("GET", path)).location.startswith("/login?next=")
+        assert (await signed_out_browser.request("GET", path)).location.startswith("/login?next=")
 
 
 async def test_brute_force_on_the_login_page(world: World) -> None:
@@ -262,42 +264,42 @@ async def test_brute_force_on_the_login_page(world: World) -> None:
     browser = Browser(world)
     page = await browser.open("/login")
 
-    answers = [await browser.submit(page, "Log in", login="mary", password=f"guess {n}") for n in range(11)]
+    responses = [await browser.submit(page, "Log in", login="mary", password=f"guess {number}") for number in range(11)]
 
-    assert [answer.status for answer in answers] == [400] * 10 + [429]
-    assert "Try again in 15 minutes" in answers[-1].text
+    assert [response.status for response in responses] == [400] * 10 + [429]
+    assert "Try again in 15 minutes" in responses[-1].text
     assert (await browser.submit(page, "Log in", login="mary", password=PASSWORD)).status == 429
 
 
 async def test_xss_through_names_and_state(world: World) -> None:
-    client = await create_application(world, name=SMUGGLED[:32])
+    client = await create_application(world, name=INJECTED_HTML[:32])
     mary = await world.user("mary")
-    (await mary.patch("/users/@me", json={"global_name": SMUGGLED[:32]})).ok()
-    (await client.owner.patch("/users/@me", json={"global_name": SMUGGLED[:32]})).ok()
-    guild = await world.guild(mary, name=SMUGGLED)
+    (await mary.patch("/users/@me", json={"global_name": INJECTED_HTML[:32]})).ok()
+    (await client.owner.patch("/users/@me", json={"global_name": INJECTED_HTML[:32]})).ok()
+    guild = await world.guild(mary, name=INJECTED_HTML)
     await client.tokens(mary)
     browser = Browser(world)
     browser.sign_in_as(mary)
     device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
     pages = [
-        await browser.open(client.authorize_path("identify", state=SMUGGLED, nonce=SMUGGLED)),
-        await browser.open(client.authorize_path(SMUGGLED, state=SMUGGLED)),
+        await browser.open(client.authorize_path("identify", state=INJECTED_HTML, nonce=INJECTED_HTML)),
+        await browser.open(client.authorize_path(INJECTED_HTML, state=INJECTED_HTML)),
         await browser.open(f"/oauth2/authorize?client_id={client.id}&scope=bot&guild_id={guild.id}"),
-        await browser.open(f"/oauth2/authorize?client_id={quote(SMUGGLED)}"),
-        await browser.open(f"/activate?user_code={quote(SMUGGLED[:32])}"),
+        await browser.open(f"/oauth2/authorize?client_id={quote(INJECTED_HTML)}"),
+        await browser.open(f"/activate?user_code={quote(INJECTED_HTML[:32])}"),
         await browser.submit(await browser.open("/activate"), "Continue", user_code=device["user_code"]),
-        await browser.submit(await browser.open("/activate"), "Continue", user_code=SMUGGLED[:32]),
+        await browser.submit(await browser.open("/activate"), "Continue", user_code=INJECTED_HTML[:32]),
         await browser.open("/settings/apps"),
         await browser.open("/settings/account"),
-        await Browser(world).open(f"/login?next=/{quote(SMUGGLED)}"),
-        await Browser(world).log_in(SMUGGLED, SMUGGLED),
+        await Browser(world).open(f"/login?next=/{quote(INJECTED_HTML)}"),
+        await Browser(world).log_in(INJECTED_HTML, INJECTED_HTML),
     ]
 
     for page in pages:
-        found = _Elements()
-        found.feed(page.body)
-        assert "script" not in found.tags
-        assert not [name for name in found.attributes if name.startswith("on") or name == "style"]
+        elements = _Elements()
+        elements.feed(page.body)
+        assert "script" not in elements.tags
+        assert not [name for name in elements.attributes if name.startswith("on") or name == "style"]
         assert "<img src=x" not in page.body
         policy = page.headers["Content-Security-Policy"]
         assert policy.startswith("default-src 'none'; style-src 'self'")
@@ -305,7 +307,7 @@ async def test_xss_through_names_and_state(world: World) -> None:
 
 
 async def test_xss_through_a_link_of_the_application(world: World) -> None:
-    browser, client, _ = await consenting(world)
+    browser, client, _ = await sign_in_for_consent(world)
     await world.write(
         lambda call: call.tx.run(
             "UPDATE applications SET settings = ? WHERE id = ?",
@@ -328,22 +330,22 @@ async def test_cookie_theft_over_plain_http_or_by_script() -> None:
     await app.start(sock)
     try:
         async with aiohttp.ClientSession() as client:
-            async with client.get(f"http://127.0.0.1:{port}/login") as page:
-                cookie = page.headers["Set-Cookie"]
-                visitor = page.cookies["__Host-hubbub_visitor"].value
-                token = (await page.text()).partition('name="form_token" value="')[2].partition('"')[0]
+            async with client.get(f"http://127.0.0.1:{port}/login") as login_page:
+                cookie = login_page.headers["Set-Cookie"]
+                visitor_token = login_page.cookies["__Host-hubbub_visitor"].value
+                token = (await login_page.text()).partition('name="form_token" value="')[2].partition('"')[0]
             form = {"username": "mary", "password": PASSWORD, "form_token": token}
-            headers = FORM | {"Origin": "https://chat.example", "Cookie": f"__Host-hubbub_visitor={visitor}"}
+            headers = FORM | {"Origin": "https://chat.example", "Cookie": f"__Host-hubbub_visitor={visitor_token}"}
             async with client.post(
                 f"http://127.0.0.1:{port}/register", data=urlencode(form), headers=headers, allow_redirects=False
-            ) as done:
-                cookies = [cookie, *done.headers.getall("Set-Cookie")]
+            ) as response:
+                cookies = [cookie, *response.headers.getall("Set-Cookie")]
     finally:
         await app.stop()
 
-    assert any(each.startswith("__Host-hubbub_session=") for each in cookies)
-    for each in cookies:
-        flags = {flag.strip().lower() for flag in each.split(";")[1:]}
+    assert any(cookie_text.startswith("__Host-hubbub_session=") for cookie_text in cookies)
+    for cookie_text in cookies:
+        flags = {flag.strip().lower() for flag in cookie_text.split(";")[1:]}
         assert {"httponly", "secure", "samesite=lax", "path=/"} <= flags
         assert not any(flag.startswith("domain") for flag in flags)
 
@@ -352,14 +354,17 @@ async def test_cookies_over_plain_http_are_hidden_from_scripts_and_other_sites(w
     browser = Browser(world)
     await browser.register("mary")
 
-    cookies = [each for shown in browser.history for each in shown.headers.getall("Set-Cookie", [])]
+    cookies = [cookie_text for page in browser.history for cookie_text in page.headers.getall("Set-Cookie", [])]
 
-    assert any(each.startswith("hubbub_session=") for each in cookies)
-    assert all("HttpOnly" in each and "SameSite=Lax" in each and "Path=/" in each for each in cookies)
+    assert any(cookie_text.startswith("hubbub_session=") for cookie_text in cookies)
+    assert all(
+        "HttpOnly" in cookie_text and "SameSite=Lax" in cookie_text and "Path=/" in cookie_text
+        for cookie_text in cookies
+    )
 
 
 async def test_pages_in_a_shared_cache(world: World) -> None:
-    browser, client, _ = await consenting(world)
+    browser, client, _ = await sign_in_for_consent(world)
 
     for path in (
         client.authorize_path(),
@@ -368,35 +373,35 @@ async def test_pages_in_a_shared_cache(world: World) -> None:
         "/activate",
         "/settings/account/export",
     ):
-        shown = await browser.open(path)
-        assert shown.headers["Cache-Control"] == "no-store"
-        assert shown.headers["X-Content-Type-Options"] == "nosniff"
+        page = await browser.open(path)
+        assert page.headers["Cache-Control"] == "no-store"
+        assert page.headers["X-Content-Type-Options"] == "nosniff"
 
 
 async def test_a_bot_token_or_an_access_token_in_the_cookie(world: World) -> None:
     """The pages accept only users' login tokens; a stolen token of another kind opens no page."""
-    _, client, mary = await consenting(world)
+    _, client, mary = await sign_in_for_consent(world)
     assert client.bot is not None
-    stolen = (await client.tokens(mary))["access_token"]
+    access_token = (await client.tokens(mary))["access_token"]
 
-    for token in (stolen, client.bot.token):
-        thief = Browser(world)
-        thief.sign_in_as(Actor(world, 0, token, "thief"))
-        assert (await thief.open("/settings/account")).url.startswith("/login")
+    for token in (access_token, client.bot.token):
+        attacker_browser = Browser(world)
+        attacker_browser.sign_in_as(Actor(world, 0, token, "thief"))
+        assert (await attacker_browser.open("/settings/account")).url.startswith("/login")
 
 
 async def test_installing_a_private_bot_through_the_page(world: World) -> None:
-    browser, client, mary = await consenting(world)
+    browser, client, mary = await sign_in_for_consent(world)
     guild = await world.guild(mary)
     await set_application_columns(world, client, bot_public=0)
 
-    address = f"/oauth2/authorize?client_id={client.id}&scope=bot&guild_id={guild.id}"
-    page = await browser.open(address)
-    body = urlencode({"answer": "allow", "guild_id": guild.id, "form_token": token_of(page)})
-    sent = await browser.request("POST", address, headers=FORM, data=body)
+    consent_path = f"/oauth2/authorize?client_id={client.id}&scope=bot&guild_id={guild.id}"
+    page = await browser.open(consent_path)
+    body = urlencode({"answer": "allow", "guild_id": guild.id, "form_token": find_form_token(page)})
+    response = await browser.request("POST", consent_path, headers=FORM, data=body)
 
-    assert (page.status, sent.status) == (403, 403)
-    assert REDIRECT not in sent.body
+    assert (page.status, response.status) == (403, 403)
+    assert REDIRECT not in response.body
 
 
 class _Elements(HTMLParser):
@@ -412,6 +417,6 @@ class _Elements(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
-def _without(body: str, name: str) -> str:
+def _without_token_and_name(body: str, name: str) -> str:
     body = re.sub(r'name="form_token" value="[^"]*"', "", body)
     return body.replace(f'value="{name}"', 'value=""')

@@ -18,54 +18,54 @@ from tests.fixtures.validator import ResponseMonitor
 from tests.receiver import Receiver, extend_timeouts, subscribe_to_events
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, World, small_config
 
-ATTEMPTS_S = [0, 1, 3, 7, 15, 31, 63, 127, 255, 383, 511]
+ATTEMPT_SECONDS = [0, 1, 3, 7, 15, 31, 63, 127, 255, 383, 511]
 """Seconds after the first attempt: each delay doubles up to 128, and there is no attempt after 600."""
 
 
-async def happen(world: World, bot: Actor, subject: int, data: Any) -> None:
+async def publish_event(world: World, bot: Actor, subject_id: int, data: Any) -> None:
     """Publish an event that the application subscribes to, and make the attempts that are due."""
     assert bot.application_id is not None
-    application_id, kind = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
-    await world.write(lambda call: webhook_events.send(call, application_id, kind, data, subject_id=subject))
-    await due(world)
+    application_id, event_type = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
+    await world.write(lambda call: webhook_events.send(call, application_id, event_type, data, subject_id=subject_id))
+    await run_due_jobs(world)
 
 
-async def due(world: World) -> None:
+async def run_due_jobs(world: World) -> None:
     """Run the jobs that are due."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
 
 
-async def failed(bot: Actor) -> list[Any]:
+async def list_failed_data(bot: Actor) -> list[Any]:
     """Return the deliveries that were given up."""
-    shown = (await bot.get(f"/applications/{bot.application_id}/webhook-events/failed")).ok()
-    return [each["payload"]["event"]["data"] for each in shown]
+    deliveries = (await bot.get(f"/applications/{bot.application_id}/webhook-events/failed")).ok()
+    return [delivery["payload"]["event"]["data"] for delivery in deliveries]
 
 
 @pytest.fixture
 async def bot(near_world: World, receiver: Receiver) -> Actor:
     """An application with a webhook URL."""
-    made = await near_world.bot()
-    await subscribe_to_events(receiver, made, "ENTITLEMENT_UPDATE")
-    return made
+    bot_actor = await near_world.bot()
+    await subscribe_to_events(receiver, bot_actor, "ENTITLEMENT_UPDATE")
+    return bot_actor
 
 
 async def test_a_failing_receiver_is_retried_with_backoff_for_ten_minutes(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     receiver.default_status = 500
-    attempts: list[int] = []
-    await happen(near_world, bot, 1, "lost?")
+    attempt_seconds: list[int] = []
+    await publish_event(near_world, bot, 1, "lost?")
 
     for second in range(700):
-        attempts += [second] * (len(receiver.events) - len(attempts))
+        attempt_seconds += [second] * (len(receiver.events) - len(attempt_seconds))
         await near_world.clock.run_for(1_000)
     await near_world.clock.run_for(3_600_000)
 
-    assert attempts == ATTEMPTS_S
-    assert len(receiver.events) == len(ATTEMPTS_S)
+    assert attempt_seconds == ATTEMPT_SECONDS
+    assert len(receiver.events) == len(ATTEMPT_SECONDS)
     assert all(event == receiver.events[0] for event in receiver.events)
-    assert await failed(bot) == ["lost?"]
+    assert await list_failed_data(bot) == ["lost?"]
 
 
 async def test_events_wait_for_an_unreachable_receiver_and_arrive_in_order(
@@ -73,22 +73,22 @@ async def test_events_wait_for_an_unreachable_receiver_and_arrive_in_order(
 ) -> None:
     await receiver.close()
     for number in range(5):
-        await happen(near_world, bot, 1, number)
+        await publish_event(near_world, bot, 1, number)
     await near_world.clock.run_for(60_000)
     await receiver.open()
 
     await near_world.clock.run_for(10_000)
 
     assert [event["data"] for event in receiver.events] == [0, 1, 2, 3, 4]
-    assert await failed(bot) == []
+    assert await list_failed_data(bot) == []
 
 
 async def test_a_failing_subject_delays_only_its_own_events(near_world: World, receiver: Receiver, bot: Actor) -> None:
     receiver.next_statuses = [500, 500]
-    await happen(near_world, bot, 1, "first")
-    await happen(near_world, bot, 1, "second")
+    await publish_event(near_world, bot, 1, "first")
+    await publish_event(near_world, bot, 1, "second")
     receiver.next_statuses = [204, 500]
-    await happen(near_world, bot, 2, "other")
+    await publish_event(near_world, bot, 2, "other")
     assert [event["data"] for event in receiver.events] == ["first", "other"]
 
     await near_world.clock.run_for(10_000)
@@ -99,21 +99,21 @@ async def test_a_failing_subject_delays_only_its_own_events(near_world: World, r
 async def test_the_next_event_of_a_subject_is_sent_after_a_failed_one_is_dropped(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
-    receiver.next_statuses = [500] * len(ATTEMPTS_S)
-    await happen(near_world, bot, 1, "poison")
-    await happen(near_world, bot, 1, "good")
+    receiver.next_statuses = [500] * len(ATTEMPT_SECONDS)
+    await publish_event(near_world, bot, 1, "poison")
+    await publish_event(near_world, bot, 1, "good")
 
     await near_world.clock.run_for(600_000)
 
-    assert [event["data"] for event in receiver.events] == ["poison"] * len(ATTEMPTS_S) + ["good"]
-    assert await failed(bot) == ["poison"]
+    assert [event["data"] for event in receiver.events] == ["poison"] * len(ATTEMPT_SECONDS) + ["good"]
+    assert await list_failed_data(bot) == ["poison"]
 
 
 async def test_a_slow_response_is_not_an_acknowledgement(near_world: World, receiver: Receiver, bot: Actor) -> None:
     receiver.next_statuses = [0, 204]
 
     # Three real seconds: sockets do not follow the world's clock.
-    await happen(near_world, bot, 1, "slow")
+    await publish_event(near_world, bot, 1, "slow")
     await near_world.clock.run_for(1_000)
 
     assert [event["data"] for event in receiver.events] == ["slow", "slow"]
@@ -124,28 +124,28 @@ async def test_a_slow_receiver_gets_events_of_many_subjects_exactly_once(
 ) -> None:
     extend_timeouts(near_world, monkeypatch)
     assert bot.application_id is not None
-    application_id, kind = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
+    application_id, event_type = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
     # The receiver responds only when it holds as many requests as one application may have: none waits for a
     # connection.
     receiver.barrier = asyncio.Barrier(jobs.OWNER_JOBS_MAX)
 
-    def happens(call: Call) -> None:
-        for subject in range(2 * jobs.OWNER_JOBS_MAX):
-            webhook_events.send(call, application_id, kind, subject, subject_id=subject)
+    def publish_events(call: Call) -> None:
+        for subject_id in range(2 * jobs.OWNER_JOBS_MAX):
+            webhook_events.send(call, application_id, event_type, subject_id, subject_id=subject_id)
 
-    await near_world.write(happens)
-    await due(near_world)
+    await near_world.write(publish_events)
+    await run_due_jobs(near_world)
 
     assert sorted(event["data"] for event in receiver.events) == list(range(2 * jobs.OWNER_JOBS_MAX))
-    assert await failed(bot) == []
+    assert await list_failed_data(bot) == []
 
 
 async def test_a_receiver_that_rejects_the_signature_is_retried(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
-    other = await near_world.bot()
-    receiver.use_key_of((await other.get("/applications/@me")).ok())
-    await happen(near_world, bot, 1, "mine")
+    other_bot = await near_world.bot()
+    receiver.use_key_of((await other_bot.get("/applications/@me")).ok())
+    await publish_event(near_world, bot, 1, "mine")
     assert receiver.events == []
     receiver.use_key_of((await bot.get("/applications/@me")).ok())
 
@@ -166,11 +166,11 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
         await subscribe_to_events(receiver, bot, "ENTITLEMENT_UPDATE")
         # The receiver gets the first event and does not respond; two more wait behind it, and one for another subject.
         receiver.next_statuses = [0, 0]
-        application_id, kind = ApplicationId(bot.application_id or 0), WebhookEventType.ENTITLEMENT_UPDATE
-        for subject, data in ((1, "a"), (1, "b"), (1, "c"), (2, "d")):
+        application_id, event_type = ApplicationId(bot.application_id or 0), WebhookEventType.ENTITLEMENT_UPDATE
+        for subject_id, data in ((1, "a"), (1, "b"), (1, "c"), (2, "d")):
             await world.write(
-                lambda call, subject=subject, data=data: webhook_events.send(
-                    call, application_id, kind, data, subject_id=subject
+                lambda call, subject_id=subject_id, data=data: webhook_events.send(
+                    call, application_id, event_type, data, subject_id=subject_id
                 )
             )
         await receiver.wait_for_events(2)
@@ -186,19 +186,19 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
         await app.stop()
 
     # The lease of the claimed jobs has to expire first.
-    later = App(config, clock=ControlledClock(NOW_MS + 600_000, running=False))
-    await later.start()
+    restarted_app = App(config, clock=ControlledClock(NOW_MS + 600_000, running=False))
+    await restarted_app.start()
     async with aiohttp.ClientSession() as client:
-        world = World(later, client)
+        world = World(restarted_app, client)
         bot.world = world
-        await due(world)
+        await run_due_jobs(world)
         received = [event["data"] for event in receiver.events]
         assert sorted(received[:2]) == ["a", "d"]
         assert [data for data in received[2:] if data != "d"] == ["a", "b", "c"]
         assert received.count("d") == 2
-        assert await failed(bot) == []
+        assert await list_failed_data(bot) == []
         await world.close()
-    await later.stop()
+    await restarted_app.stop()
 
 
 async def test_an_orderly_shutdown_releases_its_events_at_once(
@@ -212,26 +212,26 @@ async def test_an_orderly_shutdown_releases_its_events_at_once(
         bot = await world.bot()
         await subscribe_to_events(receiver, bot, "ENTITLEMENT_UPDATE")
         receiver.default_status = 500
-        await happen(world, bot, 1, "a")
+        await publish_event(world, bot, 1, "a")
         await world.close()
         await app.stop()
 
     receiver.default_status = 204
-    later = App(config, clock=ControlledClock(NOW_MS + 1_000, running=False))
-    await later.start()
+    restarted_app = App(config, clock=ControlledClock(NOW_MS + 1_000, running=False))
+    await restarted_app.start()
     async with aiohttp.ClientSession() as client:
-        await due(World(later, client))
+        await run_due_jobs(World(restarted_app, client))
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             assert [event["data"] for event in receiver.events] == ["a", "a"]
-    await later.stop()
+    await restarted_app.stop()
 
 
 async def test_redirects_and_error_statuses_are_not_acknowledgements(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     receiver.next_statuses = [302, 404, 200]
-    await happen(near_world, bot, 1, "x")
+    await publish_event(near_world, bot, 1, "x")
     await near_world.clock.run_for(10_000)
 
     assert len(receiver.events) == 3
-    assert await failed(bot) == []
+    assert await list_failed_data(bot) == []

@@ -16,44 +16,44 @@ SUBSCRIPTION, FOR_USERS = 5, 1 << 8
 ROUNDS = 4
 
 
-class Shop:
+class EntitlementApplication:
     """An application that creates and deletes test entitlements."""
 
     def __init__(self, bot: ApiUser, receiver: Receiver) -> None:
         self.bot, self.receiver = bot, receiver
-        self.base = ""
-        self.sku = ""
-        self.expected: dict[str, list[tuple[str, str]]] = {}
+        self.application_path = ""
+        self.sku_id = ""
+        self.expected_events: dict[str, list[tuple[str, str]]] = {}
         """The expected events of each user, in order: types and entitlements."""
 
-    async def open(self) -> None:
+    async def set_up(self) -> None:
         """Create a SKU and set the webhook URL."""
-        about = (await self.bot.get("/applications/@me")).ok()
-        self.receiver.use_key_of(about)
-        self.base = f"/applications/{about['id']}"
+        application = (await self.bot.get("/applications/@me")).ok()
+        self.receiver.use_key_of(application)
+        self.application_path = f"/applications/{application['id']}"
         types = ["ENTITLEMENT_CREATE", "ENTITLEMENT_DELETE"]
         settings = {"event_webhooks_url": self.receiver.url, "event_webhooks_status": 2, "event_webhooks_types": types}
         (await self.bot.request("PATCH", "/applications/@me", json=settings)).ok()
-        sold = {"type": SUBSCRIPTION, "name": "Gold", "flags": FOR_USERS}
-        self.sku = (await self.bot.post(f"{self.base}/skus", sold)).ok()["id"]
+        sku_body = {"type": SUBSCRIPTION, "name": "Gold", "flags": FOR_USERS}
+        self.sku_id = (await self.bot.post(f"{self.application_path}/skus", sku_body)).ok()["id"]
 
-    async def give_and_take(self, person: ApiUser) -> None:
+    async def create_and_delete_entitlement(self, user: ApiUser) -> None:
         """Cause two events about one user."""
-        body = {"sku_id": self.sku, "owner_id": person.id, "owner_type": 2}
-        given = (await self.bot.post(f"{self.base}/entitlements", body)).ok()["id"]
-        self.expected.setdefault(person.id, []).append(("ENTITLEMENT_CREATE", given))
-        (await self.bot.request("DELETE", f"{self.base}/entitlements/{given}")).ok()
-        self.expected[person.id].append(("ENTITLEMENT_DELETE", given))
+        body = {"sku_id": self.sku_id, "owner_id": user.id, "owner_type": 2}
+        entitlement_id = (await self.bot.post(f"{self.application_path}/entitlements", body)).ok()["id"]
+        self.expected_events.setdefault(user.id, []).append(("ENTITLEMENT_CREATE", entitlement_id))
+        (await self.bot.request("DELETE", f"{self.application_path}/entitlements/{entitlement_id}")).ok()
+        self.expected_events[user.id].append(("ENTITLEMENT_DELETE", entitlement_id))
 
-    def received(self) -> dict[str, list[tuple[str, str]]]:
+    def list_received_events(self) -> dict[str, list[tuple[str, str]]]:
         """Return the received events of each user, in order; an immediate repetition counts once."""
-        found: dict[str, list[tuple[str, str]]] = {}
+        keys_by_user_id: dict[str, list[tuple[str, str]]] = {}
         for event in self.receiver.events:
-            found.setdefault(event["data"]["user_id"], []).append((event["type"], event["data"]["id"]))
-        return {person: [each for each, _ in groupby(events)] for person, events in found.items()}
+            keys_by_user_id.setdefault(event["data"]["user_id"], []).append((event["type"], event["data"]["id"]))
+        return {user_id: [event for event, _ in groupby(events)] for user_id, events in keys_by_user_id.items()}
 
 
-async def advance(server: Server, client: aiohttp.ClientSession, ms: int) -> None:
+async def advance_clock(server: Server, client: aiohttp.ClientSession, ms: int) -> None:
     """Advance the server's clock."""
     headers = {"Authorization": f"Bearer {server.document['control_token']}"}
     url = f"{server.document['control']}/clock/advance"
@@ -72,40 +72,44 @@ async def test_a_killed_process_loses_no_event(
     try:
         async with aiohttp.ClientSession() as client:
             await server.start()
-            town: dict[str, Any] = demo_users(client, server)
-            shop = Shop(town["demo-bot"], receiver)
-            await shop.open()
-            alice, bob = town["alice"], town["bob"]
+            users_by_name: dict[str, Any] = demo_users(client, server)
+            entitlement_application = EntitlementApplication(users_by_name["demo-bot"], receiver)
+            await entitlement_application.set_up()
+            alice, bob = users_by_name["alice"], users_by_name["bob"]
             for _ in range(2):
-                await shop.give_and_take(alice)
+                await entitlement_application.create_and_delete_entitlement(alice)
             await receiver.wait_for_events(4)
 
             # From now on the receiver does not acknowledge, and more events wait behind the first.
             receiver.default_status = 0
             for _ in range(ROUNDS):
-                await shop.give_and_take(alice)
-                await shop.give_and_take(bob)
+                await entitlement_application.create_and_delete_entitlement(alice)
+                await entitlement_application.create_and_delete_entitlement(bob)
             await receiver.wait_for_events(6)
             server.kill()
             await receiver.wait_disconnected()
-            before, receiver.default_status = len(receiver.events), 204
+            event_count, receiver.default_status = len(receiver.events), 204
             await server.start()
-            shop.bot = demo_users(client, server)["demo-bot"]
+            entitlement_application.bot = demo_users(client, server)["demo-bot"]
             # The dead process's jobs are free again after two minutes; events behind them wait for them.
-            await advance(server, client, 121_000)
+            await advance_clock(server, client, 121_000)
             # All but the first four, each once.
-            expected = before - 4 + sum(map(len, shop.expected.values()))
-            await receiver.wait_for_events(expected)
+            expected_count = event_count - 4 + sum(map(len, entitlement_application.expected_events.values()))
+            await receiver.wait_for_events(expected_count)
 
-            assert shop.received() == shop.expected
-            assert len(receiver.events) == expected
-            assert (await shop.bot.get(f"{shop.base}/webhook-events/failed")).ok() == []
-            await shop.give_and_take(bob)
-            await receiver.wait_for_events(expected + 2)
-            await advance(server, client, 3_600_000)
-            await shop.give_and_take(alice)
-            await receiver.wait_for_events(expected + 4)
-            assert shop.received() == shop.expected
-            assert len(receiver.events) == expected + 4
+            assert entitlement_application.list_received_events() == entitlement_application.expected_events
+            assert len(receiver.events) == expected_count
+            assert (
+                await entitlement_application.bot.get(
+                    f"{entitlement_application.application_path}/webhook-events/failed"
+                )
+            ).ok() == []
+            await entitlement_application.create_and_delete_entitlement(bob)
+            await receiver.wait_for_events(expected_count + 2)
+            await advance_clock(server, client, 3_600_000)
+            await entitlement_application.create_and_delete_entitlement(alice)
+            await receiver.wait_for_events(expected_count + 4)
+            assert entitlement_application.list_received_events() == entitlement_application.expected_events
+            assert len(receiver.events) == expected_count + 4
     finally:
         server.stop()

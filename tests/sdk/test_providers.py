@@ -22,14 +22,16 @@ BEARER = AuthorizationTokenType.BEARER
 OIDC = AuthenticationExternalAuthType.OIDC
 
 
-async def credential(stage: RehearsalWorld, provider: str, user_id: str, **more: object) -> str:
+async def credential(rehearsal: RehearsalWorld, provider: str, user_id: str, **more: object) -> str:
     """Return a credential from the provider's test server."""
-    return (await stage.credential(provider, user_id, **more))[1]
+    return (await rehearsal.credential(provider, user_id, **more))[1]
 
 
-async def sign_in(stage: RehearsalWorld, client: Client, user_id: str = "hero-1") -> int:
+async def sign_in(rehearsal: RehearsalWorld, client: Client, user_id: str = "hero-1") -> int:
     """Sign in as a user of the OIDC test server and return the id of their account."""
-    tokens = await client.get_provisional_token(stage.demo_game.id, OIDC, await credential(stage, "oidc", user_id))
+    tokens = await client.get_provisional_token(
+        rehearsal.demo_game.id, OIDC, await credential(rehearsal, "oidc", user_id)
+    )
     await client.update_token(BEARER, tokens.access_token)
     await client.connect()
     me = client.get_current_user_v2()
@@ -66,16 +68,16 @@ async def sign_in(stage: RehearsalWorld, client: Client, user_id: str = "hero-1"
     ],
 )
 async def test_a_player_signs_in_with_a_provider_credential(
-    stage: RehearsalWorld,
+    rehearsal: RehearsalWorld,
     provider: str,
     kind: AuthenticationExternalAuthType,
     expected_type: ExternalIdentityProviderType,
     more: dict[str, str],
 ) -> None:
-    client = new_client(stage)
-    token = await credential(stage, provider, "76561190000000001", name="Hero", **more)
+    client = new_client(rehearsal)
+    token = await credential(rehearsal, provider, "76561190000000001", name="Hero", **more)
 
-    tokens_received = await client.get_provisional_token(stage.demo_game.id, kind, token)
+    tokens_received = await client.get_provisional_token(rehearsal.demo_game.id, kind, token)
 
     assert (tokens_received.token_type, tokens_received.refresh_token, tokens_received.expires_in) == (
         BEARER,
@@ -96,15 +98,15 @@ async def test_a_player_signs_in_with_a_provider_credential(
     await client.close()
 
 
-async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_rejected(stage: RehearsalWorld) -> None:
-    client = new_client(stage)
-    first = await sign_in(stage, client)
+async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_rejected(rehearsal: RehearsalWorld) -> None:
+    client = new_client(rehearsal)
+    first = await sign_in(rehearsal, client)
     await client.disconnect()
-    assert await sign_in(stage, client) == first
+    assert await sign_in(rehearsal, client) == first
 
-    over = await credential(stage, "oidc", "hero-1", expires_in=-10)
+    over = await credential(rehearsal, "oidc", "hero-1", expires_in=-10)
     with pytest.raises(SdkError) as caught:
-        await client.get_provisional_token(stage.demo_game.id, OIDC, over)
+        await client.get_provisional_token(rehearsal.demo_game.id, OIDC, over)
 
     result = caught.value.result
     assert (result.type, result.error_code, result.status, result.retryable) == (
@@ -117,20 +119,25 @@ async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_reje
     await client.close()
 
 
-async def test_a_player_links_and_unlinks_an_account(stage: RehearsalWorld) -> None:
-    alice = stage.demo_user("alice")
+async def test_a_player_links_and_unlinks_an_account(rehearsal: RehearsalWorld) -> None:
+    alice = rehearsal.demo_user("alice")
     browser = Browser(alice)
-    client = new_client(stage, open_browser=browser)
-    provisional = await sign_in(stage, client)
+    client = new_client(rehearsal, open_browser=browser)
+    provisional = await sign_in(rehearsal, client)
     statuses = CallbackRecorder()
     client.set_status_changed_callback(statuses)
 
     verifier = client.create_authorization_code_verifier()
     scopes = client.get_default_communication_scopes()
-    args = AuthorizationArgs(client_id=stage.demo_game.id, scopes=scopes, code_challenge=verifier.challenge)
+    args = AuthorizationArgs(client_id=rehearsal.demo_game.id, scopes=scopes, code_challenge=verifier.challenge)
     code, redirect_uri = await client.authorize(args)
     tokens = await client.get_token_from_provisional_merge(
-        stage.demo_game.id, code, verifier.verifier, redirect_uri, OIDC, await credential(stage, "oidc", "hero-1")
+        rehearsal.demo_game.id,
+        code,
+        verifier.verifier,
+        redirect_uri,
+        OIDC,
+        await credential(rehearsal, "oidc", "hero-1"),
     )
     # The provisional account no longer exists.
     assert await statuses.next() == (ClientStatus.DISCONNECTED, ClientError.UNEXPECTED_CLOSE, 4004)
@@ -140,13 +147,15 @@ async def test_a_player_links_and_unlinks_an_account(stage: RehearsalWorld) -> N
     assert me is not None
     assert (me.id, me.is_provisional) == (alice.id, False)
     with pytest.raises(SdkError) as caught:
-        await client.get_provisional_token(stage.demo_game.id, OIDC, await credential(stage, "oidc", "hero-1"))
+        await client.get_provisional_token(rehearsal.demo_game.id, OIDC, await credential(rehearsal, "oidc", "hero-1"))
     assert caught.value.result.error_code == 530010
 
-    await client.unmerge_into_provisional_account(stage.demo_game.id, OIDC, await credential(stage, "oidc", "hero-1"))
+    await client.unmerge_into_provisional_account(
+        rehearsal.demo_game.id, OIDC, await credential(rehearsal, "oidc", "hero-1")
+    )
     assert (await statuses.next(lambda _, error, __: error is ClientError.UNEXPECTED_CLOSE))[2] == 4004
     with pytest.raises(SdkError) as caught:
-        await client.refresh_token(stage.demo_game.id, tokens.refresh_token)
+        await client.refresh_token(rehearsal.demo_game.id, tokens.refresh_token)
     assert caught.value.result.error == "invalid_grant"
-    assert await sign_in(stage, client) not in (provisional, alice.id)
+    assert await sign_in(rehearsal, client) not in (provisional, alice.id)
     await client.close()

@@ -18,16 +18,18 @@ from typing import Any
 import aiohttp
 import pytest
 
+from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server import cli
-from hubbub.server.commands.serve import summary
+from hubbub.server.commands.serve import startup_summary
 from hubbub.server.core import config as settings
-from hubbub.server.ready import ReadyDocument
+from hubbub.server.ready_document import ReadyDocument
 from hubbub.server.worlds.builder import BuiltApplication, BuiltBot, BuiltUser, BuiltWorld
 
 TIMEOUT_SECONDS = 60.0
 
 
-def start(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
+def start_process(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
     """Start a `hubbub` process."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
     return subprocess.Popen(
@@ -39,21 +41,21 @@ def start(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
 
 
 @contextlib.contextmanager
-def running(
+def running_server(
     tmp_path: Path, *arguments: str, **environ: str
 ) -> Iterator[tuple["subprocess.Popen[bytes]", dict[str, Any]]]:
     """Run a server process; yield it with the content of its ready file."""
-    ready = tmp_path / f"ready-{len(list(tmp_path.iterdir()))}.json"
-    process = start(*arguments, "--port", "0", "--ready-file", str(ready), **environ)
+    ready_file = tmp_path / f"ready-{len(list(tmp_path.iterdir()))}.json"
+    process = start_process(*arguments, "--port", "0", "--ready-file", str(ready_file), **environ)
     try:
-        yield process, asyncio.run(wait_for_file(ready, process))
+        yield process, asyncio.run(wait_for_ready_file(ready_file, process))
     finally:
         if process.poll() is None:
             process.kill()
         process.communicate()
 
 
-async def wait_for_file(path: Path, process: "subprocess.Popen[bytes]") -> dict[str, Any]:
+async def wait_for_ready_file(path: Path, process: "subprocess.Popen[bytes]") -> dict[str, Any]:
     """Wait for the ready file and return its content."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         while not path.exists():
@@ -64,7 +66,7 @@ async def wait_for_file(path: Path, process: "subprocess.Popen[bytes]") -> dict[
     return document
 
 
-def request(method: str, url: str, token: str = "", **options: Any) -> tuple[int, Any]:
+def send_request(method: str, url: str, token: str = "", **options: Any) -> tuple[int, Any]:
     """Send a request and return its status and JSON body."""
 
     async def send() -> tuple[int, Any]:
@@ -78,14 +80,14 @@ def request(method: str, url: str, token: str = "", **options: Any) -> tuple[int
     return asyncio.run(send())
 
 
-def stop(process: "subprocess.Popen[bytes]") -> int:
+def stop_process(process: "subprocess.Popen[bytes]") -> int:
     """Stop the process with SIGTERM and return its exit code."""
     process.send_signal(signal.SIGTERM)
     return process.wait(TIMEOUT_SECONDS)
 
 
 def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None:
-    with running(tmp_path, "dev") as (process, ready):
+    with running_server(tmp_path, "dev") as (process, ready):
         assert set(ready) == {
             "api",
             "gateway",
@@ -99,104 +101,106 @@ def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None
             "lobbies",
             "voice",
         }
-        assert asyncio.run(voice_hello_opcode(ready["voice"])) == 8
+        assert asyncio.run(read_voice_hello_opcode(ready["voice"])) == VoiceOpcode.HELLO
         assert set(ready["users"]["alice"]) == {"id", "token", "password"}
         assert set(ready["applications"]["demo-bot"]) == {"id", "client_secret", "public_key", "bot"}
         assert set(ready["guilds"]["Town Square"]) == {"id", "channels", "roles"}
         alice = ready["users"]["alice"]
-        assert request("GET", f"{ready['api']}/users/@me", alice["token"])[1]["id"] == alice["id"]
+        assert send_request("GET", f"{ready['api']}/users/@me", alice["token"])[1]["id"] == alice["id"]
         login = {"login": "alice", "password": alice["password"]}
-        assert request("POST", f"{ready['api']}/auth/login", json=login)[1]["user_id"] == alice["id"]
-        control = f"Bearer {ready['control_token']}"
-        assert request("GET", f"{ready['control']}/clock", control)[0] == 200
+        assert send_request("POST", f"{ready['api']}/auth/login", json=login)[1]["user_id"] == alice["id"]
+        control_authorization = f"Bearer {ready['control_token']}"
+        assert send_request("GET", f"{ready['control']}/clock", control_authorization)[0] == 200
 
-        opcodes = asyncio.run(opcodes_until_reconnect(ready, process))
+        opcodes = asyncio.run(read_opcodes_until_reconnect(ready, process))
 
-        assert opcodes[-1] == 7
+        assert opcodes[-1] == GatewayOpcode.RECONNECT
         assert process.wait(TIMEOUT_SECONDS) == 0
 
 
-async def voice_hello_opcode(voice: dict[str, Any]) -> int:
+async def read_voice_hello_opcode(voice: dict[str, Any]) -> int:
     """Return the opcode of the voice gateway's first frame; its certificate is signed by the server's own CA."""
-    trust = ssl.create_default_context(cafile=voice["authority"])
+    ssl_context = ssl.create_default_context(cafile=voice["authority"])
     async with aiohttp.ClientSession() as client:
-        async with client.ws_connect(f"wss://{voice['endpoint']}/?v=8", ssl=trust) as socket:
+        async with client.ws_connect(f"wss://{voice['endpoint']}/?v=8", ssl=ssl_context) as socket:
             opcode: int = (await socket.receive_json(timeout=TIMEOUT_SECONDS))["op"]
             return opcode
 
 
-async def opcodes_until_reconnect(ready: dict[str, Any], process: "subprocess.Popen[bytes]") -> list[int]:
+async def read_opcodes_until_reconnect(ready: dict[str, Any], process: "subprocess.Popen[bytes]") -> list[int]:
     """Return the opcodes that a gateway client receives while the server stops."""
     opcodes = []
     async with aiohttp.ClientSession() as client, client.ws_connect(f"{ready['gateway']}?v=10&encoding=json") as socket:
         token = ready["applications"]["demo-bot"]["bot"]["token"]
-        await socket.send_json({"op": 2, "d": {"token": token, "intents": 1, "properties": {}}})
+        await socket.send_json({"op": GatewayOpcode.IDENTIFY, "d": {"token": token, "intents": 1, "properties": {}}})
         async for message in socket:
             frame = json.loads(message.data)
             opcodes.append(frame["op"])
             if frame["t"] == "GUILD_CREATE":
                 process.send_signal(signal.SIGTERM)
-            if frame["op"] == 7:
+            if frame["op"] == GatewayOpcode.RECONNECT:
                 break
     return opcodes
 
 
 def test_dev_with_a_data_folder_keeps_its_world_and_messages(tmp_path: Path) -> None:
     arguments = ("dev", "--data", str(tmp_path / "data"), "--seed", "5", "--now", "2026-12-01T00:00:00Z")
-    with running(tmp_path, *arguments) as (process, first):
+    with running_server(tmp_path, *arguments) as (process, first):
         token = first["users"]["bob"]["token"]
         messages = f"/channels/{first['guilds']['Town Square']['channels']['general']}/messages"
-        status, sent = request("POST", first["api"] + messages, token, json={"content": "still here"})
+        status, sent = send_request("POST", first["api"] + messages, token, json={"content": "still here"})
         assert status == 200
         assert sent["timestamp"].startswith("2026-12-01T00:00:")
-        assert stop(process) == 0
-    with running(tmp_path, *arguments) as (process, second):
+        assert stop_process(process) == 0
+    with running_server(tmp_path, *arguments) as (process, second):
         for part in ("users", "applications", "guilds"):
             assert second[part] == first[part]
-        assert [message["content"] for message in request("GET", second["api"] + messages, token)[1]] == ["still here"]
-        assert stop(process) == 0
+        assert [message["content"] for message in send_request("GET", second["api"] + messages, token)[1]] == [
+            "still here"
+        ]
+        assert stop_process(process) == 0
 
 
 def test_serve_has_no_world_and_no_control_api(tmp_path: Path) -> None:
-    with running(tmp_path, "serve", "--data", str(tmp_path / "data")) as (process, ready):
+    with running_server(tmp_path, "serve", "--data", str(tmp_path / "data")) as (process, ready):
         assert (ready["control"], ready["control_token"], ready["users"], ready["guilds"]) == (None, None, {}, {})
-        assert request("GET", f"{ready['web']}/control/clock")[0] == 404
+        assert send_request("GET", f"{ready['web']}/control/clock")[0] == 404
         body = {"username": "ann", "password": "long enough"}
-        status, session = request("POST", f"{ready['api']}/auth/register", json=body)
+        status, session = send_request("POST", f"{ready['api']}/auth/register", json=body)
         assert status == 201
 
-        busy = start("serve", "--data", str(tmp_path / "data"), "--port", "0")
-        assert b"another process" in busy.communicate(timeout=TIMEOUT_SECONDS)[1]
-        assert busy.returncode == 1
+        second_process = start_process("serve", "--data", str(tmp_path / "data"), "--port", "0")
+        assert b"another process" in second_process.communicate(timeout=TIMEOUT_SECONDS)[1]
+        assert second_process.returncode == 1
 
-        assert stop(process) == 0
+        assert stop_process(process) == 0
     assert session["token"]
     assert (tmp_path / "data" / "hubbub.sqlite3").exists()
 
 
 def test_a_second_signal_stops_the_server_immediately(tmp_path: Path) -> None:
-    with running(tmp_path, "dev") as (process, ready):
+    with running_server(tmp_path, "dev") as (process, ready):
 
-        async def stay() -> None:
+        async def send_repeated_signals() -> None:
             async with aiohttp.ClientSession() as client, client.ws_connect(ready["gateway"]) as socket:
                 await socket.receive()
                 process.send_signal(signal.SIGTERM)
-                while (await socket.receive_json())["op"] != 7:
+                while (await socket.receive_json())["op"] != GatewayOpcode.RECONNECT:
                     pass
                 # A signal that follows immediately counts as the same one, so repeat it.
                 while process.poll() is None:
                     process.send_signal(signal.SIGTERM)
                     await asyncio.sleep(0.05)
 
-        asyncio.run(stay())
+        asyncio.run(send_repeated_signals())
         assert process.returncode == 128 + signal.SIGTERM
 
 
 def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        process = start("dev", "--port", str(taken.getsockname()[1]))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        process = start_process("dev", "--port", str(listener.getsockname()[1]))
         error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
     assert process.returncode == 1
     assert re.search(r"hubbub: cannot listen on 127\.0\.0\.1:\d+: .*in use; choose another port", error)
@@ -213,38 +217,38 @@ def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     ],
 )
 def test_an_unwritable_path_is_reported_in_one_line(
-    data: Path, tmp_path: Path, arguments: list[str], message: str
+    data_folder: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "taken").write_text("")
-    process = start(*arguments, "--port", "0")
+    process = start_process(*arguments, "--port", "0")
     error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
     assert process.returncode == 1
     assert f"hubbub: {message}" in error
     assert "Traceback" not in error
 
 
-def test_a_stored_world_on_a_public_host_requires_a_seed(data: Path) -> None:
-    process = start("dev", "--host", "0.0.0.0", "--port", "0", "--data", str(data))
+def test_a_stored_world_on_a_public_host_requires_a_seed(data_folder: Path) -> None:
+    process = start_process("dev", "--host", "0.0.0.0", "--port", "0", "--data", str(data_folder))
     error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
     assert process.returncode == 2
     assert "seed (hubbub dev): 0.0.0.0 is reachable from other machines and the world is stored; set --seed" in error
-    assert not data.exists()
+    assert not data_folder.exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
-def test_stored_files_are_readable_only_by_their_owner(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["admin", "create-user", "ann", "--data", str(data)]) == 0
-    assert stat.S_IMODE(data.stat().st_mode) == 0o700
-    assert stat.S_IMODE((data / "hubbub.sqlite3").stat().st_mode) == 0o600
+def test_stored_files_are_readable_only_by_their_owner(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["admin", "create-user", "ann", "--data", str(data_folder)]) == 0
+    assert stat.S_IMODE(data_folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((data_folder / "hubbub.sqlite3").stat().st_mode) == 0o600
 
 
-def test_a_missing_or_new_data_folder_is_reported(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["admin", "reset-bot-token", "1", "--data", str(data)]) == 1
-    assert f"{data / 'hubbub.sqlite3'} does not exist; set --data to the data folder" in capsys.readouterr().err
-    assert not data.exists()
-    assert cli.main(["admin", "create-user", "ann", "--data", str(data)]) == 0
-    assert f"created {data / 'hubbub.sqlite3'}" in capsys.readouterr().err
-    assert cli.main(["admin", "create-user", "ben", "--data", str(data)]) == 0
+def test_a_missing_or_new_data_folder_is_reported(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["admin", "reset-bot-token", "1", "--data", str(data_folder)]) == 1
+    assert f"{data_folder / 'hubbub.sqlite3'} does not exist; set --data to the data folder" in capsys.readouterr().err
+    assert not data_folder.exists()
+    assert cli.main(["admin", "create-user", "ann", "--data", str(data_folder)]) == 0
+    assert f"created {data_folder / 'hubbub.sqlite3'}" in capsys.readouterr().err
+    assert cli.main(["admin", "create-user", "ben", "--data", str(data_folder)]) == 0
     assert "is new" not in capsys.readouterr().err
 
 
@@ -256,7 +260,7 @@ def test_every_setting_is_documented() -> None:
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a data folder, in an environment without settings."""
     for name in [name for name in os.environ if name.startswith("HUBBUB_")]:
         monkeypatch.delenv(name)
@@ -277,7 +281,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_an_invalid_setting_is_reported_with_its_name(
-    data: Path,
+    data_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
@@ -287,7 +291,7 @@ def test_an_invalid_setting_is_reported_with_its_name(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     if arguments[0] == "dev" and "--world" in arguments:
-        process = start(*arguments)
+        process = start_process(*arguments)
         error, code = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode(), process.returncode
     else:
         code = cli.main(arguments)
@@ -298,29 +302,29 @@ def test_an_invalid_setting_is_reported_with_its_name(
 
 @pytest.mark.parametrize("arguments", [[], ["serve", "--seed", "1"], ["agent", "--moon"], ["admin"]])
 def test_an_unknown_command_or_flag_is_rejected(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as caught:
         cli.main(arguments)
-    assert ended.value.code == 2
+    assert caught.value.code == 2
     assert "usage: hubbub" in capsys.readouterr().err
 
 
 # Administration
 
 
-def printed_values(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+def read_printed_values(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     """Return the `name: value` lines of the output."""
     return dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if ": " in line)
 
 
 def test_admin_commands_create_users_and_bots(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = ["--data", str(data)]
+    store = ["--data", str(data_folder)]
     monkeypatch.setattr(sys, "stdin", (tmp_path / "password").open("w+"))
     sys.stdin.write("long enough\nlonger still\nshort\n")
     sys.stdin.seek(0)
     assert cli.main(["admin", "create-user", "ann", "--password-stdin", *store]) == 0
-    ann = printed_values(capsys)
+    ann = read_printed_values(capsys)
     assert cli.main(["admin", "create-user", "ann", *store]) == 1
     assert "Username is unavailable." in capsys.readouterr().err
     assert cli.main(["admin", "set-password", "ann", *store]) == 0
@@ -330,62 +334,65 @@ def test_admin_commands_create_users_and_bots(
         cli.main(["admin", "create-application", "helper", "--owner", "ann", "--intent", "MESSAGE_CONTENT", *store])
         == 0
     )
-    helper = printed_values(capsys)
+    helper = read_printed_values(capsys)
     assert cli.main(["admin", "create-application", "helper", "--owner", "ben", *store]) == 1
     assert "there is no user named ben" in capsys.readouterr().err
     assert cli.main(["admin", "create-application", "x", "--owner", "ann", "--intent", "ALL", *store]) == 1
     assert "is not a privileged intent" in capsys.readouterr().err
     assert cli.main(["admin", "reset-bot-token", helper["id"], *store]) == 0
-    token = printed_values(capsys)["bot token"]
-    assert token != helper["bot token"]
+    new_bot_token = read_printed_values(capsys)["bot token"]
+    assert new_bot_token != helper["bot token"]
     assert cli.main(["admin", "add-bot", helper["id"], "1", *store]) == 1
     assert "there is no guild 1" in capsys.readouterr().err
 
-    with running(tmp_path, "serve", *store) as (process, ready):
-        assert request("GET", f"{ready['api']}/users/@me", ann["token"])[0] == 401
-        assert request("GET", f"{ready['api']}/users/@me", f"Bot {helper['bot token']}")[0] == 401
-        assert request("GET", f"{ready['api']}/users/@me", f"Bot {token}")[1]["username"] == "helper"
+    with running_server(tmp_path, "serve", *store) as (process, ready):
+        assert send_request("GET", f"{ready['api']}/users/@me", ann["token"])[0] == 401
+        assert send_request("GET", f"{ready['api']}/users/@me", f"Bot {helper['bot token']}")[0] == 401
+        assert send_request("GET", f"{ready['api']}/users/@me", f"Bot {new_bot_token}")[1]["username"] == "helper"
         login = {"login": "ann", "password": "longer still"}
-        user_token = request("POST", f"{ready['api']}/auth/login", json=login)[1]["token"]
-        guild = request("POST", f"{ready['api']}/guilds", user_token, json={"name": "Home"})[1]["id"]
+        user_token = send_request("POST", f"{ready['api']}/auth/login", json=login)[1]["token"]
+        guild_id = send_request("POST", f"{ready['api']}/guilds", user_token, json={"name": "Home"})[1]["id"]
 
-        assert cli.main(["admin", "add-bot", helper["id"], guild, *store]) == 1
+        assert cli.main(["admin", "add-bot", helper["id"], guild_id, *store]) == 1
         assert "stop the server first" in capsys.readouterr().err
-        assert stop(process) == 0
+        assert stop_process(process) == 0
 
-    assert cli.main(["admin", "add-bot", helper["id"], guild, "--permission", "BAN_MEMBERS", *store]) == 0
+    assert cli.main(["admin", "add-bot", helper["id"], guild_id, "--permission", "BAN_MEMBERS", *store]) == 0
     assert "Added helper to Home." in capsys.readouterr().out
-    assert cli.main(["admin", "add-bot", helper["id"], guild, *store]) == 1
-    assert cli.main(["admin", "split-permissions", guild, *store]) == 0
+    assert cli.main(["admin", "add-bot", helper["id"], guild_id, *store]) == 1
+    assert cli.main(["admin", "split-permissions", guild_id, *store]) == 0
     assert "Home: added the newer permissions to 0 roles and 0 overwrites." in capsys.readouterr().out
     assert cli.main(["admin", "split-permissions", "1", *store]) == 1
     assert "there is no guild 1" in capsys.readouterr().err
 
 
 def test_a_backup_of_a_running_server_is_a_usable_data_folder(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     destination = tmp_path / "copies" / "monday"
-    with running(tmp_path, "serve", "--data", str(data)) as (process, ready):
-        user = request("POST", f"{ready['api']}/auth/register", json={"username": "ann", "password": "long enough"})[1]
-        guild = request("POST", f"{ready['api']}/guilds", user["token"], json={"name": "Home"})[1]["id"]
-        (data / "files" / "attachments").mkdir(parents=True)
-        (data / "files" / "attachments" / "1").write_bytes(b"picture")
+    with running_server(tmp_path, "serve", "--data", str(data_folder)) as (process, ready):
+        user = send_request(
+            "POST", f"{ready['api']}/auth/register", json={"username": "ann", "password": "long enough"}
+        )[1]
+        guild_id = send_request("POST", f"{ready['api']}/guilds", user["token"], json={"name": "Home"})[1]["id"]
+        (data_folder / "files" / "attachments").mkdir(parents=True)
+        (data_folder / "files" / "attachments" / "1").write_bytes(b"picture")
 
-        assert cli.main(["backup", str(destination), "--data", str(data)]) == 0
+        assert cli.main(["backup", str(destination), "--data", str(data_folder)]) == 0
 
-        assert cli.main(["backup", str(destination), "--data", str(data)]) == 1
+        assert cli.main(["backup", str(destination), "--data", str(data_folder)]) == 1
         assert "already exists" in capsys.readouterr().err
-        assert stop(process) == 0
+        assert stop_process(process) == 0
     assert (destination / "files" / "attachments" / "1").read_bytes() == b"picture"
-    with running(tmp_path, "serve", "--data", str(destination)) as (_, restored):
-        assert [each["id"] for each in request("GET", f"{restored['api']}/users/@me/guilds", user["token"])[1]] == [
-            guild
-        ]
+    with running_server(tmp_path, "serve", "--data", str(destination)) as (_, restored):
+        assert [
+            guild_view["id"]
+            for guild_view in send_request("GET", f"{restored['api']}/users/@me/guilds", user["token"])[1]
+        ] == [guild_id]
 
 
-def test_a_backup_requires_an_existing_data_folder(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["backup", "copy", "--data", str(data)]) == 1
+def test_a_backup_requires_an_existing_data_folder(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["backup", "copy", "--data", str(data_folder)]) == 1
     assert "does not exist; set --data to the data folder" in capsys.readouterr().err
     assert cli.main(["backup", "copy", "--database-url", "postgresql://localhost/x"]) == 1
     assert "pg_dump" in capsys.readouterr().err
@@ -403,7 +410,7 @@ def test_the_summary_names_urls_users_and_bots() -> None:
         api="A", gateway="G", web="http://W", cdn="C", control="K", control_token="T",
         users=built.users, applications=built.applications, guilds={},
     )  # fmt: skip
-    text = summary(document)
+    text = startup_summary(document)
     for value in ("A", "G", "C", "K", "T", "t-ann", "p-ann", "t-bot"):
         assert value in text
     for page in ("login", "developers", "docs"):
@@ -416,75 +423,75 @@ def test_the_summary_of_serve_names_no_users_and_only_enabled_pages() -> None:
         guilds={},
     )  # fmt: skip
 
-    text = summary(document, rehearsal=False)
+    text = startup_summary(document, is_rehearsal=False)
 
     assert "http://W/login" in text
     assert "hubbub admin" in text
     assert "Users" not in text
     assert "in memory" not in text
-    assert "/login" not in summary(document, rehearsal=False, pages=False)
+    assert "/login" not in startup_summary(document, is_rehearsal=False, has_pages=False)
 
 
-def test_admin_commands_approve_scopes_and_intents(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = ["--data", str(data)]
+def test_admin_commands_approve_scopes_and_intents(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ["--data", str(data_folder)]
     assert cli.main(["admin", "create-user", "ann", *store]) == 0
     assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *store]) == 0
-    application = printed_values(capsys)["id"]
+    application_id = read_printed_values(capsys)["id"]
 
     assert cli.main(["admin", "list-approvals", *store]) == 0
     assert "No pending requests." in capsys.readouterr().out
-    assert cli.main(["admin", "approve-scope", application, "voice", *store]) == 0
+    assert cli.main(["admin", "approve-scope", application_id, "voice", *store]) == 0
     assert "helper may now request the scope voice." in capsys.readouterr().out
-    assert cli.main(["admin", "approve-scope", application, "fly", *store]) == 1
+    assert cli.main(["admin", "approve-scope", application_id, "fly", *store]) == 1
     assert "unknown scope fly" in capsys.readouterr().err
-    assert cli.main(["admin", "approve-intent", application, "GUILD_MEMBERS", *store]) == 0
-    assert cli.main(["admin", "approve-intent", application, "GUILDS", *store]) == 1
-    assert cli.main(["admin", "deny-approval", application, "rpc", *store]) == 1
+    assert cli.main(["admin", "approve-intent", application_id, "GUILD_MEMBERS", *store]) == 0
+    assert cli.main(["admin", "approve-intent", application_id, "GUILDS", *store]) == 1
+    assert cli.main(["admin", "deny-approval", application_id, "rpc", *store]) == 1
     assert "helper has no pending request for rpc" in capsys.readouterr().err
     assert cli.main(["admin", "approve-scope", "7", "voice", *store]) == 1
 
 
-def test_an_invalid_redirect_uri_is_rejected(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = ["--data", str(data)]
+def test_an_invalid_redirect_uri_is_rejected(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ["--data", str(data_folder)]
     assert cli.main(["admin", "create-user", "ann", *store]) == 0
 
-    bad = ["--redirect-uri", "https://game.example/ok", "--redirect-uri", "javascript:alert(1)"]
-    assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *bad, *store]) == 1
+    redirect_flags = ["--redirect-uri", "https://game.example/ok", "--redirect-uri", "javascript:alert(1)"]
+    assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *redirect_flags, *store]) == 1
 
     assert "redirect_uris.1" in capsys.readouterr().err
 
 
 def test_admin_commands_grant_tiers_features_and_premium(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = ["--data", str(data)]
+    store = ["--data", str(data_folder)]
     assert cli.main(["admin", "create-user", "ann", *store]) == 0
-    token = printed_values(capsys)["token"]
-    with running(tmp_path, "serve", *store) as (process, ready):
-        guild = request("POST", f"{ready['api']}/guilds", token, json={"name": "Home"})[1]["id"]
-        assert stop(process) == 0
+    token = read_printed_values(capsys)["token"]
+    with running_server(tmp_path, "serve", *store) as (process, ready):
+        guild_id = send_request("POST", f"{ready['api']}/guilds", token, json={"name": "Home"})[1]["id"]
+        assert stop_process(process) == 0
 
     options = ["--tier", "2", "--add-feature", "VANITY_URL", "--add-feature", "ROLE_ICONS"]
-    assert cli.main(["admin", "guild", guild, *options, *store]) == 0
-    assert printed_values(capsys) == {"tier": "2", "features": "ROLE_ICONS, VANITY_URL"}
-    assert cli.main(["admin", "guild", guild, "--remove-feature", "ROLE_ICONS", *store]) == 0
-    assert printed_values(capsys) == {"tier": "2", "features": "VANITY_URL"}
+    assert cli.main(["admin", "guild", guild_id, *options, *store]) == 0
+    assert read_printed_values(capsys) == {"tier": "2", "features": "ROLE_ICONS, VANITY_URL"}
+    assert cli.main(["admin", "guild", guild_id, "--remove-feature", "ROLE_ICONS", *store]) == 0
+    assert read_printed_values(capsys) == {"tier": "2", "features": "VANITY_URL"}
     assert cli.main(["admin", "user", "ann", "--premium", "tier_2", *store]) == 0
-    assert printed_values(capsys) == {"premium": "tier_2"}
+    assert read_printed_values(capsys) == {"premium": "tier_2"}
     assert cli.main(["admin", "user", "ann", *store]) == 0
-    assert printed_values(capsys) == {"premium": "tier_2"}
+    assert read_printed_values(capsys) == {"premium": "tier_2"}
     for arguments, problem in (
         (["guild", "1"], "there is no guild 1"),
-        (["guild", guild, "--add-feature", "VANITY"], "did you mean VANITY_URL?"),
-        (["guild", guild, "--add-feature", "GUILD_ONBOARDING"], "the guild's own settings"),
-        (["guild", guild, "--add-feature", "COMMUNITY"], "rules_channel_id: "),
+        (["guild", guild_id, "--add-feature", "VANITY"], "did you mean VANITY_URL?"),
+        (["guild", guild_id, "--add-feature", "GUILD_ONBOARDING"], "the guild's own settings"),
+        (["guild", guild_id, "--add-feature", "COMMUNITY"], "rules_channel_id: "),
         (["user", "ben", "--premium", "none"], "there is no user named ben"),
     ):
         assert cli.main(["admin", *arguments, *store]) == 1
         assert problem in capsys.readouterr().err
 
-    with running(tmp_path, "serve", *store) as (process, ready):
-        assert request("GET", f"{ready['api']}/users/@me", token)[1]["premium_type"] == 2
-        guild_view = request("GET", f"{ready['api']}/guilds/{guild}", token)[1]
+    with running_server(tmp_path, "serve", *store) as (process, ready):
+        assert send_request("GET", f"{ready['api']}/users/@me", token)[1]["premium_type"] == 2
+        guild_view = send_request("GET", f"{ready['api']}/guilds/{guild_id}", token)[1]
         assert (guild_view["premium_tier"], guild_view["features"]) == (2, ["VANITY_URL"])
-        assert stop(process) == 0
+        assert stop_process(process) == 0

@@ -8,6 +8,7 @@ import aiohttp
 import msgspec
 import pytest
 
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.intents import Intents
 from hubbub.server import worlds
 from hubbub.server.app import App
@@ -32,7 +33,7 @@ class Rehearsal(World):
 
     def actor(self, name: str) -> Actor:
         """Return a user or bot of the loaded worlds."""
-        built = self.control.built
+        built = self.control.built_world
         if name in built.users:
             return Actor(self, built.users[name].id, built.users[name].token, name)
         bot = built.applications[name].bot
@@ -46,7 +47,7 @@ async def rehearsal() -> AsyncIterator[Rehearsal]:
     app = App(small_config(rate_limits="report"), clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()
-    control.built = await worlds.load_initial(app, worlds.demo_world(), 0)
+    control.built_world = await worlds.load_initial(app, worlds.demo_world(), 0)
     async with aiohttp.ClientSession() as client:
         world = Rehearsal(app, client, control)
         yield world
@@ -55,12 +56,12 @@ async def rehearsal() -> AsyncIterator[Rehearsal]:
     await app.stop()
 
 
-def general_channel(rehearsal: Rehearsal) -> int:
+def general_channel_id(rehearsal: Rehearsal) -> int:
     """Return the id of the demo guild's general channel."""
-    return rehearsal.control.built.guilds["Town Square"].channels["general"]
+    return rehearsal.control.built_world.guilds["Town Square"].channels["general"]
 
 
-async def contents(actor: Actor, channel: int) -> list[str]:
+async def list_message_contents(actor: Actor, channel: int) -> list[str]:
     """Return the message contents of a channel, oldest first."""
     return [message["content"] for message in reversed((await actor.get(f"/channels/{channel}/messages")).ok())]
 
@@ -100,24 +101,24 @@ async def test_the_clock_is_set_advanced_frozen_and_resumed(rehearsal: Rehearsal
 async def test_ids_can_be_created_at_the_latest_time(rehearsal: Rehearsal) -> None:
     (await rehearsal.control_request("POST", "/clock/set", json={"now": "2084-01-01T00:00:00Z"})).ok()
     message = await rehearsal.actor("alice").post(
-        f"/channels/{general_channel(rehearsal)}/messages", json={"content": "late"}
+        f"/channels/{general_channel_id(rehearsal)}/messages", json={"content": "late"}
     )
     assert message.ok()["timestamp"].startswith("2084-01-01T00:00:00")
 
 
 async def test_an_advance_returns_after_its_timers_have_run(rehearsal: Rehearsal) -> None:
-    fired: list[int] = []
+    fired_at_ms: list[int] = []
 
     async def on_timer() -> None:
         await asyncio.sleep(0)
-        fired.append(rehearsal.clock.now_ms())
+        fired_at_ms.append(rehearsal.clock.now_ms())
 
     for seconds in (10, 5, 60):
         rehearsal.clock.call_later(seconds * SECOND_MS, on_timer)
 
     (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 30 * SECOND_MS})).ok()
 
-    assert fired == [NOW_MS + 5 * SECOND_MS, NOW_MS + 10 * SECOND_MS]
+    assert fired_at_ms == [NOW_MS + 5 * SECOND_MS, NOW_MS + 10 * SECOND_MS]
 
 
 @pytest.mark.parametrize(
@@ -161,17 +162,17 @@ async def test_a_world_is_loaded_into_the_running_server(rehearsal: Rehearsal) -
     document = response.ok()
     assert list(document["users"]) == ["dora"]
     dora = rehearsal.actor("dora")
-    gate = document["guilds"]["Yard"]["channels"]["gate"]
-    assert (await dora.post(f"/channels/{gate}/messages", json={"content": "hi"})).status == 200
+    channel_id = document["guilds"]["Yard"]["channels"]["gate"]
+    assert (await dora.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).status == 200
     await session.close()
 
 
 async def test_a_world_can_be_loaded_as_json_with_a_seed(rehearsal: Rehearsal) -> None:
     first = await rehearsal.control_request("POST", "/worlds?seed=5", json={"users": {"dora": {}}})
     assert first.ok()["users"]["dora"]["token"]
-    again = await rehearsal.control_request("POST", "/worlds?seed=5", json={"users": {"dora": {}}})
-    assert again.status == 400
-    assert again.json["errors"]["users"]["dora"]["_errors"][0]["code"] == "WORLD_INVALID"
+    second = await rehearsal.control_request("POST", "/worlds?seed=5", json={"users": {"dora": {}}})
+    assert second.status == 400
+    assert second.json["errors"]["users"]["dora"]["_errors"][0]["code"] == "WORLD_INVALID"
 
 
 async def test_an_invalid_world_is_rejected_with_the_path_of_its_key(rehearsal: Rehearsal) -> None:
@@ -185,10 +186,10 @@ async def test_an_invalid_world_is_rejected_with_the_path_of_its_key(rehearsal: 
 
 async def test_a_user_is_created_and_gets_further_tokens(rehearsal: Rehearsal) -> None:
     user = (await rehearsal.control_request("POST", "/users", json={"username": "dora"})).ok()
-    further = (await rehearsal.control_request("POST", f"/users/{user['id']}/tokens")).ok()
+    second_token = (await rehearsal.control_request("POST", f"/users/{user['id']}/tokens")).ok()
 
-    assert user["token"] != further["token"]
-    for token in (user["token"], further["token"]):
+    assert user["token"] != second_token["token"]
+    for token in (user["token"], second_token["token"]):
         me = await rehearsal.request("GET", "/users/@me", headers={"Authorization": token})
         assert me.ok()["username"] == "dora"
     login = {"login": "dora", "password": user["password"]}
@@ -202,23 +203,23 @@ async def test_a_user_is_created_and_gets_further_tokens(rehearsal: Rehearsal) -
 
 
 async def test_restoring_a_snapshot_restores_messages_tokens_and_time(rehearsal: Rehearsal) -> None:
-    alice, channel = rehearsal.actor("alice"), general_channel(rehearsal)
+    alice, channel = rehearsal.actor("alice"), general_channel_id(rehearsal)
     await alice.post(f"/channels/{channel}/messages", json={"content": "before"})
     snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
     await alice.post(f"/channels/{channel}/messages", json={"content": "after"})
     (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 3600 * SECOND_MS})).ok()
-    late = (await rehearsal.control_request("POST", "/users", json={"username": "late"})).ok()
-    assert (await rehearsal.request("GET", "/users/@me", headers={"Authorization": late["token"]})).status == 200
+    new_user = (await rehearsal.control_request("POST", "/users", json={"username": "late"})).ok()
+    assert (await rehearsal.request("GET", "/users/@me", headers={"Authorization": new_user["token"]})).status == 200
 
     state = (await rehearsal.control_request("POST", f"/snapshots/{snapshot['id']}/restore")).ok()
 
     assert state["now_ms"] == NOW_MS
-    assert await contents(alice, channel) == ["before"]
+    assert await list_message_contents(alice, channel) == ["before"]
     # A token issued after the snapshot is unknown again, although it was cached.
-    assert (await rehearsal.request("GET", "/users/@me", headers={"Authorization": late["token"]})).status == 401
+    assert (await rehearsal.request("GET", "/users/@me", headers={"Authorization": new_user["token"]})).status == 401
     # New messages get new ids.
     assert (await alice.post(f"/channels/{channel}/messages", json={"content": "again"})).status == 200
-    assert await contents(alice, channel) == ["before", "again"]
+    assert await list_message_contents(alice, channel) == ["before", "again"]
 
 
 async def test_a_restore_ends_all_gateway_sessions(rehearsal: Rehearsal) -> None:
@@ -231,12 +232,12 @@ async def test_a_restore_ends_all_gateway_sessions(rehearsal: Rehearsal) -> None
     assert (await rehearsal.control_request("GET", "/sessions")).ok() == []
     await session.close()
     await bot.connect()
-    assert [each["user_id"] for each in (await rehearsal.control_request("GET", "/sessions")).ok()] == [str(bot.id)]
+    assert [entry["user_id"] for entry in (await rehearsal.control_request("GET", "/sessions")).ok()] == [str(bot.id)]
 
 
 async def test_a_restore_disconnects_players_from_lobbies(rehearsal: Rehearsal) -> None:
     alice = rehearsal.actor("alice")
-    game_id = rehearsal.control.built.applications["demo-game"].id
+    game_id = rehearsal.control.built_world.applications["demo-game"].id
     player = await rehearsal.bearer(alice, game_id)
     session = await player.connect(Intents.LOBBIES)
     lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
@@ -252,7 +253,7 @@ async def test_a_restore_disconnects_players_from_lobbies(rehearsal: Rehearsal) 
 
 
 async def test_a_fork_is_independent(rehearsal: Rehearsal) -> None:
-    alice, channel = rehearsal.actor("alice"), general_channel(rehearsal)
+    alice, channel = rehearsal.actor("alice"), general_channel_id(rehearsal)
     form = aiohttp.FormData()
     form.add_field("files[0]", b"picture", filename="cat.png", content_type="image/png")
     (await alice.request("POST", f"/channels/{channel}/messages", data=form)).ok()
@@ -268,13 +269,15 @@ async def test_a_fork_is_independent(rehearsal: Rehearsal) -> None:
         "in the fork",
         "",
     ]
-    assert await contents(alice, channel) == [""]
+    assert await list_message_contents(alice, channel) == [""]
     # The fork has its own clock, which starts at the same time.
     control = {"Authorization": f"Bearer {fork['control_token']}"}
-    moved = await rehearsal.request("POST", f"{fork['control']}/clock/advance", json={"ms": SECOND_MS}, headers=control)
-    assert moved.ok()["now_ms"] == NOW_MS + SECOND_MS
+    response = await rehearsal.request(
+        "POST", f"{fork['control']}/clock/advance", json={"ms": SECOND_MS}, headers=control
+    )
+    assert response.ok()["now_ms"] == NOW_MS + SECOND_MS
     assert rehearsal.clock.now_ms() == NOW_MS
-    assert [each["fork_id"] for each in (await rehearsal.control_request("GET", "/forks")).ok()] == [fork["fork_id"]]
+    assert [entry["fork_id"] for entry in (await rehearsal.control_request("GET", "/forks")).ok()] == [fork["fork_id"]]
 
     assert (await rehearsal.control_request("DELETE", f"/forks/{fork['fork_id']}")).status == 204
     with pytest.raises(aiohttp.ClientConnectionError):
@@ -283,7 +286,7 @@ async def test_a_fork_is_independent(rehearsal: Rehearsal) -> None:
 
 
 async def test_a_fork_can_start_from_a_snapshot(rehearsal: Rehearsal) -> None:
-    alice, channel = rehearsal.actor("alice"), general_channel(rehearsal)
+    alice, channel = rehearsal.actor("alice"), general_channel_id(rehearsal)
     snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
     await alice.post(f"/channels/{channel}/messages", json={"content": "later"})
 
@@ -316,7 +319,7 @@ async def test_a_fork_can_have_its_own_time_and_rate_limits(rehearsal: Rehearsal
 
 
 async def test_a_status_fault_applies_to_its_route_and_user_a_number_of_times(rehearsal: Rehearsal) -> None:
-    alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general_channel(rehearsal)
+    alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general_channel_id(rehearsal)
     fault = {
         "door": "http",
         "effect": "status",
@@ -350,14 +353,14 @@ async def test_a_429_fault_looks_like_a_real_rate_limit(rehearsal: Rehearsal) ->
 
 
 async def test_a_response_dropped_after_the_operation_keeps_its_effect(rehearsal: Rehearsal) -> None:
-    alice, channel = rehearsal.actor("alice"), general_channel(rehearsal)
+    alice, channel = rehearsal.actor("alice"), general_channel_id(rehearsal)
     fault = {"door": "http", "effect": "drop", "method": "POST", "moment": "after", "times": None}
     waiting = (await rehearsal.control_request("POST", "/faults", json=fault)).ok()["waiting"]
 
     with pytest.raises(aiohttp.ClientConnectionError):
         await alice.post(f"/channels/{channel}/messages", json={"content": "without a response"})
 
-    assert await contents(alice, channel) == ["without a response"]
+    assert await list_message_contents(alice, channel) == ["without a response"]
     assert (await rehearsal.control_request("DELETE", f"/faults/{waiting['id']}")).status == 204
     assert (await alice.post(f"/channels/{channel}/messages", json={"content": "with a response"})).status == 200
     assert (await rehearsal.control_request("DELETE", f"/faults/{waiting['id']}")).status == 404
@@ -371,7 +374,7 @@ async def test_a_close_fault_closes_the_session_with_its_code(rehearsal: Rehears
     assert (await rehearsal.control_request("POST", "/faults", json=fault)).ok() == {"sessions": 1, "waiting": None}
 
     await wait_until_closed(bot_session)
-    assert bot_session.closed_with == 4009
+    assert bot_session.closed_with == CloseCode.SESSION_TIMED_OUT
     assert alice_session.closed_with is None
 
 
@@ -386,7 +389,7 @@ async def test_a_fault_can_reject_identify(rehearsal: Rehearsal) -> None:
 
 
 async def test_faults_can_delay_drop_and_invalidate_a_session(rehearsal: Rehearsal) -> None:
-    bot, channel = rehearsal.actor("demo-bot"), general_channel(rehearsal)
+    bot, channel = rehearsal.actor("demo-bot"), general_channel_id(rehearsal)
     session = await bot.connect()
     delay_fault = {"door": "gateway", "effect": "delay", "delay_ms": 50, "session_id": session.ready["session_id"]}
     (await rehearsal.control_request("POST", "/faults", json=delay_fault)).ok()
@@ -399,8 +402,8 @@ async def test_faults_can_delay_drop_and_invalidate_a_session(rehearsal: Rehears
 
     reconnected = await bot.connect()
     (await rehearsal.control_request("POST", "/faults", json={"door": "gateway", "effect": "invalid_session"})).ok()
-    listed = (await rehearsal.control_request("GET", "/sessions")).ok()
-    assert reconnected.ready["session_id"] not in {each["session_id"] for each in listed}
+    sessions = (await rehearsal.control_request("GET", "/sessions")).ok()
+    assert reconnected.ready["session_id"] not in {entry["session_id"] for entry in sessions}
 
 
 async def wait_until_closed(session: Any) -> None:
@@ -413,28 +416,36 @@ async def wait_until_closed(session: Any) -> None:
 
 
 async def test_the_trace_lists_recipients_and_reasons_for_non_delivery(rehearsal: Rehearsal) -> None:
-    square = rehearsal.control.built.guilds["Town Square"]
+    guild = rehearsal.control.built_world.guilds["Town Square"]
     alice, bot = rehearsal.actor("alice"), rehearsal.actor("demo-bot")
     bob = rehearsal.actor("bob")
     owner_session, bob_session = await alice.connect(), await bob.connect()
-    guilds_only = await bot.connect(Intents.GUILDS)
-    without_content = await bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
+    guilds_only_session = await bot.connect(Intents.GUILDS)
+    contentless_session = await bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
     assert not (await rehearsal.control_request("GET", "/trace")).ok()["on"]
     (await rehearsal.control_request("POST", "/trace", json={"on": True})).ok()
 
-    await alice.post(f"/channels/{square.channels['staff']}/messages", json={"content": "secret"})
+    await alice.post(f"/channels/{guild.channels['staff']}/messages", json={"content": "secret"})
     await owner_session.next("MESSAGE_CREATE")
-    await alice.post(f"/channels/{square.channels['general']}/messages", json={"content": "hello"})
+    await alice.post(f"/channels/{guild.channels['general']}/messages", json={"content": "hello"})
     await bob_session.next("MESSAGE_CREATE")
 
     staff_event, public_event = (await rehearsal.control_request("GET", "/trace?event=MESSAGE_CREATE")).ok()["events"]
-    assert staff_event["channel_id"] == str(square.channels["staff"])
-    secret = {each["session_id"]: each["outcome"] for each in staff_event["outcomes"]}
-    public = {each["session_id"]: each["outcome"] for each in public_event["outcomes"]}
-    ids = [session.ready["session_id"] for session in (owner_session, bob_session, guilds_only, without_content)]
-    missing = "missing permission: VIEW_CHANNEL in the channel"
-    assert [secret[each] for each in ids] == ["delivered", missing, "missing intent: GUILD_MESSAGES", missing]
-    assert [public[each] for each in ids] == [
+    assert staff_event["channel_id"] == str(guild.channels["staff"])
+    staff_outcomes = {outcome["session_id"]: outcome["outcome"] for outcome in staff_event["outcomes"]}
+    public_outcomes = {outcome["session_id"]: outcome["outcome"] for outcome in public_event["outcomes"]}
+    session_ids = [
+        session.ready["session_id"]
+        for session in (owner_session, bob_session, guilds_only_session, contentless_session)
+    ]
+    missing_permission = "missing permission: VIEW_CHANNEL in the channel"
+    assert [staff_outcomes[outcome] for outcome in session_ids] == [
+        "delivered",
+        missing_permission,
+        "missing intent: GUILD_MESSAGES",
+        missing_permission,
+    ]
+    assert [public_outcomes[outcome] for outcome in session_ids] == [
         "delivered",
         "delivered",
         "missing intent: GUILD_MESSAGES",
@@ -445,7 +456,7 @@ async def test_the_trace_lists_recipients_and_reasons_for_non_delivery(rehearsal
             "GET", f"/trace?event=MESSAGE_CREATE&user_id={bob.id}&after={staff_event['number']}"
         )
     ).ok()
-    assert [each["outcome"] for event in bob_trace["events"] for each in event["outcomes"]] == ["delivered"]
+    assert [outcome["outcome"] for event in bob_trace["events"] for outcome in event["outcomes"]] == ["delivered"]
     assert (await rehearsal.control_request("DELETE", "/trace")).status == 204
     assert (await rehearsal.control_request("GET", "/trace")).ok()["events"] == []
 
@@ -458,36 +469,38 @@ async def test_the_report_lists_requests_that_a_limit_would_have_rejected(rehear
     report = (await rehearsal.control_request("GET", "/rate-limits")).ok()
 
     assert report["mode"] == "report"
-    assert any(each["scope"] == "global" and each["times"] == 10 for each in report["refusals"])
+    assert any(hit["scope"] == "global" and hit["times"] == 10 for hit in report["refusals"])
     assert (await rehearsal.control_request("DELETE", "/rate-limits")).status == 204
     assert (await rehearsal.control_request("GET", "/rate-limits")).ok()["refusals"] == []
 
 
 async def test_the_report_lists_gateway_commands_over_the_limit(rehearsal: Rehearsal) -> None:
     bot = rehearsal.actor("demo-bot")
-    guild_id = rehearsal.control.built.guilds["Town Square"].id
+    guild_id = rehearsal.control.built_world.guilds["Town Square"].id
     session = await bot.connect()
     for _ in range(7):
-        await session.send(3, {"since": None, "activities": [], "status": "idle", "afk": False})
+        await session.send(
+            GatewayOpcode.PRESENCE_UPDATE, {"since": None, "activities": [], "status": "idle", "afk": False}
+        )
     for _ in range(2):
-        await session.send(8, {"guild_id": str(guild_id), "query": "", "limit": 0})
+        await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(guild_id), "query": "", "limit": 0})
         await session.next("GUILD_MEMBERS_CHUNK")
     for _ in range(120):
-        await session.send(1, None)
-    await session.send(8, {"guild_id": str(guild_id), "query": "a", "limit": 1})
+        await session.send(GatewayOpcode.HEARTBEAT, None)
+    await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(guild_id), "query": "a", "limit": 1})
     await session.next("GUILD_MEMBERS_CHUNK")
 
     report = (await rehearsal.control_request("GET", "/rate-limits")).ok()
 
-    by_name = {each["name"]: each for each in report["refusals"] if each["scope"] == "gateway"}
-    assert {name: each["caller"] for name, each in by_name.items()} == {
+    hits_by_name = {hit["name"]: hit for hit in report["refusals"] if hit["scope"] == "gateway"}
+    assert {name: hit["caller"] for name, hit in hits_by_name.items()} == {
         "presence updates": str(bot.id),
         "all members": str(bot.id),
         "gateway commands": str(bot.id),
     }
-    assert by_name["presence updates"]["times"] == 2
-    assert by_name["all members"]["major"] == [str(guild_id)]
-    assert not any(each["refused"] for each in by_name.values())
+    assert hits_by_name["presence updates"]["times"] == 2
+    assert hits_by_name["all members"]["major"] == [str(guild_id)]
+    assert not any(hit["refused"] for hit in hits_by_name.values())
 
 
 async def test_the_report_lists_session_starts_that_would_have_waited(rehearsal: Rehearsal) -> None:
@@ -499,21 +512,21 @@ async def test_the_report_lists_session_starts_that_would_have_waited(rehearsal:
 
     report = (await rehearsal.control_request("GET", "/rate-limits")).ok()
 
-    assert [(each["name"], each["times"]) for each in report["refusals"]] == [("identify", 1)]
+    assert [(hit["name"], hit["times"]) for hit in report["refusals"]] == [("identify", 1)]
 
 
 async def test_a_role_gives_a_member_access_to_the_staff_channel(rehearsal: Rehearsal) -> None:
-    square = rehearsal.control.built.guilds["Town Square"]
+    guild = rehearsal.control.built_world.guilds["Town Square"]
     alice, bob = rehearsal.actor("alice"), rehearsal.actor("bob")
-    assert (await bob.get(f"/channels/{square.channels['staff']}")).status == 403
+    assert (await bob.get(f"/channels/{guild.channels['staff']}")).status == 403
 
-    (await alice.put(f"/guilds/{square.id}/members/{bob.id}/roles/{square.roles['mods']}")).ok()
+    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{guild.roles['mods']}")).ok()
 
-    assert (await bob.get(f"/channels/{square.channels['staff']}")).status == 200
+    assert (await bob.get(f"/channels/{guild.channels['staff']}")).status == 200
 
 
 async def test_the_trace_contains_rejected_requests(rehearsal: Rehearsal) -> None:
-    alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general_channel(rehearsal)
+    alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general_channel_id(rehearsal)
     await bob.post(f"/channels/{channel}/messages", json={"content": ""})
     assert (await rehearsal.control_request("POST", "/trace", json={"on": True})).ok()["refused"] == []
 
@@ -522,7 +535,7 @@ async def test_the_trace_contains_rejected_requests(rehearsal: Rehearsal) -> Non
     await rehearsal.request("GET", f"{rehearsal.api}/users/@me", headers={"Authorization": "unknown"})
 
     rejected = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
-    assert [(each["method"], each["route"], each["user_id"], each["status"]) for each in rejected] == [
+    assert [(request["method"], request["route"], request["user_id"], request["status"]) for request in rejected] == [
         ("POST", "/channels/{channel_id}/messages", str(bob.id), 400),
         ("GET", "/users/@me", None, 401),
     ]
@@ -539,7 +552,7 @@ async def test_the_trace_contains_closed_connections(rehearsal: Rehearsal) -> No
     session = await bot.connect()
     fault = {"door": "gateway", "effect": "close", "code": 4001, "user_id": str(bot.id)}
     (await rehearsal.control_request("POST", "/faults", json=fault)).ok()
-    assert await session.wait_closed() == 4001
+    assert await session.wait_closed() == CloseCode.UNKNOWN_OPCODE
 
     # The demo game has no privileged intents.
     with pytest.raises(AssertionError, match="closed with 4014"):
@@ -548,27 +561,27 @@ async def test_the_trace_contains_closed_connections(rehearsal: Rehearsal) -> No
     with pytest.raises(AssertionError, match="closed with 4004"):
         await bot.connect()
 
-    closed = (await rehearsal.control_request("GET", "/trace")).ok()["closed"]
-    assert [(each["user_id"], each["code"]) for each in closed] == [
+    closures = (await rehearsal.control_request("GET", "/trace")).ok()["closed"]
+    assert [(closure["user_id"], closure["code"]) for closure in closures] == [
         (str(bot.id), 4001),
         (str(game.id), 4014),
         (None, 4004),
     ]
-    assert closed[0]["reason"] == "Requested by the control API"
-    game_closes = (
-        await rehearsal.control_request("GET", f"/trace?user_id={game.id}&after={closed[0]['number']}")
+    assert closures[0]["reason"] == "Requested by the control API"
+    game_closures = (
+        await rehearsal.control_request("GET", f"/trace?user_id={game.id}&after={closures[0]['number']}")
     ).ok()["closed"]
-    assert [each["code"] for each in game_closes] == [4014]
+    assert [closure["code"] for closure in game_closures] == [4014]
 
 
 async def test_settle_waits_until_all_events_are_delivered(rehearsal: Rehearsal) -> None:
-    alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general_channel(rehearsal)
-    guild = rehearsal.control.built.guilds["Town Square"]
+    alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general_channel_id(rehearsal)
+    guild = rehearsal.control.built_world.guilds["Town Square"]
     session = await bob.connect()
-    role = guild.roles["players"]
+    role_id = guild.roles["players"]
 
     # The first event makes the gateway reload the guild, and the second waits for that.
-    await alice.request("PUT", f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")
+    await alice.request("PUT", f"/guilds/{guild.id}/members/{bob.id}/roles/{role_id}")
     await alice.post(f"/channels/{channel}/messages", json={"content": "hello"})
     assert (await rehearsal.control_request("POST", "/settle")).status == 204
 

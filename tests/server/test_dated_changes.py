@@ -9,6 +9,8 @@ import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.changes import Change
+from hubbub.protocol.enums import AuditLogAction, ChannelType, ComponentType, MessageReferenceType
+from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.rate_limits import RateLimits
@@ -19,10 +21,8 @@ from tests.server.places.test_soundboard import OGG
 from tests.server.places.test_stickers import upload
 from tests.world import Actor, ApiResponse, Guild, World
 
-V2 = 1 << 15
 
-
-async def both_sides(world: World, change: Change, request: Any) -> tuple[ApiResponse, ApiResponse]:
+async def request_before_and_after(world: World, change: Change, request: Any) -> tuple[ApiResponse, ApiResponse]:
     """Return the responses to a request one millisecond before a change and at the change."""
     world.clock.set(change.at_ms - 1)
     before = await request()
@@ -35,27 +35,27 @@ async def test_nonces_are_enforced_since_the_change(world: World) -> None:
     guild = await world.guild()
     body = {"content": "once", "nonce": "n1", "enforce_nonce": True}
 
-    async def twice() -> ApiResponse:
+    async def send_twice() -> ApiResponse:
         first = (await guild.owner.post(f"/channels/{guild.general}/messages", json=body)).ok()
         second = await guild.owner.post(f"/channels/{guild.general}/messages", json=body)
         assert (second.ok()["id"] == first["id"]) is changes.ENFORCE_NONCE.is_active(world.clock.now_ms())
         return second
 
-    await both_sides(world, changes.ENFORCE_NONCE, twice)
+    await request_before_and_after(world, changes.ENFORCE_NONCE, send_twice)
 
 
 @pytest.mark.dated(changes.MESSAGE_FORWARDING)
 async def test_forwarding_works_since_the_change(world: World) -> None:
     guild = await world.guild()
-    target = await guild.channel("there")
+    target_channel_id = await guild.channel("there")
     world.clock.set(changes.MESSAGE_FORWARDING.at_ms - 10_000)
     message = await guild.send_message(guild.owner, "carry me")
-    reference = {"type": 1, "channel_id": str(guild.general), "message_id": message["id"]}
+    reference = {"type": MessageReferenceType.FORWARD, "channel_id": str(guild.general), "message_id": message["id"]}
 
-    before, after = await both_sides(
+    before, after = await request_before_and_after(
         world,
         changes.MESSAGE_FORWARDING,
-        lambda: guild.owner.post(f"/channels/{target}/messages", json={"message_reference": reference}),
+        lambda: guild.owner.post(f"/channels/{target_channel_id}/messages", json={"message_reference": reference}),
     )
 
     assert before.status == 400
@@ -66,9 +66,12 @@ async def test_forwarding_works_since_the_change(world: World) -> None:
 async def test_components_v2_work_since_the_change(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    body = {"flags": V2, "components": [{"type": 10, "content": "words"}]}
+    body = {
+        "flags": MessageFlags.IS_COMPONENTS_V2,
+        "components": [{"type": ComponentType.TEXT_DISPLAY, "content": "words"}],
+    }
 
-    before, after = await both_sides(
+    before, after = await request_before_and_after(
         world, changes.COMPONENTS_V2, lambda: bot.post(f"/channels/{guild.general}/messages", json=body)
     )
 
@@ -81,28 +84,28 @@ async def test_forty_components_are_allowed_since_the_change_and_nested_limits_b
     guild = await world.guild()
     bot = await world.bot(guild)
 
-    def texts(count: int) -> list[dict[str, Any]]:
-        return [{"type": 10, "content": "x"} for _ in range(count)]
+    def text_displays(count: int) -> list[dict[str, Any]]:
+        return [{"type": ComponentType.TEXT_DISPLAY, "content": "x"} for _ in range(count)]
 
-    def boxes(*counts: int) -> list[dict[str, Any]]:
-        return [{"type": 17, "components": texts(count)} for count in counts]
+    def containers(*counts: int) -> list[dict[str, Any]]:
+        return [{"type": ComponentType.CONTAINER, "components": text_displays(count)} for count in counts]
 
     def send(components: list[dict[str, Any]]) -> Any:
-        body = {"flags": V2, "components": components}
+        body = {"flags": MessageFlags.IS_COMPONENTS_V2, "components": components}
         return lambda: bot.post(f"/channels/{guild.general}/messages", json=body)
 
     for allowed, too_many, path in (
-        (texts(10), texts(11), "components"),
-        (boxes(10), boxes(11), "components.0.components"),
-        (boxes(10, 10, 7), boxes(10, 10, 8), "components"),
+        (text_displays(10), text_displays(11), "components"),
+        (containers(10), containers(11), "components.0.components"),
+        (containers(10, 10, 7), containers(10, 10, 8), "components"),
     ):
-        for response in await both_sides(world, changes.COMPONENTS_40, send(allowed)):
+        for response in await request_before_and_after(world, changes.COMPONENTS_40, send(allowed)):
             response.ok()
-        before, after = await both_sides(world, changes.COMPONENTS_40, send(too_many))
+        before, after = await request_before_and_after(world, changes.COMPONENTS_40, send(too_many))
         assert before.errors(path) == ["BASE_TYPE_BAD_LENGTH"]
         after.ok()
-    (await send(texts(40))()).ok()
-    for too_many in (texts(41), boxes(39, 1)):
+    (await send(text_displays(40))()).ok()
+    for too_many in (text_displays(41), containers(39, 1)):
         assert (await send(too_many)()).errors("components") == ["BASE_TYPE_BAD_LENGTH"]
 
 
@@ -111,30 +114,30 @@ def test_member_requests_are_limited_for_large_guilds_first_and_then_for_all() -
     clock = ControlledClock(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms - 1, running=False)
     requests = MemberRequests(clock, RateLimits(clock.now_ms))
 
-    def waits(guild_id: int, count: int) -> list[int]:
+    def request_twice(guild_id: int, count: int) -> list[int]:
         return [requests.wait_ms(1, guild_id, count) for _ in range(2)]
 
-    assert waits(10, LARGE_GUILD_MEMBERS) == [0, 0]
+    assert request_twice(10, LARGE_GUILD_MEMBERS) == [0, 0]
     clock.set(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms)
-    assert waits(10, LARGE_GUILD_MEMBERS) == [0, 30_000]
-    assert waits(11, LARGE_GUILD_MEMBERS - 1) == [0, 0]
+    assert request_twice(10, LARGE_GUILD_MEMBERS) == [0, 30_000]
+    assert request_twice(11, LARGE_GUILD_MEMBERS - 1) == [0, 0]
     clock.set(changes.MEMBER_REQUEST_LIMIT.at_ms)
-    assert waits(11, LARGE_GUILD_MEMBERS - 1) == [0, 30_000]
+    assert request_twice(11, LARGE_GUILD_MEMBERS - 1) == [0, 30_000]
 
 
 @pytest.mark.dated(changes.PRUNE_PERMISSIONS)
 async def test_pruning_requires_two_permissions_since_the_change_and_one_before(world: World) -> None:
     guild = await world.guild()
     kicker = await guild.member(Permissions.KICK_MEMBERS)
-    both = await guild.member(Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD)
+    manager = await guild.member(Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD)
     path = f"/guilds/{guild.id}/prune"
 
-    before, after = await both_sides(world, changes.PRUNE_PERMISSIONS, lambda: kicker.get(path))
+    before, after = await request_before_and_after(world, changes.PRUNE_PERMISSIONS, lambda: kicker.get(path))
 
     before.ok()
     after.rejected(403, 50013)
     (await kicker.post(path, json={})).rejected(403, 50013)
-    (await both.get(path)).ok()
+    (await manager.get(path)).ok()
     world.clock.set(changes.PRUNE_PERMISSIONS.at_ms - 1)
     (await kicker.post(path, json={})).ok()
 
@@ -144,7 +147,9 @@ async def test_the_guild_list_contains_banners_since_the_change(world: World) ->
     guild = await world.guild()
     await world.write(lambda call: call.tx.run("UPDATE guilds SET banner = 'abc' WHERE id = ?", guild.id))
 
-    before, after = await both_sides(world, changes.GUILD_LIST_BANNER, lambda: guild.owner.get("/users/@me/guilds"))
+    before, after = await request_before_and_after(
+        world, changes.GUILD_LIST_BANNER, lambda: guild.owner.get("/users/@me/guilds")
+    )
 
     assert "banner" not in before.ok()[0]
     assert after.ok()[0]["banner"] == "abc"
@@ -154,7 +159,7 @@ async def test_the_guild_list_contains_banners_since_the_change(world: World) ->
 async def test_voice_states_can_be_read_over_http_since_the_change(world: World) -> None:
     guild = await world.guild()
     for path in ("@me", str(guild.owner.id)):
-        before, after = await both_sides(
+        before, after = await request_before_and_after(
             world,
             changes.VOICE_STATE_READS,
             lambda path=path: guild.owner.get(f"/guilds/{guild.id}/voice-states/{path}"),
@@ -168,39 +173,41 @@ async def test_paginated_pins_work_since_the_change_and_old_routes_always(world:
     guild = await world.guild()
     world.clock.set(changes.PAGINATED_PINS.at_ms - 10_000)
     message = await guild.send_message(guild.owner)
-    new, old = f"/channels/{guild.general}/messages/pins", f"/channels/{guild.general}/pins"
+    new_path, old_path = f"/channels/{guild.general}/messages/pins", f"/channels/{guild.general}/pins"
 
     for method, path in (("PUT", f"/{message['id']}"), ("GET", ""), ("DELETE", f"/{message['id']}")):
         world.clock.set(changes.PAGINATED_PINS.at_ms - 1)
-        (await guild.owner.request(method, new + path)).rejected(404, 0)
-        (await guild.owner.request(method, old + path)).ok()
+        (await guild.owner.request(method, new_path + path)).rejected(404, 0)
+        (await guild.owner.request(method, old_path + path)).ok()
         world.clock.set(changes.PAGINATED_PINS.at_ms)
-        (await guild.owner.request(method, new + path)).ok()
+        (await guild.owner.request(method, new_path + path)).ok()
 
 
 @pytest.mark.dated(changes.BYPASS_SLOWMODE_INTRODUCED)
 async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
     guild = await world.guild()
-    slow = await guild.channel("slow", rate_limit_per_user=21600)
-    old, new = (
+    slow_channel_id = await guild.channel("slow", rate_limit_per_user=21600)
+    manager, bypasser = (
         await guild.member(Permissions.MANAGE_MESSAGES),
         await guild.member(Permissions.BYPASS_SLOWMODE),
     )
 
-    async def twice(member: Actor) -> ApiResponse:
-        await member.post(f"/channels/{slow}/messages", json={"content": "first"})
-        return await member.post(f"/channels/{slow}/messages", json={"content": "second"})
+    async def send_twice(member: Actor) -> ApiResponse:
+        await member.post(f"/channels/{slow_channel_id}/messages", json={"content": "first"})
+        return await member.post(f"/channels/{slow_channel_id}/messages", json={"content": "second"})
 
-    before, after = await both_sides(world, changes.BYPASS_SLOWMODE_INTRODUCED, lambda: twice(new))
+    before, after = await request_before_and_after(
+        world, changes.BYPASS_SLOWMODE_INTRODUCED, lambda: send_twice(bypasser)
+    )
     before.rejected(429, 20016)
     after.ok()
-    (await twice(old)).ok()
-    threads = f"/channels/{slow}/threads"
-    body = {"name": "talk", "type": 11}
-    (await new.post(threads, json=body)).ok()
+    (await send_twice(manager)).ok()
+    threads_path = f"/channels/{slow_channel_id}/threads"
+    body = {"name": "talk", "type": ChannelType.PUBLIC_THREAD}
+    (await bypasser.post(threads_path, json=body)).ok()
     world.clock.set(changes.BYPASS_SLOWMODE_INTRODUCED.at_ms - 1)
-    (await new.post(threads, json=body)).ok()
-    (await new.post(threads, json=body)).rejected(429, 20016)
+    (await bypasser.post(threads_path, json=body)).ok()
+    (await bypasser.post(threads_path, json=body)).rejected(429, 20016)
 
 
 async def create_expression(actor: Actor, guild: Guild, kind: str) -> ApiResponse:
@@ -220,7 +227,9 @@ async def test_manage_expressions_permits_creation_until_the_split(world: World,
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD_EXPRESSIONS)
 
-    before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: create_expression(bot, guild, kind))
+    before, after = await request_before_and_after(
+        world, changes.PERMISSION_SPLITS, lambda: create_expression(bot, guild, kind)
+    )
 
     before.ok()
     after.rejected(403, 50013)
@@ -233,19 +242,19 @@ async def test_bots_create_and_change_own_expressions_since_the_change(world: Wo
     bot = await world.bot(guild, permissions=Permissions.CREATE_GUILD_EXPRESSIONS)
     member = await guild.member(Permissions.CREATE_GUILD_EXPRESSIONS)
 
-    before, after = await both_sides(
+    before, after = await request_before_and_after(
         world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: create_expression(bot, guild, kind)
     )
 
     before.rejected(403, 50013)
     created = after.ok()
     path = f"/guilds/{guild.id}/{kind}/{created.get('id') or created['sound_id']}"
-    before, after = await both_sides(
+    before, after = await request_before_and_after(
         world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.patch(path, json={"name": "other"})
     )
     before.rejected(403, 50013)
     after.ok()
-    before, after = await both_sides(world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.get(path))
+    before, after = await request_before_and_after(world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.get(path))
     assert ("user" in before.ok(), "user" in after.ok()) == (False, True)
     world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms - 1)
     (await create_expression(member, guild, kind)).ok()
@@ -259,14 +268,14 @@ async def test_a_bot_sets_its_guild_profile_since_the_change(world: World) -> No
 
     bios = []
 
-    async def change() -> ApiResponse:
+    async def update_profile() -> ApiResponse:
         response = await bot.patch(f"/guilds/{guild.id}/members/@me", json=body)
         # No response contains the bio.
         query = "SELECT bio FROM members WHERE user_id = ?"
         bios.append(await world.write(lambda call: call.tx.value(query, bot.id)))
         return response
 
-    before, after = await both_sides(world, changes.MODAL_SELECTS, change)
+    before, after = await request_before_and_after(world, changes.MODAL_SELECTS, update_profile)
 
     assert (before.ok()["avatar"], before.ok()["banner"]) == (None, None)
     assert None not in (after.ok()["avatar"], after.ok()["banner"])
@@ -282,22 +291,22 @@ async def test_file_sizes_of_apps_are_checked_per_file_since_the_change(world: W
     bot = await world.bot(guild)
     path = f"/channels/{guild.general}/messages"
 
-    def form() -> aiohttp.FormData:
+    def create_form() -> aiohttp.FormData:
         data = aiohttp.FormData()
         for number in range(2):
             data.add_field(f"files[{number}]", b"x" * (6 << 20), filename=f"{number}.bin")
         return data
 
-    before, after = await both_sides(
+    before, after = await request_before_and_after(
         world,
         changes.PER_ATTACHMENT_LIMIT,
-        lambda: bot.post(path, data=form()),
+        lambda: bot.post(path, data=create_form()),
     )
 
     before.rejected(413, 50045)
     assert len(after.ok()["attachments"]) == 2
     world.clock.set(changes.PER_ATTACHMENT_LIMIT.at_ms - 1)
-    assert len((await guild.owner.post(path, data=form())).ok()["attachments"]) == 2
+    assert len((await guild.owner.post(path, data=create_form())).ok()["attachments"]) == 2
 
 
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
@@ -306,42 +315,45 @@ async def test_splitting_permissions_adds_the_newer_permissions_to_the_older(wor
     bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
     member = await guild.member(0)
     await guild.overwrite(guild.general, member.id, allow=Permissions.MANAGE_EVENTS, deny=Permissions.MANAGE_MESSAGES)
-    pin = f"/channels/{guild.general}/messages/pins/{(await guild.send_message(guild.owner))['id']}"
-    before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: bot.put(pin))
+    pin_path = f"/channels/{guild.general}/messages/pins/{(await guild.send_message(guild.owner))['id']}"
+    before, after = await request_before_and_after(world, changes.PERMISSION_SPLITS, lambda: bot.put(pin_path))
     before.ok()
     after.rejected(403, 50013)
     session = await guild.owner.connect()
 
     assert await world.write(lambda call: channels.split_permissions(call, guild.id)) == (1, 1)
 
-    (await bot.put(pin)).ok()
+    (await bot.put(pin_path)).ok()
     await session.next("GUILD_ROLE_UPDATE")
     event = await session.next("CHANNEL_UPDATE")
-    (overwrite,) = (each for each in event["permission_overwrites"] if each["id"] == str(member.id))
+    (overwrite,) = (entry for entry in event["permission_overwrites"] if entry["id"] == str(member.id))
     assert int(overwrite["allow"]) == Permissions.MANAGE_EVENTS | Permissions.CREATE_EVENTS
     assert int(overwrite["deny"]) == Permissions.MANAGE_MESSAGES | Permissions.PIN_MESSAGES
-    for action in (212, 213):
-        log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-        assert len(log["audit_log_entries"]) == 1
+    for action in (
+        AuditLogAction.GUILD_MIGRATE_PIN_PERMISSION,
+        AuditLogAction.GUILD_MIGRATE_BYPASS_SLOWMODE_PERMISSION,
+    ):
+        audit_log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={int(action)}")).ok()
+        assert len(audit_log["audit_log_entries"]) == 1
     assert await world.write(lambda call: channels.split_permissions(call, guild.id)) == (0, 0)
 
 
 @pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)
 async def test_privileged_intents_depend_on_users_since_the_change_and_on_guilds_before(world: World) -> None:
     bot = await world.bot(flags=0)
-    bit = 1 << 15
+    intent_flag = ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
 
-    def crowd(call: Any) -> None:
+    def insert_memberships(call: Any) -> None:
         for number in range(100):
             call.tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 0)", 1000 + number, bot.id)
 
-    await world.write(crowd)
+    await world.write(insert_memberships)
 
-    before, after = await both_sides(
+    before, after = await request_before_and_after(
         world,
         changes.PRIVILEGED_INTENTS_BY_USERS,
-        lambda: bot.patch("/applications/@me", json={"flags": bit}),
+        lambda: bot.patch("/applications/@me", json={"flags": intent_flag}),
     )
 
     assert before.errors("flags") == ["APPLICATION_INTENTS_NEED_REVIEW"]
-    assert after.ok()["flags"] & bit
+    assert after.ok()["flags"] & intent_flag

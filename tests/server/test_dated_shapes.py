@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import ActivityType, ButtonStyle, ChannelType, ComponentType, GatewayOpcode
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
@@ -12,10 +13,13 @@ from hubbub.server.talk.messages import components
 from tests.media import data_uri, png
 from tests.world import Actor, Bearer, World
 
-ROW = {"type": 1, "components": [{"type": 2, "style": 6, "sku_id": "123"}]}
+PREMIUM_BUTTON_ROW = {
+    "type": ComponentType.ACTION_ROW,
+    "components": [{"type": ComponentType.BUTTON, "style": ButtonStyle.PREMIUM, "sku_id": "123"}],
+}
 
 
-async def bearer(world: World, user: Actor, *scopes: str) -> Bearer:
+async def create_bearer(world: World, user: Actor, *scopes: str) -> Bearer:
     """Return a user's access token of a new application."""
     bot = await world.bot()
     token = await world.access_token(user, bot.application_id, *scopes)
@@ -46,21 +50,21 @@ async def test_the_permission_to_edit_member_flags_changes_by_date(world: World)
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     path = f"/guilds/{guild.id}/members/{target.id}"
 
-    async def statuses() -> list[int]:
+    async def request_statuses() -> list[int]:
         return [(await bot.patch(path, json={"flags": 4})).status for bot in (moderator, manager)]
 
     world.clock.set(changes.MEMBER_FLAGS_PERMISSIONS.at_ms - 1)
-    assert await statuses() == [200, 403]
+    assert await request_statuses() == [200, 403]
     world.clock.set(changes.MEMBER_FLAGS_PERMISSIONS.at_ms)
-    assert await statuses() == [403, 200]
+    assert await request_statuses() == [403, 200]
 
 
 @pytest.mark.dated(changes.MEMBER_BANNER)
 async def test_members_have_banners_since_the_change(world: World) -> None:
     guild = await world.guild()
     banners = []
-    for moment in (-1, 0):
-        world.clock.set(changes.MEMBER_BANNER.at_ms + moment)
+    for offset_ms in (-1, 0):
+        world.clock.set(changes.MEMBER_BANNER.at_ms + offset_ms)
         body = {"banner": data_uri(png())}
         banners.append((await guild.owner.patch(f"/guilds/{guild.id}/members/@me", json=body)).ok()["banner"])
 
@@ -74,7 +78,9 @@ async def test_premium_buttons_are_accepted_since_the_change(world: World) -> No
     bot = await world.bot(guild)
 
     async def send() -> Any:
-        return await bot.post(f"/channels/{guild.general}/messages", json={"content": "x", "components": [ROW]})
+        return await bot.post(
+            f"/channels/{guild.general}/messages", json={"content": "x", "components": [PREMIUM_BUTTON_ROW]}
+        )
 
     world.clock.set(changes.PREMIUM_BUTTONS.at_ms - 1)
     assert (await send()).errors("components.0.components.0.style") == ["BASE_TYPE_CHOICES"]
@@ -88,9 +94,9 @@ async def test_applications_contain_flags_new_since_the_change(world: World) -> 
     await world.write(
         lambda call: call.tx.run("UPDATE applications SET flags = ? WHERE id = ?", 1 << 34, bot.application_id)
     )
-    for moment in (-1, 0):
-        world.clock.set(changes.APPLICATION_FLAGS_NEW.at_ms + moment)
-        expected = {} if moment else {"flags_new": str(1 << 34)}
+    for offset_ms in (-1, 0):
+        world.clock.set(changes.APPLICATION_FLAGS_NEW.at_ms + offset_ms)
+        expected = {} if offset_ms else {"flags_new": str(1 << 34)}
         fetched = (await bot.get("/applications/@me")).ok()
         ready = (await bot.connect(intents=0)).ready["application"]
         for application in (fetched, ready):
@@ -103,11 +109,11 @@ async def test_premium_type_requires_its_own_scope_since_the_change(world: World
     user = await world.user()
     await world.give_premium(user)
     world.clock.set(changes.PREMIUM_TYPE_SCOPE.at_ms - 1)
-    plain = await bearer(world, user, "identify")
-    partner = await bearer(world, user, "identify", "identify.premium")
+    plain_bearer = await create_bearer(world, user, "identify")
+    premium_bearer = await create_bearer(world, user, "identify", "identify.premium")
 
     async def premium_types() -> list[int]:
-        return [(await each.get("/users/@me")).ok()["premium_type"] for each in (plain, partner)]
+        return [(await bearer.get("/users/@me")).ok()["premium_type"] for bearer in (plain_bearer, premium_bearer)]
 
     assert await premium_types() == [2, 2]
     world.clock.set(changes.PREMIUM_TYPE_SCOPE.at_ms)
@@ -119,21 +125,21 @@ async def test_channels_created_since_the_change_have_a_null_application(world: 
     guild = await world.guild()
     change = changes.CHANNEL_APPLICATION_ID_NULLABLE
     world.clock.set(change.at_ms - 1)
-    old = await guild.channel("old")
+    old_channel_id = await guild.channel("old")
     world.clock.set(change.at_ms)
-    new = await guild.channel("new")
+    new_channel_id = await guild.channel("new")
 
-    assert "application_id" not in (await guild.owner.get(f"/channels/{old}")).ok()
-    assert (await guild.owner.get(f"/channels/{new}")).ok()["application_id"] is None
-    assert Snowflake(old).created_ms < change.at_ms <= Snowflake(new).created_ms
+    assert "application_id" not in (await guild.owner.get(f"/channels/{old_channel_id}")).ok()
+    assert (await guild.owner.get(f"/channels/{new_channel_id}")).ok()["application_id"] is None
+    assert Snowflake(old_channel_id).created_ms < change.at_ms <= Snowflake(new_channel_id).created_ms
 
 
 @pytest.mark.dated(changes.CHANNEL_APPLICATION_ID_NULLABLE)
 def test_file_types_are_kept_since_the_change() -> None:
-    def checked_component(now: int) -> dict[str, Any]:
-        upload = {"type": 19, "custom_id": "f", "file_types": [".png"]}
-        modal = [{"type": 18, "label": "a file", "component": upload}]
-        components.check_modal(modal, FormErrors(), now=now)
+    def checked_component(now_ms: int) -> dict[str, Any]:
+        upload = {"type": ComponentType.FILE_UPLOAD, "custom_id": "f", "file_types": [".png"]}
+        modal = [{"type": ComponentType.LABEL, "label": "a file", "component": upload}]
+        components.check_modal(modal, FormErrors(), now=now_ms)
         return upload
 
     assert "file_types" not in checked_component(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms - 1)
@@ -143,10 +149,10 @@ def test_file_types_are_kept_since_the_change() -> None:
 @pytest.mark.dated(changes.VOICE_STATUS)
 async def test_voice_channels_have_a_status_since_the_change(world: World) -> None:
     guild = await world.guild()
-    voice = await guild.channel("voice", type=2)
+    channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
 
     async def set_status() -> int:
-        return (await guild.owner.put(f"/channels/{voice}/voice-status", json={"status": "singing"})).status
+        return (await guild.owner.put(f"/channels/{channel_id}/voice-status", json={"status": "singing"})).status
 
     world.clock.set(changes.VOICE_STATUS.at_ms - 1)
     assert await set_status() == 404
@@ -158,27 +164,29 @@ async def test_voice_channels_have_a_status_since_the_change(world: World) -> No
 async def test_activities_have_urls_since_the_change(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    watcher = await (await world.bot(guild)).connect()
+    bot_session = await (await world.bot(guild)).connect()
     activity = {
         "name": "chess",
-        "type": 0,
+        "type": ActivityType.PLAYING,
         "details": "a game",
         "details_url": "https://example.com/game",
         "status_display_type": 2,
         "assets": {"large_image": "board", "large_url": "https://example.com/board"},
     }
     session = await alice.connect()
-    for moment in (-1, 0):
-        world.clock.set(changes.ACTIVITY_URLS.at_ms + moment)
-        name = f"chess{moment}"
+    for offset_ms in (-1, 0):
+        world.clock.set(changes.ACTIVITY_URLS.at_ms + offset_ms)
+        name = f"chess{offset_ms}"
         presence = {"since": None, "status": "online", "afk": False, "activities": [{**activity, "name": name}]}
-        await session.send(3, presence)
+        await session.send(GatewayOpcode.PRESENCE_UPDATE, presence)
 
-        event = await watcher.next(
-            "PRESENCE_UPDATE", lambda data, name=name: [each["name"] for each in data["activities"]] == [name]
+        event = await bot_session.next(
+            "PRESENCE_UPDATE", lambda data, name=name: [entry["name"] for entry in data["activities"]] == [name]
         )
 
-        received = event["activities"][0]
-        assert ("details_url" in received, "status_display_type" in received, "large_url" in received["assets"]) == (
-            moment == 0,
-        ) * 3
+        received_activity = event["activities"][0]
+        assert (
+            "details_url" in received_activity,
+            "status_display_type" in received_activity,
+            "large_url" in received_activity["assets"],
+        ) == (offset_ms == 0,) * 3

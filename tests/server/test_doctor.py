@@ -12,30 +12,30 @@ from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.doctor import Finding, run_checks
 
 
-async def findings(**settings: Any) -> dict[str, Finding]:
+async def run_doctor(**settings: Any) -> dict[str, Finding]:
     """Return the doctor's findings for a configuration, by subject."""
     return {finding.subject: finding async for finding in run_checks(Config(**{"port": 0, **settings}))}
 
 
 async def test_a_valid_configuration_has_no_problems_and_creates_no_files(tmp_path: Path) -> None:
-    found = await findings(data=str(tmp_path / "data"))
+    findings = await run_doctor(data=str(tmp_path / "data"))
     # Voice needs a certificate, which the operator must provide.
-    assert {subject for subject, finding in found.items() if finding.level != "ok"} == {"voice"}
-    assert found["voice"].level == "note"
+    assert {subject for subject, finding in findings.items() if finding.level != "ok"} == {"voice"}
+    assert findings["voice"].level == "note"
     assert not list(tmp_path.iterdir())
 
 
 async def test_a_database_in_use_is_noted_and_an_invalid_one_is_a_problem(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "hubbub.sqlite3")
     await database.start()
-    assert (await findings(data=str(tmp_path)))["database"].level == "note"
+    assert (await run_doctor(data=str(tmp_path)))["database"].level == "note"
     await database.close()
-    found = (await findings(data=str(tmp_path)))["database"]
-    assert (found.level, "up to date" in found.message) == ("ok", True)
+    finding = (await run_doctor(data=str(tmp_path)))["database"]
+    assert (finding.level, "up to date" in finding.message) == ("ok", True)
 
     (tmp_path / "hubbub.sqlite3").write_bytes(b"this is not a database" * 100)
-    found = (await findings(data=str(tmp_path)))["database"]
-    assert (found.level, found.fix) == ("problem", "restore a backup, or set --data to another folder")
+    finding = (await run_doctor(data=str(tmp_path)))["database"]
+    assert (finding.level, finding.fix) == ("problem", "restore a backup, or set --data to another folder")
 
 
 async def test_a_database_of_a_newer_version_is_a_problem(tmp_path: Path) -> None:
@@ -45,33 +45,33 @@ async def test_a_database_of_a_newer_version_is_a_problem(tmp_path: Path) -> Non
         lambda tx: tx.run("INSERT INTO schema_migrations (number, name, checksum) VALUES (9999, 'later', 'x')")
     )
     await database.close()
-    found = (await findings(data=str(tmp_path)))["database"]
-    assert (found.level, "newer version" in found.message) == ("problem", True)
+    finding = (await run_doctor(data=str(tmp_path)))["database"]
+    assert (finding.level, "newer version" in finding.message) == ("problem", True)
 
 
 async def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
-    assert (await findings(data=str(tmp_path / "data")))["data"].level == "problem"
+    assert (await run_doctor(data=str(tmp_path / "data")))["data"].level == "problem"
 
 
-@pytest.mark.parametrize("below", ["x", "x/y"])
-async def test_a_folder_that_cannot_be_created_is_a_problem(tmp_path: Path, below: str) -> None:
+@pytest.mark.parametrize("subpath", ["x", "x/y"])
+async def test_a_folder_that_cannot_be_created_is_a_problem(tmp_path: Path, subpath: str) -> None:
     (tmp_path / "file").write_text("")
     folders = [tmp_path / "file", Path("/proc")]
 
     for folder in folders if folders[1].is_dir() else folders[:1]:
-        found = (await findings(data=str(folder / below)))["data"]
+        finding = (await run_doctor(data=str(folder / subpath)))["data"]
 
         # No user can create folders there, with any permissions.
-        assert (found.level, str(folder) in found.message) == ("problem", True), found
+        assert (finding.level, str(folder) in finding.message) == ("problem", True), finding
 
 
 async def test_a_port_in_use_is_a_problem(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        found = (await findings(port=taken.getsockname()[1]))["port"]
-    assert (found.level, found.fix) == ("problem", "stop the program that listens there, or set another --port")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        finding = (await run_doctor(port=listener.getsockname()[1]))["port"]
+    assert (finding.level, finding.fix) == ("problem", "stop the program that listens there, or set another --port")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ async def test_a_port_in_use_is_a_problem(tmp_path: Path) -> None:
     ],
 )
 async def test_the_public_url_must_be_usable_by_clients(settings: dict[str, str], level: str) -> None:
-    assert (await findings(**settings))["public url"].level == level
+    assert (await run_doctor(**settings))["public url"].level == level
 
 
 @pytest.mark.parametrize(
@@ -110,31 +110,31 @@ async def test_the_public_url_must_be_usable_by_clients(settings: dict[str, str]
 )
 async def test_activities_require_their_own_domain(settings: dict[str, str], level: str, text: str) -> None:
     activities = ActivitiesConfig(proxy_host=settings.get("proxy_host"))
-    found = (await findings(activities=activities, public_url=settings.get("public_url")))["activities"]
-    assert (found.level, text in found.message) == (level, True), found
+    finding = (await run_doctor(activities=activities, public_url=settings.get("public_url")))["activities"]
+    assert (finding.level, text in finding.message) == (level, True), finding
 
 
 async def test_unreachable_servers_are_problems_and_secrets_are_not_printed() -> None:
-    found = await findings(
+    findings = await run_doctor(
         database_url="postgresql://hubbub:hush-hush@127.0.0.1:1/x", nats_url="nats://hush:hush-hush@127.0.0.1:1"
     )
-    assert found["database"].level == found["nats"].level == "problem"
-    assert not any("hush-hush" in finding.message for finding in found.values())
+    assert findings["database"].level == findings["nats"].level == "problem"
+    assert not any("hush-hush" in finding.message for finding in findings.values())
 
 
 async def test_reachable_servers_are_ok(postgres_url: str, nats_url: str) -> None:
-    found = await findings(database_url=postgres_url, nats_url=nats_url)
-    assert (found["database"].level, found["nats"].level, found["processes"].level) == ("ok", "ok", "ok")
-    assert "PostgreSQL" in found["database"].message
+    findings = await run_doctor(database_url=postgres_url, nats_url=nats_url)
+    assert (findings["database"].level, findings["nats"].level, findings["processes"].level) == ("ok", "ok", "ok")
+    assert "PostgreSQL" in findings["database"].message
 
 
 async def test_nats_requires_postgresql(nats_url: str) -> None:
-    assert (await findings(nats_url=nats_url))["processes"].level == "problem"
+    assert (await run_doctor(nats_url=nats_url))["processes"].level == "problem"
 
 
 async def test_the_file_store_is_tested(tmp_path: Path) -> None:
-    assert (await findings(files_url=str(tmp_path)))["files"].level == "ok"
-    assert (await findings(files_url="ftp://example"))["files"].level == "problem"
+    assert (await run_doctor(files_url=str(tmp_path)))["files"].level == "ok"
+    assert (await run_doctor(files_url="ftp://example"))["files"].level == "problem"
 
 
 def test_the_exit_code_tells_whether_there_are_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,22 +47,22 @@ def test_each_operation_has_a_slice_a_state_and_tests(table: EndpointTable) -> N
         RecordedResponse("list_guild_roles", 200, False, "tests/server/test_a.py::test_wrong"),
     ]
 
-    lines = build_rows([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], table, traffic)
+    rows = build_rows([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], table, traffic)
 
-    assert [line.state for line in lines] == ["exercised", "errors only", "not served", "not exercised"]
-    assert [line.endpoint.tag if line.endpoint else None for line in lines] == ["users", "roles", None, "roles"]
-    assert lines[0].tests == ["tests/server/test_a.py::test_one", "tests/server/test_b.py::test_two"]
-    assert summary(lines) == "4 operations described, 3 served, 1 exercised by a test with a valid response"
-    written = render_page(lines, [], with_traffic=True)
-    assert "| get_user | GET /users/{id} | users | exercised | `server/test_a.py` test_one and 1 more |" in written
-    assert "| fly | POST /users/{user_id}/fly |  | not served |  |" in written
+    assert [row.state for row in rows] == ["exercised", "errors only", "not served", "not exercised"]
+    assert [row.endpoint.tag if row.endpoint else None for row in rows] == ["users", "roles", None, "roles"]
+    assert rows[0].tests == ["tests/server/test_a.py::test_one", "tests/server/test_b.py::test_two"]
+    assert summary(rows) == "4 operations described, 3 served, 1 exercised by a test with a valid response"
+    page = render_page(rows, [], with_traffic=True)
+    assert "| get_user | GET /users/{id} | users | exercised | `server/test_a.py` test_one and 1 more |" in page
+    assert "| fly | POST /users/{user_id}/fly |  | not served |  |" in page
 
 
 def test_operations_beyond_the_description_are_listed(table: EndpointTable) -> None:
-    beyond = {endpoint.name for endpoint in undescribed_endpoints([GET_USER], table)}
+    undescribed_names = {endpoint.name for endpoint in undescribed_endpoints([GET_USER], table)}
 
-    assert "get_user" not in beyond
-    assert "create_guild" in beyond
+    assert "get_user" not in undescribed_names
+    assert "create_guild" in undescribed_names
 
 
 def test_the_command_reads_the_files_it_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,7 +114,7 @@ def test_operations_with_a_public_id_have_the_public_path(table: EndpointTable) 
         for path, item in public_api.document()["paths"].items()
         for method, operation in item.items()
     }
-    served = {each.name: operation_key(each.operation.method, each.operation.path) for each in table}
+    served = {endpoint.name: operation_key(endpoint.operation.method, endpoint.operation.path) for endpoint in table}
     common = served.keys() & described.keys()
 
     assert {name: served[name] for name in common} == {name: described[name] for name in common}

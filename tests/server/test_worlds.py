@@ -83,14 +83,17 @@ async def test_a_world_file_defines_skus(app: App) -> None:
         SMALL_WORLD
         + '[skus.Gold]\napplication = "helper"\nprice = 999\n[skus.Hat]\napplication = "helper"\ntype = "durable"\n'
     )
-    before = await build_world(SMALL_WORLD, 1)
+    world_without_addition = await build_world(SMALL_WORLD, 1)
 
     built = await worlds.load(app, worlds.read_text(text), 1)
 
-    assert built == before
-    rows = "SELECT name, type, flags, price FROM skus WHERE application_id = ? AND type <> 6 ORDER BY price"
+    assert built == world_without_addition
+    query = "SELECT name, type, flags, price FROM skus WHERE application_id = ? AND type <> 6 ORDER BY price"
     application_id = built.applications["helper"].id
-    assert await app.database.read(lambda tx: tx.all(rows, application_id)) == [("Hat", 2, 0, 0), ("Gold", 5, 256, 999)]
+    assert await app.database.read(lambda tx: tx.all(query, application_id)) == [
+        ("Hat", 2, 0, 0),
+        ("Gold", 5, 256, 999),
+    ]
 
 
 async def test_a_world_file_defines_activities(app: App) -> None:
@@ -98,14 +101,14 @@ async def test_a_world_file_defines_activities(app: App) -> None:
         "[applications.helper]\n",
         '[applications.helper]\nurl_map = { "/api" = "b.example.org/x", "/" = "a.example.org" }\n',
     )
-    before = await build_world(SMALL_WORLD, 1)
+    world_without_addition = await build_world(SMALL_WORLD, 1)
 
     built = await worlds.load(app, worlds.read_text(text), 1)
 
-    assert built == before
-    rows = "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position"
+    assert built == world_without_addition
+    query = "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position"
     application_id = built.applications["helper"].id
-    stored = await app.database.read(lambda tx: tx.all(rows, application_id))
+    stored = await app.database.read(lambda tx: tx.all(query, application_id))
     assert stored == [("/api", "b.example.org/x"), ("/", "a.example.org")]
     flags = await app.database.read(lambda tx: tx.value("SELECT flags FROM applications WHERE id = ?", application_id))
     assert flags & ApplicationFlags.EMBEDDED
@@ -116,9 +119,9 @@ async def test_a_world_file_defines_friendships(app: App) -> None:
 
     built = await worlds.load(app, worlds.read_text(text), 1)
 
-    zoe, yan = built.users["zoe"].id, built.users["yan"].id
-    assert await app.database.read(lambda tx: relationships.list_friend_ids(tx, zoe)) == [yan]
-    assert await app.database.read(lambda tx: relationships.list_friend_ids(tx, yan)) == [zoe]
+    zoe_id, yan_id = built.users["zoe"].id, built.users["yan"].id
+    assert await app.database.read(lambda tx: relationships.list_friend_ids(tx, zoe_id)) == [yan_id]
+    assert await app.database.read(lambda tx: relationships.list_friend_ids(tx, yan_id)) == [zoe_id]
 
 
 async def test_a_world_file_defines_premium_of_users_and_guilds(app: App) -> None:
@@ -159,30 +162,30 @@ async def test_a_world_file_defines_lobbies(app: App) -> None:
     built = await worlds.load(app, worlds.read_text(SMALL_WORLD + LOBBIES), 1)
     bot = built.applications["helper"].bot
     assert bot is not None
-    ann, ben = built.users["ann"].id, built.users["ben"].id
+    ann_id, ben_id = built.users["ann"].id, built.users["ben"].id
     async with aiohttp.ClientSession(headers={"Authorization": f"Bot {bot.token}"}) as http:
 
         async def get(path: str) -> Any:
             async with http.get(f"{app.config.public_url}/api/v10{path}") as response:
                 return response.status, await response.json()
 
-        _, table = await get(f"/lobbies/{built.lobbies['Table'].id}")
-        members = {each["id"]: (each["metadata"], each["flags"]) for each in table["members"]}
-        assert table["metadata"] == {"mode": "chess"}
-        assert members == {str(ann): ({"side": "white"}, 1), str(ben): (None, 0)}
-        assert table["linked_channel"]["id"] == str(built.guilds["Home"].channels["hall"])
-        assert table["linked_channel"]["linked_lobby"]["linked_by"] == str(ann)
-        corner = f"/lobbies/{built.lobbies['Corner'].id}"
-        assert (await get(corner))[0] == 200
+        _, lobby = await get(f"/lobbies/{built.lobbies['Table'].id}")
+        members = {member["id"]: (member["metadata"], member["flags"]) for member in lobby["members"]}
+        assert lobby["metadata"] == {"mode": "chess"}
+        assert members == {str(ann_id): ({"side": "white"}, 1), str(ben_id): (None, 0)}
+        assert lobby["linked_channel"]["id"] == str(built.guilds["Home"].channels["hall"])
+        assert lobby["linked_channel"]["linked_lobby"]["linked_by"] == str(ann_id)
+        lobby_path = f"/lobbies/{built.lobbies['Corner'].id}"
+        assert (await get(lobby_path))[0] == 200
         # Idle timeouts start now, although the world is older: the unvisited lobby expires in one minute.
         assert isinstance(app.clock, ControlledClock)
         assert app.worker is not None
         app.clock.advance(59_000)
         await app.worker.run_due()
-        assert (await get(corner))[0] == 200
+        assert (await get(lobby_path))[0] == 200
         app.clock.advance(2_000)
         await app.worker.run_due()
-        assert (await get(corner))[0] == 404
+        assert (await get(lobby_path))[0] == 404
 
 
 async def test_lobbies_change_no_other_id() -> None:
@@ -254,26 +257,28 @@ async def test_the_demo_world_has_the_documented_contents() -> None:
     assert list(built.applications) == ["demo-bot", "demo-game"]
     assert built.applications["demo-bot"].bot is not None
     assert built.applications["demo-game"].bot is not None
-    square = built.guilds["Town Square"]
-    assert list(square.channels) == ["general", "staff", "Lounge", "ideas"]
-    assert list(square.roles) == ["mods", "players"]
+    guild = built.guilds["Town Square"]
+    assert list(guild.channels) == ["general", "staff", "Lounge", "ideas"]
+    assert list(guild.roles) == ["mods", "players"]
 
 
 async def test_users_of_the_demo_world_have_the_right_access(world: World) -> None:
     built = await worlds.load(world.app, worlds.demo_world(), 0)
-    square = built.guilds["Town Square"]
+    guild = built.guilds["Town Square"]
     alice, bob = (Actor(world, built.users[name].id, built.users[name].token, name) for name in ("alice", "bob"))
     bot_entry = built.applications["demo-bot"].bot
     assert bot_entry is not None
     bot = Actor(world, bot_entry.id, bot_entry.token, "demo-bot", bot=True)
 
-    assert [guild["name"] for guild in (await bob.get("/users/@me/guilds")).ok()] == ["Town Square"]
-    kinds = {channel["name"]: channel["type"] for channel in (await alice.get(f"/guilds/{square.id}/channels")).ok()}
-    assert kinds == {"general": 0, "staff": 0, "Lounge": 2, "ideas": 15}
-    assert (await alice.get(f"/channels/{square.channels['staff']}")).status == 200
-    assert (await bob.get(f"/channels/{square.channels['staff']}")).status == 403
-    assert (await bot.post(f"/channels/{square.channels['general']}/messages", json={"content": "hello"})).status == 200
-    assert {role["name"] for role in (await alice.get(f"/guilds/{square.id}/roles")).ok()} == {
+    assert [entry["name"] for entry in (await bob.get("/users/@me/guilds")).ok()] == ["Town Square"]
+    types_by_name = {
+        channel["name"]: channel["type"] for channel in (await alice.get(f"/guilds/{guild.id}/channels")).ok()
+    }
+    assert types_by_name == {"general": 0, "staff": 0, "Lounge": 2, "ideas": 15}
+    assert (await alice.get(f"/channels/{guild.channels['staff']}")).status == 200
+    assert (await bob.get(f"/channels/{guild.channels['staff']}")).status == 403
+    assert (await bot.post(f"/channels/{guild.channels['general']}/messages", json={"content": "hello"})).status == 200
+    assert {role["name"] for role in (await alice.get(f"/guilds/{guild.id}/roles")).ok()} == {
         EVERYONE,
         "mods",
         "players",
@@ -310,7 +315,7 @@ async def test_roles_overwrites_and_parents_match_the_file(world: World) -> None
     assert channels["hall"]["parent_id"] == str(home.channels["Rooms"])
     # A channel without overwrites takes those of its category.
     assert channels["hall"]["permission_overwrites"] == channels["Rooms"]["permission_overwrites"] != []
-    assert {(each["id"], each["type"]) for each in channels["attic"]["permission_overwrites"]} == {
+    assert {(overwrite["id"], overwrite["type"]) for overwrite in channels["attic"]["permission_overwrites"]} == {
         (str(home.id), 0),
         (str(built.applications["helper"].id), 1),
         (str(home.roles["elders"]), 0),

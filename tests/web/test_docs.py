@@ -71,7 +71,7 @@ async def rehearsal() -> AsyncIterator[World]:
     app = App(small_config(rate_limits="report"), clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()
-    control.built = await worlds.load_initial(app, worlds.demo_world(), 0)
+    control.built_world = await worlds.load_initial(app, worlds.demo_world(), 0)
     async with aiohttp.ClientSession() as client:
         yield World(app, client)
     await control.close()

@@ -573,7 +573,7 @@ class App:
         """Return a job handler that runs an async function, which opens its own transactions."""
 
         async def run(job: Job) -> None:
-            work = AsyncOperation(
+            operation = AsyncOperation(
                 self.database,
                 self.make_call,
                 self._heavy,
@@ -583,7 +583,7 @@ class App:
                 payments=self.payments,
                 perform=self._perform,
             )
-            await function(work, job)
+            await function(operation, job)
 
         return run
 

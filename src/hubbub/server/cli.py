@@ -42,7 +42,7 @@ MAIN_SETTINGS: Final[dict[str, str]] = {
 DEV_SETTINGS: Final[dict[str, str]] = {
     "world": "world file (TOML) to load instead of the demo world",
     "data": "folder of the embedded database and files (default: keep everything in memory)",
-    "seed": "number that makes the world's ids and tokens reproducible",
+    "seed": "number that makes the world's IDs and tokens reproducible",
     "now": "time at the start, such as 2026-12-01T00:00:00Z",
     "rate_limits": "off, real, or report: count requests but reject none (default: report)",
 }
@@ -74,7 +74,7 @@ def run_process() -> NoReturn:
     finalized at that moment, it aborts the process, so the process ends without finalization."""
     code = main()
     logging.shutdown()
-    # The reader of a pipe may be gone.
+    # The process that reads a pipe may have ended.
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -167,7 +167,7 @@ def _add_settings(
     if without is None:
         return
     group = parser.add_argument_group(
-        "more settings",
+        "other settings",
         "described in docs/operating.md; each can also be set as HUBBUB_... in the environment or in the TOML file",
     )
     for key in settings.KEYS:
@@ -276,7 +276,7 @@ def _run_server(config: Config, *, rehearsal: bool) -> int:
     gc.disable()
     from hubbub.server.commands import serve
 
-    return serve.run(config, rehearsal=rehearsal)
+    return serve.run(config, is_rehearsal=rehearsal)
 
 
 def _run_parity(arguments: argparse.Namespace) -> int:

@@ -97,7 +97,7 @@ def _check_clock() -> Finding:
             "problem",
             "clock",
             "the system clock is years off",
-            "set the clock and keep it synchronized with NTP; ids and tokens contain timestamps",
+            "set the clock and keep it synchronized with NTP; IDs and tokens contain timestamps",
         )
     return Finding("ok", "clock", "the system clock is plausible")
 

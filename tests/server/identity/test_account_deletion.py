@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hubbub.protocol.enums import CloseCode
 from hubbub.server.identity import connections
 from hubbub.server.identity.accounts import totp
 from tests.oauth import create_application
@@ -17,28 +18,28 @@ async def register(world: World, username: str = "mary") -> Actor:
     return Actor(world, int(created["user_id"]), created["token"], username)
 
 
-async def join(world: World, guild: Any, user: Actor) -> None:
+async def add_member(world: World, guild: Any, user: Actor) -> None:
     """Add a user to a guild."""
     from hubbub.server.places import members
 
     await world.write(lambda call: members.add(call, guild.id, user.id), actor=guild.owner.id)
 
 
-async def delete_account(user: Actor, **more: Any) -> None:
+async def delete_account(user: Actor, **fields: Any) -> None:
     """Delete the user's account."""
-    (await user.post("/users/@me/delete", json={"password": PASSWORD, **more})).ok()
+    (await user.post("/users/@me/delete", json={"password": PASSWORD, **fields})).ok()
 
 
 async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world: World) -> None:
     mary = await register(world)
     guild = await world.guild()
-    await join(world, guild, mary)
+    await add_member(world, guild, mary)
     message = await guild.send_message(mary, "remember me")
-    watching = await guild.owner.connect()
+    owner_session = await guild.owner.connect()
 
     await delete_account(mary)
 
-    assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(mary.id)
+    assert (await owner_session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(mary.id)
     (await guild.owner.get(f"/guilds/{guild.id}/members/{mary.id}")).rejected(404, 10007)
     stored = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
     assert (stored["content"], stored["author"]["username"]) == ("remember me", "Deleted User")
@@ -53,11 +54,11 @@ async def test_deleting_an_account_revokes_every_token(world: World) -> None:
 
     await delete_account(mary)
 
-    assert await session.wait_closed() == 4004
+    assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
     (await mary.get("/users/@me")).rejected(401, 0)
     (await bearer.get("/users/@me")).rejected(401, 0)
-    again = await client.refresh(tokens["refresh_token"])
-    assert (again.status, again.json["error"]) == (400, "invalid_grant")
+    response = await client.refresh(tokens["refresh_token"])
+    assert (response.status, response.json["error"]) == (400, "invalid_grant")
     (await client.owner.get(f"/users/{mary.id}")).rejected(404, 10013)
 
 
@@ -65,8 +66,8 @@ async def test_deleting_an_account_frees_the_username_and_disables_the_login(wor
     mary = await register(world)
     await delete_account(mary)
 
-    refused = await world.request("POST", "/auth/login", json={"login": "mary", "password": PASSWORD})
-    assert refused.errors("login") == ["INVALID_LOGIN"]
+    response = await world.request("POST", "/auth/login", json={"login": "mary", "password": PASSWORD})
+    assert response.errors("login") == ["INVALID_LOGIN"]
     assert (await register(world)).id != mary.id
 
 
@@ -76,12 +77,12 @@ async def test_deleting_an_account_requires_the_password_and_the_code(world: Wor
     body = {"password": PASSWORD, "secret": SECRET, "code": totp.code_at(SECRET, step)}
     (await mary.post("/users/@me/mfa/totp/enable", json=body)).ok()
 
-    wrong = await mary.post("/users/@me/delete", json={"password": "not this one"})
-    assert wrong.errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
-    without = await mary.post("/users/@me/delete", json={"password": PASSWORD})
-    assert without.errors("code") == ["BASE_TYPE_REQUIRED"]
-    guessed = await mary.post("/users/@me/delete", json={"password": PASSWORD, "code": "000000"})
-    assert guessed.errors("code") == ["MFA_INVALID_CODE"]
+    wrong_password = await mary.post("/users/@me/delete", json={"password": "not this one"})
+    assert wrong_password.errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
+    without_code = await mary.post("/users/@me/delete", json={"password": PASSWORD})
+    assert without_code.errors("code") == ["BASE_TYPE_REQUIRED"]
+    wrong_code = await mary.post("/users/@me/delete", json={"password": PASSWORD, "code": "000000"})
+    assert wrong_code.errors("code") == ["MFA_INVALID_CODE"]
     await delete_account(mary, code=totp.code_at(SECRET, step + 1))
     (await mary.get("/users/@me")).rejected(401, 0)
 
@@ -104,16 +105,18 @@ async def test_an_owner_of_guilds_or_applications_cannot_delete_their_account(wo
 async def test_a_direct_message_channel_stays_with_the_other_user(world: World) -> None:
     mary, nora = await register(world), await world.user("nora")
     await world.guild(nora, mary)
-    channel = (await nora.post("/users/@me/channels", json={"recipient_id": str(mary.id)})).ok()["id"]
-    (await mary.post(f"/channels/{channel}/messages", json={"content": "hello"})).ok()
+    channel_id = (await nora.post("/users/@me/channels", json={"recipient_id": str(mary.id)})).ok()["id"]
+    (await mary.post(f"/channels/{channel_id}/messages", json={"content": "hello"})).ok()
 
     await delete_account(mary)
 
-    shown = (await nora.get(f"/channels/{channel}")).ok()
-    assert [(each["id"], each["username"]) for each in shown["recipients"]] == [(str(mary.id), "Deleted User")]
-    listed = (await nora.get("/users/@me/channels")).ok()
-    assert listed[0]["recipients"][0]["username"] == "Deleted User"
-    history = (await nora.get(f"/channels/{channel}/messages")).ok()
+    channel_view = (await nora.get(f"/channels/{channel_id}")).ok()
+    assert [(recipient["id"], recipient["username"]) for recipient in channel_view["recipients"]] == [
+        (str(mary.id), "Deleted User")
+    ]
+    channels = (await nora.get("/users/@me/channels")).ok()
+    assert channels[0]["recipients"][0]["username"] == "Deleted User"
+    history = (await nora.get(f"/channels/{channel_id}/messages")).ok()
     assert history[0]["author"]["username"] == "Deleted User"
 
 
@@ -121,16 +124,16 @@ async def test_a_group_stays_without_the_deleted_user(world: World) -> None:
     mary, nora, oleg = await register(world), await world.user("nora"), await world.user("oleg")
     await world.guild(nora, mary, oleg)
     recipients = {"recipients": [str(nora.id), str(oleg.id)]}
-    group = (await mary.post("/users/@me/channels", json=recipients)).ok()["id"]
-    watching = await nora.connect()
+    group_id = (await mary.post("/users/@me/channels", json=recipients)).ok()["id"]
+    session = await nora.connect()
 
     await delete_account(mary)
 
-    removed = await watching.next("CHANNEL_RECIPIENT_REMOVE")
-    assert (removed["channel_id"], removed["user"]["id"]) == (group, str(mary.id))
-    assert (await watching.next("CHANNEL_UPDATE"))["owner_id"] in (str(nora.id), str(oleg.id))
-    shown = (await nora.get(f"/channels/{group}")).ok()
-    assert [each["id"] for each in shown["recipients"]] == [str(oleg.id)]
+    removed = await session.next("CHANNEL_RECIPIENT_REMOVE")
+    assert (removed["channel_id"], removed["user"]["id"]) == (group_id, str(mary.id))
+    assert (await session.next("CHANNEL_UPDATE"))["owner_id"] in (str(nora.id), str(oleg.id))
+    group_view = (await nora.get(f"/channels/{group_id}")).ok()
+    assert [recipient["id"] for recipient in group_view["recipients"]] == [str(oleg.id)]
 
 
 async def test_bots_and_applications_cannot_delete_or_export_an_account(world: World) -> None:
@@ -148,17 +151,17 @@ async def test_a_data_export_contains_the_records_of_a_user(world: World) -> Non
     mary, client = await register(world), await create_application(world)
     await client.tokens(mary, "identify guilds")
     guild = await world.guild()
-    await join(world, guild, mary)
+    await add_member(world, guild, mary)
     await world.write(lambda call: connections.add(call, mary.id, "github", "7", name="mary"), actor=mary.id)
 
-    copy = (await mary.get("/users/@me/harvest")).ok()
+    export = (await mary.get("/users/@me/harvest")).ok()
 
-    assert copy["user"]["username"] == "mary"
-    assert [session["current"] for session in copy["sessions"]] == [True]
-    records = copy["records"]
-    assert [each["application_id"] for each in records["authorizations"]] == [str(client.id)]
-    assert [(each["id"], each["name"]) for each in records["guilds"]] == [(str(guild.id), "Guild")]
-    assert [each["type"] for each in records["connections"]] == ["github"]
+    assert export["user"]["username"] == "mary"
+    assert [session["current"] for session in export["sessions"]] == [True]
+    records = export["records"]
+    assert [record["application_id"] for record in records["authorizations"]] == [str(client.id)]
+    assert [(record["id"], record["name"]) for record in records["guilds"]] == [(str(guild.id), "Guild")]
+    assert [record["type"] for record in records["connections"]] == ["github"]
     assert records["relationships"] == []
     assert records["identities"] == []
 
@@ -166,14 +169,14 @@ async def test_a_data_export_contains_the_records_of_a_user(world: World) -> Non
 async def test_exported_messages_are_paged_across_all_channels(world: World) -> None:
     mary = await register(world)
     guild = await world.guild()
-    await join(world, guild, mary)
-    written = [(await guild.send_message(mary, f"number {number}"))["id"] for number in range(5)]
+    await add_member(world, guild, mary)
+    message_ids = [(await guild.send_message(mary, f"number {number}"))["id"] for number in range(5)]
     await guild.send_message(guild.owner, "not hers")
     (await mary.delete(f"/users/@me/guilds/{guild.id}")).ok()
 
-    first = (await mary.get("/users/@me/harvest/messages?limit=3")).ok()
-    rest = (await mary.get(f"/users/@me/harvest/messages?limit=3&after={first[-1]['id']}")).ok()
+    first_page = (await mary.get("/users/@me/harvest/messages?limit=3")).ok()
+    second_page = (await mary.get(f"/users/@me/harvest/messages?limit=3&after={first_page[-1]['id']}")).ok()
 
-    assert [each["id"] for each in first + rest] == written
-    assert {each["guild_id"] for each in first} == {str(guild.id)}
+    assert [message["id"] for message in first_page + second_page] == message_ids
+    assert {message["guild_id"] for message in first_page} == {str(guild.id)}
     assert (await mary.get("/users/@me/harvest/messages?limit=501")).errors("limit") == ["NUMBER_TYPE_MAX"]

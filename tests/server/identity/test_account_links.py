@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.app import App
@@ -25,7 +26,9 @@ def record_signals(world: World) -> list[Any]:
     return world.record_signals(AccountsMerged, AccountUnmerged, FamilyJoined)
 
 
-async def linked_user(world: World, client: Client, external_user_id: str = "hero") -> tuple[Actor, dict[str, Any]]:
+async def create_linked_user(
+    world: World, client: Client, external_user_id: str = "hero"
+) -> tuple[Actor, dict[str, Any]]:
     """Link a provisional account to a new user; return the user and the game's token response."""
     user, player = await world.user(), await provisional_player(client, external_user_id, preferred_global_name="Hero")
     return user, await link_tokens(client, user, player.token)
@@ -34,73 +37,73 @@ async def linked_user(world: World, client: Client, external_user_id: str = "her
 # Ending a link
 
 
-async def by_the_bot(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+async def unmerge_as_bot(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
     assert client.bot is not None
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
     (await client.bot.post(path, json={"external_user_id": "hero"})).ok()
 
 
-async def by_revoking_the_access_token(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+async def revoke_access_token(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
     (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
 
-async def by_revoking_the_refresh_token(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+async def revoke_refresh_token(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
     (await client.post("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
 
 
-async def by_the_user(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+async def deauthorize_as_user(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
     (authorization,) = (await user.get("/oauth2/tokens")).ok()
     (await user.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
 
 
-async def by_deleting_the_account(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+async def delete_account(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
     await client.world.write(lambda call: users.delete(call, user.id))
 
 
-async def by_a_ban(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+async def ban_user(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
     await client.world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
 
 UNLINK_METHODS = [
-    by_the_bot,
-    by_revoking_the_access_token,
-    by_revoking_the_refresh_token,
-    by_the_user,
-    by_deleting_the_account,
-    by_a_ban,
+    unmerge_as_bot,
+    revoke_access_token,
+    revoke_refresh_token,
+    deauthorize_as_user,
+    delete_account,
+    ban_user,
 ]
 
 
 @pytest.mark.parametrize("unlink", UNLINK_METHODS)
 async def test_every_way_to_end_a_link_revokes_its_tokens_and_sessions(world: World, unlink: Any) -> None:
     client = await game(world)
-    user, tokens = await linked_user(world, client)
+    user, tokens = await create_linked_user(world, client)
     signals = record_signals(world)
-    playing = client.bearer(user, tokens["access_token"])
-    session = await playing.connect()
+    bearer = client.bearer(user, tokens["access_token"])
+    session = await bearer.connect()
 
     await unlink(client, user, tokens)
 
-    assert await session.wait_closed() == 4004
-    (await playing.get("/users/@me")).rejected(401, 0)
+    assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
+    (await bearer.get("/users/@me")).rejected(401, 0)
     assert oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant") == (
         'Invalid "refresh_token" in request'
     )
     player = await provisional_player(client, "hero")
     assert player.id != user.id
     (signal,) = signals
-    banned = unlink is by_a_ban
+    is_banned = unlink is ban_user
     assert signal == AccountUnmerged(
-        family_id=ApplicationId(client.id), user_id=user.id, provisional_id=player.id, restricted=banned
+        family_id=ApplicationId(client.id), user_id=user.id, provisional_id=player.id, is_restricted=is_banned
     )
 
 
 async def test_the_new_provisional_account_keeps_the_users_display_name(world: World) -> None:
     client = await game(world)
-    user, tokens = await linked_user(world, client)
+    user, tokens = await create_linked_user(world, client)
     (await user.patch("/users/@me", json={"global_name": "Alice"})).ok()
 
-    await by_the_user(client, user, tokens)
+    await deauthorize_as_user(client, user, tokens)
 
     assert (await (await provisional_player(client, "hero")).get("/users/@me")).ok()["global_name"] == "Alice"
 
@@ -121,13 +124,13 @@ async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
     (await plain.bot.post(path, json={"external_user_id": "hero"})).rejected(403, 530000)
 
 
-@pytest.mark.parametrize("unlink", [by_the_bot, by_the_user, by_revoking_the_access_token, by_a_ban])
+@pytest.mark.parametrize("unlink", [unmerge_as_bot, deauthorize_as_user, revoke_access_token, ban_user])
 async def test_ending_a_link_sends_a_webhook_event_to_the_application(
     near_world: World, receiver: Receiver, unlink: Any
 ) -> None:
     client = await game(near_world)
     assert client.bot is not None
-    user, tokens = await linked_user(near_world, client)
+    user, tokens = await create_linked_user(near_world, client)
     await subscribe_to_events(receiver, client.bot, "APPLICATION_DEAUTHORIZED")
 
     await unlink(client, user, tokens)
@@ -138,11 +141,11 @@ async def test_ending_a_link_sends_a_webhook_event_to_the_application(
 
 async def test_a_data_export_contains_the_external_identities_of_a_user(world: World) -> None:
     client = await game(world)
-    user, _ = await linked_user(world, client)
+    user, _ = await create_linked_user(world, client)
 
-    (known,) = (await user.get("/users/@me/harvest")).ok()["records"]["identities"]
+    (identity,) = (await user.get("/users/@me/harvest")).ok()["records"]["identities"]
 
-    assert (known["application_id"], known["provider_issued_user_id"]) == (str(client.id), "hero")
+    assert (identity["application_id"], identity["provider_issued_user_id"]) == (str(client.id), "hero")
 
 
 async def test_a_merge_raises_a_signal_with_both_accounts(world: World) -> None:
@@ -156,15 +159,15 @@ async def test_a_merge_raises_a_signal_with_both_accounts(world: World) -> None:
 
 
 async def test_ending_the_link_of_one_game_keeps_the_link_of_another(world: World) -> None:
-    one, two = await game(world), await game(world)
-    user, player = await world.user(), await provisional_player(one, "hero")
-    mine = await link_tokens(one, user, player.token)
-    theirs = await link_tokens(two, user, (await provisional_player(two, "hero")).token)
+    first_game, second_game = await game(world), await game(world)
+    user, player = await world.user(), await provisional_player(first_game, "hero")
+    first_tokens = await link_tokens(first_game, user, player.token)
+    second_tokens = await link_tokens(second_game, user, (await provisional_player(second_game, "hero")).token)
 
-    await by_revoking_the_access_token(one, user, mine)
+    await revoke_access_token(first_game, user, first_tokens)
 
-    (await two.bearer(user, theirs["access_token"]).get("/users/@me")).ok()
-    (await request_bot_token(two, "hero")).rejected(400, 530010)
+    (await second_game.bearer(user, second_tokens["access_token"]).get("/users/@me")).ok()
+    (await request_bot_token(second_game, "hero")).rejected(400, 530010)
 
 
 async def test_the_device_flow_can_link_an_account(world: World) -> None:
@@ -172,14 +175,14 @@ async def test_the_device_flow_can_link_an_account(world: World) -> None:
 
     client = await game(world)
     user, player = await world.user(), await provisional_player(client, "hero")
-    begun = (await client.post("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
-    fields = {"grant_type": DEVICE_GRANT, "device_code": begun["device_code"]}
-    more = {"external_auth_type": BOT_ISSUED, "external_auth_token": player.token}
+    device = (await client.post("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
+    fields = {"grant_type": DEVICE_GRANT, "device_code": device["device_code"]}
+    credential = {"external_auth_type": BOT_ISSUED, "external_auth_token": player.token}
 
-    oauth2_error(await client.post("/oauth2/token", **fields, **more), "authorization_pending")
-    (await user.post("/oauth2/device/finish", json={"user_code": begun["user_code"], "result": "granted"})).ok()
+    oauth2_error(await client.post("/oauth2/token", **fields, **credential), "authorization_pending")
+    (await user.post("/oauth2/device/finish", json={"user_code": device["user_code"], "result": "granted"})).ok()
     world.clock.set(world.clock.now_ms() + 60_000)
-    tokens = (await client.post("/oauth2/token", **fields, **more)).ok()
+    tokens = (await client.post("/oauth2/token", **fields, **credential)).ok()
 
     assert (await client.bearer(user, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(user.id)
     (await request_bot_token(client, "hero")).rejected(400, 530010)
@@ -188,7 +191,7 @@ async def test_the_device_flow_can_link_an_account(world: World) -> None:
 # Bans
 
 
-async def merge(client: Client, user: Actor, token: str) -> Any:
+async def exchange_with_player_token(client: Client, user: Actor, token: str) -> Any:
     """Exchange a code together with a player's token."""
     code = await client.code(user, "sdk.social_layer")
     return await client.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token)
@@ -196,36 +199,36 @@ async def merge(client: Client, user: Actor, token: str) -> Any:
 
 async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World) -> None:
     client, other = await game(world), await world.user()
-    user, _ = await linked_user(world, client)
+    user, _ = await create_linked_user(world, client)
     ends_ms = world.clock.now_ms() + DAY_MS
     await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
     player = await provisional_player(client, "hero")
 
     (await user.get("/users/@me")).rejected(401, 0)
-    (await merge(client, other, player.token)).rejected(400, 530017)
+    (await exchange_with_player_token(client, other, player.token)).rejected(400, 530017)
     world.clock.set(ends_ms - 1)
-    (await merge(client, other, player.token)).rejected(400, 530017)
+    (await exchange_with_player_token(client, other, player.token)).rejected(400, 530017)
     world.clock.set(ends_ms)
-    (await merge(client, other, player.token)).ok()
+    (await exchange_with_player_token(client, other, player.token)).ok()
 
 
 async def test_lifting_a_ban_allows_merging_again(world: World) -> None:
     client, other = await game(world), await world.user()
-    user, _ = await linked_user(world, client)
+    user, _ = await create_linked_user(world, client)
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
     player = await provisional_player(client, "hero")
     world.clock.set(world.clock.now_ms() + 6 * DAY_MS)
-    (await merge(client, other, player.token)).rejected(400, 530017)
+    (await exchange_with_player_token(client, other, player.token)).rejected(400, 530017)
 
     assert await world.write(lambda call: accounts.unban(call, UserId(user.id)))
 
-    (await merge(client, other, player.token)).ok()
+    (await exchange_with_player_token(client, other, player.token)).ok()
     assert not await world.write(lambda call: accounts.unban(call, UserId(user.id)))
 
 
 async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> None:
     client, plain = await game(world), await game(world, flags=0)
-    user, _ = await linked_user(world, client)
+    user, _ = await create_linked_user(world, client)
     tokens = await plain.tokens(user, "identify")
 
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
@@ -235,104 +238,104 @@ async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> No
 
 
 async def test_a_banned_user_cannot_log_in(world: World) -> None:
-    registered = {"username": "alice", "password": "correct horse battery"}
-    session = (await world.request("POST", "/auth/register", json=registered)).ok()
+    registration = {"username": "alice", "password": "correct horse battery"}
+    session = (await world.request("POST", "/auth/register", json=registration)).ok()
     login = {"login": "alice", "password": "correct horse battery"}
     user_id = UserId(int(session["user_id"]))
     await world.write(lambda call: accounts.ban(call, user_id, ends_ms=world.clock.now_ms() + DAY_MS))
 
     assert (await world.request("POST", "/auth/login", json=login)).errors("login") == ["ACCOUNT_DISABLED"]
-    wrong = await world.request("POST", "/auth/login", json=login | {"password": "wrong horse battery"})
-    assert wrong.errors("login") == ["INVALID_LOGIN"]
+    wrong_password = await world.request("POST", "/auth/login", json=login | {"password": "wrong horse battery"})
+    assert wrong_password.errors("login") == ["INVALID_LOGIN"]
     world.clock.set(world.clock.now_ms() + DAY_MS)
     (await world.request("POST", "/auth/login", json=login)).ok()
 
 
-async def test_the_control_api_bans_and_unbans_users(stage: RehearsalWorld) -> None:
-    bob = stage.demo_user("bob")
+async def test_the_control_api_bans_and_unbans_users(rehearsal: RehearsalWorld) -> None:
+    bob = rehearsal.demo_user("bob")
 
-    (await stage.control_request("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
+    (await rehearsal.control_request("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
     (await bob.get("/users/@me")).rejected(401, 0)
-    (await stage.control_request("DELETE", f"/users/{bob.id}/ban")).ok()
-    (await stage.control_request("DELETE", f"/users/{bob.id}/ban")).rejected(404, 0)
-    (await stage.control_request("POST", "/users/1/ban", json={})).rejected(404, 10013)
-    auth_type, credential = await stage.credential("oidc", "ada")
+    (await rehearsal.control_request("DELETE", f"/users/{bob.id}/ban")).ok()
+    (await rehearsal.control_request("DELETE", f"/users/{bob.id}/ban")).rejected(404, 0)
+    (await rehearsal.control_request("POST", "/users/1/ban", json={})).rejected(404, 10013)
+    auth_type, credential = await rehearsal.credential("oidc", "ada")
     from tests.issuer import request_token
 
-    created = (await request_token(stage.demo_game, credential, auth_type)).ok()
-    player = await bearer_for_token(stage.demo_game, created["access_token"])
-    (await stage.control_request("POST", f"/users/{player.id}/ban", json={})).rejected(400, 50229)
-    bots = stage.control.built.applications["demo-bot"].id
-    (await stage.control_request("POST", f"/users/{int(bots)}/ban", json={})).rejected(404, 10013)
+    tokens = (await request_token(rehearsal.demo_game, credential, auth_type)).ok()
+    player = await bearer_for_token(rehearsal.demo_game, tokens["access_token"])
+    (await rehearsal.control_request("POST", f"/users/{player.id}/ban", json={})).rejected(400, 50229)
+    bot_application_id = rehearsal.control.built_world.applications["demo-bot"].id
+    (await rehearsal.control_request("POST", f"/users/{int(bot_application_id)}/ban", json={})).rejected(404, 10013)
 
 
 # Publishers
 
 
-async def family(world: World, *, public: bool = False) -> tuple[Client, Client, Client]:
+async def create_family(world: World, *, is_public: bool = False) -> tuple[Client, Client, Client]:
     """Create a publisher and two of its games."""
     owner = await world.user()
-    created = [await game(world, owner=owner, public=public, name=name) for name in ("Publisher", "One", "Two")]
-    for child in created[1:]:
-        await join(world, child, created[0])
-    return created[0], created[1], created[2]
+    clients = [await game(world, owner=owner, public=is_public, name=name) for name in ("Publisher", "One", "Two")]
+    for child in clients[1:]:
+        await join_family(world, child, clients[0])
+    return clients[0], clients[1], clients[2]
 
 
-async def join(world: World, child: Client, parent: Client) -> None:
+async def join_family(world: World, child: Client, parent: Client) -> None:
     """Link a game to a publisher, as an operator does."""
 
-    def step(call: Call) -> None:
-        one, other = applications.find(call.tx, child.id), applications.find(call.tx, parent.id)
-        assert one is not None
-        assert other is not None
-        assert identities.find_publisher_problem(call, one, other) is None
-        identities.join_family(call, one, other)
+    def link(call: Call) -> None:
+        child_row, parent_row = applications.find(call.tx, child.id), applications.find(call.tx, parent.id)
+        assert child_row is not None
+        assert parent_row is not None
+        assert identities.find_publisher_problem(call, child_row, parent_row) is None
+        identities.join_family(call, child_row, parent_row)
 
-    await world.write(step)
+    await world.write(link)
 
 
-async def child_token(parent: Client, token: str, child: Client, **more: Any) -> Any:
+async def request_child_token(parent: Client, token: str, child: Client, **fields: Any) -> Any:
     """Request an access token of a game with a token of its publisher."""
     body = {"parent_access_token": token, "child_application_id": str(child.id)}
     if not parent.public:
         body["parent_client_secret"] = parent.secret
-    return await parent.world.request("POST", "/partner-sdk/child-token", json=body | more)
+    return await parent.world.request("POST", "/partner-sdk/child-token", json=body | fields)
 
 
 async def test_a_publisher_token_is_exchanged_for_a_token_of_a_game(world: World) -> None:
-    parent, child, _ = await family(world)
+    parent, child, _ = await create_family(world)
     alice = await world.user()
     tokens = await parent.tokens(alice, "sdk.social_layer")
     world.clock.set(world.clock.now_ms() + 3_600_000)
 
-    created = (await child_token(parent, tokens["access_token"], child)).ok()
+    token = (await request_child_token(parent, tokens["access_token"], child)).ok()
 
-    assert (created["token_type"], created["expires_in"], created["scope"]) == (
+    assert (token["token_type"], token["expires_in"], token["scope"]) == (
         "Bearer",
         604_800 - 3600,
         "sdk.social_layer",
     )
-    assert "refresh_token" not in created
-    playing = child.bearer(alice, created["access_token"])
-    assert (await playing.get("/oauth2/@me")).ok()["application"]["id"] == str(child.id)
-    assert (await (await playing.connect()).actor.get("/users/@me")).ok()["id"] == str(alice.id)
+    assert "refresh_token" not in token
+    bearer = child.bearer(alice, token["access_token"])
+    assert (await bearer.get("/oauth2/@me")).ok()["application"]["id"] == str(child.id)
+    assert (await (await bearer.connect()).actor.get("/users/@me")).ok()["id"] == str(alice.id)
 
 
 async def test_a_publisher_token_only_yields_tokens_of_its_games(world: World) -> None:
-    parent, _, _ = await family(world)
+    parent, _, _ = await create_family(world)
     alice = await world.user()
-    held = parent.bearer(alice, (await parent.tokens(alice, "openid sdk.social_layer"))["access_token"])
+    bearer = parent.bearer(alice, (await parent.tokens(alice, "openid sdk.social_layer"))["access_token"])
 
-    (await held.get("/users/@me")).rejected(401, 0)
-    (await held.get("/users/@me/guilds")).rejected(401, 0)
-    assert (await held.get("/oauth2/@me")).ok()["application"]["id"] == str(parent.id)
-    assert (await held.get("/oauth2/userinfo")).ok()["sub"] == str(alice.id)
+    (await bearer.get("/users/@me")).rejected(401, 0)
+    (await bearer.get("/users/@me/guilds")).rejected(401, 0)
+    assert (await bearer.get("/oauth2/@me")).ok()["application"]["id"] == str(parent.id)
+    assert (await bearer.get("/oauth2/userinfo")).ok()["sub"] == str(alice.id)
     with pytest.raises(AssertionError, match="closed with 4004"):
-        await held.connect()
+        await bearer.connect()
 
 
 async def test_only_the_publisher_authorizes_players(world: World) -> None:
-    parent, child, _ = await family(world)
+    parent, child, _ = await create_family(world)
     alice = await world.user()
 
     oauth2_error(await alice.get(child.authorize_path("sdk.social_layer")), "unauthorized_client")
@@ -344,89 +347,95 @@ async def test_only_the_publisher_authorizes_players(world: World) -> None:
 
 
 async def test_the_games_of_a_family_share_their_players(world: World) -> None:
-    parent, one, two = await family(world)
-    created = (await request_bot_token(parent, "hero")).ok()["access_token"]
+    parent, first_game, second_game = await create_family(world)
+    publisher_token = (await request_bot_token(parent, "hero")).ok()["access_token"]
 
     players = [
-        await bearer_for_token(child, (await child_token(parent, created, child)).ok()["access_token"])
-        for child in (one, two)
+        await bearer_for_token(child, (await request_child_token(parent, publisher_token, child)).ok()["access_token"])
+        for child in (first_game, second_game)
     ]
 
     assert players[0].id == players[1].id
     for player in players:
-        (found,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
-        assert found["external_user_id"] == "hero"
+        (identity,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
+        assert identity["external_user_id"] == "hero"
 
 
 async def test_a_child_token_request_fails_with_the_specific_error(world: World) -> None:
-    parent, child, _ = await family(world)
+    parent, child, _ = await create_family(world)
     alice, outsider = await world.user(), await game(world)
     token = (await parent.tokens(alice, "sdk.social_layer"))["access_token"]
-    own = (await child_token(parent, token, child)).ok()["access_token"]
+    game_token = (await request_child_token(parent, token, child)).ok()["access_token"]
 
-    (await child_token(parent, "nonsense", child)).rejected(403, 50025)
-    (await child_token(parent, own, child)).rejected(403, 50025)
-    stranger = (await outsider.tokens(alice, "sdk.social_layer"))["access_token"]
-    (await child_token(parent, stranger, child)).rejected(403, 50025)
-    (await child_token(parent, token, outsider)).rejected(404, 10002)
-    (await child_token(parent, token, parent)).rejected(404, 10002)
-    (await child_token(parent, token, child, parent_client_secret="wrong")).rejected(401, 530007)
-    (await child_token(parent, token, child, parent_client_secret=None)).rejected(401, 530007)
-    assert (await child_token(parent, "", child)).errors("parent_access_token") == ["BASE_TYPE_BAD_LENGTH"]
+    (await request_child_token(parent, "nonsense", child)).rejected(403, 50025)
+    (await request_child_token(parent, game_token, child)).rejected(403, 50025)
+    outsider_token = (await outsider.tokens(alice, "sdk.social_layer"))["access_token"]
+    (await request_child_token(parent, outsider_token, child)).rejected(403, 50025)
+    (await request_child_token(parent, token, outsider)).rejected(404, 10002)
+    (await request_child_token(parent, token, parent)).rejected(404, 10002)
+    (await request_child_token(parent, token, child, parent_client_secret="wrong")).rejected(401, 530007)
+    (await request_child_token(parent, token, child, parent_client_secret=None)).rejected(401, 530007)
+    assert (await request_child_token(parent, "", child)).errors("parent_access_token") == ["BASE_TYPE_BAD_LENGTH"]
     world.clock.set(world.clock.now_ms() + 7 * DAY_MS)
-    (await child_token(parent, token, child)).rejected(403, 50025)
+    (await request_child_token(parent, token, child)).rejected(403, 50025)
 
 
 async def test_a_public_publisher_sends_no_client_secret(world: World) -> None:
-    parent, child, _ = await family(world, public=True)
+    parent, child, _ = await create_family(world, is_public=True)
     alice = await world.user()
     token = (await parent.tokens(alice, "sdk.social_layer"))["access_token"]
 
-    (await child_token(parent, token, child)).ok()
+    (await request_child_token(parent, token, child)).ok()
 
 
 async def test_child_tokens_outlive_a_refresh_and_end_with_a_revocation(world: World) -> None:
-    parent, one, two = await family(world)
+    parent, first_game, second_game = await create_family(world)
     alice = await world.user()
     tokens = await parent.tokens(alice, "sdk.social_layer")
-    early = one.bearer(alice, (await child_token(parent, tokens["access_token"], one)).ok()["access_token"])
-    session = await early.connect()
+    first_bearer = first_game.bearer(
+        alice, (await request_child_token(parent, tokens["access_token"], first_game)).ok()["access_token"]
+    )
+    session = await first_bearer.connect()
 
     tokens = (await parent.refresh(tokens["refresh_token"])).ok()
-    late = two.bearer(alice, (await child_token(parent, tokens["access_token"], two)).ok()["access_token"])
+    second_bearer = second_game.bearer(
+        alice, (await request_child_token(parent, tokens["access_token"], second_game)).ok()["access_token"]
+    )
 
-    (await early.get("/users/@me")).ok()
-    await by_revoking_the_access_token(parent, alice, tokens)
-    assert await session.wait_closed() == 4004
-    for held in (early, late):
-        (await held.get("/users/@me")).rejected(401, 0)
+    (await first_bearer.get("/users/@me")).ok()
+    await revoke_access_token(parent, alice, tokens)
+    assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
+    for bearer in (first_bearer, second_bearer):
+        (await bearer.get("/users/@me")).rejected(401, 0)
 
 
 async def test_a_replayed_refresh_token_ends_the_games_tokens_too(world: World) -> None:
-    parent, child, _ = await family(world)
+    parent, child, _ = await create_family(world)
     alice = await world.user()
     tokens = await parent.tokens(alice, "sdk.social_layer")
-    held = child.bearer(alice, (await child_token(parent, tokens["access_token"], child)).ok()["access_token"])
+    bearer = child.bearer(
+        alice, (await request_child_token(parent, tokens["access_token"], child)).ok()["access_token"]
+    )
     (await parent.refresh(tokens["refresh_token"])).ok()
 
     oauth2_error(await parent.refresh(tokens["refresh_token"]), "invalid_grant")
 
-    (await held.get("/users/@me")).rejected(401, 0)
+    (await bearer.get("/users/@me")).rejected(401, 0)
 
 
 async def test_revoking_the_token_of_a_game_keeps_the_link(world: World) -> None:
-    parent, one, two = await family(world)
-    user, tokens = await linked_user(world, parent)
-    held = [
-        child.bearer(user, (await child_token(parent, tokens["access_token"], child)).ok()["access_token"])
-        for child in (one, two)
+    parent, first_game, second_game = await create_family(world)
+    user, tokens = await create_linked_user(world, parent)
+    bearers = [
+        child.bearer(user, (await request_child_token(parent, tokens["access_token"], child)).ok()["access_token"])
+        for child in (first_game, second_game)
     ]
 
-    oauth2_error(await parent.post("/oauth2/token/revoke", token=held[0].token), "unauthorized_client")
-    await by_revoking_the_access_token(one, user, {"access_token": held[0].token})
+    oauth2_error(await parent.post("/oauth2/token/revoke", token=bearers[0].token), "unauthorized_client")
+    await revoke_access_token(first_game, user, {"access_token": bearers[0].token})
 
-    (await held[0].get("/users/@me")).rejected(401, 0)
-    (await held[1].get("/users/@me")).ok()
+    (await bearers[0].get("/users/@me")).rejected(401, 0)
+    (await bearers[1].get("/users/@me")).ok()
     (await request_bot_token(parent, "hero")).rejected(400, 530010)
 
 
@@ -434,22 +443,24 @@ async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(worl
     parent, child = await game(world), await game(world)
     signals = record_signals(world)
     player = await provisional_player(child, "hero")
-    user, tokens = await linked_user(world, child, "other")
+    user, tokens = await create_linked_user(world, child, "other")
     signals.clear()
-    playing = child.bearer(user, tokens["access_token"])
-    session = await playing.connect()
-    before = parent.bearer(user, (await parent.tokens(user, "sdk.social_layer"))["access_token"])
-    open_before = await before.connect()
+    bearer = child.bearer(user, tokens["access_token"])
+    session = await bearer.connect()
+    publisher_bearer = parent.bearer(user, (await parent.tokens(user, "sdk.social_layer"))["access_token"])
+    publisher_session = await publisher_bearer.connect()
 
-    await join(world, child, parent)
+    await join_family(world, child, parent)
 
     assert signals == [FamilyJoined(application_id=ApplicationId(child.id), parent_id=ApplicationId(parent.id))]
-    assert (await session.wait_closed(), await open_before.wait_closed()) == (4004, 4004)
+    assert (await session.wait_closed(), await publisher_session.wait_closed()) == (
+        CloseCode.AUTHENTICATION_FAILED,
+    ) * 2
     (await player.get("/users/@me")).rejected(401, 0)
-    (await playing.get("/users/@me")).rejected(401, 0)
+    (await bearer.get("/users/@me")).rejected(401, 0)
     oauth2_error(await child.refresh(tokens["refresh_token"]), "invalid_grant")
     (await user.get(f"/users/{player.id}")).rejected(404, 10013)
-    (await before.get("/users/@me")).rejected(401, 0)
+    (await publisher_bearer.get("/users/@me")).rejected(401, 0)
     response = (await child.owner.get(f"/applications/{child.id}/publisher")).ok()
     assert response == {"application_id": str(child.id), "parent_id": str(parent.id), "child_ids": []}
     response = (await parent.owner.get(f"/applications/{parent.id}/publisher")).ok()
@@ -459,24 +470,24 @@ async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(worl
 
 
 async def test_only_compatible_applications_can_be_a_family(world: World) -> None:
-    parent, child, _ = await family(world)
-    lone, public = await game(world), await game(world, public=True)
+    parent, child, _ = await create_family(world)
+    other_game, public_game = await game(world), await game(world, public=True)
 
-    def problem(one: Client, other: Client) -> Any:
-        def step(call: Call) -> str | None:
-            rows = [applications.find(call.tx, each.id) for each in (one, other)]
+    def find_problem(child_client: Client, parent_client: Client) -> Any:
+        def find(call: Call) -> str | None:
+            rows = [applications.find(call.tx, client.id) for client in (child_client, parent_client)]
             assert rows[0] is not None
             assert rows[1] is not None
             return identities.find_publisher_problem(call, rows[0], rows[1])
 
-        return world.write(step)
+        return world.write(find)
 
-    assert "its own" in await problem(lone, lone)
-    assert "already" in await problem(child, lone)
-    assert "itself a game of a publisher" in await problem(lone, child)
-    assert "itself a publisher" in await problem(parent, lone)
-    assert "same client type" in await problem(public, parent)
-    assert await problem(lone, parent) is None
+    assert "its own" in await find_problem(other_game, other_game)
+    assert "already" in await find_problem(child, other_game)
+    assert "itself a game of a publisher" in await find_problem(other_game, child)
+    assert "itself a publisher" in await find_problem(parent, other_game)
+    assert "same client type" in await find_problem(public_game, parent)
+    assert await find_problem(other_game, parent) is None
 
 
 async def test_a_world_file_can_declare_publishers(world: World) -> None:
@@ -491,28 +502,30 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
         parent = "house"
     """
     built = await worlds.load(world.app, worlds.read_text(text), 0)
-    house, child = built.applications["house"].id, built.applications["game"].id
+    publisher_id, game_id = built.applications["house"].id, built.applications["game"].id
 
-    def read(call: Call) -> Any:
-        return applications.find(call.tx, child), applications.find(call.tx, house)
+    def find_applications(call: Call) -> Any:
+        return applications.find(call.tx, game_id), applications.find(call.tx, publisher_id)
 
-    row, head = await world.write(read)
-    assert row.parent_id == house
-    assert head.flags & ApplicationFlags.PARENT
+    game_row, publisher_row = await world.write(find_applications)
+    assert game_row.parent_id == publisher_id
+    assert publisher_row.flags & ApplicationFlags.PARENT
 
 
-async def test_the_control_api_links_publishers(stage: RehearsalWorld) -> None:
-    parent, child = await game(stage, flags=SOCIAL), await game(stage, flags=SOCIAL)
+async def test_the_control_api_links_publishers(rehearsal: RehearsalWorld) -> None:
+    parent, child = await game(rehearsal, flags=SOCIAL), await game(rehearsal, flags=SOCIAL)
 
     (
-        await stage.control_request("POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)})
+        await rehearsal.control_request(
+            "POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)}
+        )
     ).ok()
 
-    again = await stage.control_request(
+    second_response = await rehearsal.control_request(
         "POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)}
     )
-    again.rejected(400, 0)
-    (await stage.control_request("POST", "/applications/1/publisher", json={"parent_id": "1"})).rejected(404, 10002)
+    second_response.rejected(400, 0)
+    (await rehearsal.control_request("POST", "/applications/1/publisher", json={"parent_id": "1"})).rejected(404, 10002)
 
 
 # Operator commands
@@ -525,37 +538,37 @@ def test_the_admin_command_bans_users_and_links_publishers(tmp_path: Any, capsys
 
     data = ["--data", str(tmp_path / "data")]
 
-    def admin(*arguments: str) -> tuple[int, str]:
+    def run_admin(*arguments: str) -> tuple[int, str]:
         code = cli.main(["admin", arguments[0], *data, *arguments[1:]])
-        response = capsys.readouterr()
-        return code, response.out + response.err
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
 
-    assert admin("create-user", "alice")[0] == 0
-    created = [admin("create-application", name, "--owner", "alice")[1] for name in ("Publisher", "Game")]
-    parent, child = (text.partition("id: ")[2].split()[0] for text in created)
+    assert run_admin("create-user", "alice")[0] == 0
+    outputs = [run_admin("create-application", name, "--owner", "alice")[1] for name in ("Publisher", "Game")]
+    parent_id, child_id = (text.partition("id: ")[2].split()[0] for text in outputs)
 
-    code, output = admin("link-publisher", child, parent)
+    code, output = run_admin("link-publisher", child_id, parent_id)
     assert (code, "cannot be undone" in output) == (1, True)
-    assert admin("link-publisher", child, parent, "--yes")[0] == 0
-    assert admin("link-publisher", child, parent, "--yes") == (
+    assert run_admin("link-publisher", child_id, parent_id, "--yes")[0] == 0
+    assert run_admin("link-publisher", child_id, parent_id, "--yes") == (
         1,
         "hubbub: Game already has a publisher, and that cannot be undone\n",
     )
-    assert admin("link-publisher", "1", parent)[0] == 1
-    assert admin("ban-user", "alice", "--until", "yesterday")[0] == 1
-    assert admin("ban-user", "alice", "--until", "2020-01-01T00:00:00Z")[0] == 1
-    assert "until 2080" in admin("ban-user", "alice", "--until", "2080-01-01")[1]
-    assert "permanently" in admin("ban-user", "alice", "--reason", "spam")[1]
-    assert admin("ban-user", "unknown")[0] == 1
-    assert admin("unban-user", "alice")[0] == 0
-    assert admin("unban-user", "alice")[0] == 1
+    assert run_admin("link-publisher", "1", parent_id)[0] == 1
+    assert run_admin("ban-user", "alice", "--until", "yesterday")[0] == 1
+    assert run_admin("ban-user", "alice", "--until", "2020-01-01T00:00:00Z")[0] == 1
+    assert "until 2080" in run_admin("ban-user", "alice", "--until", "2080-01-01")[1]
+    assert "permanently" in run_admin("ban-user", "alice", "--reason", "spam")[1]
+    assert run_admin("ban-user", "unknown")[0] == 1
+    assert run_admin("unban-user", "alice")[0] == 0
+    assert run_admin("unban-user", "alice")[0] == 1
 
-    async def parent_of() -> int | None:
+    async def find_parent_id() -> int | None:
         app = App(small_config(data=str(tmp_path / "data")), clock=ControlledClock(NOW_MS))
         await app.database.start()
-        row = await app.database.read(lambda tx: applications.find(tx, int(child)))
+        row = await app.database.read(lambda tx: applications.find(tx, int(child_id)))
         await app.database.close()
         assert row is not None
         return row.parent_id
 
-    assert asyncio.run(parent_of()) == int(parent)
+    assert asyncio.run(find_parent_id()) == int(parent_id)

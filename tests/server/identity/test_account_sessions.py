@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.ids import UserId
 from hubbub.server.identity import accounts
 from hubbub.server.identity.accounts import totp
@@ -57,40 +58,40 @@ async def enable_totp(world: World, user: Actor) -> tuple[str, list[str]]:
 async def test_a_user_lists_their_login_sessions(world: World) -> None:
     alice = await register(world)
     world.clock.advance(MINUTE_MS)
-    other = (await login(world)).ok()
+    second_session = (await login(world)).ok()
 
     newest, oldest = (await alice.get("/auth/sessions")).ok()
 
     assert (newest["user_agent"], newest["current"], newest["ip"]) == ("desk/2", False, "127.0.0.1")
     assert (oldest["user_agent"], oldest["current"]) == ("phone/1", True)
     assert newest["created_at"] > oldest["created_at"]
-    assert other["token"] not in str(newest)
+    assert second_session["token"] not in str(newest)
 
 
 async def test_a_session_can_be_ended_from_another_session(world: World) -> None:
     alice, mallory = await register(world), await register(world, "mallory")
-    lost = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
-    live = await lost.connect()
-    [found] = [one for one in (await alice.get("/auth/sessions")).ok() if not one["current"]]
+    other_login = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
+    gateway_session = await other_login.connect()
+    [login_session] = [entry for entry in (await alice.get("/auth/sessions")).ok() if not entry["current"]]
 
-    (await mallory.delete(f"/auth/sessions/{found['id']}")).rejected(404, 10020)
-    (await alice.delete(f"/auth/sessions/{found['id']}")).ok()
+    (await mallory.delete(f"/auth/sessions/{login_session['id']}")).rejected(404, 10020)
+    (await alice.delete(f"/auth/sessions/{login_session['id']}")).ok()
 
-    (await lost.get("/users/@me")).rejected(401, 0)
-    assert await live.wait_closed() == 4004
-    (await alice.delete(f"/auth/sessions/{found['id']}")).rejected(404, 10020)
+    (await other_login.get("/users/@me")).rejected(401, 0)
+    assert await gateway_session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
+    (await alice.delete(f"/auth/sessions/{login_session['id']}")).rejected(404, 10020)
     assert len((await alice.get("/auth/sessions")).ok()) == 1
 
 
 async def test_all_other_sessions_can_be_ended_at_once(world: World) -> None:
     alice = await register(world)
-    others = [Actor(world, alice.id, (await login(world)).ok()["token"], "alice") for _ in range(2)]
+    other_logins = [Actor(world, alice.id, (await login(world)).ok()["token"], "alice") for _ in range(2)]
 
     (await alice.delete("/auth/sessions")).ok()
 
     (await alice.get("/users/@me")).ok()
-    for other in others:
-        (await other.get("/users/@me")).rejected(401, 0)
+    for other_login in other_logins:
+        (await other_login.get("/users/@me")).rejected(401, 0)
 
 
 async def test_bots_have_no_login_sessions(world: World) -> None:
@@ -104,12 +105,12 @@ async def test_bots_have_no_login_sessions(world: World) -> None:
 
 async def test_a_new_password_ends_every_other_session(world: World) -> None:
     alice = await register(world)
-    other = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
+    other_login = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
 
     (await alice.post("/auth/password", json={"password": PASSWORD, "new_password": "battery staple"})).ok()
 
     (await alice.get("/users/@me")).ok()
-    (await other.get("/users/@me")).rejected(401, 0)
+    (await other_login.get("/users/@me")).rejected(401, 0)
     assert (await login(world)).errors("password") == ["INVALID_LOGIN"]
     (await login(world, password="battery staple")).ok()
 
@@ -117,11 +118,11 @@ async def test_a_new_password_ends_every_other_session(world: World) -> None:
 async def test_changing_the_password_requires_the_old_password(world: World) -> None:
     alice = await register(world)
 
-    wrong = await alice.post("/auth/password", json={"password": "guess", "new_password": "battery staple"})
-    short = await alice.post("/auth/password", json={"password": PASSWORD, "new_password": "short"})
+    wrong_password = await alice.post("/auth/password", json={"password": "guess", "new_password": "battery staple"})
+    short_password = await alice.post("/auth/password", json={"password": PASSWORD, "new_password": "short"})
 
-    assert wrong.errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
-    assert short.errors("new_password")
+    assert wrong_password.errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
+    assert short_password.errors("new_password")
     (await login(world)).ok()
 
 
@@ -134,12 +135,12 @@ async def test_a_login_with_an_authenticator_requires_its_code(world: World) -> 
     secret, _ = await enable_totp(world, alice)
     assert (await session.next("USER_UPDATE"))["mfa_enabled"] is True
 
-    half = (await login(world)).ok()
-    assert (half["token"], half["mfa"]) == (None, True)
-    body = {"ticket": half["ticket"], "code": totp_code(world, secret)}
-    whole = (await world.request("POST", "/auth/mfa/totp", json=body)).ok()
+    login_result = (await login(world)).ok()
+    assert (login_result["token"], login_result["mfa"]) == (None, True)
+    body = {"ticket": login_result["ticket"], "code": totp_code(world, secret)}
+    token_result = (await world.request("POST", "/auth/mfa/totp", json=body)).ok()
 
-    me = (await Actor(world, alice.id, whole["token"], "alice").get("/users/@me")).ok()
+    me = (await Actor(world, alice.id, token_result["token"], "alice").get("/users/@me")).ok()
     assert me["mfa_enabled"] is True
 
 
@@ -148,9 +149,9 @@ async def test_codes_of_adjacent_steps_are_accepted_once(world: World) -> None:
     secret, _ = await enable_totp(world, alice)
     world.clock.advance(MINUTE_MS)
 
-    async def try_code(entered: str) -> ApiResponse:
+    async def try_code(code: str) -> ApiResponse:
         ticket = (await login(world)).ok()["ticket"]
-        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": entered})
+        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": code})
 
     assert (await try_code(totp_code(world, secret, -2))).errors("code") == ["MFA_INVALID_CODE"]
     (await try_code(totp_code(world, secret, -1))).ok()
@@ -163,52 +164,54 @@ async def test_codes_of_adjacent_steps_are_accepted_once(world: World) -> None:
 
 async def test_a_backup_code_works_once(world: World) -> None:
     alice = await register(world)
-    _, backup = await enable_totp(world, alice)
-    assert len(set(backup)) == 10
+    _, backup_codes = await enable_totp(world, alice)
+    assert len(set(backup_codes)) == 10
 
-    async def use(entered: str) -> ApiResponse:
+    async def try_code(code: str) -> ApiResponse:
         ticket = (await login(world)).ok()["ticket"]
-        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": entered})
+        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": code})
 
-    (await use(backup[0].upper().replace("-", " "))).ok()
-    assert (await use(backup[0])).errors("code") == ["MFA_INVALID_CODE"]
-    (await use(backup[1])).ok()
+    (await try_code(backup_codes[0].upper().replace("-", " "))).ok()
+    assert (await try_code(backup_codes[0])).errors("code") == ["MFA_INVALID_CODE"]
+    (await try_code(backup_codes[1])).ok()
 
 
 async def test_a_ticket_expires_with_its_use_and_after_five_minutes(world: World) -> None:
     alice = await register(world)
     secret, _ = await enable_totp(world, alice)
-    ticket = (await login(world)).ok()["ticket"]
-    late = (await login(world)).ok()["ticket"]
-    (await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": totp_code(world, secret)})).ok()
+    used_ticket = (await login(world)).ok()["ticket"]
+    unused_ticket = (await login(world)).ok()["ticket"]
+    (await world.request("POST", "/auth/mfa/totp", json={"ticket": used_ticket, "code": totp_code(world, secret)})).ok()
 
-    for old, wait in ((ticket, 30_000), (late, 300_000)):
-        world.clock.advance(wait)
-        response = await world.request("POST", "/auth/mfa/totp", json={"ticket": old, "code": totp_code(world, secret)})
+    for expired_ticket, wait_ms in ((used_ticket, 30_000), (unused_ticket, 300_000)):
+        world.clock.advance(wait_ms)
+        response = await world.request(
+            "POST", "/auth/mfa/totp", json={"ticket": expired_ticket, "code": totp_code(world, secret)}
+        )
         assert response.errors("ticket") == ["MFA_INVALID_TICKET"]
 
 
 async def test_enabling_an_authenticator_requires_a_valid_code_and_password(world: World) -> None:
     alice = await register(world)
     secret = new_secret()
-    good: dict[str, Any] = {"password": PASSWORD, "secret": secret, "code": totp_code(world, secret)}
+    valid_body: dict[str, Any] = {"password": PASSWORD, "secret": secret, "code": totp_code(world, secret)}
 
-    async def attempt(**more: str) -> ApiResponse:
-        return await alice.post("/users/@me/mfa/totp/enable", json=good | more)
+    async def try_enable(**fields: str) -> ApiResponse:
+        return await alice.post("/users/@me/mfa/totp/enable", json=valid_body | fields)
 
-    assert (await attempt(code="000000" if good["code"] != "000000" else "111111")).errors("code")
-    assert (await attempt(password="guess")).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
-    assert (await attempt(secret="1" * 32)).errors("secret") == ["STRING_TYPE_REGEX"]
+    assert (await try_enable(code="000000" if valid_body["code"] != "000000" else "111111")).errors("code")
+    assert (await try_enable(password="guess")).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
+    assert (await try_enable(secret="1" * 32)).errors("secret") == ["STRING_TYPE_REGEX"]
     await enable_totp(world, alice)
-    assert (await attempt()).errors("secret") == ["MFA_ALREADY_ENABLED"]
+    assert (await try_enable()).errors("secret") == ["MFA_ALREADY_ENABLED"]
 
 
 async def test_disabling_an_authenticator_requires_password_and_code(world: World) -> None:
     alice = await register(world)
     secret, _ = await enable_totp(world, alice)
 
-    wrong = await alice.post("/users/@me/mfa/totp/disable", json={"password": PASSWORD, "code": "abcdef"})
-    assert wrong.errors("code") == ["MFA_INVALID_CODE"]
+    wrong_code = await alice.post("/users/@me/mfa/totp/disable", json={"password": PASSWORD, "code": "abcdef"})
+    assert wrong_code.errors("code") == ["MFA_INVALID_CODE"]
     body = {"password": PASSWORD, "code": totp_code(world, secret)}
     (await alice.post("/users/@me/mfa/totp/disable", json=body)).ok()
 
@@ -232,8 +235,8 @@ async def test_brute_force_on_a_username_is_throttled_for_a_while(world: World) 
 
     for _ in range(10):
         assert (await login(world, password="guess")).status == 400
-    stopped = await login(world)
-    assert (stopped.status, stopped.headers["Retry-After"]) == (429, "900")
+    throttled = await login(world)
+    assert (throttled.status, throttled.headers["Retry-After"]) == (429, "900")
 
     world.clock.advance(15 * MINUTE_MS)
     (await login(world)).ok()
@@ -278,10 +281,10 @@ async def test_brute_force_over_many_usernames_is_throttled_by_ip_address(world:
 async def test_throttling_does_not_reveal_which_usernames_exist(world: World) -> None:
     await register(world)
 
-    known = [(await login(world, "alice", "guess")).status for _ in range(11)]
-    unknown = [(await login(world, "unknown", "guess")).status for _ in range(11)]
+    known_statuses = [(await login(world, "alice", "guess")).status for _ in range(11)]
+    unknown_statuses = [(await login(world, "unknown", "guess")).status for _ in range(11)]
 
-    assert known == unknown == [400] * 10 + [429]
+    assert known_statuses == unknown_statuses == [400] * 10 + [429]
 
 
 @pytest.mark.parametrize("attempts", [11])

@@ -2,14 +2,15 @@
 
 import pytest
 
+from hubbub.protocol.enums import CloseCode
 from tests.world import Actor, World
 
-ALICE = {"username": "Alice", "password": "correct horse", "email": "Alice@example.org"}
+REGISTRATION = {"username": "Alice", "password": "correct horse", "email": "Alice@example.org"}
 
 
-async def register(world: World, **more: object) -> Actor:
+async def register(world: World, **fields: object) -> Actor:
     """Register a user over the API."""
-    session = (await world.request("POST", "/auth/register", json=ALICE | more)).ok()
+    session = (await world.request("POST", "/auth/register", json=REGISTRATION | fields)).ok()
     return Actor(world, int(session["user_id"]), session["token"], "alice")
 
 
@@ -26,7 +27,9 @@ async def test_a_registered_user_has_a_valid_token(world: World) -> None:
 async def test_a_user_logs_in_by_username_or_email(world: World, login: str) -> None:
     alice = await register(world)
 
-    session = (await world.request("POST", "/auth/login", json={"login": login, "password": ALICE["password"]})).ok()
+    session = (
+        await world.request("POST", "/auth/login", json={"login": login, "password": REGISTRATION["password"]})
+    ).ok()
 
     assert session["user_id"] == str(alice.id)
     assert session["token"] != alice.token
@@ -35,20 +38,20 @@ async def test_a_user_logs_in_by_username_or_email(world: World, login: str) -> 
 async def test_a_wrong_password_and_an_unknown_username_fail_alike(world: World) -> None:
     await register(world)
 
-    wrong = await world.request("POST", "/auth/login", json={"login": "alice", "password": "guess"})
-    unknown = await world.request("POST", "/auth/login", json={"login": "unknown", "password": "guess"})
+    wrong_password = await world.request("POST", "/auth/login", json={"login": "alice", "password": "guess"})
+    unknown_username = await world.request("POST", "/auth/login", json={"login": "unknown", "password": "guess"})
 
-    assert wrong.errors("login") == wrong.errors("password") == ["INVALID_LOGIN"]
-    assert wrong.json == unknown.json
+    assert wrong_password.errors("login") == wrong_password.errors("password") == ["INVALID_LOGIN"]
+    assert wrong_password.json == unknown_username.json
 
 
 async def test_usernames_and_emails_are_unique(world: World) -> None:
     await register(world)
 
-    again = await world.request("POST", "/auth/register", json=ALICE)
+    response = await world.request("POST", "/auth/register", json=REGISTRATION)
 
-    assert again.errors("username") == ["USERNAME_ALREADY_TAKEN"]
-    assert again.errors("email") == ["EMAIL_ALREADY_REGISTERED"]
+    assert response.errors("username") == ["USERNAME_ALREADY_TAKEN"]
+    assert response.errors("email") == ["EMAIL_ALREADY_REGISTERED"]
 
 
 async def test_an_invalid_registration_names_each_invalid_field(world: World) -> None:
@@ -68,7 +71,7 @@ async def test_logging_out_ends_the_token_and_its_sessions(world: World) -> None
     (await alice.post("/auth/logout")).ok()
 
     (await alice.get("/users/@me")).rejected(401, 0)
-    assert await session.wait_closed() == 4004
+    assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
 
 
 async def test_tokens_and_passwords_are_not_stored_in_plain_text(world: World) -> None:
@@ -79,4 +82,4 @@ async def test_tokens_and_passwords_are_not_stored_in_plain_text(world: World) -
     for row in rows:
         for value in row:
             assert alice.token.encode() not in bytes(str(value), "utf-8")
-            assert ALICE["password"] not in str(value)
+            assert REGISTRATION["password"] not in str(value)

@@ -1,5 +1,6 @@
 """Tests of reading and updating applications."""
 
+from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
@@ -11,33 +12,33 @@ from tests.world import World
 async def test_a_bot_gets_its_application_at_every_path(world: World) -> None:
     bot = await world.bot(name="helper")
 
-    mine = (await bot.get("/applications/@me")).ok()
+    application = (await bot.get("/applications/@me")).ok()
 
-    assert mine["bot"]["id"] == str(bot.id)
-    assert len(bytes.fromhex(mine["verify_key"])) == 32
-    assert (await bot.get("/oauth2/applications/@me")).ok() == mine
-    assert (await bot.get(f"/applications/{bot.application_id}")).ok() == mine
-    assert set(mine["integration_types_config"]) == {"0", "1"}
+    assert application["bot"]["id"] == str(bot.id)
+    assert len(bytes.fromhex(application["verify_key"])) == 32
+    assert (await bot.get("/oauth2/applications/@me")).ok() == application
+    assert (await bot.get(f"/applications/{bot.application_id}")).ok() == application
+    assert set(application["integration_types_config"]) == {"0", "1"}
 
 
 async def test_flags_are_returned_in_both_forms(world: World) -> None:
     flags = ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED | ApplicationFlags.PARENT
     bot = await world.bot(flags=flags)
 
-    mine = (await bot.get("/applications/@me")).ok()
+    application = (await bot.get("/applications/@me")).ok()
 
     # spec/http.md#3.1: `flags` has 32 bits, and `flags_new` also has those above bit 30.
-    assert mine["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
-    assert mine["flags_new"] == str(flags)
+    assert application["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+    assert application["flags_new"] == str(flags)
 
 
 async def test_only_limited_intents_can_be_changed(world: World) -> None:
     bot = await world.bot(flags=ApplicationFlags.EMBEDDED)
-    wanted = ApplicationFlags.GATEWAY_PRESENCE_LIMITED | ApplicationFlags.GATEWAY_PRESENCE
+    requested_flags = ApplicationFlags.GATEWAY_PRESENCE_LIMITED | ApplicationFlags.GATEWAY_PRESENCE
 
-    shown = (await bot.patch("/applications/@me", json={"flags": wanted})).ok()
+    application = (await bot.patch("/applications/@me", json={"flags": requested_flags})).ok()
 
-    assert shown["flags"] == ApplicationFlags.EMBEDDED | ApplicationFlags.GATEWAY_PRESENCE_LIMITED
+    assert application["flags"] == ApplicationFlags.EMBEDDED | ApplicationFlags.GATEWAY_PRESENCE_LIMITED
 
 
 async def test_a_changed_intent_takes_effect_at_once(world: World) -> None:
@@ -62,9 +63,9 @@ async def test_updated_application_fields_are_stored(world: World) -> None:
 
     (await bot.patch("/applications/@me", json=body)).ok()
 
-    mine = (await bot.get("/applications/@me")).ok()
-    assert {key: mine[key] for key in body if key != "icon"} == {key: body[key] for key in body if key != "icon"}
-    assert mine["icon"]
+    application = (await bot.get("/applications/@me")).ok()
+    assert {key: application[key] for key in body if key != "icon"} == {key: body[key] for key in body if key != "icon"}
+    assert application["icon"]
 
 
 async def test_urls_and_tags_are_validated(world: World) -> None:
@@ -100,7 +101,7 @@ async def test_a_new_bot_token_ends_the_old_one(world: World) -> None:
 
     token = await world.write(reset)
 
-    assert await session.wait_closed() == 4004
+    assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
     (await bot.get("/users/@me")).rejected(401, 0)
     bot.token = token
     (await bot.get("/users/@me")).ok()
@@ -111,14 +112,14 @@ async def test_a_bot_token_starts_with_the_bots_id(world: World) -> None:
 
     bot = await world.bot()
 
-    first = bot.token.split(".")[0]
-    assert base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).decode() == str(UserId(bot.id).__int__())
+    encoded_id = bot.token.split(".")[0]
+    assert base64.urlsafe_b64decode(encoded_id + "=" * (-len(encoded_id) % 4)).decode() == str(UserId(bot.id).__int__())
 
 
 async def test_an_application_can_be_updated_by_its_id(world: World) -> None:
     bot = await world.bot()
 
-    changed = (await bot.patch(f"/applications/{bot.application_id}", json={"description": "new words"})).ok()
+    application = (await bot.patch(f"/applications/{bot.application_id}", json={"description": "new words"})).ok()
 
-    assert changed["description"] == "new words"
+    assert application["description"] == "new words"
     assert (await bot.get("/applications/@me")).ok()["description"] == "new words"

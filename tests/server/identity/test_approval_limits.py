@@ -14,7 +14,7 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
 from tests.fixtures.validator import ResponseMonitor
-from tests.game import game
+from tests.game import game as create_game
 from tests.world import NOW_MS, World
 
 
@@ -32,24 +32,24 @@ async def capped_world(
 
 
 async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_world: World) -> None:
-    played = await game(capped_world)
-    alice = await played.player()
-    lobby = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    game = await create_game(capped_world)
+    alice = await game.player()
+    lobby = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
     path = f"/lobbies/{lobby['id']}/channel-linking"
     for _ in range(20):
         (await alice.patch(path, json={})).ok()
 
-    refused = await alice.patch(path, json={})
+    response = await alice.patch(path, json={})
 
-    real = capped_world.app.config.approval_caps == "real"
-    assert refused.status == (429 if real else 200)
-    if real:
-        assert (refused.json["retry_after"], refused.json["global"]) == (7200.0, False)
-        assert (refused.headers["X-RateLimit-Scope"], refused.headers["Retry-After"]) == ("shared", "7200")
-    (entry,) = [each for each in capped_world.app.rate_limits.report() if each.scope == "approval"]
-    assert (entry.name, entry.caller, entry.refused) == ("edit_lobby_channel_link", str(played.id), real)
+    is_enforced = capped_world.app.config.approval_caps == "real"
+    assert response.status == (429 if is_enforced else 200)
+    if is_enforced:
+        assert (response.json["retry_after"], response.json["global"]) == (7200.0, False)
+        assert (response.headers["X-RateLimit-Scope"], response.headers["Retry-After"]) == ("shared", "7200")
+    (entry,) = [hit for hit in capped_world.app.rate_limits.report() if hit.scope == "approval"]
+    assert (entry.name, entry.caller, entry.refused) == ("edit_lobby_channel_link", str(game.id), is_enforced)
     capped_world.clock.advance(7_200_000)
-    (await (await played.player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
+    (await (await game.player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
     # The lobby has expired meanwhile, so the uncapped request does not find it.
     (await alice.patch(path, json={})).rejected(404, 10031)
 
@@ -86,9 +86,9 @@ def test_each_route_of_the_table_has_its_cap() -> None:
 
 
 async def test_an_approved_application_is_not_capped(capped_world: World) -> None:
-    played = await game(capped_world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
-    alice = await played.player()
-    lobby = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    game = await create_game(capped_world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
+    alice = await game.player()
+    lobby = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
 
     for _ in range(21):
         (await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json={})).ok()

@@ -12,12 +12,12 @@ from tests.media import data_uri, png
 from tests.world import Actor, Guild, World
 
 
-async def add_connection(world: World, user: Actor, type: str, id: str, **more: object) -> None:
-    await world.write(lambda call: connections.add(call, user.id, type, id, **more))
+async def add_connection(world: World, user: Actor, type: str, id: str, **fields: object) -> None:
+    await world.write(lambda call: connections.add(call, user.id, type, id, **fields))
 
 
 async def list_connection_ids(user: Actor) -> list[str]:
-    return [each["id"] for each in (await user.get("/users/@me/connections")).ok()]
+    return [connection["id"] for connection in (await user.get("/users/@me/connections")).ok()]
 
 
 async def test_a_user_adds_updates_and_removes_a_connection(world: World) -> None:
@@ -37,8 +37,8 @@ async def test_a_user_adds_updates_and_removes_a_connection(world: World) -> Non
         "visibility": 1,
     }
     assert (await alice.get("/users/@me/connections")).ok() == [created]
-    changed = (await alice.put(path, json={"show_activity": True})).ok()
-    assert changed == created | {"show_activity": True}
+    updated = (await alice.put(path, json={"show_activity": True})).ok()
+    assert updated == created | {"show_activity": True}
     assert (await alice.delete(path)).status == 204
     assert await list_connection_ids(alice) == []
     (await alice.delete(path)).rejected(404, 10001)
@@ -60,11 +60,11 @@ async def test_invalid_connections_are_rejected(world: World) -> None:
 async def test_the_number_of_connections_is_limited(world: World) -> None:
     alice = await world.user()
 
-    def fill(call: Call) -> None:
+    def add_connections(call: Call) -> None:
         for number in range(100):
             connections.add(call, alice.id, "steam", str(number))
 
-    await world.write(fill)
+    await world.write(add_connections)
 
     assert (await alice.put("/users/@me/connections/steam/100")).errors("connection_id") == ["CONNECTIONS_MAX"]
     (await alice.put("/users/@me/connections/steam/99", json={"name": "known"})).ok()
@@ -74,13 +74,15 @@ async def test_an_access_token_requires_the_connections_scope(world: World) -> N
     alice = await world.user()
     await add_connection(world, alice, "github", "7", name="alice", verified=True, revoked=True)
     bot = await world.bot()
-    good = await world.bearer(alice, bot.application_id, "connections")
-    bad = await world.bearer(alice, bot.application_id, "identify")
+    allowed_bearer = await world.bearer(alice, bot.application_id, "connections")
+    denied_bearer = await world.bearer(alice, bot.application_id, "identify")
 
-    seen = (await good.get("/users/@me/connections")).ok()
+    listed_connections = (await allowed_bearer.get("/users/@me/connections")).ok()
 
-    assert [(each["id"], each["verified"], each["revoked"]) for each in seen] == [("7", True, True)]
-    (await bad.get("/users/@me/connections")).rejected(403, 50026)
+    assert [(connection["id"], connection["verified"], connection["revoked"]) for connection in listed_connections] == [
+        ("7", True, True)
+    ]
+    (await denied_bearer.get("/users/@me/connections")).rejected(403, 50026)
     (await world.request("GET", "/users/@me/connections")).rejected(401, 0)
 
 
@@ -113,19 +115,19 @@ async def test_new_connections_use_the_new_publisher_scheme_from_the_date(world:
 # Guild tags
 
 
-async def guild_with_tag(world: World, *members: Actor, tag: str = "HUBB") -> Guild:
+async def create_guild_with_tag(world: World, *members: Actor, tag: str = "HUBB") -> Guild:
     guild = await world.guild(None, *members)
-    text = json.dumps(["GUILD_TAGS"])
-    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
+    features_json = json.dumps(["GUILD_TAGS"])
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", features_json, guild.id))
     (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": tag, "badge": data_uri(png())})).ok()
     return guild
 
 
 async def test_adopting_a_guild_tag_publishes_events(world: World) -> None:
     alice = await world.user()
-    guild = await guild_with_tag(world, alice)
+    guild = await create_guild_with_tag(world, alice)
     bot = await world.bot(guild)
-    watching, own = await bot.connect(), await alice.connect()
+    bot_session, alice_session = await bot.connect(), await alice.connect()
     profile = (await alice.get(f"/guilds/{guild.id}/profile")).ok()
 
     me = (await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
@@ -137,8 +139,8 @@ async def test_adopting_a_guild_tag_publishes_events(world: World) -> None:
         "badge": profile["badge"],
     }
     assert me["primary_guild"] == expected
-    assert (await own.next("USER_UPDATE"))["primary_guild"] == expected
-    assert (await watching.next("GUILD_MEMBER_UPDATE"))["user"]["primary_guild"] == expected
+    assert (await alice_session.next("USER_UPDATE"))["primary_guild"] == expected
+    assert (await bot_session.next("GUILD_MEMBER_UPDATE"))["user"]["primary_guild"] == expected
     assert (await bot.get(f"/users/{alice.id}")).ok()["primary_guild"] == expected
     assert (await guild.send_message(alice))["author"]["primary_guild"] == expected
     async with world.client.get(f"{world.url}/cdn/guild-tag-badges/{guild.id}/{profile['badge']}.png") as response:
@@ -147,12 +149,12 @@ async def test_adopting_a_guild_tag_publishes_events(world: World) -> None:
 
 async def test_a_tag_is_removed_by_the_user_or_with_the_membership(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
-    guild = await guild_with_tag(world, alice, bob, carol)
+    guild = await create_guild_with_tag(world, alice, bob, carol)
     for user in (alice, bob, carol):
         (await user.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
 
-    off = await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id), "identity_enabled": False})
-    assert off.ok()["primary_guild"] == {
+    response = await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id), "identity_enabled": False})
+    assert response.ok()["primary_guild"] == {
         "identity_guild_id": str(guild.id),
         "identity_enabled": False,
         "tag": None,
@@ -173,12 +175,12 @@ async def test_a_tag_is_removed_by_the_user_or_with_the_membership(world: World)
 
 async def test_members_with_the_tag_receive_its_changes(world: World) -> None:
     alice = await world.user()
-    guild = await guild_with_tag(world, alice)
+    guild = await create_guild_with_tag(world, alice)
     (await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
     session = await alice.connect()
 
-    changed = (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": "NEW", "badge": None})).ok()
-    assert (changed["tag"], changed["badge"]) == ("NEW", None)
+    profile = (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": "NEW", "badge": None})).ok()
+    assert (profile["tag"], profile["badge"]) == ("NEW", None)
     primary_guild = (await session.next("USER_UPDATE"))["primary_guild"]
     assert (primary_guild["tag"], primary_guild["badge"], primary_guild["identity_enabled"]) == ("NEW", None, True)
     entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs", params={"action_type": 211})).ok()
@@ -190,27 +192,29 @@ async def test_members_with_the_tag_receive_its_changes(world: World) -> None:
 
 async def test_invalid_tags_and_unavailable_guilds_are_rejected(world: World) -> None:
     alice, stranger = await world.user(), await world.user()
-    guild = await guild_with_tag(world, alice)
-    plain = await world.guild(None, alice)
-    profile = f"/guilds/{guild.id}/profile"
+    guild = await create_guild_with_tag(world, alice)
+    guild_without_tags = await world.guild(None, alice)
+    profile_path = f"/guilds/{guild.id}/profile"
 
-    (await alice.patch(profile, json={"tag": "X"})).rejected(403, 50013)
-    (await stranger.get(profile)).rejected(403, 50001)
-    assert (await guild.owner.patch(profile, json={"tag": "FIVES"})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await guild.owner.patch(profile, json={"tag": " "})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
-    (await plain.owner.patch(f"/guilds/{plain.id}/profile", json={"tag": "X"})).rejected(403, 50101)
+    (await alice.patch(profile_path, json={"tag": "X"})).rejected(403, 50013)
+    (await stranger.get(profile_path)).rejected(403, 50001)
+    assert (await guild.owner.patch(profile_path, json={"tag": "FIVES"})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await guild.owner.patch(profile_path, json={"tag": " "})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
+    (await guild_without_tags.owner.patch(f"/guilds/{guild_without_tags.id}/profile", json={"tag": "X"})).rejected(
+        403, 50101
+    )
     (await stranger.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).rejected(403, 50001)
     (await alice.put("/users/@me/clan", json={"identity_guild_id": "1"})).rejected(404, 10004)
-    response = await alice.put("/users/@me/clan", json={"identity_guild_id": str(plain.id)})
+    response = await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild_without_tags.id)})
     assert response.errors("identity_guild_id") == ["GUILD_TAG_UNAVAILABLE"]
     await guild.allow_permissions(alice, Permissions.MANAGE_GUILD)
-    (await alice.patch(profile, json={"tag": "ABCD"})).ok()
+    (await alice.patch(profile_path, json={"tag": "ABCD"})).ok()
 
 
 @pytest.mark.dated(changes.ROLE_GRADIENTS)
 async def test_tags_exist_from_their_date(world: World) -> None:
     alice = await world.user()
-    guild = await guild_with_tag(world, alice)
+    guild = await create_guild_with_tag(world, alice)
     body = {"identity_guild_id": str(guild.id)}
 
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)

@@ -7,9 +7,11 @@ import msgspec
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import CloseCode, CommandHandlerType, CommandType, OverwriteType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import developers as wire
 from hubbub.server.app import App
 from hubbub.server.core.call import Call
@@ -25,7 +27,7 @@ from tests.server.identity.test_users import png_data_uri
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
 
 DAY_MS = 86_400_000
-OPEN = Intents.BOT_MASK & ~Intents.PRIVILEGED
+UNPRIVILEGED_INTENTS = Intents.BOT_MASK & ~Intents.PRIVILEGED
 
 
 @pytest.fixture
@@ -43,15 +45,17 @@ async def operated_world(store_config: Config, watch: ResponseMonitor) -> AsyncI
 async def create_application(owner: Actor, name: str = "My game") -> str:
     """Create an application and return its id."""
     created = (await owner.post("/applications", json={"name": name})).ok()
-    identifier: str = created["id"]
-    return identifier
+    application_id: str = created["id"]
+    return application_id
 
 
-async def create_with_bot(owner: Actor, name: str = "My bot") -> tuple[str, Actor]:
+async def create_application_with_bot(owner: Actor, name: str = "My bot") -> tuple[str, Actor]:
     """Create an application with a bot; return the application id and the bot."""
-    application = await create_application(owner, name)
-    token = (await owner.post(f"/applications/{application}/bot")).ok()["token"]
-    return application, Actor(owner.world, int(application), token, name, bot=True, application_id=int(application))
+    application_id = await create_application(owner, name)
+    token = (await owner.post(f"/applications/{application_id}/bot")).ok()["token"]
+    return application_id, Actor(
+        owner.world, int(application_id), token, name, bot=True, application_id=int(application_id)
+    )
 
 
 # A developer's own applications
@@ -67,7 +71,7 @@ async def test_a_user_creates_and_lists_an_application(world: World) -> None:
     assert created["name"] == "My game"
     assert created["owner"]["id"] == str(alice.id)
     assert "bot" not in created
-    assert [each["id"] for each in (await alice.get("/applications")).ok()] == [created["id"]]
+    assert [application["id"] for application in (await alice.get("/applications")).ok()] == [created["id"]]
     assert (await alice.get(f"/applications/{created['id']}")).ok() == created
     assert (await bob.get("/applications")).ok() == []
     (await (await world.bot()).get("/applications")).rejected(403, 20001)
@@ -81,36 +85,40 @@ async def test_application_names_are_validated_and_their_number_is_limited(world
     assert (await alice.post("/applications", json={"name": "a @ b"})).errors("name") == ["USERNAME_INVALID"]
     assert (await alice.post("/applications", json={})).errors("name") == ["BASE_TYPE_REQUIRED"]
 
-    def fill(call: Call) -> None:
+    def create_applications(call: Call) -> None:
         for _ in range(wire.APPLICATIONS_MAX):
-            applications.create(call, "another", UserId(alice.id), bot=False)
+            applications.create(call, "another", UserId(alice.id), with_bot=False)
 
-    await world.write(fill)
+    await world.write(create_applications)
     (await alice.post("/applications", json={"name": "one more"})).rejected(400, 50011)
 
 
 async def test_enabling_activities_creates_an_entry_point_command(world: World) -> None:
     alice = await world.user()
-    application, bot = await create_with_bot(alice)
-    path, commands = f"/applications/{application}", f"/applications/{application}/commands"
+    application_id, bot = await create_application_with_bot(alice)
+    path, commands_path = f"/applications/{application_id}", f"/applications/{application_id}/commands"
 
     (await bot.patch(path, json={"activities": True})).ok()
-    assert (await bot.get(commands)).ok() == []
+    assert (await bot.get(commands_path)).ok() == []
     for _ in range(2):
         assert (await alice.patch(path, json={"activities": True})).ok()["flags"] == ApplicationFlags.EMBEDDED
-    (launch,) = (await bot.get(commands)).ok()
-    assert (launch["name"], launch["type"], launch["handler"]) == ("launch", 4, 2)
+    (command,) = (await bot.get(commands_path)).ok()
+    assert (command["name"], command["type"], command["handler"]) == (
+        "launch",
+        CommandType.PRIMARY_ENTRY_POINT,
+        CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
+    )
 
-    (await bot.patch(f"{commands}/{launch['id']}", json={"name": "play", "handler": 1})).ok()
+    (await bot.patch(f"{commands_path}/{command['id']}", json={"name": "play", "handler": 1})).ok()
     (await alice.patch(path, json={"activities": True, "name": "Game"})).ok()
-    assert [each["name"] for each in (await bot.get(commands)).ok()] == ["play"]
+    assert [command["name"] for command in (await bot.get(commands_path)).ok()] == ["play"]
     assert (await alice.patch(path, json={"activities": False})).ok()["flags"] == 0
-    assert (await bot.get(commands)).ok() == []
+    assert (await bot.get(commands_path)).ok() == []
 
 
 async def test_an_owner_updates_fields_that_the_bot_cannot(world: World) -> None:
     alice = await world.user()
-    application, bot = await create_with_bot(alice)
+    application_id, bot = await create_application_with_bot(alice)
     body = {
         "name": "Better name",
         "bot_public": False,
@@ -121,24 +129,24 @@ async def test_an_owner_updates_fields_that_the_bot_cannot(world: World) -> None
         "channel_obfuscation": True,
     }
 
-    (await bot.patch(f"/applications/{application}", json=body)).ok()
-    before = (await alice.get(f"/applications/{application}")).ok()
-    (await alice.patch(f"/applications/{application}", json=body | {"public_client": True})).ok()
-    after = (await alice.get(f"/applications/{application}")).ok()
+    (await bot.patch(f"/applications/{application_id}", json=body)).ok()
+    before = (await alice.get(f"/applications/{application_id}")).ok()
+    (await alice.patch(f"/applications/{application_id}", json=body | {"public_client": True})).ok()
+    after = (await alice.get(f"/applications/{application_id}")).ok()
 
     assert not [key for key in body if before.get(key) == body[key]]
     assert {key: after[key] for key in body} == body
     assert after["flags"] == ApplicationFlags.PUBLIC_OAUTH2_CLIENT
     assert "channel_obfuscation" not in (await bot.get("/applications/@me")).ok()
-    (await alice.patch(f"/applications/{application}", json={"public_client": False, "redirect_uris": None})).ok()
-    after = (await alice.get(f"/applications/{application}")).ok()
+    (await alice.patch(f"/applications/{application_id}", json={"public_client": False, "redirect_uris": None})).ok()
+    after = (await alice.get(f"/applications/{application_id}")).ok()
     assert (after["flags"], after["redirect_uris"]) == (0, [])
 
 
 async def test_each_invalid_redirect_uri_is_named(world: World) -> None:
     alice = await world.user()
-    application = await create_application(alice)
-    path = f"/applications/{application}"
+    application_id = await create_application(alice)
+    path = f"/applications/{application_id}"
 
     response = await alice.patch(
         path, json={"redirect_uris": [REDIRECT, "javascript:alert(1)", REDIRECT, "hubbub-1:/authorize/callback"]}
@@ -147,31 +155,33 @@ async def test_each_invalid_redirect_uri_is_named(world: World) -> None:
     assert response.errors("redirect_uris.1") == ["REDIRECT_URI_INVALID"]
     assert response.errors("redirect_uris.2") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
     assert response.errors("redirect_uris.3") == ["REDIRECT_URI_INVALID"]
-    many = [f"{REDIRECT}/{number}" for number in range(26)]
-    assert (await alice.patch(path, json={"redirect_uris": many})).errors("redirect_uris") == ["BASE_TYPE_MAX_LENGTH"]
+    too_many_uris = [f"{REDIRECT}/{number}" for number in range(26)]
+    assert (await alice.patch(path, json={"redirect_uris": too_many_uris})).errors("redirect_uris") == [
+        "BASE_TYPE_MAX_LENGTH"
+    ]
     assert (await alice.get(path)).ok()["redirect_uris"] == []
-    own = f"hubbub-{application}:/authorize/callback"
-    assert (await alice.patch(path, json={"redirect_uris": [own]})).ok()["redirect_uris"] == [own]
+    standard_uri = f"hubbub-{application_id}:/authorize/callback"
+    assert (await alice.patch(path, json={"redirect_uris": [standard_uri]})).ok()["redirect_uris"] == [standard_uri]
 
 
 async def test_install_settings_only_accept_install_scopes(world: World) -> None:
     alice = await world.user()
     path = f"/applications/{await create_application(alice)}"
 
-    def config(scope: str) -> dict[str, object]:
+    def install_config(scope: str) -> dict[str, object]:
         return {"oauth2_install_params": {"scopes": ["applications.commands", scope], "permissions": "0"}}
 
-    response = await alice.patch(path, json={"integration_types_config": {"0": config("fly")}})
+    response = await alice.patch(path, json={"integration_types_config": {"0": install_config("fly")}})
     assert response.errors("integration_types_config.0.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
-    response = await alice.patch(path, json={"integration_types_config": {"1": config("identify")}})
+    response = await alice.patch(path, json={"integration_types_config": {"1": install_config("identify")}})
     assert response.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
     response = await alice.patch(path, json={"install_params": {"scopes": ["bot", "email"], "permissions": "0"}})
     assert response.errors("install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
-    response = await alice.patch(path, json={"integration_types_config": {"1": config("bot"), "2": {}}})
+    response = await alice.patch(path, json={"integration_types_config": {"1": install_config("bot"), "2": {}}})
     assert response.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
     assert response.errors("integration_types_config.2") == ["BASE_TYPE_CHOICES"]
     assert set((await alice.get(path)).ok()["integration_types_config"]) == {"0", "1"}
-    settings = {"0": config("bot"), "1": {}}
+    settings = {"0": install_config("bot"), "1": {}}
     response = await alice.patch(path, json={"integration_types_config": settings})
     assert response.ok()["integration_types_config"] == settings
 
@@ -181,98 +191,98 @@ async def test_install_settings_only_accept_install_scopes(world: World) -> None
 
 async def test_a_bot_is_added_to_an_application_once(world: World) -> None:
     alice = await world.user()
-    application, bot = await create_with_bot(alice)
+    application_id, bot = await create_application_with_bot(alice)
 
-    assert (await bot.get("/users/@me")).ok()["id"] == application
-    response = await alice.post(f"/applications/{application}/bot")
+    assert (await bot.get("/users/@me")).ok()["id"] == application_id
+    response = await alice.post(f"/applications/{application_id}/bot")
     assert response.errors("application_id") == ["APPLICATION_HAS_BOT"]
-    assert (await alice.get(f"/applications/{application}")).ok()["bot"]["bot"] is True
+    assert (await alice.get(f"/applications/{application_id}")).ok()["bot"]["bot"] is True
 
 
 async def test_resetting_the_bot_token_revokes_the_old_one(world: World) -> None:
     alice = await world.user()
-    application, bot = await create_with_bot(alice)
-    session = await bot.connect(OPEN)
+    application_id, bot = await create_application_with_bot(alice)
+    session = await bot.connect(UNPRIVILEGED_INTENTS)
 
-    response = await alice.post(f"/applications/{application}/bot/reset")
+    response = await alice.post(f"/applications/{application_id}/bot/reset")
 
     assert response.headers["Cache-Control"] == "no-store"
-    assert await session.wait_closed() == 4004
+    assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
     (await bot.get("/users/@me")).rejected(401, 0)
     bot.token = response.ok()["token"]
-    await bot.connect(OPEN)
-    bare = await create_application(alice)
-    (await alice.post(f"/applications/{bare}/bot/reset")).rejected(400, 50010)
+    await bot.connect(UNPRIVILEGED_INTENTS)
+    application_id_without_bot = await create_application(alice)
+    (await alice.post(f"/applications/{application_id_without_bot}/bot/reset")).rejected(400, 50010)
 
 
 async def test_resetting_the_client_secret_invalidates_the_old_one(world: World) -> None:
     alice = await world.user()
-    application = await create_application(alice)
+    application_id = await create_application(alice)
 
-    async def prove(secret: str) -> ApiResponse:
+    async def request_token(secret: str) -> ApiResponse:
         form = {
             "grant_type": "client_credentials",
             "scope": "identify",
-            "client_id": application,
+            "client_id": application_id,
             "client_secret": secret,
         }
         return await world.request("POST", "/oauth2/token", data=form)
 
-    first = (await alice.post(f"/applications/{application}/reset", json={})).ok()["secret"]
-    (await prove(first)).ok()
-    second = (await alice.post(f"/applications/{application}/reset")).ok()["secret"]
-    (await prove(second)).ok()
-    assert (await prove(first)).json["error"] == "invalid_client"
+    first_secret = (await alice.post(f"/applications/{application_id}/reset", json={})).ok()["secret"]
+    (await request_token(first_secret)).ok()
+    second_secret = (await alice.post(f"/applications/{application_id}/reset")).ok()["secret"]
+    (await request_token(second_secret)).ok()
+    assert (await request_token(first_secret)).json["error"] == "invalid_client"
 
 
 async def test_an_owner_with_an_authenticator_confirms_with_a_code(world: World) -> None:
     alice = await register(world)
-    application, _ = await create_with_bot(alice)
+    application_id, _ = await create_application_with_bot(alice)
     secret, _ = await enable_totp(world, alice)
 
-    for path in (f"/applications/{application}/bot/reset", f"/applications/{application}/reset"):
+    for path in (f"/applications/{application_id}/bot/reset", f"/applications/{application_id}/reset"):
         (await alice.post(path)).rejected(401, 60003)
         assert (await alice.post(path, json={"code": "000000x"})).errors("code") == ["MFA_INVALID_CODE"]
         current_code = totp_code(world, secret)
         (await alice.post(path, json={"code": current_code})).ok()
         assert (await alice.post(path, json={"code": current_code})).errors("code") == ["MFA_INVALID_CODE"]
         world.clock.advance(30_000)
-    (await alice.delete(f"/applications/{application}")).rejected(401, 60003)
-    (await alice.delete(f"/applications/{application}", json={"code": totp_code(world, secret)})).ok()
+    (await alice.delete(f"/applications/{application_id}")).rejected(401, 60003)
+    (await alice.delete(f"/applications/{application_id}", json={"code": totp_code(world, secret)})).ok()
 
 
 async def test_guessing_codes_is_throttled(world: World) -> None:
     alice = await register(world)
-    application = await create_application(alice)
+    application_id = await create_application(alice)
     await enable_totp(world, alice)
 
     for _ in range(10):
-        assert (await alice.post(f"/applications/{application}/reset", json={"code": "zzzzzz"})).errors("code")
-    assert (await alice.post(f"/applications/{application}/reset", json={"code": "zzzzzz"})).status == 429
+        assert (await alice.post(f"/applications/{application_id}/reset", json={"code": "zzzzzz"})).errors("code")
+    assert (await alice.post(f"/applications/{application_id}/reset", json={"code": "zzzzzz"})).status == 429
 
 
 async def test_other_users_cannot_manage_an_application(world: World) -> None:
     alice, mallory = await world.user(), await world.user()
-    application, bot = await create_with_bot(alice)
-    base = f"/applications/{application}"
+    application_id, bot = await create_application_with_bot(alice)
+    application_path = f"/applications/{application_id}"
 
     for method, path, body in (
-        ("DELETE", base, None),
-        ("POST", f"{base}/bot", None),
-        ("POST", f"{base}/bot/reset", None),
-        ("POST", f"{base}/reset", None),
-        ("GET", f"{base}/approvals", None),
-        ("POST", f"{base}/approvals", {"kind": "scope", "name": "rpc", "reason": "please"}),
-        ("GET", f"{base}/testers", None),
-        ("POST", f"{base}/testers", {"username": "x"}),
-        ("POST", f"{base}/test-users", {"username": "xyz"}),
-        ("DELETE", f"{base}/testers/1", None),
-        ("POST", f"/oauth2{base}/assets", {"name": "x", "image": png_data_uri()}),
-        ("DELETE", f"/oauth2{base}/assets/1", None),
+        ("DELETE", application_path, None),
+        ("POST", f"{application_path}/bot", None),
+        ("POST", f"{application_path}/bot/reset", None),
+        ("POST", f"{application_path}/reset", None),
+        ("GET", f"{application_path}/approvals", None),
+        ("POST", f"{application_path}/approvals", {"kind": "scope", "name": "rpc", "reason": "please"}),
+        ("GET", f"{application_path}/testers", None),
+        ("POST", f"{application_path}/testers", {"username": "x"}),
+        ("POST", f"{application_path}/test-users", {"username": "xyz"}),
+        ("DELETE", f"{application_path}/testers/1", None),
+        ("POST", f"/oauth2{application_path}/assets", {"name": "x", "image": png_data_uri()}),
+        ("DELETE", f"/oauth2{application_path}/assets/1", None),
     ):
         (await mallory.request(method, path, json=body)).rejected(403, 20012)
         (await bot.request(method, path, json=body)).rejected(403, 20001)
-        (await mallory.request(method, path.replace(application, "1"), json=body)).rejected(404, 10002)
+        (await mallory.request(method, path.replace(application_id, "1"), json=body)).rejected(404, 10002)
 
 
 # Deleting
@@ -281,124 +291,128 @@ async def test_other_users_cannot_manage_an_application(world: World) -> None:
 async def test_deleting_an_application_deletes_its_bot_tokens_and_memberships(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(bob)
-    application, bot = await create_with_bot(alice)
-    (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
+    application_id, bot = await create_application_with_bot(alice)
+    (await alice.patch(f"/applications/{application_id}", json={"redirect_uris": [REDIRECT]})).ok()
     await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=bob.id)
-    (await bot.put(f"/applications/{application}/commands", json=[{"name": "hi", "description": "x"}])).ok()
-    (await alice.post(f"/applications/{application}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
-    posted = await guild.send_message(bot)
-    ask = f"/oauth2/authorize?client_id={application}&response_type=token&scope=identify&redirect_uri={REDIRECT}"
-    token = url_fields((await bob.post(ask, json={"authorize": True})).ok()["url"])["access_token"]
-    watching, bots = await bob.connect(), await bot.connect(OPEN)
+    (await bot.put(f"/applications/{application_id}/commands", json=[{"name": "hi", "description": "x"}])).ok()
+    (await alice.post(f"/applications/{application_id}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
+    message = await guild.send_message(bot)
+    authorize_path = (
+        f"/oauth2/authorize?client_id={application_id}&response_type=token&scope=identify&redirect_uri={REDIRECT}"
+    )
+    token = url_fields((await bob.post(authorize_path, json={"authorize": True})).ok()["url"])["access_token"]
+    bob_session, bot_session = await bob.connect(), await bot.connect(UNPRIVILEGED_INTENTS)
 
-    (await alice.delete(f"/applications/{application}")).ok()
+    (await alice.delete(f"/applications/{application_id}")).ok()
 
-    assert await bots.wait_closed() == 4004
-    assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == application
+    assert await bot_session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
+    assert (await bob_session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == application_id
     (await bot.get("/users/@me")).rejected(401, 0)
     (await world.request("GET", "/oauth2/@me", headers={"Authorization": f"Bearer {token}"})).rejected(401, 0)
-    (await alice.get(f"/applications/{application}")).rejected(404, 10002)
+    (await alice.get(f"/applications/{application_id}")).rejected(404, 10002)
     assert (await bob.get("/oauth2/tokens")).ok() == []
     assert (await alice.get("/applications")).ok() == []
     # The messages of the bot stay.
     history = (await bob.get(f"/channels/{guild.general}/messages")).ok()
-    assert posted["id"] in [message["id"] for message in history]
+    assert message["id"] in [entry["id"] for entry in history]
 
 
 async def test_deleting_an_application_removes_a_commands_only_installation(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(bob)
-    application = await create_application(alice)
-    ask = f"/oauth2/authorize?client_id={application}&scope=applications.commands&integration_type=0"
-    (await bob.post(ask, json={"authorize": True, "guild_id": str(guild.id)})).ok()
-    watching = await bob.connect()
+    application_id = await create_application(alice)
+    authorize_path = f"/oauth2/authorize?client_id={application_id}&scope=applications.commands&integration_type=0"
+    (await bob.post(authorize_path, json={"authorize": True, "guild_id": str(guild.id)})).ok()
+    bob_session = await bob.connect()
 
-    (await alice.delete(f"/applications/{application}")).ok()
+    (await alice.delete(f"/applications/{application_id}")).ok()
 
-    assert (await watching.next("INTEGRATION_DELETE"))["application_id"] == application
+    assert (await bob_session.next("INTEGRATION_DELETE"))["application_id"] == application_id
 
 
 async def test_deleting_a_game_deletes_its_provisional_accounts_only(world: World) -> None:
     client = await game(world)
     player, alice = await provisional_player(client, "one"), await world.user()
-    linked = await link_account(client, alice, (await provisional_player(client, "two")).token)
+    linked_bearer = await link_account(client, alice, (await provisional_player(client, "two")).token)
 
     (await client.owner.delete(f"/applications/{client.id}")).ok()
 
     (await player.get("/users/@me")).rejected(401, 0)
-    (await linked.get("/users/@me")).rejected(401, 0)
+    (await linked_bearer.get("/users/@me")).rejected(401, 0)
     assert (await alice.get("/users/@me")).ok()["id"] == str(alice.id)
 
-    def left(call: Call) -> list[int]:
+    def count_rows(call: Call) -> list[int]:
         tables = ("external_identities WHERE family_id", "provisional_accounts WHERE family_id")
         return [call.tx.value(f"SELECT COUNT(*) FROM {table} = ?", client.id) for table in tables]
 
-    assert await world.write(left) == [0, 0]
+    assert await world.write(count_rows) == [0, 0]
 
 
 async def test_a_publisher_with_games_cannot_be_deleted(world: World) -> None:
     alice = await world.user()
-    parent, child = await create_application(alice), await create_application(alice, "Child")
+    parent_id, child_id = await create_application(alice), await create_application(alice, "Child")
 
-    def join(call: Call) -> None:
-        row = applications.find(call.tx, int(child))
+    def set_parent(call: Call) -> None:
+        row = applications.find(call.tx, int(child_id))
         assert row is not None
-        applications.change(call, row._replace(parent_id=applications.find_family_id(call.tx, int(parent))))
+        applications.update(call, row._replace(parent_id=applications.find_family_id(call.tx, int(parent_id))))
 
-    await world.write(join)
+    await world.write(set_parent)
 
-    assert (await alice.delete(f"/applications/{parent}")).errors("application_id") == ["APPLICATION_HAS_CHILDREN"]
+    assert (await alice.delete(f"/applications/{parent_id}")).errors("application_id") == ["APPLICATION_HAS_CHILDREN"]
     # spec/sdk.md#8.7: a publisher and its games are the same type of client.
-    other = await alice.patch(f"/applications/{child}", json={"public_client": True})
-    assert other.errors("public_client") == ["APPLICATION_FAMILY_CLIENT_TYPE"]
-    (await alice.delete(f"/applications/{child}")).ok()
-    (await alice.delete(f"/applications/{parent}")).ok()
+    response = await alice.patch(f"/applications/{child_id}", json={"public_client": True})
+    assert response.errors("public_client") == ["APPLICATION_FAMILY_CLIENT_TYPE"]
+    (await alice.delete(f"/applications/{child_id}")).ok()
+    (await alice.delete(f"/applications/{parent_id}")).ok()
 
 
 # Scopes
 
 
-def state_of(approvals: dict[str, list[dict[str, str]]], name: str) -> str:
+def find_state(approvals: dict[str, list[dict[str, str]]], name: str) -> str:
     """Return the approval state of an intent or scope."""
-    return next(each["state"] for each in approvals["intents"] + approvals["scopes"] if each["name"] == name)
+    return next(
+        approval["state"] for approval in approvals["intents"] + approvals["scopes"] if approval["name"] == name
+    )
 
 
 async def test_a_rehearsal_approves_a_scope_at_once(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     path = f"/applications/{await create_application(alice)}"
     (await alice.patch(path, json={"redirect_uris": [REDIRECT]})).ok()
-    ask = f"/oauth2/authorize?client_id={path.rpartition('/')[2]}&response_type=code&scope=activities.read"
-    assert (await bob.get(ask)).json["error"] == "invalid_scope"
+    authorize_path = f"/oauth2/authorize?client_id={path.rpartition('/')[2]}&response_type=code&scope=activities.read"
+    assert (await bob.get(authorize_path)).json["error"] == "invalid_scope"
 
     body = {"kind": "scope", "name": "activities.read", "reason": "To show what friends play"}
     approval = (await alice.post(f"{path}/approvals", json=body)).ok()
 
     assert (approval["state"], approval["reason"]) == ("approved", body["reason"])
-    (await bob.get(ask)).ok()
+    (await bob.get(authorize_path)).ok()
     assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
 
 
 async def test_outside_a_rehearsal_the_operator_approves_or_denies_scopes(operated_world: World) -> None:
     alice = await operated_world.user()
-    application = await create_application(alice)
-    path = f"/applications/{application}/approvals"
+    application_id = await create_application(alice)
+    path = f"/applications/{application_id}/approvals"
     for name in ("activities.read", "voice"):
         body = {"kind": "scope", "name": name, "reason": "Because"}
         assert (await alice.post(path, json=body)).ok()["state"] == "pending"
 
     def decide(call: Call) -> list[str]:
-        row = applications.find(call.tx, int(application))
+        row = applications.find(call.tx, int(application_id))
         assert row is not None
-        pending = [each.name for each in developers.list_pending(call.tx)]
+        pending_names = [approval.name for approval in developers.list_pending(call.tx)]
         developers.approve(call, row, "scope", "activities.read")
         developers.deny(call, row, "scope", "voice")
-        return pending
+        return pending_names
 
     assert await operated_world.write(decide) == ["activities.read", "voice"]
     approvals = (await alice.get(path)).ok()
-    assert state_of(approvals, "activities.read") == "approved"
-    assert state_of(approvals, "voice") == "denied"
-    assert state_of(approvals, "rpc") == "none"
+    assert find_state(approvals, "activities.read") == "approved"
+    assert find_state(approvals, "voice") == "denied"
+    assert find_state(approvals, "rpc") == "none"
     assert await operated_world.write(lambda call: developers.list_pending(call.tx)) == []
 
 
@@ -406,33 +420,33 @@ async def test_only_scopes_and_intents_that_need_approval_can_be_requested(world
     alice = await world.user()
     path = f"/applications/{await create_application(alice)}/approvals"
 
-    async def ask(kind: str, name: str, reason: str = "x") -> ApiResponse:
+    async def request_approval(kind: str, name: str, reason: str = "x") -> ApiResponse:
         return await alice.post(path, json={"kind": kind, "name": name, "reason": reason})
 
-    assert (await ask("scope", "identify")).errors("name") == ["APPROVAL_NOT_NEEDED"]
-    assert (await ask("scope", "fly")).errors("name") == ["ENUM_TYPE_COERCE"]
-    assert (await ask("scope", "rpc", "")).errors("reason")
-    assert (await ask("wish", "rpc")).errors("kind")
-    assert (await ask("intent", "GUILDS")).errors("name")
-    assert (await ask("intent", "GUILD_MEMBERS")).errors("name") == ["APPROVAL_NEEDS_BOT"]
+    assert (await request_approval("scope", "identify")).errors("name") == ["APPROVAL_NOT_NEEDED"]
+    assert (await request_approval("scope", "fly")).errors("name") == ["ENUM_TYPE_COERCE"]
+    assert (await request_approval("scope", "rpc", "")).errors("reason")
+    assert (await request_approval("wish", "rpc")).errors("kind")
+    assert (await request_approval("intent", "GUILDS")).errors("name")
+    assert (await request_approval("intent", "GUILD_MEMBERS")).errors("name") == ["APPROVAL_NEEDS_BOT"]
 
 
 async def test_accepting_the_social_layer_terms_unlocks_its_scopes(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    application = await create_application(alice)
-    (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
-    ask = f"/oauth2/authorize?client_id={application}&response_type=code&scope=relationships.read"
-    assert (await bob.get(ask)).json["error"] == "invalid_scope"
+    application_id = await create_application(alice)
+    (await alice.patch(f"/applications/{application_id}", json={"redirect_uris": [REDIRECT]})).ok()
+    authorize_path = f"/oauth2/authorize?client_id={application_id}&response_type=code&scope=relationships.read"
+    assert (await bob.get(authorize_path)).json["error"] == "invalid_scope"
 
     body = {"accept_social_layer_terms": True}
-    updated = (await alice.patch(f"/applications/{application}", json=body)).ok()
+    updated = (await alice.patch(f"/applications/{application_id}", json=body)).ok()
 
     assert updated["flags"] == ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
-    (await bob.get(ask)).ok()
-    approvals = (await alice.get(f"/applications/{application}/approvals")).ok()
-    assert state_of(approvals, "relationships.read") == "open"
-    no = await alice.patch(f"/applications/{application}", json={"accept_social_layer_terms": False})
-    assert no.errors("accept_social_layer_terms")
+    (await bob.get(authorize_path)).ok()
+    approvals = (await alice.get(f"/applications/{application_id}/approvals")).ok()
+    assert find_state(approvals, "relationships.read") == "open"
+    response = await alice.patch(f"/applications/{application_id}", json={"accept_social_layer_terms": False})
+    assert response.errors("accept_social_layer_terms")
 
 
 # Privileged intents
@@ -441,13 +455,13 @@ async def test_accepting_the_social_layer_terms_unlocks_its_scopes(world: World)
 async def add_members(world: World, guild: Guild, count: int) -> None:
     """Add `count` members to a guild."""
 
-    def fill(call: Call) -> None:
+    def insert_members(call: Call) -> None:
         call.tx.run_many(
             "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)",
             [(guild.id, 1_000_000 + number, call.now_ms) for number in range(count)],
         )
 
-    await world.write(fill)
+    await world.write(insert_members)
 
 
 async def remove_members(world: World) -> None:
@@ -455,13 +469,13 @@ async def remove_members(world: World) -> None:
     await world.write(lambda call: call.tx.run("DELETE FROM members WHERE user_id < 2000000"))
 
 
-async def bot_in_guild(world: World) -> tuple[Actor, str, Actor, Guild]:
+async def create_bot_in_guild(world: World) -> tuple[Actor, str, Actor, Guild]:
     """Return an application's owner, its path, its bot, and the guild that the bot is in."""
     alice = await world.user()
     guild = await world.guild()
-    application, bot = await create_with_bot(alice)
+    application_id, bot = await create_application_with_bot(alice)
     await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=guild.owner.id)
-    return alice, f"/applications/{application}", bot, guild
+    return alice, f"/applications/{application_id}", bot, guild
 
 
 async def advance_to_day(world: World, day: int) -> None:
@@ -472,11 +486,11 @@ async def advance_to_day(world: World, day: int) -> None:
 
 
 MEMBERS = ApplicationFlags.GATEWAY_GUILD_MEMBERS
-MEMBERS_LIMITED = ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+GUILD_MEMBERS_LIMITED = ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
 
 
 async def test_below_ten_thousand_users_intents_need_no_approval(world: World) -> None:
-    alice, path, _, guild = await bot_in_guild(world)
+    alice, path, _, guild = await create_bot_in_guild(world)
     await add_members(world, guild, 9_997)
 
     approvals = (await alice.get(f"{path}/approvals")).ok()
@@ -487,16 +501,16 @@ async def test_below_ten_thousand_users_intents_need_no_approval(world: World) -
         "free": True,
         "lapses_at": None,
     }
-    assert state_of(approvals, "GUILD_MEMBERS") == "open"
-    assert (await alice.patch(path, json={"flags": MEMBERS_LIMITED})).ok()["flags"] == MEMBERS_LIMITED
+    assert find_state(approvals, "GUILD_MEMBERS") == "open"
+    assert (await alice.patch(path, json={"flags": GUILD_MEMBERS_LIMITED})).ok()["flags"] == GUILD_MEMBERS_LIMITED
     body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "x"}
     assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_NOT_NEEDED"]
 
 
 async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(operated_world: World) -> None:
-    alice, path, bot, guild = await bot_in_guild(operated_world)
+    alice, path, bot, guild = await create_bot_in_guild(operated_world)
     await add_members(operated_world, guild, 9_998)
-    response = await alice.patch(path, json={"flags": MEMBERS_LIMITED})
+    response = await alice.patch(path, json={"flags": GUILD_MEMBERS_LIMITED})
     assert response.errors("flags") == ["APPLICATION_INTENTS_NEED_REVIEW"]
     body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "Greets people"}
     assert (await alice.post(f"{path}/approvals", json=body)).ok()["state"] == "pending"
@@ -531,27 +545,27 @@ async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(op
 
 @pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)
 async def test_granted_intents_expire_from_the_date(operated_world: World) -> None:
-    alice, path, bot, _ = await bot_in_guild(operated_world)
+    alice, path, bot, _ = await create_bot_in_guild(operated_world)
 
     def approve(call: Call) -> None:
         row = applications.find(call.tx, bot.id)
         assert row is not None
         developers.approve(call, row, "intent", "GUILD_MEMBERS")
 
-    ends = []
-    for moment in (-1, 0):
-        operated_world.clock.set(changes.PRIVILEGED_INTENTS_BY_USERS.at_ms + moment)
+    end_times = []
+    for offset_ms in (-1, 0):
+        operated_world.clock.set(changes.PRIVILEGED_INTENTS_BY_USERS.at_ms + offset_ms)
         await operated_world.write(approve)
         approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
         assert approval["enabled"]
-        ends.append(approval["ends_at"])
+        end_times.append(approval["ends_at"])
 
-    assert ends[0] is None
-    assert ends[1].startswith("2027-06-10")
+    assert end_times[0] is None
+    assert end_times[1].startswith("2027-06-10")
 
 
 async def test_a_bot_that_shrank_keeps_its_intent_without_approval(operated_world: World) -> None:
-    alice, path, bot, guild = await bot_in_guild(operated_world)
+    alice, path, bot, guild = await create_bot_in_guild(operated_world)
     await add_members(operated_world, guild, 9_998)
 
     def approve(call: Call) -> None:
@@ -563,14 +577,14 @@ async def test_a_bot_that_shrank_keeps_its_intent_without_approval(operated_worl
     await remove_members(operated_world)
     await advance_to_day(operated_world, 366)
 
-    assert (await alice.get(path)).ok()["flags"] == MEMBERS_LIMITED
-    assert state_of((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS") == "open"
+    assert (await alice.get(path)).ok()["flags"] == GUILD_MEMBERS_LIMITED
+    assert find_state((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS") == "open"
 
 
 async def test_a_bot_that_grew_has_ninety_days_to_request_approval(operated_world: World) -> None:
-    alice, path, _, guild = await bot_in_guild(operated_world)
-    both = MEMBERS_LIMITED | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
-    (await alice.patch(path, json={"flags": both})).ok()
+    alice, path, _, guild = await create_bot_in_guild(operated_world)
+    both_flags = GUILD_MEMBERS_LIMITED | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+    (await alice.patch(path, json={"flags": both_flags})).ok()
     await add_members(operated_world, guild, 9_998)
 
     await advance_to_day(operated_world, 2)
@@ -578,7 +592,7 @@ async def test_a_bot_that_grew_has_ninety_days_to_request_approval(operated_worl
     assert reach["lapses_at"].startswith("2027-02-18")
     body = {"kind": "intent", "name": "MESSAGE_CONTENT", "reason": "Reads"}
     (await alice.post(f"{path}/approvals", json=body)).ok()
-    assert (await alice.get(path)).ok()["flags"] == both
+    assert (await alice.get(path)).ok()["flags"] == both_flags
 
     await advance_to_day(operated_world, 93)
     # An intent requested in time stays enabled until the operator decides.
@@ -595,17 +609,17 @@ async def test_channel_obfuscation_hides_channels_before_the_date(store_config: 
     try:
         async with aiohttp.ClientSession() as client:
             world = World(app, client)
-            alice, path, bot, guild = await bot_in_guild(world)
-            hidden = await guild.channel("secret")
-            await guild.overwrite(hidden, guild.id, deny=1 << 10, kind=0)
+            alice, path, bot, guild = await create_bot_in_guild(world)
+            hidden_channel_id = await guild.channel("secret")
+            await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
 
-            def name_in(session_guilds: dict[str, dict[str, list[dict[str, str]]]]) -> str:
+            def find_channel_name(session_guilds: dict[str, dict[str, list[dict[str, str]]]]) -> str:
                 channels = session_guilds[str(guild.id)]["channels"]
-                return next(each["name"] for each in channels if each["id"] == str(hidden))
+                return next(channel["name"] for channel in channels if channel["id"] == str(hidden_channel_id))
 
-            assert name_in((await bot.connect(OPEN)).guilds) == "secret"
+            assert find_channel_name((await bot.connect(UNPRIVILEGED_INTENTS)).guilds) == "secret"
             (await alice.patch(path, json={"channel_obfuscation": True})).ok()
-            assert name_in((await bot.connect(OPEN)).guilds) != "secret"
+            assert find_channel_name((await bot.connect(UNPRIVILEGED_INTENTS)).guilds) != "secret"
             await world.close()
     finally:
         await app.stop()
@@ -616,54 +630,54 @@ async def test_channel_obfuscation_hides_channels_before_the_date(store_config: 
 
 async def test_testers_are_invited_accept_and_are_removed(world: World) -> None:
     alice, bob = await world.user(), await world.user("bob")
-    application = await create_application(alice)
-    path = f"/applications/{application}/testers"
+    application_id = await create_application(alice)
+    path = f"/applications/{application_id}/testers"
 
     assert (await alice.post(path, json={"username": "BOB"})).ok()["state"] == 1
-    again = await alice.post(path, json={"username": "bob"})
-    assert again.errors("username") == ["TESTER_ALREADY_INVITED"]
+    second_invitation = await alice.post(path, json={"username": "bob"})
+    assert second_invitation.errors("username") == ["TESTER_ALREADY_INVITED"]
     assert (await alice.post(path, json={"username": "unknown"})).errors("username") == ["TESTER_UNKNOWN"]
-    own = await alice.post(path, json={"username": alice.name})
-    assert own.errors("username") == ["TESTER_IS_OWNER"]
+    own_invitation = await alice.post(path, json={"username": alice.name})
+    assert own_invitation.errors("username") == ["TESTER_IS_OWNER"]
 
-    mine = (await bob.get("/users/@me/testing")).ok()
-    assert [(each["application"]["id"], each["state"]) for each in mine] == [(application, 1)]
-    assert not await world.write(lambda call: applications.is_tester(call.tx, int(application), bob.id))
-    (await bob.put(f"/users/@me/testing/{application}")).ok()
-    assert await world.write(lambda call: applications.is_tester(call.tx, int(application), bob.id))
-    assert [each["state"] for each in (await alice.get(path)).ok()] == [2]
+    invitations = (await bob.get("/users/@me/testing")).ok()
+    assert [(entry["application"]["id"], entry["state"]) for entry in invitations] == [(application_id, 1)]
+    assert not await world.write(lambda call: applications.is_tester(call.tx, int(application_id), bob.id))
+    (await bob.put(f"/users/@me/testing/{application_id}")).ok()
+    assert await world.write(lambda call: applications.is_tester(call.tx, int(application_id), bob.id))
+    assert [entry["state"] for entry in (await alice.get(path)).ok()] == [2]
 
     (await alice.delete(f"{path}/{bob.id}")).ok()
     (await alice.delete(f"{path}/{bob.id}")).rejected(404, 10013)
-    (await bob.put(f"/users/@me/testing/{application}")).rejected(404, 10002)
-    (await bob.delete(f"/users/@me/testing/{application}")).rejected(404, 10002)
+    (await bob.put(f"/users/@me/testing/{application_id}")).rejected(404, 10002)
+    (await bob.delete(f"/users/@me/testing/{application_id}")).rejected(404, 10002)
     assert (await bob.get("/users/@me/testing")).ok() == []
 
 
 async def test_a_tester_can_decline_the_invitation(world: World) -> None:
     alice, bob = await world.user(), await world.user("bob")
-    application = await create_application(alice)
-    (await alice.post(f"/applications/{application}/testers", json={"username": "bob"})).ok()
+    application_id = await create_application(alice)
+    (await alice.post(f"/applications/{application_id}/testers", json={"username": "bob"})).ok()
 
-    (await bob.delete(f"/users/@me/testing/{application}")).ok()
+    (await bob.delete(f"/users/@me/testing/{application_id}")).ok()
 
-    assert (await alice.get(f"/applications/{application}/testers")).ok() == []
+    assert (await alice.get(f"/applications/{application_id}/testers")).ok() == []
 
 
 async def test_owner_and_testers_can_use_unapproved_scopes(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user("bob"), await world.user()
-    application = await create_application(alice)
-    (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
-    (await alice.post(f"/applications/{application}/testers", json={"username": "bob"})).ok()
-    ask = f"/oauth2/authorize?client_id={application}&response_type=code&scope="
+    application_id = await create_application(alice)
+    (await alice.patch(f"/applications/{application_id}", json={"redirect_uris": [REDIRECT]})).ok()
+    (await alice.post(f"/applications/{application_id}/testers", json={"username": "bob"})).ok()
+    authorize_path = f"/oauth2/authorize?client_id={application_id}&response_type=code&scope="
 
     # spec/rpc.md#6: before approval, rpc and messages.read are available to the owner and testers.
-    (await alice.get(f"{ask}rpc")).ok()
-    assert (await bob.get(f"{ask}rpc")).json["error"] == "invalid_scope"
-    (await bob.put(f"/users/@me/testing/{application}")).ok()
-    (await bob.get(f"{ask}rpc+messages.read")).ok()
-    assert (await bob.get(f"{ask}voice")).json["error"] == "invalid_scope"
-    assert (await carol.get(f"{ask}rpc")).json["error"] == "invalid_scope"
+    (await alice.get(f"{authorize_path}rpc")).ok()
+    assert (await bob.get(f"{authorize_path}rpc")).json["error"] == "invalid_scope"
+    (await bob.put(f"/users/@me/testing/{application_id}")).ok()
+    (await bob.get(f"{authorize_path}rpc+messages.read")).ok()
+    assert (await bob.get(f"{authorize_path}voice")).json["error"] == "invalid_scope"
+    assert (await carol.get(f"{authorize_path}rpc")).json["error"] == "invalid_scope"
 
 
 async def test_testers_have_no_merge_limit(world: World) -> None:
@@ -680,36 +694,36 @@ async def test_testers_have_no_merge_limit(world: World) -> None:
 
 async def test_a_rehearsal_creates_test_users(world: World) -> None:
     alice = await world.user()
-    application = await create_application(alice)
+    application_id = await create_application(alice)
 
-    test_user = (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).ok()
+    test_user = (await alice.post(f"/applications/{application_id}/test-users", json={"username": "tess"})).ok()
 
     tess = Actor(world, int(test_user["user"]["id"]), test_user["token"], "tess")
     assert (await tess.get("/users/@me")).ok()["username"] == "tess"
     login = await world.request("POST", "/auth/login", json={"login": "tess", "password": test_user["password"]})
     assert login.ok()["token"]
-    assert [each["state"] for each in (await alice.get(f"/applications/{application}/testers")).ok()] == [2]
-    taken = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
-    assert taken.errors("username") == ["USERNAME_ALREADY_TAKEN"]
+    assert [tester["state"] for tester in (await alice.get(f"/applications/{application_id}/testers")).ok()] == [2]
+    response = await alice.post(f"/applications/{application_id}/test-users", json={"username": "tess"})
+    assert response.errors("username") == ["USERNAME_ALREADY_TAKEN"]
 
 
 async def test_test_users_are_unavailable_outside_a_rehearsal(operated_world: World) -> None:
     alice = await operated_world.user()
-    application = await create_application(alice)
+    application_id = await create_application(alice)
 
-    (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).rejected(404, 0)
+    (await alice.post(f"/applications/{application_id}/test-users", json={"username": "tess"})).rejected(404, 0)
 
 
 async def test_the_number_of_testers_is_limited(world: World) -> None:
     alice = await world.user()
-    application = await create_application(alice)
+    application_id = await create_application(alice)
 
-    def fill(call: Call) -> None:
+    def add_testers(call: Call) -> None:
         for number in range(wire.APPLICATION_TESTERS_MAX):
-            applications.save_tester(call.tx, applications.TesterRow(int(application), number + 1, 1, call.now_ms))
+            applications.save_tester(call.tx, applications.TesterRow(int(application_id), number + 1, 1, call.now_ms))
 
-    await world.write(fill)
-    response = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
+    await world.write(add_testers)
+    response = await alice.post(f"/applications/{application_id}/test-users", json={"username": "tess"})
     assert response.errors("username") == ["TESTER_LIMIT"]
 
 
@@ -718,17 +732,17 @@ async def test_the_number_of_testers_is_limited(world: World) -> None:
 
 async def test_rich_presence_assets_are_identified_by_their_name(world: World) -> None:
     alice = await world.user()
-    application = await create_application(alice)
-    path = f"/oauth2/applications/{application}/assets"
+    application_id = await create_application(alice)
+    path = f"/oauth2/applications/{application_id}/assets"
 
     created = (await alice.post(path, json={"name": "Big_Castle", "image": png_data_uri()})).ok()
 
     assert (created["name"], created["type"]) == ("big_castle", 2)
     assert (await world.request("GET", path)).ok() == [created]
-    image = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{created['id']}.png?size=16")
+    image = await world.request("GET", f"{world.url}/cdn/app-assets/{application_id}/{created['id']}.png?size=16")
     assert image.headers["Content-Type"] == "image/png"
-    taken = await alice.post(path, json={"name": "BIG_castle", "image": png_data_uri()})
-    assert taken.errors("name") == ["APPLICATION_ASSET_NAME_TAKEN"]
+    duplicate = await alice.post(path, json={"name": "BIG_castle", "image": png_data_uri()})
+    assert duplicate.errors("name") == ["APPLICATION_ASSET_NAME_TAKEN"]
     assert (await alice.post(path, json={"name": " ", "image": png_data_uri()})).errors("name") == [
         "BASE_TYPE_REQUIRED"
     ]
@@ -736,23 +750,23 @@ async def test_rich_presence_assets_are_identified_by_their_name(world: World) -
 
     (await alice.delete(f"{path}/{created['id']}")).ok()
     (await alice.delete(f"{path}/{created['id']}")).rejected(404, 10021)
-    gone = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{created['id']}.png")
-    assert gone.status == 404
+    deleted_image = await world.request("GET", f"{world.url}/cdn/app-assets/{application_id}/{created['id']}.png")
+    assert deleted_image.status == 404
     (await world.request("GET", "/oauth2/applications/1/assets")).rejected(404, 10002)
 
 
 async def test_the_number_of_rich_presence_assets_is_limited(world: World) -> None:
     alice = await world.user()
-    application = await create_application(alice)
+    application_id = await create_application(alice)
 
-    def fill(call: Call) -> None:
+    def insert_assets(call: Call) -> None:
         call.tx.run_many(
             "INSERT INTO application_assets (id, application_id, name, type, image) VALUES (?, ?, ?, 2, 'x')",
-            [(number, int(application), str(number)) for number in range(wire.APPLICATION_ASSETS_MAX)],
+            [(number, int(application_id), str(number)) for number in range(wire.APPLICATION_ASSETS_MAX)],
         )
 
-    await world.write(fill)
+    await world.write(insert_assets)
     response = await alice.post(
-        f"/oauth2/applications/{application}/assets", json={"name": "more", "image": png_data_uri()}
+        f"/oauth2/applications/{application_id}/assets", json={"name": "more", "image": png_data_uri()}
     )
     assert response.errors("image") == ["APPLICATION_ASSET_LIMIT"]

@@ -2,60 +2,63 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.identity import game_sessions
-from tests.game import Game, Player, game
+from tests.game import Game, Player
+from tests.game import game as create_game
 from tests.world import World
 
 
-async def add_orphaned_session(world: World, played: Game, player: Player) -> None:
+async def add_orphaned_session(world: World, game: Game, player: Player) -> None:
     """Store a session whose node no longer runs."""
 
-    def leave(call: Call) -> None:
+    def insert_session(call: Call) -> None:
         call.tx.run(
             "INSERT INTO game_sessions (session_id, user_id, application_id, family_id, began_ms) VALUES (?, ?, ?, ?, ?)",
             "0" * 32,
             player.id,
-            played.id,
-            played.id,
+            game.id,
+            game.id,
             call.now_ms,
         )
         call.tx.run("UPDATE lobbies SET idle_ms = NULL")
 
-    await world.write(leave)
+    await world.write(insert_session)
 
 
-async def connected_players(world: World, played: Game, *players: Player) -> set[int]:
+async def find_connected_players(world: World, game: Game, *players: Player) -> set[int]:
     """Return the ids of the players who are connected to the game."""
     user_ids = [player.id for player in players]
-    found: set[int] = await world.app.database.read(lambda tx: game_sessions.filter_connected(tx, played.id, user_ids))
-    return found
+    connected_ids: set[int] = await world.app.database.read(
+        lambda tx: game_sessions.filter_connected(tx, game.id, user_ids)
+    )
+    return connected_ids
 
 
 async def test_an_orphaned_session_ends_and_leaves_its_lobbies(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    game = await create_game(world)
+    alice, bob = await game.player(), await game.player()
     for player in (alice, bob):
         lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
-    theirs = await bob.connect_sdk()
-    await add_orphaned_session(world, played, alice)
+    bob_session = await bob.connect_sdk()
+    await add_orphaned_session(world, game, alice)
     assert world.app.gateway is not None
     sessions = world.app.gateway.sessions
 
     # A new row may belong to a session that is about to start.
     await sessions.end_orphans()
-    assert await connected_players(world, played, alice, bob) == {alice.id, bob.id}
+    assert await find_connected_players(world, game, alice, bob) == {alice.id, bob.id}
     world.clock.advance(120_001)
     await sessions.end_orphans()
 
-    assert await connected_players(world, played, alice, bob) == {bob.id}
-    event = await theirs.next("LOBBY_MEMBER_DISCONNECT")
+    assert await find_connected_players(world, game, alice, bob) == {bob.id}
+    event = await bob_session.next("LOBBY_MEMBER_DISCONNECT")
     assert (event["lobby_id"], event["member"]["user_id"]) == (lobby_id, str(alice.id))
 
 
 async def test_a_lobby_with_only_orphaned_sessions_expires(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    game = await create_game(world)
+    alice = await game.player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
-    await add_orphaned_session(world, played, alice)
+    await add_orphaned_session(world, game, alice)
     assert world.app.gateway is not None
     assert world.app.worker is not None
     world.clock.advance(120_001)
@@ -64,4 +67,4 @@ async def test_a_lobby_with_only_orphaned_sessions_expires(world: World) -> None
     world.clock.advance(301_000)
     await world.app.worker.run_due()
 
-    (await played.backend.get(f"/lobbies/{lobby_id}")).rejected(404, 10031)
+    (await game.backend.get(f"/lobbies/{lobby_id}")).rejected(404, 10031)

@@ -22,35 +22,35 @@ async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None
     client = await game(world)
 
     response = await request_bot_token(client, "hero-1", preferred_global_name="Hero  One")
-    created = response.ok()
+    tokens = response.ok()
 
-    assert (created["token_type"], created["expires_in"], created["scope"]) == (
+    assert (tokens["token_type"], tokens["expires_in"], tokens["scope"]) == (
         "Bearer",
         604_800,
         "openid sdk.social_layer",
     )
-    assert (created["refresh_token"], response.headers["Cache-Control"]) == (None, "no-store")
-    player = await bearer_for_token(client, created["access_token"])
+    assert (tokens["refresh_token"], response.headers["Cache-Control"]) == (None, "no-store")
+    player = await bearer_for_token(client, tokens["access_token"])
     me = (await player.get("/users/@me")).ok()
     assert me["global_name"] == "Hero One"
     assert me["flags"] & PROVISIONAL
     assert me["public_flags"] & PROVISIONAL
     assert me["username"].startswith("provisional_")
     keys = KeySet.import_key_set((await world.request("GET", "/oauth2/keys")).ok())
-    claims = jwt.decode(created["id_token"], keys).claims
+    claims = jwt.decode(tokens["id_token"], keys).claims
     assert (claims["sub"], claims["aud"]) == (me["id"], str(client.id))
 
 
 async def test_the_same_external_id_maps_to_the_same_account(world: World) -> None:
-    client, other = await game(world), await game(world)
+    client, other_client = await game(world), await game(world)
 
     first = await provisional_player(client, "hero-1", preferred_global_name="First")
-    again = await provisional_player(client, "hero-1", preferred_global_name="Second")
-    elsewhere = await provisional_player(other, "hero-1")
+    same_player = await provisional_player(client, "hero-1", preferred_global_name="Second")
+    other_player = await provisional_player(other_client, "hero-1")
 
-    assert first.id == again.id
-    assert elsewhere.id != first.id
-    assert (await again.get("/users/@me")).ok()["global_name"] == "First"
+    assert first.id == same_player.id
+    assert other_player.id != first.id
+    assert (await same_player.get("/users/@me")).ok()["global_name"] == "First"
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(wo
     client = await game(world)
     first, second = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
 
-    joined = await provisional_player(client, "hero-3", provisional_user_id=str(first.id))
-    again = await provisional_player(client, "hero-3")
+    attached_player = await provisional_player(client, "hero-3", provisional_user_id=str(first.id))
+    same_player = await provisional_player(client, "hero-3")
 
-    assert joined.id == again.id == first.id
+    assert attached_player.id == same_player.id == first.id
     (await request_bot_token(client, "hero-3", provisional_user_id=str(second.id))).rejected(400, 530023)
     (await request_bot_token(client, "hero-4", provisional_user_id="1")).rejected(404, 10013)
     stranger = await world.user()
@@ -114,9 +114,9 @@ async def test_a_player_changes_their_display_name(world: World) -> None:
     client = await game(world)
     player = await provisional_player(client, "hero-1")
 
-    shown = (await player.patch("/users/@me/account", json={"global_name": " New   Name "})).ok()
+    user = (await player.patch("/users/@me/account", json={"global_name": " New   Name "})).ok()
 
-    assert shown["global_name"] == "New Name"
+    assert user["global_name"] == "New Name"
     assert (await player.get("/users/@me")).ok()["global_name"] == "New Name"
     assert (await player.patch("/users/@me/account", json={})).ok()["global_name"] == "New Name"
     assert (await player.patch("/users/@me/account", json={"global_name": None})).ok()["global_name"] is None
@@ -147,42 +147,47 @@ async def test_a_bot_stores_a_profile_of_each_player(world: World) -> None:
     initial = (await client.bot.get(path)).ok()
     changed = (await client.bot.patch(path, json={"username": "Hero", "metadata": {"level": "7"}})).ok()
 
-    external = {"provider_type": "PLATFORM_BOT", "provider_id": None, "provider_issued_user_id": "hero/1 é"}
-    assert initial == {"username": None, "metadata": {}, "external_id": external}
-    assert changed == {"username": "Hero", "metadata": {"level": "7"}, "external_id": external}
+    external_id = {"provider_type": "PLATFORM_BOT", "provider_id": None, "provider_issued_user_id": "hero/1 é"}
+    assert initial == {"username": None, "metadata": {}, "external_id": external_id}
+    assert changed == {"username": "Hero", "metadata": {"level": "7"}, "external_id": external_id}
     assert (await client.bot.patch(path, json={})).ok() == changed
     assert (await client.bot.patch(path, json={"metadata": None, "username": None})).ok() == initial
 
 
 async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
-    client, other = await game(world), await game(world)
+    client, other_client = await game(world), await game(world)
     assert client.bot is not None
-    assert other.bot is not None
+    assert other_client.bot is not None
     player = await provisional_player(client, "hero-1")
     path = f"/applications/{client.id}/users/{player.id}/identities/hero-1/profile"
 
     assert (await client.bot.patch(path, json={"username": "x" * 1025})).errors("username") == ["BASE_TYPE_MAX_LENGTH"]
-    many = {str(number): "x" for number in range(26)}
-    assert (await client.bot.patch(path, json={"metadata": many})).errors("metadata") == ["BASE_TYPE_BAD_LENGTH"]
-    (await other.bot.get(path)).rejected(403, 20012)
+    too_many_entries = {str(number): "x" for number in range(26)}
+    assert (await client.bot.patch(path, json={"metadata": too_many_entries})).errors("metadata") == [
+        "BASE_TYPE_BAD_LENGTH"
+    ]
+    (await other_client.bot.get(path)).rejected(403, 20012)
     (await client.bot.get(path.replace("hero-1", "hero-2"))).rejected(404, 10013)
     (await client.bot.get(path.replace(str(client.id), "1", 1))).rejected(404, 10002)
     (await player.get(path)).rejected(401, 0)
 
 
 async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None:
-    client, other = await game(world), await game(world)
-    one, two = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
-    foreign = await provisional_player(other, "hero-3")
+    client, other_client = await game(world), await game(world)
+    first_player, second_player = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
+    foreign_player = await provisional_player(other_client, "hero-3")
 
-    ids = [str(each.id) for each in (one, two, foreign)]
-    found = (await one.post("/application-identities", json={"user_ids": ids})).ok()
+    user_ids = [str(player.id) for player in (first_player, second_player, foreign_player)]
+    identities_found = (await first_player.post("/application-identities", json={"user_ids": user_ids})).ok()
 
-    assert {each["user_id"]: each["external_user_id"] for each in found} == {ids[0]: "hero-1", ids[1]: "hero-2"}
-    for wrong in ([], ["1"] * 101):
-        assert (await one.post("/application-identities", json={"user_ids": wrong})).errors("user_ids") == [
-            "BASE_TYPE_BAD_LENGTH"
-        ]
+    assert {player["user_id"]: player["external_user_id"] for player in identities_found} == {
+        user_ids[0]: "hero-1",
+        user_ids[1]: "hero-2",
+    }
+    for invalid_ids in ([], ["1"] * 101):
+        assert (await first_player.post("/application-identities", json={"user_ids": invalid_ids})).errors(
+            "user_ids"
+        ) == ["BASE_TYPE_BAD_LENGTH"]
 
 
 async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
@@ -190,13 +195,13 @@ async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
     player = await provisional_player(client, "hero-1", preferred_global_name="Hero")
     actor = await world.app.auth.find_by_token(player.token)
 
-    def ready(call: Any) -> Any:
+    def build_ready_fields(call: Any) -> Any:
         assert identities.SLICE.ready is not None
         return identities.SLICE.ready(call)
 
-    part = await world.app.database.read(lambda tx: ready(world.app.make_call(tx, actor)))
+    fields = await world.app.database.read(lambda tx: build_ready_fields(world.app.make_call(tx, actor)))
 
-    (profile,) = part["user_application_profiles"][str(player.id)]
+    (profile,) = fields["user_application_profiles"][str(player.id)]
     assert (profile.username, profile.external_id.provider_issued_user_id) == ("Hero", "hero-1")
     assert await world.app.database.read(lambda tx: users.find(tx, player.id)) is not None
 
@@ -208,13 +213,13 @@ async def test_a_provisional_account_is_merged_into_a_user_account(world: World)
     client = await game(world)
     alice, player = await world.user(), await provisional_player(client, "hero-1")
 
-    linked = await link_account(client, alice, player.token)
+    linked_bearer = await link_account(client, alice, player.token)
 
     (await player.get("/users/@me")).rejected(401, 0)
-    assert (await linked.get("/users/@me")).ok()["id"] == str(alice.id)
+    assert (await linked_bearer.get("/users/@me")).ok()["id"] == str(alice.id)
     (await alice.get(f"/users/{player.id}")).rejected(404, 10013)
-    refusal = (await request_bot_token(client, "hero-1")).rejected(400, 530010)
-    assert {key: refusal[key] for key in ("user_id", "provider_type", "provider_id", "provider_issued_user_id")} == {
+    error = (await request_bot_token(client, "hero-1")).rejected(400, 530010)
+    assert {key: error[key] for key in ("user_id", "provider_type", "provider_id", "provider_issued_user_id")} == {
         "user_id": str(alice.id),
         "provider_type": "PLATFORM_BOT",
         "provider_id": None,
@@ -223,58 +228,62 @@ async def test_a_provisional_account_is_merged_into_a_user_account(world: World)
 
 
 async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: World) -> None:
-    client, other = await game(world), await game(world)
+    client, other_client = await game(world), await game(world)
     alice, player = await world.user(), await provisional_player(client, "hero-1")
-    mine = client.bearer(alice, (await client.tokens(alice, "sdk.social_layer"))["access_token"])
-    theirs = other.bearer(alice, (await other.tokens(alice, "sdk.social_layer"))["access_token"])
-    session, elsewhere, chat = await mine.connect(), await theirs.connect(), await alice.connect()
+    bearer = client.bearer(alice, (await client.tokens(alice, "sdk.social_layer"))["access_token"])
+    other_bearer = other_client.bearer(alice, (await other_client.tokens(alice, "sdk.social_layer"))["access_token"])
+    game_session, other_session, chat_session = (
+        await bearer.connect(),
+        await other_bearer.connect(),
+        await alice.connect(),
+    )
 
     await link_account(client, alice, player.token)
 
-    event = await session.next("USER_MERGE_OPERATION_COMPLETED")
+    event = await game_session.next("USER_MERGE_OPERATION_COMPLETED")
     assert event["source_user_id"] == str(player.id)
     assert int(event["merge_operation_id"])
-    await elsewhere.none_of("USER_MERGE_OPERATION_COMPLETED")
-    await chat.none_of("USER_MERGE_OPERATION_COMPLETED")
+    await other_session.none_of("USER_MERGE_OPERATION_COMPLETED")
+    await chat_session.none_of("USER_MERGE_OPERATION_COMPLETED")
 
 
-async def exchange_with(
-    client: Client, user: Any, token: str, kind: str = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
+async def exchange_with_credential(
+    client: Client, user: Any, token: str, auth_type: str = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
 ) -> ApiResponse:
     """Exchange a code together with an external credential."""
     code = await client.code(user, "sdk.social_layer")
-    return await client.exchange(code, external_auth_type=kind, external_auth_token=token)
+    return await client.exchange(code, external_auth_type=auth_type, external_auth_token=token)
 
 
 async def test_invalid_merges_are_rejected(world: World) -> None:
-    client, other = await game(world), await game(world)
+    client, other_client = await game(world), await game(world)
     alice, bob = await world.user(), await world.user()
-    one, two, foreign = (
+    first_player, second_player, foreign_player = (
         await provisional_player(client, "1"),
         await provisional_player(client, "2"),
-        await provisional_player(other, "3"),
+        await provisional_player(other_client, "3"),
     )
-    linked = await link_account(client, alice, one.token)
+    linked_bearer = await link_account(client, alice, first_player.token)
 
-    (await exchange_with(client, alice, "nonsense")).rejected(403, 50025)
-    (await exchange_with(client, alice, foreign.token)).rejected(403, 50025)
-    (await exchange_with(client, alice, one.token)).rejected(403, 50025)
-    (await exchange_with(client, alice, two.token)).rejected(400, 530023)
-    (await exchange_with(client, bob, linked.token)).rejected(400, 530014)
-    (await exchange_with(client, alice, linked.token)).ok()
-    other_client = await game(world, flags=0)
-    (await exchange_with(other_client, bob, two.token)).rejected(403, 530000)
+    (await exchange_with_credential(client, alice, "nonsense")).rejected(403, 50025)
+    (await exchange_with_credential(client, alice, foreign_player.token)).rejected(403, 50025)
+    (await exchange_with_credential(client, alice, first_player.token)).rejected(403, 50025)
+    (await exchange_with_credential(client, alice, second_player.token)).rejected(400, 530023)
+    (await exchange_with_credential(client, bob, linked_bearer.token)).rejected(400, 530014)
+    (await exchange_with_credential(client, alice, linked_bearer.token)).ok()
+    client_without_social_layer = await game(world, flags=0)
+    (await exchange_with_credential(client_without_social_layer, bob, second_player.token)).rejected(403, 530000)
 
 
 async def test_a_provisional_account_cannot_be_a_merge_destination(world: World) -> None:
     client = await game(world)
-    one, two = await provisional_player(client, "1"), await provisional_player(client, "2")
+    first_player, second_player = await provisional_player(client, "1"), await provisional_player(client, "2")
     user = await world.user()
     code = await client.code(user, "sdk.social_layer")
-    await world.write(lambda call: call.tx.run("UPDATE authorization_codes SET user_id = ?", two.id))
+    await world.write(lambda call: call.tx.run("UPDATE authorization_codes SET user_id = ?", second_player.id))
 
     response = await client.exchange(
-        code, external_auth_type="PLATFORM_BOT_ISSUED_ACCESS_TOKEN", external_auth_token=one.token
+        code, external_auth_type="PLATFORM_BOT_ISSUED_ACCESS_TOKEN", external_auth_token=first_player.token
     )
 
     response.rejected(400, 530016)
@@ -284,14 +293,14 @@ async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
     client = await game(world)
     alice, player = await world.user(), await provisional_player(client, "1")
     code = await client.code(alice, "sdk.social_layer")
-    more = {"external_auth_type": "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"}
+    credential = {"external_auth_type": "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"}
 
-    (await client.exchange(code, external_auth_token="wrong", **more)).rejected(403, 50025)
-    (await client.exchange(code, external_auth_token=player.token, **more)).ok()
+    (await client.exchange(code, external_auth_token="wrong", **credential)).rejected(403, 50025)
+    (await client.exchange(code, external_auth_token=player.token, **credential)).ok()
 
 
 @pytest.mark.parametrize(
-    "more",
+    "credential",
     [
         {"external_auth_type": "OIDC"},
         {"external_auth_token": "x"},
@@ -299,42 +308,42 @@ async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
         {"external_auth_type": "OIDC", "external_auth_token": "x" * 10_241},
     ],
 )
-async def test_an_incomplete_credential_is_an_invalid_request(world: World, more: dict[str, str]) -> None:
+async def test_an_incomplete_credential_is_an_invalid_request(world: World, credential: dict[str, str]) -> None:
     client = await game(world)
     alice = await world.user()
 
-    oauth2_error(await client.exchange(await client.code(alice, "sdk.social_layer"), **more), "invalid_request")
+    oauth2_error(await client.exchange(await client.code(alice, "sdk.social_layer"), **credential), "invalid_request")
 
 
 async def test_a_credential_is_only_accepted_with_a_code(world: World) -> None:
     client = await game(world)
     alice = await world.user()
     tokens = await client.tokens(alice, "sdk.social_layer")
-    more = {"external_auth_type": "OIDC", "external_auth_token": "x"}
+    credential = {"external_auth_type": "OIDC", "external_auth_token": "x"}
 
-    oauth2_error(await client.refresh(tokens["refresh_token"], **more), "invalid_request")
+    oauth2_error(await client.refresh(tokens["refresh_token"], **credential), "invalid_request")
 
 
 async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: World) -> None:
     client = await game(world)
     alice = await world.user()
 
-    async def once(user: Any, number: int) -> ApiResponse:
+    async def merge_once(user: Any, number: int) -> ApiResponse:
         player = await provisional_player(client, f"{user.id}-{number}")
-        response = await exchange_with(client, user, player.token)
+        response = await exchange_with_credential(client, user, player.token)
         if response.status == 200:
             (await client.post("/oauth2/token/revoke", token=response.json["access_token"])).ok()
         return response
 
     for number in range(5):
-        (await once(alice, number)).ok()
-    refusal = (await once(alice, 5)).rejected(429, 0)
-    assert 0 < refusal["retry_after"] <= 86_400
+        (await merge_once(alice, number)).ok()
+    error = (await merge_once(alice, 5)).rejected(429, 0)
+    assert 0 < error["retry_after"] <= 86_400
     world.clock.set(world.clock.now_ms() + 86_400_001)
-    (await once(alice, 6)).ok()
+    (await merge_once(alice, 6)).ok()
     tester = await world.user()
     row = applications.TesterRow(client.id, tester.id, 2, world.clock.now_ms())
     await world.write(lambda call: applications.save_tester(call.tx, row))
     for user in (client.owner, tester):
         for number in range(6):
-            (await once(user, number)).ok()
+            (await merge_once(user, number)).ok()

@@ -8,14 +8,14 @@ import pytest
 
 from hubbub.protocol import changes
 from hubbub.server.core import outbound_cache
-from hubbub.server.identity.identity_providers.issuers import find_problem
+from hubbub.server.identity.identity_providers.issuers import find_issuer_problem
 from tests.issuer import Issuer, RehearsalWorld, configuration_path, request_token, request_unmerge, trust
 from tests.oauth import oauth2_error, pkce
 from tests.players import bearer_for_token, game, link_account, link_tokens
 from tests.world import NOW_MS, World
 
-DAY = 86_400
-NOW = NOW_MS // 1000
+DAY_SECONDS = 86_400
+NOW_SECONDS = NOW_MS // 1000
 
 
 # Configurations
@@ -23,18 +23,20 @@ NOW = NOW_MS // 1000
 
 async def test_an_owner_configures_identity_providers(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
-    listing = f"/applications/{client.id}/external-identity-provider-configurations"
+    list_path = f"/applications/{client.id}/external-identity-provider-configurations"
     body = {"clients": [{"id": "game", "description": "live", "environment": "production"}]}
 
-    stored = (await trust(client, issuer, **body)).ok()
-    steam = (await client.owner.put(configuration_path(client, "STEAM"), json={"clients": [{"id": "480"}]})).ok()
+    oidc_configuration = (await trust(client, issuer, **body)).ok()
+    steam_configuration = (
+        await client.owner.put(configuration_path(client, "STEAM"), json={"clients": [{"id": "480"}]})
+    ).ok()
 
-    assert stored == {"type": "OIDC", "oidc_issuer_url": issuer.url, **body}
-    assert steam == {"type": "STEAM", "oidc_issuer_url": None, "clients": [{"id": "480"}]}
-    assert (await client.owner.get(listing)).ok() == [stored, steam]
+    assert oidc_configuration == {"type": "OIDC", "oidc_issuer_url": issuer.url, **body}
+    assert steam_configuration == {"type": "STEAM", "oidc_issuer_url": None, "clients": [{"id": "480"}]}
+    assert (await client.owner.get(list_path)).ok() == [oidc_configuration, steam_configuration]
     assert issuer.requested_paths == ["/.well-known/openid-configuration", "/jwks"]
     (await client.owner.delete(configuration_path(client, "STEAM"))).ok()
-    assert (await client.owner.get(listing)).ok() == [stored]
+    assert (await client.owner.get(list_path)).ok() == [oidc_configuration]
     (await client.owner.delete(configuration_path(client, "STEAM"))).rejected(404, 0)
 
 
@@ -47,12 +49,12 @@ async def test_only_the_owner_manages_identity_providers(world: World) -> None:
     (await stranger.get(configuration_path(client, "STEAM").rpartition("/")[0])).rejected(403, 20012)
     (await stranger.delete(configuration_path(client, "STEAM"))).rejected(403, 20012)
     (await client.bot.put(configuration_path(client, "STEAM"), json=body)).rejected(403, 20001)
-    wrong = configuration_path(client, "STEAM").replace(str(client.id), "1")
-    (await client.owner.put(wrong, json=body)).rejected(404, 10002)
+    unknown_path = configuration_path(client, "STEAM").replace(str(client.id), "1")
+    (await client.owner.put(unknown_path, json=body)).rejected(404, 10002)
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "path", "code"),
+    ("provider_type", "body", "path", "code"),
     [
         ("WINGS", {"clients": [{"id": "a"}]}, "type", "BASE_TYPE_CHOICES"),
         ("STEAM", {"clients": []}, "clients", "BASE_TYPE_BAD_LENGTH"),
@@ -86,15 +88,15 @@ async def test_only_the_owner_manages_identity_providers(world: World) -> None:
     ],
 )
 async def test_an_invalid_configuration_names_the_invalid_field(
-    world: World, kind: str, body: dict[str, Any], path: str, code: str
+    world: World, provider_type: str, body: dict[str, Any], path: str, code: str
 ) -> None:
     client = await game(world)
 
-    assert (await client.owner.put(configuration_path(client, kind), json=body)).errors(path) == [code]
+    assert (await client.owner.put(configuration_path(client, provider_type), json=body)).errors(path) == [code]
 
 
 @pytest.mark.parametrize(
-    ("url", "valid"),
+    ("url", "is_valid"),
     [
         ("https://id.example.com", True),
         ("https://id.example.com:8443/realms/game", True),
@@ -128,8 +130,8 @@ async def test_an_invalid_configuration_names_the_invalid_field(
         ("", False),
     ],
 )
-def test_issuer_urls_are_validated(url: str, valid: bool) -> None:
-    assert (find_problem(url, strict=True) is None) is valid
+def test_issuer_urls_are_validated(url: str, is_valid: bool) -> None:
+    assert (find_issuer_problem(url, strict=True) is None) is is_valid
 
 
 async def test_an_issuer_must_be_reachable_when_it_is_configured(trusting_world: World, issuer: Issuer) -> None:
@@ -163,8 +165,8 @@ async def test_an_issuer_configured_before_strict_validation_stays_valid(trustin
     client = await game(world)
     (await trust(client, issuer)).ok()
     assert world.app._http_server is not None
-    strict = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
-    world.app.config = world.app._http_server._config = strict
+    strict_config = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
+    world.app.config = world.app._http_server._config = strict_config
 
     (await request_token(client, issuer.token())).ok()
     assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
@@ -181,8 +183,8 @@ async def test_issuers_are_validated_strictly_from_the_date(trusting_world: Worl
     world = trusting_world
     client = await game(world)
     assert world.app._http_server is not None
-    strict = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
-    world.app.config = world.app._http_server._config = strict
+    strict_config = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
+    world.app.config = world.app._http_server._config = strict_config
 
     world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms - 1)
     (await trust(client, issuer)).ok()
@@ -198,14 +200,14 @@ async def test_a_player_gets_an_access_token_with_an_id_token(trusting_world: Wo
     (await trust(client, issuer)).ok()
 
     tokens = (await request_token(client, issuer.token("ada", preferred_username="Ada"))).ok()
-    again = (await request_token(client, issuer.token("ada", aud=["other", "game"]))).ok()
+    second_tokens = (await request_token(client, issuer.token("ada", aud=["other", "game"]))).ok()
 
     player = await bearer_for_token(client, tokens["access_token"])
     me = (await player.get("/users/@me")).ok()
     assert me["global_name"] == "Ada"
-    assert (await bearer_for_token(client, again["access_token"])).id == player.id
-    (found,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
-    assert found["external_user_id"] == "ada"
+    assert (await bearer_for_token(client, second_tokens["access_token"])).id == player.id
+    (identity,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
+    assert identity["external_user_id"] == "ada"
 
 
 @pytest.mark.parametrize("name", [None, "", "x" * 33, 7])
@@ -225,18 +227,18 @@ async def test_without_a_valid_name_the_player_has_no_display_name(
 async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
-    other = Issuer()
+    other_issuer = Issuer()
 
     for code, token in (
-        (530001, issuer.token(exp=NOW)),
+        (530001, issuer.token(exp=NOW_SECONDS)),
         (530002, issuer.token(iss="http://other.example")),
         (530002, issuer.token(iss=None)),
         (530002, issuer.token(iss=issuer.url + "/")),
         (530003, issuer.token(aud="another-client")),
         (530003, issuer.token(aud=None)),
-        (530004, issuer.token(iat=NOW - 7 * DAY - 1)),
-        (530020, issuer.token(iat=NOW + 3600)),
-        (530020, issuer.token(nbf=NOW + 3600)),
+        (530004, issuer.token(iat=NOW_SECONDS - 7 * DAY_SECONDS - 1)),
+        (530020, issuer.token(iat=NOW_SECONDS + 3600)),
+        (530020, issuer.token(nbf=NOW_SECONDS + 3600)),
         (530020, issuer.token(iat="today")),
         (530020, issuer.token(exp=None)),
         (530020, issuer.token("")),
@@ -244,45 +246,45 @@ async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: 
         (530020, "nonsense"),
         (530020, "a.b.c"),
         (530020, issuer.token()[:-8] + "AAAAAAAA"),
-        (530020, other.token(iss=issuer.url)),
+        (530020, other_issuer.token(iss=issuer.url)),
         (530027, issuer.token(header={"kid": None})),
         (530027, issuer.token(header={"kid": ""})),
     ):
         (await request_token(client, token)).rejected(400, code)
-    (await request_token(client, issuer.token(iat=NOW - 7 * DAY))).ok()
+    (await request_token(client, issuer.token(iat=NOW_SECONDS - 7 * DAY_SECONDS))).ok()
 
 
 async def test_the_client_must_authenticate(trusting_world: World, issuer: Issuer) -> None:
-    client, public = await game(trusting_world), await game(trusting_world, public=True)
+    client, public_client = await game(trusting_world), await game(trusting_world, public=True)
     (await trust(client, issuer)).ok()
-    (await trust(public, issuer)).ok()
+    (await trust(public_client, issuer)).ok()
 
     (await request_token(client, issuer.token(), client_secret="wrong")).rejected(401, 530007)
     (await request_token(client, issuer.token(), client_secret=None)).rejected(401, 530007)
-    (await request_token(public, issuer.token(), client_secret="wrong")).rejected(401, 530007)
-    (await request_token(public, issuer.token())).ok()
+    (await request_token(public_client, issuer.token(), client_secret="wrong")).rejected(401, 530007)
+    (await request_token(public_client, issuer.token())).ok()
     (await request_token(client, issuer.token(), client_id="1")).rejected(404, 10002)
     assert (await request_token(client, issuer.token(), kind="WINGS")).errors("external_auth_type") == [
         "BASE_TYPE_CHOICES"
     ]
     assert (await request_token(client, "x" * 10_241)).errors("external_auth_token") == ["BASE_TYPE_BAD_LENGTH"]
-    own = await request_token(client, "x", kind="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
-    assert own.errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
+    response = await request_token(client, "x", kind="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
+    assert response.errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
     (await request_token(client, "00", kind="STEAM_SESSION_TICKET")).rejected(400, 530008)
-    plain = await game(trusting_world, flags=0)
-    (await request_token(plain, issuer.token())).rejected(403, 530000)
+    client_without_social_layer = await game(trusting_world, flags=0)
+    (await request_token(client_without_social_layer, issuer.token())).rejected(403, 530000)
 
 
 async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: World, issuer: Issuer) -> None:
-    client, public = await game(trusting_world), await game(trusting_world, public=True)
+    client, public_client = await game(trusting_world), await game(trusting_world, public=True)
     (await trust(client, issuer)).ok()
-    (await trust(public, issuer)).ok()
+    (await trust(public_client, issuer)).ok()
 
     tokens = (await request_token(client, issuer.token())).ok()
-    assert (await request_token(public, issuer.token())).ok()["refresh_token"] is None
+    assert (await request_token(public_client, issuer.token())).ok()["refresh_token"] is None
 
-    renewed = (await client.refresh(tokens["refresh_token"])).ok()
-    player = await bearer_for_token(client, renewed["access_token"])
+    refreshed = (await client.refresh(tokens["refresh_token"])).ok()
+    player = await bearer_for_token(client, refreshed["access_token"])
     assert player.id
     assert (await player.patch("/users/@me/account", json={"global_name": "Still"})).ok()["global_name"] == "Still"
 
@@ -304,14 +306,14 @@ async def test_an_identity_without_an_account_is_linked_directly(trusting_world:
 
     await link_account(client, alice, issuer.token("ada"), "OIDC")
 
-    refusal = (await request_token(client, issuer.token("ada"))).rejected(400, 530010)
-    assert (refusal["user_id"], refusal["provider_type"]) == (str(alice.id), "OIDC")
-    assert (refusal["provider_id"], refusal["provider_issued_user_id"]) == (issuer.url, "ada")
+    error = (await request_token(client, issuer.token("ada"))).rejected(400, 530010)
+    assert (error["user_id"], error["provider_type"]) == (str(alice.id), "OIDC")
+    assert (error["provider_id"], error["provider_issued_user_id"]) == (issuer.url, "ada")
     await link_account(client, alice, issuer.token("ada"), "OIDC")
     bob = await trusting_world.user()
     code = await client.code(bob, "sdk.social_layer")
-    more = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("ada")}
-    (await client.exchange(code, **more)).rejected(400, 530014)
+    credential = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("ada")}
+    (await client.exchange(code, **credential)).rejected(400, 530014)
     (await client.exchange(code, external_auth_type="OIDC", external_auth_token="x.y.z")).rejected(403, 50025)
 
 
@@ -351,25 +353,25 @@ async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(trusting_world
     assert issuer.requested_paths == ["/jwks"]
 
 
-@pytest.mark.parametrize("alg", ["RS256", "RS512", "PS256", "PS384"])
-async def test_rsa_signatures_are_accepted(trusting_world: World, issuer: Issuer, alg: str) -> None:
+@pytest.mark.parametrize("algorithm", ["RS256", "RS512", "PS256", "PS384"])
+async def test_rsa_signatures_are_accepted(trusting_world: World, issuer: Issuer, algorithm: str) -> None:
     client = await game(trusting_world)
     issuer.add_rsa("rsa")
-    issuer.discovery = {"id_token_signing_alg_values_supported": [alg]}
+    issuer.discovery = {"id_token_signing_alg_values_supported": [algorithm]}
     (await trust(client, issuer)).ok()
 
-    (await request_token(client, issuer.token(key="rsa", alg=alg))).ok()
+    (await request_token(client, issuer.token(key="rsa", alg=algorithm))).ok()
 
 
 async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
-    good = issuer.keys["one"].as_dict(private=False)
-    broken = [
+    valid_key = issuer.keys["one"].as_dict(private=False)
+    invalid_keys = [
         {"kty": "EC", "kid": "x", "crv": "P-256", "x": "!", "y": "!"},
         {"kty": "oct", "kid": "one", "k": "AAAA"},
         7,
     ]
-    issuer.raw_bodies["/jwks"] = json.dumps({"keys": [*broken, good]}).encode()
+    issuer.raw_bodies["/jwks"] = json.dumps({"keys": [*invalid_keys, valid_key]}).encode()
     (await trust(client, issuer)).ok()
 
     (await request_token(client, issuer.token())).ok()
@@ -377,17 +379,17 @@ async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer
 
 # Deeply nested or malformed JSON
 
-DEEP = b'{"keys": [], "more": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+DEEPLY_NESTED_JSON = b'{"keys": [], "more": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 
 
 async def test_a_deeply_nested_discovery_document_is_rejected(trusting_world: World, issuer: Issuer) -> None:
-    issuer.raw_bodies["/.well-known/openid-configuration"] = DEEP
+    issuer.raw_bodies["/.well-known/openid-configuration"] = DEEPLY_NESTED_JSON
 
     (await trust(await game(trusting_world), issuer)).rejected(400, 530008)
 
 
 async def test_a_deeply_nested_key_set_is_rejected(trusting_world: World, issuer: Issuer) -> None:
-    issuer.raw_bodies["/jwks"] = DEEP
+    issuer.raw_bodies["/jwks"] = DEEPLY_NESTED_JSON
 
     (await trust(await game(trusting_world), issuer)).rejected(400, 530009)
 
@@ -395,20 +397,20 @@ async def test_a_deeply_nested_key_set_is_rejected(trusting_world: World, issuer
 async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
-    deep = base64.urlsafe_b64encode(b'{"a":' + b"[" * 1500 + b"]" * 1500 + b"}").decode().rstrip("=")
+    nested_part = base64.urlsafe_b64encode(b'{"a":' + b"[" * 1500 + b"]" * 1500 + b"}").decode().rstrip("=")
     header, claims, signature = issuer.token().split(".")
 
-    for token in (f"{deep}.{claims}.{signature}", f"{header}.{deep}.{signature}"):
+    for token in (f"{nested_part}.{claims}.{signature}", f"{header}.{nested_part}.{signature}"):
         (await request_token(client, token)).rejected(400, 530020)
 
 
 @pytest.mark.parametrize(
-    ("kind", "credential", "body", "status", "code"),
+    ("auth_type", "credential", "body", "status", "code"),
     [
-        ("STEAM_SESSION_TICKET", "00", DEEP, 400, 530008),
+        ("STEAM_SESSION_TICKET", "00", DEEPLY_NESTED_JSON, 400, 530008),
         ("STEAM_SESSION_TICKET", "00", b'{"response": [1]}', 403, 50025),
         ("STEAM_SESSION_TICKET", "00", b'{"response": {"params": null}}', 403, 50025),
-        ("EPIC_ONLINE_SERVICES_ACCESS_TOKEN", "x", DEEP, 400, 530008),
+        ("EPIC_ONLINE_SERVICES_ACCESS_TOKEN", "x", DEEPLY_NESTED_JSON, 400, 530008),
         (
             "EPIC_ONLINE_SERVICES_ACCESS_TOKEN",
             "x",
@@ -419,7 +421,7 @@ async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issue
     ],
 )
 async def test_a_malformed_provider_response_is_rejected(
-    trusting_world: World, issuer: Issuer, kind: str, credential: str, body: bytes, status: int, code: int
+    trusting_world: World, issuer: Issuer, auth_type: str, credential: str, body: bytes, status: int, code: int
 ) -> None:
     import msgspec
 
@@ -431,10 +433,10 @@ async def test_a_malformed_provider_response_is_rejected(
     issuer.raw_bodies["/ISteamUserAuth/AuthenticateUserTicket/v1/"] = issuer.raw_bodies["/epic/oauth/v2/tokenInfo"] = (
         body
     )
-    provider = "STEAM" if kind.startswith("STEAM") else "EPIC_ONLINE_SERVICES"
+    provider = "STEAM" if auth_type.startswith("STEAM") else "EPIC_ONLINE_SERVICES"
     (await client.owner.put(configuration_path(client, provider), json={"clients": [{"id": "game"}]})).ok()
 
-    (await request_token(client, credential, kind)).rejected(status, code)
+    (await request_token(client, credential, auth_type)).rejected(status, code)
 
 
 # Provider stand-ins of a rehearsal
@@ -452,11 +454,11 @@ PROVIDERS = [
 
 @pytest.mark.parametrize(("provider", "kind", "provider_type"), PROVIDERS)
 async def test_every_provider_can_be_rehearsed_offline(
-    stage: RehearsalWorld, provider: str, kind: str, provider_type: str
+    rehearsal: RehearsalWorld, provider: str, kind: str, provider_type: str
 ) -> None:
-    client, bob = stage.demo_game, stage.demo_user("bob")
+    client, bob = rehearsal.demo_game, rehearsal.demo_user("bob")
 
-    auth_type, credential = await stage.credential(provider, "76561198000000001", name="Ada", kind=kind)
+    auth_type, credential = await rehearsal.credential(provider, "76561198000000001", name="Ada", kind=kind)
     tokens = (await request_token(client, credential, auth_type)).ok()
 
     player = await bearer_for_token(client, tokens["access_token"])
@@ -467,57 +469,64 @@ async def test_every_provider_can_be_rehearsed_offline(
         code, code_verifier=verifier, external_auth_type=auth_type, external_auth_token=credential
     )
     response.ok()
-    refusal = (await request_token(client, credential, auth_type)).rejected(400, 530010)
-    assert (refusal["provider_type"], refusal["provider_issued_user_id"]) == (provider_type, "76561198000000001")
+    error = (await request_token(client, credential, auth_type)).rejected(400, 530010)
+    assert (error["provider_type"], error["provider_issued_user_id"]) == (provider_type, "76561198000000001")
 
 
 @pytest.mark.parametrize(("provider", "kind", "_"), PROVIDERS)
 async def test_expired_and_foreign_credentials_are_rejected(
-    stage: RehearsalWorld, provider: str, kind: str, _: str
+    rehearsal: RehearsalWorld, provider: str, kind: str, _: str
 ) -> None:
-    opaque = provider == "steam" or kind == "access_token"
+    is_opaque = provider == "steam" or kind == "access_token"
 
-    auth_type, late = await stage.credential(provider, "1", kind=kind, expires_in=-1)
-    _, foreign = await stage.credential(provider, "1", kind=kind, client_id="another-game")
+    auth_type, expired_credential = await rehearsal.credential(provider, "1", kind=kind, expires_in=-1)
+    _, foreign_credential = await rehearsal.credential(provider, "1", kind=kind, client_id="another-game")
 
-    response = await request_token(stage.demo_game, late, auth_type)
-    assert (response.status, response.code) == ((403, 50025) if opaque else (400, 530001))
-    response = await request_token(stage.demo_game, foreign, auth_type)
+    response = await request_token(rehearsal.demo_game, expired_credential, auth_type)
+    assert (response.status, response.code) == ((403, 50025) if is_opaque else (400, 530001))
+    response = await request_token(rehearsal.demo_game, foreign_credential, auth_type)
     assert (response.status, response.code) == ((403, 50025) if provider == "steam" else (400, 530003))
 
 
-async def test_a_credential_of_another_provider_is_rejected(stage: RehearsalWorld) -> None:
-    _, apple = await stage.credential("apple", "1")
+async def test_a_credential_of_another_provider_is_rejected(rehearsal: RehearsalWorld) -> None:
+    _, apple_credential = await rehearsal.credential("apple", "1")
 
-    for kind in ("OIDC", "UNITY_SERVICES_ID_TOKEN", "PLAYSTATION_NETWORK_ID_TOKEN", "EPIC_ONLINE_SERVICES_ID_TOKEN"):
-        (await request_token(stage.demo_game, apple, kind)).rejected(400, 530002)
-    (await request_token(stage.demo_game, apple, "STEAM_SESSION_TICKET")).rejected(403, 50025)
-    (await request_token(stage.demo_game, apple, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).rejected(403, 50025)
-
-
-async def test_keys_of_a_stand_in_can_be_rotated(stage: RehearsalWorld) -> None:
-    kind, before = await stage.credential("unity", "1")
-    (await request_token(stage.demo_game, before, kind)).ok()
-
-    (await stage.control_request("POST", "/issuers/unity/rotate")).ok()
-    stage.clock.set(stage.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
-    _, after = await stage.credential("unity", "1")
-
-    (await request_token(stage.demo_game, after, kind)).ok()
-    (await request_token(stage.demo_game, before, kind)).rejected(400, 530020)
+    for auth_type in (
+        "OIDC",
+        "UNITY_SERVICES_ID_TOKEN",
+        "PLAYSTATION_NETWORK_ID_TOKEN",
+        "EPIC_ONLINE_SERVICES_ID_TOKEN",
+    ):
+        (await request_token(rehearsal.demo_game, apple_credential, auth_type)).rejected(400, 530002)
+    (await request_token(rehearsal.demo_game, apple_credential, "STEAM_SESSION_TICKET")).rejected(403, 50025)
+    (await request_token(rehearsal.demo_game, apple_credential, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).rejected(
+        403, 50025
+    )
 
 
-async def test_issuing_credentials_requires_the_control_token(stage: RehearsalWorld) -> None:
-    path = f"{stage.url}/control/issuers/oidc/tokens"
+async def test_keys_of_a_stand_in_can_be_rotated(rehearsal: RehearsalWorld) -> None:
+    auth_type, old_credential = await rehearsal.credential("unity", "1")
+    (await request_token(rehearsal.demo_game, old_credential, auth_type)).ok()
 
-    (await stage.request("POST", path, json={"user_id": "1"})).rejected(401, 0)
-    (await stage.control_request("POST", "/issuers/wings/tokens", json={"user_id": "1"})).rejected(404, 0)
-    assert (await stage.control_request("POST", "/issuers/oidc/tokens", json={})).errors("user_id") == [
+    (await rehearsal.control_request("POST", "/issuers/unity/rotate")).ok()
+    rehearsal.clock.set(rehearsal.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
+    _, new_credential = await rehearsal.credential("unity", "1")
+
+    (await request_token(rehearsal.demo_game, new_credential, auth_type)).ok()
+    (await request_token(rehearsal.demo_game, old_credential, auth_type)).rejected(400, 530020)
+
+
+async def test_issuing_credentials_requires_the_control_token(rehearsal: RehearsalWorld) -> None:
+    path = f"{rehearsal.url}/control/issuers/oidc/tokens"
+
+    (await rehearsal.request("POST", path, json={"user_id": "1"})).rejected(401, 0)
+    (await rehearsal.control_request("POST", "/issuers/wings/tokens", json={"user_id": "1"})).rejected(404, 0)
+    assert (await rehearsal.control_request("POST", "/issuers/oidc/tokens", json={})).errors("user_id") == [
         "BASE_TYPE_REQUIRED"
     ]
-    discovery = await stage.request("GET", f"{stage.url}/control/issuers/oidc/.well-known/openid-configuration")
-    assert discovery.ok()["issuer"] == f"{stage.url}/control/issuers/oidc"
-    assert (await stage.request("GET", f"{stage.url}/control/issuers/oidc/nothing")).status == 404
-    jwks = (await stage.request("GET", f"{stage.url}/control/issuers/apple/auth/keys")).ok()
+    discovery = await rehearsal.request("GET", f"{rehearsal.url}/control/issuers/oidc/.well-known/openid-configuration")
+    assert discovery.ok()["issuer"] == f"{rehearsal.url}/control/issuers/oidc"
+    assert (await rehearsal.request("GET", f"{rehearsal.url}/control/issuers/oidc/nothing")).status == 404
+    jwks = (await rehearsal.request("GET", f"{rehearsal.url}/control/issuers/apple/auth/keys")).ok()
     assert "d" not in jwks["keys"][0]
     assert base64.urlsafe_b64decode(jwks["keys"][0]["x"] + "==")

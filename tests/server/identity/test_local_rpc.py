@@ -3,6 +3,7 @@
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import ActivityActionType, ActivityType, GatewayOpcode
 from hubbub.protocol.resources.oauth2 import RPC_TOKEN_SECONDS
 from tests import oauth
 from tests.world import Actor, World
@@ -30,14 +31,14 @@ async def test_application_rpc_data_is_public(world: World) -> None:
 @pytest.mark.dated(changes.SET_ACTIVITY_TYPES)
 async def test_before_25_july_2024_only_the_playing_activity_type_is_listed(world: World) -> None:
     game = await oauth.create_application(world)
-    now = world.clock.now_ms()
-    seen = []
-    for moment in (changes.SET_ACTIVITY_TYPES.at_ms - 1, changes.SET_ACTIVITY_TYPES.at_ms):
-        world.clock.set(moment)
-        seen.append((await world.request("GET", f"/applications/{game.id}/rpc")).ok()["activity_types"])
-    world.clock.set(now)
+    now_ms = world.clock.now_ms()
+    listed_types = []
+    for moment_ms in (changes.SET_ACTIVITY_TYPES.at_ms - 1, changes.SET_ACTIVITY_TYPES.at_ms):
+        world.clock.set(moment_ms)
+        listed_types.append((await world.request("GET", f"/applications/{game.id}/rpc")).ok()["activity_types"])
+    world.clock.set(now_ms)
 
-    assert seen == [[0], [0, 2, 3, 5]]
+    assert listed_types == [[0], [0, 2, 3, 5]]
 
 
 async def test_only_the_owner_sets_rpc_origins(world: World) -> None:
@@ -80,62 +81,70 @@ async def test_duplicate_and_excess_origins_are_rejected(world: World) -> None:
 
     response = await game.owner.patch(path, json={"rpc_origins": ["https://a.example", "https://a.example"]})
     assert response.errors("rpc_origins.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
-    many = [f"https://a{number}.example" for number in range(26)]
-    assert (await game.owner.patch(path, json={"rpc_origins": many})).errors("rpc_origins") == ["BASE_TYPE_BAD_LENGTH"]
+    too_many_origins = [f"https://a{number}.example" for number in range(26)]
+    assert (await game.owner.patch(path, json={"rpc_origins": too_many_origins})).errors("rpc_origins") == [
+        "BASE_TYPE_BAD_LENGTH"
+    ]
 
 
 # RPC tokens
 
 
-async def authorize(user: Actor, game: oauth.Client, rpc_token: str, scope: str = "identify") -> str:
+async def authorize_with_rpc_token(user: Actor, game: oauth.Client, rpc_token: str, scope: str = "identify") -> str:
     """Authorize with an RPC token; return "code" or the OAuth2 error."""
     response = await game.authorize(user, scope, rpc_token=rpc_token)
     return "code" if response.status == 200 else str(response.json["error"])
 
 
 async def test_an_rpc_token_is_single_use_expires_and_belongs_to_its_application(world: World) -> None:
-    game, other, mary = await oauth.create_application(world), await oauth.create_application(world), await world.user()
+    game, other_game, mary = (
+        await oauth.create_application(world),
+        await oauth.create_application(world),
+        await world.user(),
+    )
 
-    async def issue() -> str:
+    async def issue_rpc_token() -> str:
         token: str = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
         return token
 
-    first, second, third = await issue(), await issue(), await issue()
+    first, second, third = await issue_rpc_token(), await issue_rpc_token(), await issue_rpc_token()
 
-    assert await authorize(mary, other, first) == "invalid_request"
-    assert await authorize(mary, game, first) == "code"
-    assert await authorize(mary, game, first) == "invalid_request"
-    assert await authorize(mary, game, "invented") == "invalid_request"
+    assert await authorize_with_rpc_token(mary, other_game, first) == "invalid_request"
+    assert await authorize_with_rpc_token(mary, game, first) == "code"
+    assert await authorize_with_rpc_token(mary, game, first) == "invalid_request"
+    assert await authorize_with_rpc_token(mary, game, "invented") == "invalid_request"
     await world.write(
         lambda call: call.tx.run(
             "INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'messages.read')", game.id
         )
     )
-    assert await authorize(mary, game, second, "identify messages.read") == "invalid_scope"
-    assert await authorize(mary, game, second) == "code"
+    assert await authorize_with_rpc_token(mary, game, second, "identify messages.read") == "invalid_scope"
+    assert await authorize_with_rpc_token(mary, game, second) == "code"
     world.clock.advance(RPC_TOKEN_SECONDS * 1000)
-    assert await authorize(mary, game, third) == "invalid_request"
+    assert await authorize_with_rpc_token(mary, game, third) == "invalid_request"
 
 
 async def test_an_rpc_token_is_not_accepted_as_another_grant(world: World) -> None:
     game, mary = await oauth.create_application(world), await world.user()
     rpc_token = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
 
-    device = "urn:ietf:params:oauth:grant-type:device_code"
+    device_grant = "urn:ietf:params:oauth:grant-type:device_code"
     oauth.oauth2_error(
         await game.post("/oauth2/token", grant_type="authorization_code", code=rpc_token), "invalid_grant"
     )
     (await mary.post("/oauth2/device/verify", json={"user_code": rpc_token[:32]})).rejected(400, 50035)
-    oauth.oauth2_error(await game.post("/oauth2/token", grant_type=device, device_code=rpc_token), "access_denied")
+    oauth.oauth2_error(
+        await game.post("/oauth2/token", grant_type=device_grant, device_code=rpc_token), "access_denied"
+    )
 
 
 async def test_issuing_an_rpc_token_requires_the_client_secret(world: World) -> None:
-    game, public = await oauth.create_application(world), await oauth.create_application(world, public=True)
+    game, public_game = await oauth.create_application(world), await oauth.create_application(world, public=True)
 
     oauth.oauth2_error(await game.post("/oauth2/token/rpc", secret=False), "invalid_client", 401)
     oauth.oauth2_error(await game.post("/oauth2/token/rpc", secret=False, client_secret="guess"), "invalid_client", 401)
-    oauth.oauth2_error(await public.post("/oauth2/token/rpc"), "invalid_client", 401)
-    assert (await public.post("/oauth2/token/rpc", secret=True)).ok()["rpc_token"]
+    oauth.oauth2_error(await public_game.post("/oauth2/token/rpc"), "invalid_client", 401)
+    assert (await public_game.post("/oauth2/token/rpc", secret=True)).ok()["rpc_token"]
 
 
 # Activity invites
@@ -147,19 +156,21 @@ async def test_a_user_sends_an_invite_to_their_own_sessions_activity(world: Worl
         await world.user("mary"),
         await world.user("zoe"),
     )
-    for one, other in ((mary, zoe), (zoe, mary)):
-        (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
+    for sender, recipient in ((mary, zoe), (zoe, mary)):
+        (await sender.put(f"/users/@me/relationships/{recipient.id}", json={})).ok()
     session, zoe_session = await mary.connect(), await zoe.connect()
     activity = {
         "name": "Puddle",
-        "type": 0,
+        "type": ActivityType.PLAYING,
         "application_id": str(game.id),
         "party": {"id": "party", "size": [1, 4]},
         "secrets": {"join": "open sesame"},
     }
-    await session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
+    await session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"status": "online", "activities": [activity], "since": None, "afk": False}
+    )
     await session.wait_processed()
-    invite = {"type": 1, "session_id": session.ready["session_id"], "party_id": "party"}
+    invite = {"type": ActivityActionType.JOIN, "session_id": session.ready["session_id"], "party_id": "party"}
     path = f"/users/{zoe.id}/messages"
 
     sent = (await mary.post(path, json={"application_id": str(game.id), "activity": invite, "content": "hi"})).ok()
@@ -167,14 +178,14 @@ async def test_a_user_sends_an_invite_to_their_own_sessions_activity(world: Worl
     event = await zoe_session.next("MESSAGE_CREATE")
     assert (event["id"], event["content"], event["activity"]) == (sent["id"], "hi", invite)
     assert event["application"]["id"] == str(game.id)
-    join = f"/users/{mary.id}/sessions/{session.ready['session_id']}/activities/{game.id}/1"
+    join_path = f"/users/{mary.id}/sessions/{session.ready['session_id']}/activities/{game.id}/1"
     query = f"?channel_id={event['channel_id']}&message_id={event['id']}"
-    assert (await zoe.get(join + query)).ok() == {"secret": "open sesame"}
+    assert (await zoe.get(join_path + query)).ok() == {"secret": "open sesame"}
 
 
 async def test_a_user_token_can_only_send_activity_invites_to_a_user(world: World) -> None:
     game, mary, zoe = await oauth.create_application(world), await world.user("mary"), await world.user("zoe")
-    invite = {"type": 1, "session_id": "s", "party_id": "party"}
+    invite = {"type": ActivityActionType.JOIN, "session_id": "s", "party_id": "party"}
     path = f"/users/{zoe.id}/messages"
 
     response = await mary.post(path, json={"content": "hi"})

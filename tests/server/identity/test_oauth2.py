@@ -8,6 +8,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.app import App
@@ -18,7 +19,7 @@ from hubbub.server.identity.oauth2 import grants
 from tests.oauth import FORM, REDIRECT, create_application, oauth2_error, pkce, set_application_columns, url_fields
 from tests.world import NOW_MS, World, small_config
 
-DEVICE: dict[str, Any] = {"grant_type": wire.DEVICE_GRANT}
+DEVICE_GRANT_FIELDS: dict[str, Any] = {"grant_type": wire.DEVICE_GRANT}
 DAY_MS = 86_400_000
 
 
@@ -64,10 +65,10 @@ async def test_granted_scopes_need_no_second_consent(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     await client.code(alice, "identify guilds")
 
-    again = (await alice.get(client.authorize_path("identify", prompt="none"))).ok()
-    more = (await alice.get(client.authorize_path("identify email", prompt="none"))).ok()
+    same_scopes = (await alice.get(client.authorize_path("identify", prompt="none"))).ok()
+    more_scopes = (await alice.get(client.authorize_path("identify email", prompt="none"))).ok()
 
-    assert (again["authorized"], more["authorized"]) == (True, False)
+    assert (same_scopes["authorized"], more_scopes["authorized"]) == (True, False)
 
 
 async def test_adding_a_bot_requires_consent_each_time(world: World) -> None:
@@ -79,7 +80,7 @@ async def test_adding_a_bot_requires_consent_each_time(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "error"),
+    ("parameters", "error"),
     [
         ({"client_id": 1}, "invalid_client"),
         ({"response_type": None}, "invalid_request"),
@@ -96,17 +97,17 @@ async def test_adding_a_bot_requires_consent_each_time(world: World) -> None:
     ],
 )
 async def test_an_invalid_request_is_rejected_without_redirecting(
-    world: World, more: dict[str, Any], error: str
+    world: World, parameters: dict[str, Any], error: str
 ) -> None:
     alice, client = await world.user(), await create_application(world)
 
-    for response in (await alice.get(client.authorize_path(**more)), await client.authorize(alice, **more)):
+    for response in (await alice.get(client.authorize_path(**parameters)), await client.authorize(alice, **parameters)):
         oauth2_error(response, error)
         assert "url" not in response.json
         # RFC 6749 4.1.2.1: an error is returned only to the registered redirect URI.
-        back = response.json.get("return_url")
-        assert (back is None) == ("client_id" in more or more.get("response_type", "") is None)
-        assert back is None or (back.startswith(REDIRECT) and url_fields(back)["error"] == error)
+        return_url = response.json.get("return_url")
+        assert (return_url is None) == ("client_id" in parameters or parameters.get("response_type", "") is None)
+        assert return_url is None or (return_url.startswith(REDIRECT) and url_fields(return_url)["error"] == error)
 
 
 async def test_only_users_can_grant(world: World) -> None:
@@ -155,24 +156,24 @@ async def test_an_unknown_scope_cannot_be_approved(world: World) -> None:
 
 async def test_the_social_layer_flag_permits_single_social_scopes(world: World) -> None:
     alice = await world.user()
-    plain = await create_application(world)
-    social = await create_application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
+    plain_client = await create_application(world)
+    social_client = await create_application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
 
-    oauth2_error(await plain.authorize(alice, "relationships.read"), "invalid_scope")
-    await social.code(alice, "relationships.read")
+    oauth2_error(await plain_client.authorize(alice, "relationships.read"), "invalid_scope")
+    await social_client.code(alice, "relationships.read")
 
 
 async def test_an_umbrella_scope_is_returned_as_requested_and_grants_its_members(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
 
     tokens = await client.tokens(alice, "openid sdk.social_layer")
-    game = client.bearer(alice, tokens["access_token"])
+    bearer = client.bearer(alice, tokens["access_token"])
 
     assert tokens["scope"] == "openid sdk.social_layer"
-    (await game.get("/users/@me")).ok()
-    (await game.get("/users/@me/guilds")).ok()
-    assert (await game.get("/oauth2/@me")).ok()["scopes"] == ["openid", "sdk.social_layer"]
-    session = await game.connect(token=f"Bearer {game.token}")
+    (await bearer.get("/users/@me")).ok()
+    (await bearer.get("/users/@me/guilds")).ok()
+    assert (await bearer.get("/oauth2/@me")).ok()["scopes"] == ["openid", "sdk.social_layer"]
+    session = await bearer.connect(token=f"Bearer {bearer.token}")
     assert {"gateway.connect", "lobbies.write", "identify"} <= set(session.ready["scopes"])
 
 
@@ -198,27 +199,27 @@ async def test_a_token_is_limited_to_its_scopes(world: World, scope: str, path: 
     guild = await world.guild(alice)
     path = path.format(guild=guild.id)
 
-    allowed = client.bearer(alice, (await client.tokens(alice, scope))["access_token"])
-    other = client.bearer(alice, (await client.tokens(alice, "connections"))["access_token"])
+    allowed_bearer = client.bearer(alice, (await client.tokens(alice, scope))["access_token"])
+    denied_bearer = client.bearer(alice, (await client.tokens(alice, "connections"))["access_token"])
 
-    (await allowed.get(path)).ok()
-    (await other.get(path)).rejected(403, 50026)
+    (await allowed_bearer.get(path)).ok()
+    (await denied_bearer.get(path)).rejected(403, 50026)
     # A route that accepts no bearer token.
-    (await allowed.get(f"/guilds/{guild.id}/audit-logs")).rejected(401, 0)
+    (await allowed_bearer.get(f"/guilds/{guild.id}/audit-logs")).rejected(401, 0)
 
 
 async def test_the_email_is_visible_only_with_its_scope(world: World) -> None:
     client = await create_application(world)
-    registered = {"username": "alice", "password": "correct horse", "email": "alice@example.org"}
-    made = (await world.request("POST", "/auth/register", json=registered)).ok()
+    registration = {"username": "alice", "password": "correct horse", "email": "alice@example.org"}
+    login_session = (await world.request("POST", "/auth/register", json=registration)).ok()
     alice = await world.user()
-    alice.id, alice.token = int(made["user_id"]), made["token"]
+    alice.id, alice.token = int(login_session["user_id"]), login_session["token"]
 
-    without = client.bearer(alice, (await client.tokens(alice, "identify"))["access_token"])
-    with_it = client.bearer(alice, (await client.tokens(alice, "identify email"))["access_token"])
+    bearer_without_email = client.bearer(alice, (await client.tokens(alice, "identify"))["access_token"])
+    bearer_with_email = client.bearer(alice, (await client.tokens(alice, "identify email"))["access_token"])
 
-    assert "email" not in (await without.get("/users/@me")).ok()
-    assert (await with_it.get("/users/@me")).ok()["email"] == "alice@example.org"
+    assert "email" not in (await bearer_without_email.get("/users/@me")).ok()
+    assert (await bearer_with_email.get("/users/@me")).ok()["email"] == "alice@example.org"
 
 
 async def test_a_guilds_join_token_adds_its_owner_to_a_guild(world: World) -> None:
@@ -226,12 +227,12 @@ async def test_a_guilds_join_token_adds_its_owner_to_a_guild(world: World) -> No
     guild = await world.guild(alice)
     await client.authorize(alice, "bot", response_type=None, body={"guild_id": str(guild.id)}, permissions=1)
     assert client.bot is not None
-    plain = (await client.tokens(bob, "identify"))["access_token"]
-    joining = (await client.tokens(bob, "guilds.join"))["access_token"]
+    identify_token = (await client.tokens(bob, "identify"))["access_token"]
+    join_token = (await client.tokens(bob, "guilds.join"))["access_token"]
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
-    (await client.bot.put(path, json={"access_token": plain})).rejected(403, 50026)
-    assert (await client.bot.put(path, json={"access_token": joining})).status == 201
+    (await client.bot.put(path, json={"access_token": identify_token})).rejected(403, 50026)
+    assert (await client.bot.put(path, json={"access_token": join_token})).status == 201
 
 
 async def test_the_gateway_requires_its_own_scope(world: World) -> None:
@@ -240,10 +241,12 @@ async def test_the_gateway_requires_its_own_scope(world: World) -> None:
 
     socket = await world.client.ws_connect(f"{world.gateway}?v=10&encoding=json")
     await socket.receive_json()
-    await socket.send_json({"op": 2, "d": {"token": f"Bearer {token}", "properties": {}, "intents": 0}})
+    await socket.send_json(
+        {"op": GatewayOpcode.IDENTIFY, "d": {"token": f"Bearer {token}", "properties": {}, "intents": 0}}
+    )
     await socket.receive()
 
-    assert socket.close_code == 4004
+    assert socket.close_code == CloseCode.AUTHENTICATION_FAILED
 
 
 # The code grant
@@ -258,10 +261,10 @@ async def test_a_code_is_exchanged_for_tokens_that_last_a_week(world: World) -> 
     assert (tokens["token_type"], tokens["expires_in"], tokens["scope"]) == ("Bearer", 604_800, "identify")
     assert response.headers["Cache-Control"] == "no-store"
     assert "id_token" not in tokens
-    game = client.bearer(alice, tokens["access_token"])
-    assert (await game.get("/users/@me")).ok()["id"] == str(alice.id)
+    bearer = client.bearer(alice, tokens["access_token"])
+    assert (await bearer.get("/users/@me")).ok()["id"] == str(alice.id)
     world.clock.advance(604_800_000)
-    (await game.get("/users/@me")).rejected(401, 0)
+    (await bearer.get("/users/@me")).rejected(401, 0)
 
 
 async def test_a_client_authenticates_in_the_header_or_the_form_but_not_both(world: World) -> None:
@@ -278,9 +281,9 @@ async def test_a_client_authenticates_in_the_header_or_the_form_but_not_both(wor
     (await send(basic, code=await client.code(alice), client_id=str(client.id))).ok()
     oauth2_error(await send(basic, code="x", client_secret=client.secret), "invalid_request")
     oauth2_error(await send(basic, code="x", client_id="1"), "invalid_request")
-    wrong = await send(base64.b64encode(f"{client.id}:guess".encode()).decode(), code="x")
-    oauth2_error(wrong, "invalid_client", 401)
-    assert wrong.headers["WWW-Authenticate"].startswith("Basic")
+    wrong_secret = await send(base64.b64encode(f"{client.id}:guess".encode()).decode(), code="x")
+    oauth2_error(wrong_secret, "invalid_client", 401)
+    assert wrong_secret.headers["WWW-Authenticate"].startswith("Basic")
     oauth2_error(await send("%%%", code="x"), "invalid_client", 401)
 
 
@@ -302,10 +305,10 @@ async def test_unknown_and_unauthenticated_clients_get_the_same_error(world: Wor
         ({"grant_type": "authorization_code"}, "invalid_request"),
         ({"grant_type": "refresh_token"}, "invalid_request"),
         ({"grant_type": "client_credentials"}, "invalid_request"),
-        (DEVICE, "invalid_request"),
+        (DEVICE_GRANT_FIELDS, "invalid_request"),
         ({"grant_type": "authorization_code", "code": "guess"}, "invalid_grant"),
         ({"grant_type": "refresh_token", "refresh_token": "guess"}, "invalid_grant"),
-        (DEVICE | {"device_code": "guess"}, "invalid_grant"),
+        (DEVICE_GRANT_FIELDS | {"device_code": "guess"}, "invalid_grant"),
     ],
 )
 async def test_missing_and_invalid_parameters_return_the_rfc_error_codes(
@@ -325,12 +328,12 @@ async def test_json_is_rejected_at_the_token_endpoint(world: World) -> None:
 
 async def test_a_code_expires_after_ten_minutes(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    early, late = await client.code(alice), await client.code(alice)
+    first_code, second_code = await client.code(alice), await client.code(alice)
 
     world.clock.advance(599_999)
-    (await client.exchange(early)).ok()
+    (await client.exchange(first_code)).ok()
     world.clock.advance(1)
-    assert oauth2_error(await client.exchange(late), "invalid_grant") == 'Invalid "code" in request.'
+    assert oauth2_error(await client.exchange(second_code), "invalid_grant") == 'Invalid "code" in request.'
 
 
 async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> None:
@@ -345,13 +348,13 @@ async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> N
 
 async def test_a_refresh_token_of_a_public_client_expires_when_unused(world: World) -> None:
     alice = await world.user()
-    public, confidential = await create_application(world, public=True), await create_application(world)
-    public_tokens, confidential_tokens = await public.tokens(alice), await confidential.tokens(alice)
+    public_client, confidential_client = await create_application(world, public=True), await create_application(world)
+    public_tokens, confidential_tokens = await public_client.tokens(alice), await confidential_client.tokens(alice)
 
     world.clock.advance(30 * DAY_MS)
 
-    oauth2_error(await public.refresh(public_tokens["refresh_token"]), "invalid_grant")
-    (await confidential.refresh(confidential_tokens["refresh_token"])).ok()
+    oauth2_error(await public_client.refresh(public_tokens["refresh_token"]), "invalid_grant")
+    (await confidential_client.refresh(confidential_tokens["refresh_token"])).ok()
 
 
 # Refresh
@@ -374,10 +377,10 @@ async def test_refreshing_can_narrow_scopes_but_not_widen_them(world: World) -> 
     first = await client.tokens(alice, "identify guilds")
 
     oauth2_error(await client.refresh(first["refresh_token"], scope="identify email"), "invalid_scope")
-    less = (await client.refresh(first["refresh_token"], scope="identify")).ok()
-    again = (await client.refresh(less["refresh_token"])).ok()
+    narrowed = (await client.refresh(first["refresh_token"], scope="identify")).ok()
+    restored = (await client.refresh(narrowed["refresh_token"])).ok()
 
-    assert (less["scope"], again["scope"]) == ("identify", "identify guilds")
+    assert (narrowed["scope"], restored["scope"]) == ("identify", "identify guilds")
 
 
 async def test_a_gateway_session_survives_a_refresh_and_ends_on_revocation(world: World) -> None:
@@ -389,14 +392,14 @@ async def test_a_gateway_session_survives_a_refresh_and_ends_on_revocation(world
     await session.wait_processed()
     (await client.post("/oauth2/token/revoke", token=second["access_token"])).ok()
 
-    assert await session.wait_closed() == 4004
+    assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
 
 
 async def test_another_clients_refresh_token_is_rejected(world: World) -> None:
-    alice, client, thief = await world.user(), await create_application(world), await create_application(world)
+    alice, client, other_client = await world.user(), await create_application(world), await create_application(world)
     tokens = await client.tokens(alice)
 
-    oauth2_error(await thief.refresh(tokens["refresh_token"]), "invalid_grant")
+    oauth2_error(await other_client.refresh(tokens["refresh_token"]), "invalid_grant")
     (await client.refresh(tokens["refresh_token"])).ok()
 
 
@@ -428,7 +431,7 @@ async def test_client_credentials_fail_while_the_ban_check_is_unbound(
     )
 
     with pytest.raises(PortError):
-        await world.write(lambda call: grants.exchange(call, request))
+        await world.write(lambda call: grants.exchange_grant(call, request))
 
 
 async def test_client_credentials_require_the_secret_even_for_public_clients(world: World) -> None:
@@ -464,19 +467,19 @@ async def test_the_implicit_grant_puts_a_token_into_the_fragment(world: World) -
 # Revocation
 
 
-@pytest.mark.parametrize("which", ["access_token", "refresh_token"])
-async def test_revoking_a_token_revokes_the_whole_authorization(world: World, which: str) -> None:
-    alice, bob, client, other = (
+@pytest.mark.parametrize("token_type", ["access_token", "refresh_token"])
+async def test_revoking_a_token_revokes_the_whole_authorization(world: World, token_type: str) -> None:
+    alice, bob, client, other_client = (
         await world.user(),
         await world.user(),
         await create_application(world),
         await create_application(world),
     )
     first, second = await client.tokens(alice), await client.tokens(alice)
-    bob_tokens, other_tokens = await client.tokens(bob), await other.tokens(alice)
-    phone = await alice.connect()
+    bob_tokens, other_tokens = await client.tokens(bob), await other_client.tokens(alice)
+    alice_session = await alice.connect()
 
-    response = await client.post("/oauth2/token/revoke", token=first[which])
+    response = await client.post("/oauth2/token/revoke", token=first[token_type])
 
     assert (response.status, response.json) == (200, {})
     for tokens in (first, second):
@@ -486,16 +489,16 @@ async def test_revoking_a_token_revokes_the_whole_authorization(world: World, wh
             == wire.INVALID_REFRESH_TOKEN_DESCRIPTION
         )
     (await client.bearer(bob, bob_tokens["access_token"]).get("/users/@me")).ok()
-    (await other.bearer(alice, other_tokens["access_token"]).get("/users/@me")).ok()
-    assert (await phone.next("OAUTH2_TOKEN_REVOKE"))["application_id"] == str(client.id)
+    (await other_client.bearer(alice, other_tokens["access_token"]).get("/users/@me")).ok()
+    assert (await alice_session.next("OAUTH2_TOKEN_REVOKE"))["application_id"] == str(client.id)
 
 
 async def test_revoking_an_unknown_token_succeeds_and_another_clients_fails(world: World) -> None:
-    alice, client, thief = await world.user(), await create_application(world), await create_application(world)
+    alice, client, other_client = await world.user(), await create_application(world), await create_application(world)
     tokens = await client.tokens(alice)
 
     assert (await client.post("/oauth2/token/revoke", token="guess")).status == 200
-    oauth2_error(await thief.post("/oauth2/token/revoke", token=tokens["access_token"]), "unauthorized_client")
+    oauth2_error(await other_client.post("/oauth2/token/revoke", token=tokens["access_token"]), "unauthorized_client")
     oauth2_error(await client.post("/oauth2/token/revoke", secret=False, token="x"), "invalid_client", 401)
     oauth2_error(await client.post("/oauth2/token/revoke"), "invalid_request")
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
@@ -555,49 +558,57 @@ async def test_a_device_gets_tokens_after_the_user_enters_its_code(world: World)
     device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
     assert (device["expires_in"], device["interval"], len(device["user_code"])) == (300, 5, 8)
     assert device["verification_uri_complete"] == f"{world.url}/activate?user_code={device['user_code']}"
-    poll = DEVICE | {"device_code": device["device_code"]}
+    poll_fields = DEVICE_GRANT_FIELDS | {"device_code": device["device_code"]}
 
-    oauth2_error(await client.post("/oauth2/token", **poll), "authorization_pending")
-    typed = f" {device['user_code'][:4].lower()}-{device['user_code'][4:]} "
-    verified = (await alice.post("/oauth2/device/verify", json={"user_code": typed})).ok()
+    oauth2_error(await client.post("/oauth2/token", **poll_fields), "authorization_pending")
+    entered_code = f" {device['user_code'][:4].lower()}-{device['user_code'][4:]} "
+    verified = (await alice.post("/oauth2/device/verify", json={"user_code": entered_code})).ok()
     assert (verified["client_id"], verified["type"]) == (str(client.id), "pending")
-    (await alice.post("/oauth2/device/finish", json={"user_code": typed, "result": "granted"})).ok()
+    (await alice.post("/oauth2/device/finish", json={"user_code": entered_code, "result": "granted"})).ok()
     world.clock.advance(5_000)
-    tokens = (await client.post("/oauth2/token", **poll)).ok()
+    tokens = (await client.post("/oauth2/token", **poll_fields)).ok()
 
     assert (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(alice.id)
     (await client.refresh(tokens["refresh_token"])).ok()
-    oauth2_error(await client.post("/oauth2/token", **poll), "invalid_grant")
+    oauth2_error(await client.post("/oauth2/token", **poll_fields), "invalid_grant")
     assert len((await alice.get("/oauth2/tokens")).ok()) == 1
 
 
 async def test_a_device_that_polls_too_often_gets_slow_down(world: World) -> None:
     client = await create_application(world, public=True)
     device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
-    poll = DEVICE | {"device_code": device["device_code"]}
+    poll_fields = DEVICE_GRANT_FIELDS | {"device_code": device["device_code"]}
 
-    oauth2_error(await client.post("/oauth2/token", **poll), "authorization_pending")
+    oauth2_error(await client.post("/oauth2/token", **poll_fields), "authorization_pending")
     world.clock.advance(4_999)
-    oauth2_error(await client.post("/oauth2/token", **poll), "slow_down")
+    oauth2_error(await client.post("/oauth2/token", **poll_fields), "slow_down")
     world.clock.advance(5_000)
-    oauth2_error(await client.post("/oauth2/token", **poll), "slow_down")
+    oauth2_error(await client.post("/oauth2/token", **poll_fields), "slow_down")
     world.clock.advance(15_000)
-    oauth2_error(await client.post("/oauth2/token", **poll), "authorization_pending")
+    oauth2_error(await client.post("/oauth2/token", **poll_fields), "authorization_pending")
 
 
 async def test_a_device_is_rejected_when_denied_or_expired(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    denied, late = [(await client.post("/oauth2/device/authorize", scope="identify")).ok() for _ in range(2)]
+    denied_device, expired_device = [
+        (await client.post("/oauth2/device/authorize", scope="identify")).ok() for _ in range(2)
+    ]
 
-    body = {"user_code": denied["user_code"], "result": "denied"}
+    body = {"user_code": denied_device["user_code"], "result": "denied"}
     (await alice.post("/oauth2/device/finish", json=body)).ok()
-    again = await alice.post("/oauth2/device/finish", json=body)
-    assert again.errors("user_code") == ["INVALID_USER_CODE"]
-    oauth2_error(await client.post("/oauth2/token", **DEVICE, device_code=denied["device_code"]), "access_denied")
+    second_decision = await alice.post("/oauth2/device/finish", json=body)
+    assert second_decision.errors("user_code") == ["INVALID_USER_CODE"]
+    oauth2_error(
+        await client.post("/oauth2/token", **DEVICE_GRANT_FIELDS, device_code=denied_device["device_code"]),
+        "access_denied",
+    )
     world.clock.advance(300_000)
-    oauth2_error(await client.post("/oauth2/token", **DEVICE, device_code=late["device_code"]), "expired_token")
-    expired = await alice.post("/oauth2/device/verify", json={"user_code": late["user_code"]})
-    assert expired.errors("user_code") == ["INVALID_USER_CODE"]
+    oauth2_error(
+        await client.post("/oauth2/token", **DEVICE_GRANT_FIELDS, device_code=expired_device["device_code"]),
+        "expired_token",
+    )
+    verification = await alice.post("/oauth2/device/verify", json={"user_code": expired_device["user_code"]})
+    assert verification.errors("user_code") == ["INVALID_USER_CODE"]
 
 
 @pytest.mark.parametrize("scope", [None, "wings", "bot", "webhook.incoming", "applications.commands.update"])
@@ -624,10 +635,10 @@ async def test_an_id_token_verifies_with_the_published_keys(world: World) -> Non
     decoded = jwt.decode(tokens["id_token"], keys, algorithms=["RS256"])
 
     claims = decoded.claims
-    now = world.clock.now_ms() // 1000
+    now_seconds = world.clock.now_ms() // 1000
     assert decoded.header["kid"] in {key.kid for key in keys.keys}
     assert (claims["iss"], claims["sub"], claims["aud"]) == (world.url, str(alice.id), str(client.id))
-    assert (claims["iat"], claims["exp"], claims["nonce"]) == (now, now + 604_800, "n-0S6")
+    assert (claims["iat"], claims["exp"], claims["nonce"]) == (now_seconds, now_seconds + 604_800, "n-0S6")
     assert (claims["preferred_username"], claims["email_verified"]) == ("alice", False)
     info = (await client.bearer(alice, tokens["access_token"]).get("/oauth2/userinfo")).ok()
     assert {name: claims[name] for name in info} == info
@@ -637,15 +648,15 @@ async def test_id_tokens_can_be_signed_with_es256(world: World) -> None:
     identity = msgspec.structs.replace(world.app.config.identity, id_token_algorithm="ES256")
     app = App(msgspec.structs.replace(small_config(), identity=identity), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
-    other = World(app, world.client)
-    user, client = await other.user(), await create_application(other)
+    es256_world = World(app, world.client)
+    user, client = await es256_world.user(), await create_application(es256_world)
 
-    signed = (await client.tokens(user, "openid"))["id_token"]
+    id_token = (await client.tokens(user, "openid"))["id_token"]
 
-    keys = KeySet.import_key_set((await other.request("GET", "/oauth2/keys")).ok())
-    assert jwt.decode(signed, keys, algorithms=["ES256"]).claims["sub"] == str(user.id)
-    found = (await other.request("GET", f"{other.url}/.well-known/openid-configuration")).ok()
-    assert found["id_token_signing_alg_values_supported"] == ["ES256"]
+    keys = KeySet.import_key_set((await es256_world.request("GET", "/oauth2/keys")).ok())
+    assert jwt.decode(id_token, keys, algorithms=["ES256"]).claims["sub"] == str(user.id)
+    metadata = (await es256_world.request("GET", f"{es256_world.url}/.well-known/openid-configuration")).ok()
+    assert metadata["id_token_signing_alg_values_supported"] == ["ES256"]
     await app.stop()
 
 
@@ -658,16 +669,16 @@ async def test_userinfo_contains_only_claims_of_granted_scopes(world: World) -> 
 
 
 async def test_keys_rotate_and_old_keys_stay_until_their_tokens_expire(world: World) -> None:
-    async def kids() -> list[str]:
+    async def list_key_ids() -> list[str]:
         return [key["kid"] for key in (await world.request("GET", "/oauth2/keys")).ok()["keys"]]
 
-    [first] = await kids()
-    assert await kids() == [first]
+    [first_key_id] = await list_key_ids()
+    assert await list_key_ids() == [first_key_id]
     world.clock.advance(90 * DAY_MS)
-    second, still = await kids()
-    assert still == first != second
+    second_key_id, old_key_id = await list_key_ids()
+    assert old_key_id == first_key_id != second_key_id
     world.clock.advance(8 * DAY_MS)
-    assert await kids() == [second]
+    assert await list_key_ids() == [second_key_id]
 
 
 async def test_the_discovery_document_names_every_endpoint(world: World) -> None:
@@ -682,8 +693,8 @@ async def test_the_discovery_document_names_every_endpoint(world: World) -> None
     assert {"openid", "email", "identify"} <= set(document["scopes_supported"])
     (await world.request("GET", document["jwks_uri"])).ok()
     (await world.request("GET", document["userinfo_endpoint"])).rejected(401, 0)
-    alias = await world.request("GET", f"{world.url}/.well-known/oauth-authorization-server")
-    assert alias.ok() == document
+    alias_response = await world.request("GET", f"{world.url}/.well-known/oauth-authorization-server")
+    assert alias_response.ok() == document
 
 
 async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
@@ -698,7 +709,7 @@ async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
         lambda tx: [row for table in tables for row in tx.all(f"SELECT * FROM {table}")]
     )
 
-    stored = repr(rows)
+    stored_text = repr(rows)
     for secret in (
         code,
         verifier,
@@ -707,7 +718,7 @@ async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
         device["device_code"],
         client.secret,
     ):
-        assert secret not in stored
+        assert secret not in stored_text
 
 
 async def test_only_the_owner_installs_a_private_application(world: World) -> None:

@@ -36,8 +36,8 @@ def test_a_login_without_an_account_has_the_same_cost(passwords_module: ModuleTy
 
 
 def test_verify_accepts_only_the_hashed_password(passwords_module: ModuleType) -> None:
-    stored = passwords_module.hash_password("correct horse")
+    password_hash = passwords_module.hash_password("correct horse")
 
-    assert passwords_module.verify(stored, "correct horse")
-    assert not passwords_module.verify(stored, "battery staple")
+    assert passwords_module.verify(password_hash, "correct horse")
+    assert not passwords_module.verify(password_hash, "battery staple")
     assert not passwords_module.verify("no hash", "correct horse")

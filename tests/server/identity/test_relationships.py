@@ -24,7 +24,7 @@ PLATFORM_PATH, GAME_PATH = "/users/@me/relationships", "/users/@me/game-relation
 
 async def relationship_types(actor: Actor, path: str = PLATFORM_PATH) -> dict[int, int]:
     """Return the relationship type by user id."""
-    return {int(each["id"]): each["type"] for each in (await actor.get(path)).ok()}
+    return {int(relationship["id"]): relationship["type"] for relationship in (await actor.get(path)).ok()}
 
 
 async def create_users(world: World, count: int = 2) -> list[Actor]:
@@ -83,20 +83,20 @@ async def test_sending_a_request_twice_changes_nothing(world: World) -> None:
     (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": -1})).ok()
     bob_session = await bob.connect()
 
-    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": 1})).ok()
+    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": FRIEND})).ok()
 
     assert await relationship_types(alice) == {bob.id: OUTGOING}
     await bob_session.none_of("RELATIONSHIP_ADD")
 
 
-@pytest.mark.parametrize("by", ["recipient", "sender"])
-async def test_rejecting_or_canceling_a_request_removes_it_for_both(world: World, by: str) -> None:
+@pytest.mark.parametrize("removed_by", ["recipient", "sender"])
+async def test_rejecting_or_canceling_a_request_removes_it_for_both(world: World, removed_by: str) -> None:
     alice, bob = await create_users(world)
     (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={})).ok()
     alice_session, bob_session = await alice.connect(), await bob.connect()
 
-    one, other = (bob, alice) if by == "recipient" else (alice, bob)
-    assert (await one.delete(f"{PLATFORM_PATH}/{other.id}")).status == 204
+    remover, other_user = (bob, alice) if removed_by == "recipient" else (alice, bob)
+    assert (await remover.delete(f"{PLATFORM_PATH}/{other_user.id}")).status == 204
 
     assert (await relationship_types(alice), await relationship_types(bob)) == ({}, {})
     assert (await alice_session.next("RELATIONSHIP_REMOVE"))["type"] == OUTGOING
@@ -117,22 +117,22 @@ async def test_removing_a_friend_is_mutual_and_idempotent(world: World) -> None:
 async def test_a_block_ends_platform_and_game_friendships_permanently(world: World) -> None:
     alice, bob = await create_users(world)
     game = await create_application(world)
-    alice_plays, bob_plays = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
+    alice_bearer, bob_bearer = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
     await befriend(alice, bob)
-    await befriend(alice_plays, bob_plays, GAME_PATH)
+    await befriend(alice_bearer, bob_bearer, GAME_PATH)
     bob_session = await bob.connect()
 
-    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": 2})).ok()
+    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": BLOCKED})).ok()
 
     assert (await relationship_types(alice), await relationship_types(bob)) == ({bob.id: BLOCKED}, {})
-    assert (await relationship_types(alice_plays, GAME_PATH), await relationship_types(bob_plays, GAME_PATH)) == (
+    assert (await relationship_types(alice_bearer, GAME_PATH), await relationship_types(bob_bearer, GAME_PATH)) == (
         {},
         {},
     )
     assert (await bob_session.next("GAME_RELATIONSHIP_REMOVE"))["id"] == str(alice.id)
     assert (await bob_session.next("RELATIONSHIP_REMOVE"))["type"] == FRIEND
     (await bob.put(f"{PLATFORM_PATH}/{alice.id}", json={})).rejected(400, 80001)
-    (await bob_plays.put(f"{GAME_PATH}/{alice.id}", json={})).rejected(400, 80001)
+    (await bob_bearer.put(f"{GAME_PATH}/{alice.id}", json={})).rejected(400, 80001)
     (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={})).rejected(400, 80001)
 
     (await alice.delete(f"{PLATFORM_PATH}/{bob.id}")).ok()
@@ -142,9 +142,9 @@ async def test_a_block_ends_platform_and_game_friendships_permanently(world: Wor
 
 async def test_blocks_in_both_directions_are_independent(world: World) -> None:
     alice, bob = await create_users(world)
-    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": 2})).ok()
-    (await bob.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": 2})).ok()
-    (await bob.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": 2})).ok()
+    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": BLOCKED})).ok()
+    (await bob.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": BLOCKED})).ok()
+    (await bob.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": BLOCKED})).ok()
 
     (await alice.delete(f"{PLATFORM_PATH}/{bob.id}")).ok()
 
@@ -155,7 +155,7 @@ async def test_the_blocked_user_receives_no_event(world: World) -> None:
     alice, bob = await create_users(world)
     bob_session = await bob.connect()
 
-    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": 2})).ok()
+    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": BLOCKED})).ok()
 
     await bob_session.none_of("RELATIONSHIP_ADD", "RELATIONSHIP_REMOVE")
 
@@ -168,11 +168,13 @@ async def test_invalid_friend_requests_are_rejected(world: World) -> None:
     (await alice.post(PLATFORM_PATH, json={"username": bob.name, "discriminator": "1234"})).rejected(400, 80004)
     (await alice.put(f"{PLATFORM_PATH}/{alice.id}", json={})).rejected(400, 80003)
     (await alice.post(PLATFORM_PATH, json={"username": alice.name})).rejected(400, 80003)
-    (await alice.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": 2})).rejected(400, 80003)
+    (await alice.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": BLOCKED})).rejected(400, 80003)
     (await alice.put(f"{PLATFORM_PATH}/{bot.id}", json={})).rejected(400, 80002)
     await befriend(alice, bob)
     (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={})).rejected(400, 80007)
-    assert (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": 3})).errors("type") == ["BASE_TYPE_CHOICES"]
+    assert (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": INCOMING})).errors("type") == [
+        "BASE_TYPE_CHOICES"
+    ]
     assert (await alice.post(PLATFORM_PATH, json={})).errors("username") == ["BASE_TYPE_REQUIRED"]
     assert (await bot.get(PLATFORM_PATH)).status == 403
     assert (await relationship_types(alice)) == {bob.id: FRIEND}
@@ -194,9 +196,9 @@ async def test_the_number_of_friends_is_limited(world: World, monkeypatch: pytes
 async def test_the_number_of_blocked_users_is_limited(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.protocol.resources.relationships.BLOCKED_MAX", 1)
     alice, bob, carol = await create_users(world, 3)
-    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": 2})).ok()
+    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": BLOCKED})).ok()
 
-    error = (await alice.put(f"{PLATFORM_PATH}/{carol.id}", json={"type": 2})).rejected(400, 30002)
+    error = (await alice.put(f"{PLATFORM_PATH}/{carol.id}", json={"type": BLOCKED})).rejected(400, 30002)
 
     assert "blocked" in error["message"]
 
@@ -209,7 +211,7 @@ async def test_a_friend_nickname_is_private(world: World) -> None:
     (await alice.patch(f"{PLATFORM_PATH}/{bob.id}", json={"nickname": " Bobby "})).ok()
 
     assert (await alice_session.next("RELATIONSHIP_UPDATE"))["nickname"] == "Bobby"
-    assert [each["nickname"] for each in (await alice.get(PLATFORM_PATH)).ok()] == ["Bobby"]
+    assert [relationship["nickname"] for relationship in (await alice.get(PLATFORM_PATH)).ok()] == ["Bobby"]
     await bob_session.none_of("RELATIONSHIP_UPDATE")
     assert (await alice.patch(f"{PLATFORM_PATH}/{bob.id}", json={"nickname": "x" * 33})).errors("nickname") == [
         "BASE_TYPE_MAX_LENGTH"
@@ -222,108 +224,115 @@ async def test_a_friend_nickname_is_private(world: World) -> None:
 
 async def test_game_friends_belong_to_the_family_and_not_to_the_platform(world: World) -> None:
     alice, bob = await create_users(world)
-    publisher, chess, go, other = [await create_application(world) for _ in range(4)]
+    publisher, chess, go, other_game = [await create_application(world) for _ in range(4)]
     for child in (chess, go):
         await set_application_columns(world, child, parent_id=publisher.id)
-    alice_plays, bob_plays = await world.bearer(alice, chess.id), await world.bearer(bob, go.id)
+    alice_bearer, bob_bearer = await world.bearer(alice, chess.id), await world.bearer(bob, go.id)
     bob_session, other_session = (
-        await bob_plays.connect(Intents.ALL),
-        await (await world.bearer(bob, other.id)).connect(Intents.ALL),
+        await bob_bearer.connect(Intents.ALL),
+        await (await world.bearer(bob, other_game.id)).connect(Intents.ALL),
     )
 
-    (await alice_plays.post(GAME_PATH, json={"username": bob.name})).ok()
+    (await alice_bearer.post(GAME_PATH, json={"username": bob.name})).ok()
 
     event = await bob_session.next("GAME_RELATIONSHIP_ADD")
     assert (event["id"], event["user_id"], event["type"]) == (str(alice.id), str(bob.id), INCOMING)
     assert (event["application_id"], event["dm_access_type"]) == (str(chess.id), 0)
     await other_session.none_of("GAME_RELATIONSHIP_ADD")
-    (await bob_plays.put(f"{GAME_PATH}/{alice.id}", json={})).ok()
-    [friend] = (await bob_plays.get(GAME_PATH)).ok()
+    (await bob_bearer.put(f"{GAME_PATH}/{alice.id}", json={})).ok()
+    [friend] = (await bob_bearer.get(GAME_PATH)).ok()
     assert (friend["type"], "user" in friend) == (FRIEND, False)
-    assert [each["user"]["username"] for each in (await bob.get(GAME_PATH)).ok()] == [alice.name]
+    assert [relationship["user"]["username"] for relationship in (await bob.get(GAME_PATH)).ok()] == [alice.name]
     assert await relationship_types(bob) == {}
-    assert await relationship_types(await world.bearer(bob, other.id), GAME_PATH) == {}
-    (await alice_plays.put(f"{GAME_PATH}/{bob.id}", json={})).rejected(400, 80007)
+    assert await relationship_types(await world.bearer(bob, other_game.id), GAME_PATH) == {}
+    (await alice_bearer.put(f"{GAME_PATH}/{bob.id}", json={})).rejected(400, 80007)
 
-    (await bob_plays.delete(f"{GAME_PATH}/{alice.id}")).ok()
-    assert await relationship_types(alice_plays, GAME_PATH) == {}
+    (await bob_bearer.delete(f"{GAME_PATH}/{alice.id}")).ok()
+    assert await relationship_types(alice_bearer, GAME_PATH) == {}
 
 
 async def test_a_game_friend_must_have_authorized_the_game(world: World) -> None:
     alice, bob = await create_users(world)
     game = await create_application(world)
-    plays = await world.bearer(alice, game.id)
-    (await plays.put(f"{GAME_PATH}/{bob.id}", json={})).rejected(400, 80000)
+    alice_bearer = await world.bearer(alice, game.id)
+    (await alice_bearer.put(f"{GAME_PATH}/{bob.id}", json={})).rejected(400, 80000)
 
     await game.tokens(bob, "identify")
 
-    (await plays.put(f"{GAME_PATH}/{bob.id}", json={})).ok()
-    assert (await plays.put(f"{GAME_PATH}/{bob.id}", json={"type": 2})).errors("type") == ["BASE_TYPE_CHOICES"]
-    (await plays.put(f"{GAME_PATH}/{alice.id}", json={})).rejected(400, 80003)
-    (await plays.put(f"{GAME_PATH}/1", json={})).rejected(404, 10013)
+    (await alice_bearer.put(f"{GAME_PATH}/{bob.id}", json={})).ok()
+    assert (await alice_bearer.put(f"{GAME_PATH}/{bob.id}", json={"type": BLOCKED})).errors("type") == [
+        "BASE_TYPE_CHOICES"
+    ]
+    (await alice_bearer.put(f"{GAME_PATH}/{alice.id}", json={})).rejected(400, 80003)
+    (await alice_bearer.put(f"{GAME_PATH}/1", json={})).rejected(404, 10013)
 
 
 async def test_a_provisional_account_has_friends_of_both_kinds(world: World) -> None:
     alice = await world.user()
     game = await create_application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
     guest = await provisional_player(game, "guest-1")
-    plays = await world.bearer(alice, game.id)
+    alice_bearer = await world.bearer(alice, game.id)
 
-    await befriend(plays, guest)
-    await befriend(guest, plays, GAME_PATH)
+    await befriend(alice_bearer, guest)
+    await befriend(guest, alice_bearer, GAME_PATH)
 
     assert await relationship_types(guest) == {alice.id: FRIEND}
-    session = await plays.connect(Intents.ALL)
+    session = await alice_bearer.connect(Intents.ALL)
     [profile] = session.ready["user_application_profiles"][str(guest.id)]
     assert profile["external_id"]["provider_issued_user_id"] == "guest-1"
-    assert [each["has_played_game"] for each in session.ready["relationships"]] == [True]
+    assert [relationship["has_played_game"] for relationship in session.ready["relationships"]] == [True]
 
 
 async def test_platform_and_game_friendships_are_independent(world: World) -> None:
     alice, bob = await create_users(world)
     game = await create_application(world)
-    alice_plays, bob_plays = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
-    await befriend(alice_plays, bob_plays, GAME_PATH)
+    alice_bearer, bob_bearer = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
+    await befriend(alice_bearer, bob_bearer, GAME_PATH)
 
-    (await alice_plays.put(f"{PLATFORM_PATH}/{bob.id}", json={})).ok()
+    (await alice_bearer.put(f"{PLATFORM_PATH}/{bob.id}", json={})).ok()
 
-    assert (await relationship_types(alice_plays, GAME_PATH), await relationship_types(alice)) == (
+    assert (await relationship_types(alice_bearer, GAME_PATH), await relationship_types(alice)) == (
         {bob.id: FRIEND},
         {bob.id: OUTGOING},
     )
     # An access token of a game lists only friends (spec/sdk.md#9.6).
-    assert await relationship_types(alice_plays) == {}
+    assert await relationship_types(alice_bearer) == {}
 
 
 async def test_a_game_sees_which_friends_play_it(world: World) -> None:
     alice, bob, carol = await create_users(world, 3)
     game = await create_application(world)
-    plays = await world.bearer(alice, game.id)
+    alice_bearer = await world.bearer(alice, game.id)
     await world.bearer(bob, game.id)
-    session = await plays.connect(Intents.ALL)
+    session = await alice_bearer.connect(Intents.ALL)
     await befriend(alice, bob)
     await befriend(alice, carol)
 
-    listed = {each["user"]["username"]: each for each in (await plays.get(PLATFORM_PATH)).ok()}
+    relationships_by_name = {entry["user"]["username"]: entry for entry in (await alice_bearer.get(PLATFORM_PATH)).ok()}
 
-    assert (listed[bob.name]["has_played_game"], listed[carol.name]["has_played_game"]) == (True, False)
-    events = [await session.next("RELATIONSHIP_ADD", lambda each: each["type"] == FRIEND) for _ in range(2)]
-    assert {each["id"]: each["has_played_game"] for each in events} == {str(bob.id): True, str(carol.id): False}
+    assert (
+        relationships_by_name[bob.name]["has_played_game"],
+        relationships_by_name[carol.name]["has_played_game"],
+    ) == (True, False)
+    events = [await session.next("RELATIONSHIP_ADD", lambda entry: entry["type"] == FRIEND) for _ in range(2)]
+    assert {entry["id"]: entry["has_played_game"] for entry in events} == {str(bob.id): True, str(carol.id): False}
 
 
 @pytest.mark.parametrize(
-    ("scopes", "reads", "writes"),
+    ("scopes", "can_read", "can_write"),
     [("relationships.read", True, False), ("relationships.write", False, True), ("identify", False, False)],
 )
-async def test_a_game_requires_the_relationship_scopes(world: World, scopes: str, reads: bool, writes: bool) -> None:
+async def test_a_game_requires_the_relationship_scopes(
+    world: World, scopes: str, can_read: bool, can_write: bool
+) -> None:
     alice, bob = await create_users(world)
     game = await create_application(world)
     await world.bearer(bob, game.id)
-    plays = await world.bearer(alice, game.id, scopes)
+    alice_bearer = await world.bearer(alice, game.id, scopes)
     for path in (PLATFORM_PATH, GAME_PATH):
-        assert (await plays.get(path)).status == (200 if reads else 403)
-        assert (await plays.put(f"{path}/{bob.id}", json={})).status == (204 if writes else 403)
-        assert (await plays.delete(f"{path}/{bob.id}")).status == (204 if writes else 403)
+        assert (await alice_bearer.get(path)).status == (200 if can_read else 403)
+        assert (await alice_bearer.put(f"{path}/{bob.id}", json={})).status == (204 if can_write else 403)
+        assert (await alice_bearer.delete(f"{path}/{bob.id}")).status == (204 if can_write else 403)
 
 
 async def test_a_user_token_cannot_add_game_friends(world: World) -> None:
@@ -337,28 +346,28 @@ async def test_an_activity_reads_relationships_without_approval_since_its_date(w
     alice = await world.user()
     flags = ApplicationFlags.EMBEDDED | ApplicationFlags.SOCIAL_LAYER_INTEGRATION
     activity = await create_application(world, flags=flags)
-    since = changes.RELATIONSHIPS_FOR_ACTIVITIES.at_ms
-    world.clock.set(since - 1)
+    since_ms = changes.RELATIONSHIPS_FOR_ACTIVITIES.at_ms
+    world.clock.set(since_ms - 1)
     oauth2_error(await activity.authorize(alice, "identify relationships.read"), "invalid_scope")
     await world.write(lambda call: oauth2.approve_scopes(call, activity.id, ["relationships.read"]))
     (await activity.authorize(alice, "identify relationships.read")).ok()
-    other = await create_application(world, flags=flags)
+    other_activity = await create_application(world, flags=flags)
 
-    world.clock.set(since)
+    world.clock.set(since_ms)
 
-    (await other.authorize(alice, "identify relationships.read")).ok()
+    (await other_activity.authorize(alice, "identify relationships.read")).ok()
 
 
 # Merged, unmerged and deleted accounts
 
 
 async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
-    full, guest, friend, blocker, requester, fellow = await create_users(world, 6)
+    full, guest, friend, blocker, requester, game_friend = await create_users(world, 6)
     game = await create_application(world)
-    plays = {user.id: await world.bearer(user, game.id) for user in (full, guest, fellow)}
+    bearers_by_user_id = {user.id: await world.bearer(user, game.id) for user in (full, guest, game_friend)}
     await befriend(guest, friend)
-    await befriend(plays[guest.id], plays[fellow.id], GAME_PATH)
-    (await blocker.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": 2})).ok()
+    await befriend(bearers_by_user_id[guest.id], bearers_by_user_id[game_friend.id], GAME_PATH)
+    (await blocker.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": BLOCKED})).ok()
     await befriend(full, guest)
     # The guest sent a request to the requester, who sent one to the full account: they match after the merge.
     (await guest.put(f"{PLATFORM_PATH}/{requester.id}", json={})).ok()
@@ -375,8 +384,8 @@ async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
 
     assert await relationship_types(full) == {friend.id: FRIEND, requester.id: FRIEND}
     assert await relationship_types(blocker) == {full.id: BLOCKED}
-    assert await relationship_types(plays[full.id], GAME_PATH) == {fellow.id: FRIEND}
-    assert await relationship_types(plays[fellow.id], GAME_PATH) == {full.id: FRIEND}
+    assert await relationship_types(bearers_by_user_id[full.id], GAME_PATH) == {game_friend.id: FRIEND}
+    assert await relationship_types(bearers_by_user_id[game_friend.id], GAME_PATH) == {full.id: FRIEND}
     assert (await relationship_types(guest), await relationship_types(requester)) == ({}, {full.id: FRIEND})
     assert (await friend_session.next("RELATIONSHIP_REMOVE"))["id"] == str(guest.id)
     assert (await friend_session.next("RELATIONSHIP_ADD"))["id"] == str(full.id)
@@ -385,10 +394,10 @@ async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
 async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) -> None:
     full, guest, other = await create_users(world, 3)
     game = await create_application(world)
-    full_plays, other_plays = await world.bearer(full, game.id), await world.bearer(other, game.id)
+    full_bearer, other_bearer = await world.bearer(full, game.id), await world.bearer(other, game.id)
     await befriend(full, other)
-    await befriend(full_plays, other_plays, GAME_PATH)
-    (await other.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": 2})).ok()
+    await befriend(full_bearer, other_bearer, GAME_PATH)
+    (await other.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": BLOCKED})).ok()
 
     await world.write(
         lambda call: call.notify(
@@ -399,20 +408,20 @@ async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) 
     )
 
     assert (await relationship_types(full), await relationship_types(other)) == ({}, {full.id: BLOCKED})
-    assert (await relationship_types(full_plays, GAME_PATH), await relationship_types(other_plays, GAME_PATH)) == (
+    assert (await relationship_types(full_bearer, GAME_PATH), await relationship_types(other_bearer, GAME_PATH)) == (
         {},
         {},
     )
 
 
 async def test_an_unmerged_account_keeps_relationships_with_players(world: World) -> None:
-    full, guest, player, stranger, fellow, blocker = await create_users(world, 6)
+    full, guest, player, stranger, game_friend, blocker = await create_users(world, 6)
     game = await create_application(world)
-    plays = {user.id: await world.bearer(user, game.id) for user in (full, guest, player, fellow)}
+    bearers_by_user_id = {user.id: await world.bearer(user, game.id) for user in (full, guest, player, game_friend)}
     await befriend(full, player)
     await befriend(full, stranger)
-    await befriend(plays[full.id], plays[fellow.id], GAME_PATH)
-    (await blocker.put(f"{PLATFORM_PATH}/{full.id}", json={"type": 2})).ok()
+    await befriend(bearers_by_user_id[full.id], bearers_by_user_id[game_friend.id], GAME_PATH)
+    (await blocker.put(f"{PLATFORM_PATH}/{full.id}", json={"type": BLOCKED})).ok()
 
     await world.write(
         lambda call: call.notify(
@@ -420,13 +429,13 @@ async def test_an_unmerged_account_keeps_relationships_with_players(world: World
                 family_id=ApplicationId(game.id),
                 user_id=UserId(full.id),
                 provisional_id=UserId(guest.id),
-                restricted=False,
+                is_restricted=False,
             )
         )
     )
 
     assert await relationship_types(guest) == {player.id: FRIEND}
-    assert await relationship_types(plays[guest.id], GAME_PATH) == {fellow.id: FRIEND}
+    assert await relationship_types(bearers_by_user_id[guest.id], GAME_PATH) == {game_friend.id: FRIEND}
     assert await relationship_types(blocker) == {full.id: BLOCKED, guest.id: BLOCKED}
     assert await relationship_types(full) == {player.id: FRIEND, stranger.id: FRIEND}
 
@@ -453,16 +462,16 @@ async def test_relationships_are_part_of_the_data_export(world: World) -> None:
 
 async def test_a_game_that_joins_a_publisher_loses_its_game_friends(world: World) -> None:
     alice, bob = await create_users(world)
-    game, other = await create_application(world), await create_application(world)
-    for each in (game, other):
-        await befriend(await world.bearer(alice, each.id), await world.bearer(bob, each.id), GAME_PATH)
+    game, other_game = await create_application(world), await create_application(world)
+    for client in (game, other_game):
+        await befriend(await world.bearer(alice, client.id), await world.bearer(bob, client.id), GAME_PATH)
     session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
     signal = identities.FamilyJoined(application_id=ApplicationId(game.id), parent_id=ApplicationId(1))
     await world.write(lambda call: call.notify(signal))
 
     assert (await session.next("GAME_RELATIONSHIP_REMOVE"))["id"] == str(alice.id)
-    assert [each["application_id"] for each in (await alice.get(GAME_PATH)).ok()] == [str(other.id)]
+    assert [client["application_id"] for client in (await alice.get(GAME_PATH)).ok()] == [str(other_game.id)]
 
 
 async def test_queries_for_other_slices(world: World) -> None:
@@ -483,7 +492,7 @@ async def test_queries_for_other_slices(world: World) -> None:
         assert not relationships.is_blocked_between(tx, alice.id, carol.id)
 
     await world.write(check_friends)
-    (await carol.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": 2})).ok()
+    (await carol.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": BLOCKED})).ok()
 
     def check_blocks(call: Call) -> None:
         assert relationships.is_blocked_between(call.tx, alice.id, carol.id)

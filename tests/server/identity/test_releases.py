@@ -7,8 +7,8 @@ from hubbub.sdk import Client, is_supported
 from tests.world import World
 
 
-def ms(moment: str) -> int:
-    return int(datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() * 1000)
+def to_ms(day: str) -> int:
+    return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000)
 
 
 async def test_anyone_can_list_releases(world: World) -> None:
@@ -22,13 +22,15 @@ async def test_anyone_can_list_releases(world: World) -> None:
             "version": "1.10.18687",
             "release_date_time": "2026-08-13T00:00:00.000000+00:00",
         }
-        assert [each["version"] for each in reversed(listing["releases"])] == list(RELEASES)
+        assert [release["version"] for release in reversed(listing["releases"])] == list(RELEASES)
 
     # Our SDK is the latest release, and supports the versions of the same table.
     version = (Client.get_version_major(), Client.get_version_minor(), Client.get_version_patch())
     assert listing["latest_version"] == ".".join(map(str, version))
     supported = {
-        ".".join(each["version"].split(".")[:2]) for each in listing["releases"] if is_supported(each["version"])
+        ".".join(release["version"].split(".")[:2])
+        for release in listing["releases"]
+        if is_supported(release["version"])
     }
     assert supported == {"1.6", "1.7", "1.8", "1.9", "1.10"}
 
@@ -41,23 +43,23 @@ async def test_a_release_is_found_by_version(world: World) -> None:
         "artifacts": [],
     }
 
-    for unknown in ("1.8.1", "2.0", "latest"):
-        (await world.request("GET", f"{path}/{unknown}")).rejected(404, 10030)
+    for unknown_version in ("1.8.1", "2.0", "latest"):
+        (await world.request("GET", f"{path}/{unknown_version}")).rejected(404, 10030)
 
 
 async def test_a_release_is_listed_from_its_date_on(world: World) -> None:
-    now, path = world.clock.now_ms(), "/social-sdk/releases"
+    now_ms, path = world.clock.now_ms(), "/social-sdk/releases"
 
-    world.clock.set(ms("2026-08-11") - 1)
+    world.clock.set(to_ms("2026-08-11") - 1)
     assert (await world.request("GET", path)).ok()["latest_version"] == "1.10.18247"
     (await world.request("GET", f"{path}/1.9.18337")).rejected(404, 10030)
-    world.clock.set(ms("2026-08-11"))
+    world.clock.set(to_ms("2026-08-11"))
     assert (await world.request("GET", path)).ok()["latest_version"] == "1.10.18369"
     (await world.request("GET", f"{path}/1.9.18337")).ok()
     # A later release of an older minor version is not the latest.
-    world.clock.set(ms("2025-10-16"))
+    world.clock.set(to_ms("2025-10-16"))
     listing = (await world.request("GET", path)).ok()
     assert (listing["releases"][0]["version"], listing["latest_version"]) == ("1.5.12211", "1.6.12170")
-    world.clock.set(ms("2025-03-17") - 1)
+    world.clock.set(to_ms("2025-03-17") - 1)
     assert (await world.request("GET", path)).ok() == {"releases": [], "latest_version": None}
-    world.clock.set(now)
+    world.clock.set(now_ms)

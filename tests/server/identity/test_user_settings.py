@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.game import game
+from hubbub.protocol.enums import ActivityType, GatewayOpcode
+from tests.game import game as create_game
 from tests.server.play.test_user_messages import start_joinable_activity
 from tests.world import Actor, World, befriend
 
@@ -26,20 +27,22 @@ async def change_settings(user: Actor, **settings: Any) -> Any:
 
 async def test_settings_have_defaults_and_changes_reach_own_clients(world: World) -> None:
     alice = await world.user()
-    played = await game(world)
-    client, game_session = await alice.connect(), await (await played.player(alice)).connect_sdk()
-    assert client.ready["user_settings"] == (await alice.get(PATH)).ok() == DEFAULTS
+    game = await create_game(world)
+    chat_session, game_session = await alice.connect(), await (await game.player(alice)).connect_sdk()
+    assert chat_session.ready["user_settings"] == (await alice.get(PATH)).ok() == DEFAULTS
     assert game_session.ready["user_settings"] == {}
 
-    after = await change_settings(alice, friend_source_flags={"mutual_guilds": True}, slayer_sdk_receive_dms_in_game=2)
+    settings = await change_settings(
+        alice, friend_source_flags={"mutual_guilds": True}, slayer_sdk_receive_dms_in_game=2
+    )
 
     flags = {"all": False, "mutual_friends": False, "mutual_guilds": True}
-    assert after == DEFAULTS | {"friend_source_flags": flags, "slayer_sdk_receive_dms_in_game": 2}
-    assert await client.next("USER_SETTINGS_UPDATE") == after == (await alice.get(PATH)).ok()
+    assert settings == DEFAULTS | {"friend_source_flags": flags, "slayer_sdk_receive_dms_in_game": 2}
+    assert await chat_session.next("USER_SETTINGS_UPDATE") == settings == (await alice.get(PATH)).ok()
     await game_session.none_of("USER_SETTINGS_UPDATE")
-    assert (await alice.connect()).ready["user_settings"] == after
+    assert (await alice.connect()).ready["user_settings"] == settings
     await change_settings(alice, slayer_sdk_receive_dms_in_game=2)
-    await client.none_of("USER_SETTINGS_UPDATE")
+    await chat_session.none_of("USER_SETTINGS_UPDATE")
     assert (await change_settings(alice, friend_source_flags={"all": True}))["friend_source_flags"] == flags | {
         "all": True,
         "mutual_friends": True,
@@ -87,17 +90,17 @@ async def test_only_own_guilds_can_be_restricted_and_stay_restricted_after_leavi
 
 async def test_unknown_settings_are_ignored(world: World) -> None:
     alice = await world.user()
-    client = await alice.connect()
+    session = await alice.connect()
 
     assert await change_settings(alice, theme="dark") == DEFAULTS
-    await client.none_of("USER_SETTINGS_UPDATE")
+    await session.none_of("USER_SETTINGS_UPDATE")
 
 
 async def test_games_and_bots_cannot_access_settings(world: World) -> None:
-    played = await game(world)
-    player = await played.player()
+    game = await create_game(world)
+    player = await game.player()
 
-    for caller, status, code in ((player, 401, 0), (played.backend, 403, 20001)):
+    for caller, status, code in ((player, 401, 0), (game.backend, 403, 20001)):
         for method in ("GET", "PATCH"):
             response = await caller.request(method, PATH, json={} if method == "PATCH" else None)
             response.rejected(status, code)
@@ -107,10 +110,10 @@ async def test_games_and_bots_cannot_access_settings(world: World) -> None:
 
 
 async def test_disabled_friend_requests_reject_both_kinds_except_replies(world: World) -> None:
-    played = await game(world)
+    game = await create_game(world)
     alice, bob = await world.user(), await world.user()
-    bob_player = await played.player(bob)
-    await played.player(alice)
+    bob_player = await game.player(bob)
+    await game.player(alice)
     await change_settings(alice, friend_source_flags={})
 
     (await bob.put(f"/users/@me/relationships/{alice.id}")).rejected(400, 80000)
@@ -118,7 +121,7 @@ async def test_disabled_friend_requests_reject_both_kinds_except_replies(world: 
     (await bob_player.put(f"/users/@me/game-relationships/{alice.id}")).rejected(400, 80000)
     assert (await alice.put(f"/users/@me/relationships/{bob.id}")).status == 204
     assert (await bob.put(f"/users/@me/relationships/{alice.id}")).status == 204
-    assert [each["type"] for each in (await alice.get("/users/@me/relationships")).ok()] == [1]
+    assert [relationship["type"] for relationship in (await alice.get("/users/@me/relationships")).ok()] == [1]
 
 
 async def test_friend_requests_can_be_limited_to_friends_of_friends(world: World) -> None:
@@ -135,11 +138,11 @@ async def test_friend_requests_can_be_limited_to_friends_of_friends(world: World
 
 
 async def test_mutual_game_friends_count_only_in_their_game(world: World) -> None:
-    played = await game(world)
+    game = await create_game(world)
     users = [await world.user() for _ in range(3)]
-    alice, bob, carol = [await played.player(user) for user in users]
-    for one, other in ((alice, carol), (carol, alice), (bob, carol), (carol, bob)):
-        (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
+    alice, bob, carol = [await game.player(user) for user in users]
+    for sender, recipient in ((alice, carol), (carol, alice), (bob, carol), (carol, bob)):
+        (await sender.put(f"/users/@me/game-relationships/{recipient.id}")).ok()
     await change_settings(users[0], friend_source_flags={"mutual_friends": True})
 
     (await bob.put(f"/users/@me/relationships/{alice.id}")).rejected(400, 80000)
@@ -165,26 +168,28 @@ async def test_members_of_a_restricted_guild_cannot_message_without_another_mutu
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
     await change_settings(alice, restricted_guilds=[str(guild.id)])
-    channels = {}
+    channel_id_by_sender = {}
     for sender in (bob, bot):
-        channels[sender.id] = (await sender.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()[
-            "id"
-        ]
-        (await sender.post(f"/channels/{channels[sender.id]}/messages", json={"content": "hi"})).rejected(403, 50007)
+        channel_id_by_sender[sender.id] = (
+            await sender.post("/users/@me/channels", json={"recipient_id": str(alice.id)})
+        ).ok()["id"]
+        (await sender.post(f"/channels/{channel_id_by_sender[sender.id]}/messages", json={"content": "hi"})).rejected(
+            403, 50007
+        )
 
     await world.guild(bob, alice)
-    (await bob.post(f"/channels/{channels[bob.id]}/messages", json={"content": "hi"})).ok()
+    (await bob.post(f"/channels/{channel_id_by_sender[bob.id]}/messages", json={"content": "hi"})).ok()
     # The restriction does not apply in the other direction.
-    (await alice.post(f"/channels/{channels[bob.id]}/messages", json={"content": "hi"})).ok()
+    (await alice.post(f"/channels/{channel_id_by_sender[bob.id]}/messages", json={"content": "hi"})).ok()
 
 
 async def test_a_restricted_guild_does_not_permit_messages_from_a_game(world: World) -> None:
-    played = await game(world)
+    game = await create_game(world)
     users = [await world.user() for _ in range(2)]
-    alice, bob = [await played.player(user) for user in users]
+    alice, bob = [await game.player(user) for user in users]
     guild = await world.guild(*users)
-    channel = (await users[1].post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
-    (await users[1].post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    channel_id = (await users[1].post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
+    (await users[1].post(f"/channels/{channel_id}/messages", json={"content": "hi"})).ok()
     path = f"/users/{alice.id}/messages"
     (await bob.post(path, json={"content": "hi"})).ok()
 
@@ -194,20 +199,20 @@ async def test_a_restricted_guild_does_not_permit_messages_from_a_game(world: Wo
 
 
 async def test_game_friend_messages_can_be_kept_out_of_the_chat_client(world: World) -> None:
-    played = await game(world)
+    game = await create_game(world)
     user = await world.user()
-    alice, bob = await played.player(user), await played.player()
-    for one, other in ((alice, bob), (bob, alice)):
-        (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
+    alice, bob = await game.player(user), await game.player()
+    for sender, recipient in ((alice, bob), (bob, alice)):
+        (await sender.put(f"/users/@me/game-relationships/{recipient.id}")).ok()
     await change_settings(user, allow_game_friend_dms_in_platform=False)
     path = f"/users/{alice.id}/messages"
 
     (await bob.post(path, json={"content": "hi"})).rejected(403, 50007)
-    client, game_session = await user.connect(), await alice.connect_sdk()
+    chat_session, game_session = await user.connect(), await alice.connect_sdk()
     await bob.connect_sdk()
     assert (await bob.post(path, json={"content": "hi"})).ok()["channel_id"] == str(alice.id)
     assert (await game_session.next("MESSAGE_CREATE"))["content"] == "hi"
-    await client.none_of("MESSAGE_CREATE")
+    await chat_session.none_of("MESSAGE_CREATE")
 
 
 @pytest.mark.parametrize(
@@ -216,20 +221,20 @@ async def test_game_friend_messages_can_be_kept_out_of_the_chat_client(world: Wo
 async def test_the_setting_selects_which_direct_messages_reach_games(
     world: World, setting: int, friend_plays: bool, is_received: bool
 ) -> None:
-    played = await game(world)
+    game = await create_game(world)
     user, friend = await world.user(), await world.user()
     await befriend(user, friend)
-    game_session = await (await played.player(user)).connect_sdk()
+    game_session = await (await game.player(user)).connect_sdk()
     if friend_plays:
-        await played.player(friend)
-    client = await user.connect()
+        await game.player(friend)
+    chat_session = await user.connect()
     await change_settings(user, slayer_sdk_receive_dms_in_game=setting)
-    channel = (await friend.post("/users/@me/channels", json={"recipient_id": str(user.id)})).ok()["id"]
+    channel_id = (await friend.post("/users/@me/channels", json={"recipient_id": str(user.id)})).ok()["id"]
 
-    message = (await friend.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
-    (await friend.patch(f"/channels/{channel}/messages/{message['id']}", json={"content": "hello"})).ok()
+    message = (await friend.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).ok()
+    (await friend.patch(f"/channels/{channel_id}/messages/{message['id']}", json={"content": "hello"})).ok()
 
-    assert (await client.next("MESSAGE_UPDATE"))["content"] == "hello"
+    assert (await chat_session.next("MESSAGE_UPDATE"))["content"] == "hello"
     if is_received:
         assert (await game_session.next("MESSAGE_UPDATE"))["content"] == "hello"
     else:
@@ -237,9 +242,9 @@ async def test_the_setting_selects_which_direct_messages_reach_games(
 
 
 async def test_disabling_messages_in_games_still_permits_invites(world: World) -> None:
-    played = await game(world)
+    game = await create_game(world)
     user = await world.user()
-    alice, bob = await played.player(user), await played.player()
+    alice, bob = await game.player(user), await game.player()
     alice_session = await alice.connect_sdk()
     activity = await start_joinable_activity(bob, await bob.connect_sdk())
     await change_settings(user, slayer_sdk_receive_dms_in_game=3)
@@ -256,15 +261,22 @@ async def test_disabling_messages_in_games_still_permits_invites(world: World) -
 
 
 async def test_joining_a_public_party_respects_the_hosts_friend_setting(world: World) -> None:
-    played = await game(world)
+    game = await create_game(world)
     user = await world.user()
-    alice, bob = await played.player(user), await played.player()
+    alice, bob = await game.player(user), await game.player()
     await befriend(alice, bob)
     session = await alice.connect_sdk()
-    activity = {"name": "Game", "type": 0, "party": {"id": "party", "privacy": 1}, "secrets": {"join": "open sesame"}}
-    await session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
+    activity = {
+        "name": "Game",
+        "type": ActivityType.PLAYING,
+        "party": {"id": "party", "privacy": 1},
+        "secrets": {"join": "open sesame"},
+    }
+    await session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"status": "online", "activities": [activity], "since": None, "afk": False}
+    )
     await session.wait_processed()
-    path = f"/users/{alice.id}/sessions/{session.ready['session_id']}/activities/{played.id}/1"
+    path = f"/users/{alice.id}/sessions/{session.ready['session_id']}/activities/{game.id}/1"
     (await bob.get(path)).ok()
 
     await change_settings(user, allow_activity_party_privacy_friends=False)
@@ -274,6 +286,6 @@ async def test_joining_a_public_party_respects_the_hosts_friend_setting(world: W
 
 async def test_settings_are_part_of_the_data_export(world: World) -> None:
     alice = await world.user()
-    after = await change_settings(alice, friend_source_flags={})
+    settings = await change_settings(alice, friend_source_flags={})
 
-    assert (await alice.get("/users/@me/harvest")).ok()["records"]["settings"] == after
+    assert (await alice.get("/users/@me/harvest")).ok()["records"]["settings"] == settings

@@ -90,11 +90,11 @@ async def test_an_invalid_avatar_is_rejected(world: World) -> None:
 
 async def test_a_large_avatar_fits_into_a_request_body(world: World) -> None:
     alice = await world.user("alice")
-    noise = Image.frombytes("RGB", (1100, 1100), random.Random(1).randbytes(1100 * 1100 * 3))
-    written = io.BytesIO()
-    noise.save(written, "PNG")
-    assert written.tell() > 3 << 20
-    image = f"data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}"
+    noise_image = Image.frombytes("RGB", (1100, 1100), random.Random(1).randbytes(1100 * 1100 * 3))
+    buffer = io.BytesIO()
+    noise_image.save(buffer, "PNG")
+    assert buffer.tell() > 3 << 20
+    image = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
     assert (await alice.patch("/users/@me", json={"avatar": image})).ok()["avatar"]
 
@@ -102,23 +102,23 @@ async def test_a_large_avatar_fits_into_a_request_body(world: World) -> None:
     rejected = await alice.patch("/users/@me", json={"avatar": oversized})
     assert rejected.errors("avatar") == ["BINARY_TYPE_MAX_SIZE"]
     # Other operations keep the smaller body limit.
-    channel = (await world.guild(alice)).general
-    (await alice.post(f"/channels/{channel}/messages", json={"content": "a" * (3 << 20)})).rejected(413, 40005)
+    channel_id = (await world.guild(alice)).general
+    (await alice.post(f"/channels/{channel_id}/messages", json={"content": "a" * (3 << 20)})).rejected(413, 40005)
 
 
 async def test_granting_premium_notifies_only_the_user(world: World) -> None:
     ann, ben = await world.user(), await world.user()
     guild = await world.guild(ann, ben)
-    session, other = await ann.connect(), await ben.connect()
-    assert session.ready["user"]["premium_type"] == 0
+    ann_session, ben_session = await ann.connect(), await ben.connect()
+    assert ann_session.ready["user"]["premium_type"] == 0
 
     await world.give_premium(ann, PremiumType.TIER_2)
 
-    assert (await session.next("USER_UPDATE"))["premium_type"] == 2
+    assert (await ann_session.next("USER_UPDATE"))["premium_type"] == 2
     assert (await ann.get("/users/@me")).ok()["premium_type"] == 2
-    await other.none_of("USER_UPDATE", "GUILD_MEMBER_UPDATE")
-    large = aiohttp.FormData()
-    large.add_field("files[0]", bytes((10 << 20) + 1), filename="large.bin")
-    (await ann.post(f"/channels/{guild.general}/messages", data=large)).ok()
+    await ben_session.none_of("USER_UPDATE", "GUILD_MEMBER_UPDATE")
+    form = aiohttp.FormData()
+    form.add_field("files[0]", bytes((10 << 20) + 1), filename="large.bin")
+    (await ann.post(f"/channels/{guild.general}/messages", data=form)).ok()
     await world.give_premium(ann, PremiumType.NONE)
-    assert (await session.next("USER_UPDATE"))["premium_type"] == 0
+    assert (await ann_session.next("USER_UPDATE"))["premium_type"] == 0

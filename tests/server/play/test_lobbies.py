@@ -548,7 +548,7 @@ async def test_an_unmerge_and_an_account_deletion_update_the_members(world: Worl
         family_id=played.id,  # type: ignore[arg-type]
         user_id=UserId(alice.id),
         provisional_id=UserId(guest.id),
-        restricted=False,
+        is_restricted=False,
     )
     await world.write(lambda call: call.notify(signal))
     lobby = (await played.backend.get(f"/lobbies/{made['id']}")).ok()

@@ -64,7 +64,7 @@ def create_user(config: Config, arguments: argparse.Namespace) -> int:
         password_hash = accounts.hash_password(_read_password()) if arguments.password_stdin else None
     except AdminError as error:
         return print_error(error)
-    return _perform(config, action, creates_store=True)
+    return _perform(config, action, can_create_store=True)
 
 
 def set_password(config: Config, arguments: argparse.Namespace) -> int:
@@ -91,7 +91,7 @@ def create_application(config: Config, arguments: argparse.Namespace) -> int:
             call,
             arguments.name,
             _require_user(call, arguments.owner).id,
-            bot=not arguments.no_bot,
+            with_bot=not arguments.no_bot,
             flags=schema.parse_flags(
                 arguments.intent, schema.PRIVILEGED_INTENT_FLAGS, ("--intent",), "privileged intent"
             ),
@@ -143,8 +143,8 @@ def split_permissions(config: Config, arguments: argparse.Namespace) -> int:
 
     def action(call: Call) -> list[str]:
         guild = _require_guild(call, arguments.guild_id)
-        changed = channels.split_permissions(call, guild.id)
-        return [f"{guild.name}: added the newer permissions to {changed[0]} roles and {changed[1]} overwrites."]
+        role_count, overwrite_count = channels.split_permissions(call, guild.id)
+        return [f"{guild.name}: added the newer permissions to {role_count} roles and {overwrite_count} overwrites."]
 
     return _perform(config, action)
 
@@ -249,7 +249,7 @@ def ban_user(config: Config, arguments: argparse.Namespace) -> int:
         ends_ms = None if arguments.until is None else _parse_future_time(call, arguments.until)
         accounts.ban(call, row.id, ends_ms=ends_ms, reason=arguments.reason)
         ends = "permanently" if ends_ms is None else f"until {codec.timestamp(ends_ms)}"
-        return [f"Banned {row.username} {ends}; all tokens are revoked and all games are left."]
+        return [f"Banned {row.username} {ends}; all tokens are revoked and all game accounts are unlinked."]
 
     return _perform(config, action)
 
@@ -327,7 +327,7 @@ def _require_bot_application(call: Call, text: str) -> applications.ApplicationR
 
 def _parse_id(text: str) -> UserId:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise AdminError(f"{text} is not an id")
+        raise AdminError(f"{text} is not an ID")
     return UserId(int(text))
 
 
@@ -338,12 +338,12 @@ def _read_password() -> str:
     return password
 
 
-def _perform(config: Config, action: Callable[[Call], list[str]], *, creates_store: bool = False) -> int:
-    """Run an action in one transaction and print its result; fail on a missing store unless `creates_store`."""
+def _perform(config: Config, action: Callable[[Call], list[str]], *, can_create_store: bool = False) -> int:
+    """Run an action in one transaction and print its result. Fail if the store is missing, unless `can_create_store`."""
     if config.database_url is None and config.data is not None:
         path = Path(config.data) / DATABASE_FILE
         if not path.exists():
-            if not creates_store:
+            if not can_create_store:
                 return print_error(f"{path} does not exist; set --data to the data folder")
             print(f"hubbub: created {path}; start the server with --data {config.data} to use it", file=sys.stderr)
     try:

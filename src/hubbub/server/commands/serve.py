@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from hubbub.server import ready as documents
-from hubbub.server import worlds
+from hubbub.server import ready_document, worlds
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.control import ControlApi
@@ -28,7 +27,7 @@ from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.logs import Logs
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.ready import ReadyDocument, ReadyFileError
+from hubbub.server.ready_document import ReadyDocument, ReadyFileError
 from hubbub.server.terminal import print_error
 from hubbub.server.transports.voice import sockets
 from hubbub.server.worlds import WorldError
@@ -41,15 +40,15 @@ REPEATED_SIGNAL_SECONDS: Final = 0.25
 """Seconds in which a repeated signal is ignored: timeout(1) and others signal a process and then its whole group."""
 
 
-def run(config: Config, *, rehearsal: bool = False) -> int:
+def run(config: Config, *, is_rehearsal: bool = False) -> int:
     """Serve until a signal arrives. Return 0 after an orderly shutdown."""
     logs = Logs(level=config.log.level, library_level=config.log.library_level, format=config.log.format)
     logs.install()
     try:
         if config.ready_file is not None:
-            documents.remove(config.ready_file)
+            ready_document.remove(config.ready_file)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(config, rehearsal))
+            return runner.run(_serve(config, is_rehearsal))
     except WorldError as error:
         return print_error(f"world {config.world or 'demo'}: {error if error.path else error.problem}", 2)
     except (BusError, MigrationError, ReadyFileError, StoreUnavailable) as error:
@@ -68,24 +67,24 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _serve(config: Config, rehearsal: bool) -> int:
+async def _serve(config: Config, is_rehearsal: bool) -> int:
     # Read before anything is opened, so that an invalid file has no side effects.
     world = None
-    if rehearsal:
+    if is_rehearsal:
         world = worlds.demo_world() if config.world is None else worlds.read_file(config.world)
-    seed = _choose_seed(config) if rehearsal else 0
+    seed = _choose_seed(config) if is_rehearsal else 0
     stopping = asyncio.Event()
     _stop_on_signals(stopping)
     with contextlib.ExitStack() as stack:
-        if rehearsal:
-            config = _with_voice(config, stack)
-        return await _run_until_stopped(config, rehearsal, world, seed, stopping)
+        if is_rehearsal:
+            config = _with_voice_certificate(config, stack)
+        return await _run_until_stopped(config, is_rehearsal, world, seed, stopping)
 
 
 async def _run_until_stopped(
-    config: Config, rehearsal: bool, world: worlds.World | None, seed: int, stopping: asyncio.Event
+    config: Config, is_rehearsal: bool, world: worlds.World | None, seed: int, stop_event: asyncio.Event
 ) -> int:
-    """Start the platform, announce it, wait for `stopping`, and shut it down."""
+    """Start the platform, announce it, wait for `stop_event`, and shut it down."""
     app = App(config)
     control = ControlApi(app) if config.control else None
     await app.start()
@@ -94,13 +93,13 @@ async def _run_until_stopped(
         if world is not None:
             built = await worlds.load_initial(app, world, seed)
         if control is not None:
-            control.built = built
-        document = documents.build_document(app.config, built, control.token if control is not None else None)
+            control.built_world = built
+        document = ready_document.build_document(app.config, built, control.token if control is not None else None)
         if config.ready_file is not None:
-            documents.write(config.ready_file, document)
-        _announce_ready(document, rehearsal, pages="api" in config.roles)
+            ready_document.write(config.ready_file, document)
+        _announce_ready(document, is_rehearsal, has_pages="api" in config.roles)
         tune_garbage_collection()
-        await stopping.wait()
+        await stop_event.wait()
         log.info("Shutting down")
     finally:
         if control is not None:
@@ -117,7 +116,7 @@ def tune_garbage_collection() -> None:
     gc.enable()
 
 
-def _with_voice(config: Config, stack: contextlib.ExitStack) -> Config:
+def _with_voice_certificate(config: Config, stack: contextlib.ExitStack) -> Config:
     """Create a certificate for the voice server of a rehearsal, in its data folder or for this run only."""
     voice = config.voice
     if "voice" not in config.roles or voice.certificate is not None or voice.endpoint is not None:
@@ -141,16 +140,16 @@ def _with_voice(config: Config, stack: contextlib.ExitStack) -> Config:
     return msgspec.structs.replace(config, voice=voice)
 
 
-def _stop_on_signals(stopping: asyncio.Event) -> None:
+def _stop_on_signals(stop_event: asyncio.Event) -> None:
     """Shut down orderly on the first signal, and exit immediately on the second."""
     loop = asyncio.get_running_loop()
     first_signal_at = 0.0
 
     def stop(signal_number: int) -> None:
         nonlocal first_signal_at
-        if not stopping.is_set():
+        if not stop_event.is_set():
             first_signal_at = loop.time()
-            stopping.set()
+            stop_event.set()
         elif loop.time() - first_signal_at > REPEATED_SIGNAL_SECONDS:
             log.warning("Forced shutdown")
             logging.shutdown()
@@ -191,22 +190,23 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _announce_ready(document: ReadyDocument, rehearsal: bool, *, pages: bool) -> None:
+def _announce_ready(document: ReadyDocument, is_rehearsal: bool, *, has_pages: bool) -> None:
     """Log that the server is ready, and print its URLs."""
     log.info("Ready", extra={"api": document.api, "gateway": document.gateway, "web": document.web})
     if sys.stdout.isatty():
-        print(summary(document, rehearsal=rehearsal, pages=pages), flush=True)
-    elif rehearsal:
+        print(startup_summary(document, is_rehearsal=is_rehearsal, has_pages=has_pages), flush=True)
+    elif is_rehearsal:
         print(f"hubbub dev is ready at {document.web}", flush=True)
 
 
-def summary(document: ReadyDocument, *, rehearsal: bool = True, pages: bool = True) -> str:
+def startup_summary(document: ReadyDocument, *, is_rehearsal: bool = True, has_pages: bool = True) -> str:
     """Return the text that a terminal shows after the start.
 
-    `rehearsal` adds the users and bots of the world, `pages` adds the URLs of the pages, which only the role `api` has.
+    `is_rehearsal` adds the users and bots of the world. `has_pages` adds the URLs of the pages, which only the role `api`
+    serves.
     """
     lines = ["", "  Hubbub is ready", ""]
-    if pages:
+    if has_pages:
         lines += [
             f"    start    {document.web}/",
             f"    log in   {document.web}/login",
@@ -224,7 +224,7 @@ def summary(document: ReadyDocument, *, rehearsal: bool = True, pages: bool = Tr
             ]
     if document.control is not None:
         lines += [f"    control  {document.control}", f"             token {document.control_token}"]
-    return "\n".join(lines + (_world_lines(document) if rehearsal else _operating_lines()))
+    return "\n".join(lines + (_world_lines(document) if is_rehearsal else _operating_lines()))
 
 
 def _operating_lines() -> list[str]:

@@ -11,7 +11,7 @@ from hubbub.protocol.resources.accounts import PASSWORD_MAX
 from hubbub.server.core.faults import ActiveFault
 from hubbub.server.core.rate_limits import RateLimitHit
 from hubbub.server.core.trace import ClosedConnection, RejectedRequest, TracedEvent
-from hubbub.server.ready import ReadyDocument
+from hubbub.server.ready_document import ReadyDocument
 
 CENTURY_MS = 100 * 366 * 86_400_000
 """At least one hundred years, in milliseconds."""
@@ -30,7 +30,7 @@ class AdvanceClock(msgspec.Struct, kw_only=True):
 
 
 class ClockState(msgspec.Struct, kw_only=True):
-    """The time, and whether it passes by itself."""
+    """The time of the clock, and whether the clock is running."""
 
     now: Timestamp
     now_ms: int
@@ -90,7 +90,7 @@ class CreateFork(msgspec.Struct, kw_only=True):
 
 
 class Fork(ReadyDocument, kw_only=True):
-    """A second world that starts from the state of the first."""
+    """The ready document of a fork: a second platform that starts from the state of the first."""
 
     fork_id: str
 

@@ -16,7 +16,7 @@ from hubbub.protocol.ids import EPOCH_MS, LATEST_MS, UserId, parse_wide
 from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import bodies
-from hubbub.server.control.issuers import CreateCredential, Credential, Issuers
+from hubbub.server.control.emulated_providers import CreateCredential, Credential, EmulatedProviders
 from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.control.try_it import TryIt
 from hubbub.server.core import auth
@@ -25,7 +25,7 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, Fault, GatewayFault, HttpFault
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.identity import accounts, applications, identities, users
-from hubbub.server.ready import ReadyDocument, build_document
+from hubbub.server.ready_document import ReadyDocument, build_document
 from hubbub.server.transports.http import decoding, limits, responses
 from hubbub.server.worlds import BuiltWorld, WorldError
 from hubbub.server.worlds.builder import BuiltUser
@@ -52,17 +52,17 @@ class ControlApi:
         self.app = app
         self.clock = app.clock
         self.token = app.config.control_token or secrets.token_urlsafe(32)
-        self.built = BuiltWorld()
+        self.built_world = BuiltWorld()
         """Everything built from worlds so far."""
         self.snapshots = Snapshots(self)
-        self.issuers = Issuers(app)
+        self.emulated_providers = EmulatedProviders(app)
         # Clock, snapshots and worlds affect the whole platform, so only one of them runs at a time.
         self._lock = asyncio.Lock()
         app.routes.extend(self._routes())
-        app.routes.extend(self.issuers.routes())
-        app.routes.extend(TryIt(app.config, lambda: self.built).routes())
+        app.routes.extend(self.emulated_providers.routes())
+        app.routes.extend(TryIt(app.config, lambda: self.built_world).routes())
 
-    def control_fork(self, app: App) -> "ControlApi":
+    def create_fork_control(self, app: App) -> "ControlApi":
         """Return the control API of a fork."""
         return ControlApi(app)
 
@@ -138,19 +138,19 @@ class ControlApi:
         if scheme.lower() != "bearer" or not hmac.compare_digest(token_bytes, self.token.encode()):
             raise errors.UNAUTHORIZED()
 
-    async def _read_body(self, request: web.Request, kind: type[T] | Any) -> T:
-        """Decode the body of a request as the type `kind`; an empty body counts as `{}`."""
+    async def _read_body(self, request: web.Request, body_type: type[T] | Any) -> T:
+        """Decode the body of a request as `body_type`; an empty body counts as `{}`."""
         data = await limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
-        body: T = decoding.decode(data or b"{}", kind)
+        body: T = decoding.decode(data or b"{}", body_type)
         return body
 
-    async def _run_write(self, step: Callable[[Call], T]) -> T:
-        """Run a step in one transaction and return its result."""
-        return await self.app.database.write(lambda tx: step(self.app.make_call(tx)))
+    async def _run_write(self, action: Callable[[Call], T]) -> T:
+        """Run an action in one transaction and return its result."""
+        return await self.app.database.write(lambda tx: action(self.app.make_call(tx)))
 
     async def _get_ready_document(self, _: web.Request) -> ReadyDocument:
         """Return the ready document, including all worlds and users created since the start."""
-        return build_document(self.app.config, self.built, self.token)
+        return build_document(self.app.config, self.built_world, self.token)
 
     # Clock
 
@@ -199,7 +199,7 @@ class ControlApi:
             seed = int(seed_text)
         async with self._lock:
             built = await worlds.load(self.app, world, seed)
-            self.built = self.built.merge(built)
+            self.built_world = self.built_world.merge(built)
         return build_document(self.app.config, built, self.token)
 
     async def _create_user(self, request: web.Request) -> BuiltUser:
@@ -214,7 +214,7 @@ class ControlApi:
             return row.username, BuiltUser(id=row.id, token=token, password=password)
 
         name, user = await self._run_write(create)
-        self.built = self.built.merge(BuiltWorld(users={name: user}))
+        self.built_world = self.built_world.merge(BuiltWorld(users={name: user}))
         return user
 
     async def _create_token(self, request: web.Request) -> bodies.Token:
@@ -265,15 +265,15 @@ class ControlApi:
 
     async def _create_credential(self, request: web.Request) -> Credential:
         body: CreateCredential = await self._read_body(request, CreateCredential)
-        return self.issuers.create(request.match_info["provider"], body)
+        return self.emulated_providers.create_credential(request.match_info["provider"], body)
 
     async def _rotate_keys(self, request: web.Request) -> None:
-        self.issuers.rotate(request.match_info["provider"])
+        self.emulated_providers.rotate_key(request.match_info["provider"])
 
     # Snapshots and forks
 
     async def _list_snapshots(self, _: web.Request) -> list[bodies.SnapshotState]:
-        return self.snapshots.states()
+        return self.snapshots.list_states()
 
     async def _create_snapshot(self, _: web.Request) -> bodies.SnapshotState:
         async with self._lock:
@@ -288,13 +288,13 @@ class ControlApi:
         self.snapshots.delete(request.match_info["snapshot_id"])
 
     async def _list_forks(self, _: web.Request) -> list[bodies.ForkState]:
-        return self.snapshots.forks()
+        return self.snapshots.list_forks()
 
     async def _create_fork(self, request: web.Request) -> bodies.Fork:
         body: bodies.CreateFork = await self._read_body(request, bodies.CreateFork)
         now_ms = None if body.now is None else _check_time("now", codec.milliseconds(body.now))
         async with self._lock:
-            return await self.snapshots.fork(body, now_ms)
+            return await self.snapshots.create_fork(body, now_ms)
 
     async def _delete_fork(self, request: web.Request) -> None:
         await self.snapshots.close_fork(request.match_info["fork_id"])

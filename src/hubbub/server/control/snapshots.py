@@ -12,7 +12,7 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.identity import game_sessions
 from hubbub.server.places import activity_instances, voice_states
-from hubbub.server.ready import build_document
+from hubbub.server.ready_document import build_document
 from hubbub.server.talk import private_calls
 from hubbub.server.worlds import BuiltWorld
 
@@ -25,7 +25,7 @@ FORKS_MAX: Final = 32
 class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The complete state of a world, without its connections."""
 
-    image: bytes
+    database_image: bytes
     """The serialized database."""
     files: dict[str, tuple[bytes, str]]
     """Content and media type of each stored file, by key."""
@@ -33,7 +33,7 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The time of the world's clock in Unix milliseconds."""
     is_clock_running: bool
     """Whether the clock was running."""
-    built: BuiltWorld
+    built_world: BuiltWorld
     """The objects built from worlds."""
 
 
@@ -43,9 +43,9 @@ class ControlledPlatform(Protocol):
     app: App
     clock: ControlledClock
     token: str
-    built: BuiltWorld
+    built_world: BuiltWorld
 
-    def control_fork(self, app: App) -> "ControlledPlatform":
+    def create_fork_control(self, app: App) -> "ControlledPlatform":
         """Return the control API of a fork; the fork has not started yet."""
 
     async def close(self) -> None:
@@ -60,7 +60,7 @@ class Snapshots:
         self._app = control.app
         self._snapshots: dict[str, WorldSnapshot] = {}
         self._forks: dict[str, tuple[App, ControlledPlatform]] = {}
-        self._numbers = itertools.count(1)
+        self._next_ids = itertools.count(1)
 
     async def close(self) -> None:
         """Close all forks."""
@@ -71,11 +71,11 @@ class Snapshots:
         """Take a snapshot of the current state."""
         if len(self._snapshots) >= SNAPSHOTS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MAX} snapshots can be stored; delete one first")
-        snapshot_id = str(next(self._numbers))
+        snapshot_id = str(next(self._next_ids))
         self._snapshots[snapshot_id] = await self._capture()
         return self._snapshot_state(snapshot_id)
 
-    def states(self) -> list[SnapshotState]:
+    def list_states(self) -> list[SnapshotState]:
         """Return all snapshots."""
         return [self._snapshot_state(snapshot_id) for snapshot_id in self._snapshots]
 
@@ -93,9 +93,9 @@ class Snapshots:
         clock.set(snapshot.now_ms)
         if snapshot.is_clock_running:
             clock.resume()
-        self._control.built = snapshot.built
+        self._control.built_world = snapshot.built_world
 
-    async def fork(self, request: CreateFork, now_ms: int | None = None) -> Fork:
+    async def create_fork(self, request: CreateFork, now_ms: int | None = None) -> Fork:
         """Start a platform on its own port from a snapshot or the current state.
 
         `now_ms` is the time of its clock in Unix milliseconds; None keeps the time of the snapshot.
@@ -118,20 +118,20 @@ class Snapshots:
         clock = ControlledClock(snapshot.now_ms if now_ms is None else now_ms, running=snapshot.is_clock_running)
         app = App(config, clock=clock, slices=self._app.slices)
         app.ids.continue_from(self._app.ids)
-        control = self._control.control_fork(app)
-        control.built = snapshot.built
+        control = self._control.create_fork_control(app)
+        control.built_world = snapshot.built_world
         await app.start()
         try:
             await self._apply_snapshot(app, snapshot)
         except BaseException:
             await app.stop()
             raise
-        fork_id = str(next(self._numbers))
+        fork_id = str(next(self._next_ids))
         self._forks[fork_id] = (app, control)
-        document = build_document(app.config, snapshot.built, control.token)
+        document = build_document(app.config, snapshot.built_world, control.token)
         return Fork(fork_id=fork_id, **{name: getattr(document, name) for name in document.__struct_fields__})
 
-    def forks(self) -> list[ForkState]:
+    def list_forks(self) -> list[ForkState]:
         """Return the open forks."""
         return [
             ForkState(fork_id=fork_id, web=app.config.public_url or "") for fork_id, (app, _) in self._forks.items()
@@ -154,7 +154,7 @@ class Snapshots:
 
     def _snapshot_state(self, snapshot_id: str) -> SnapshotState:
         snapshot = self._snapshots[snapshot_id]
-        size = len(snapshot.image) + sum(len(data) for data, _ in snapshot.files.values())
+        size = len(snapshot.database_image) + sum(len(data) for data, _ in snapshot.files.values())
         return SnapshotState(id=snapshot_id, at=codec.timestamp(snapshot.now_ms), bytes=size)
 
     async def _capture(self) -> WorldSnapshot:
@@ -163,16 +163,16 @@ class Snapshots:
         # The database first: a file exists before the row that refers to it.
         image = await _require_memory_database(app).serialize()
         return WorldSnapshot(
-            image=image,
+            database_image=image,
             files=await app.files.export(),
             now_ms=clock.now_ms(),
             is_clock_running=clock.is_running,
-            built=self._control.built,
+            built_world=self._control.built_world,
         )
 
     async def _apply_snapshot(self, app: App, snapshot: WorldSnapshot) -> None:
         """Replace the data and files of a platform, and reset everything that depends on connections."""
-        await _require_memory_database(app).restore(snapshot.image)
+        await _require_memory_database(app).restore(snapshot.database_image)
         await app.files.replace(snapshot.files)
         app.auth.clear_cache()
         app.rate_limits.clear()

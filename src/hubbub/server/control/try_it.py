@@ -14,7 +14,7 @@ from aiohttp import web
 
 from hubbub.protocol import codec, errors
 from hubbub.server.core.config import Config
-from hubbub.server.ready import build_document
+from hubbub.server.ready_document import build_document
 from hubbub.server.transports.http import responses
 from hubbub.server.transports.web.reference.examples import VARIABLES
 from hubbub.server.transports.web.reference.try_it import CALLERS
@@ -26,7 +26,9 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-_DENIED: Final = "Only a browser on the machine of this server receives tokens. Use a token from the ready file."
+_DENIED_MESSAGE: Final = (
+    "Only a browser on the machine of this server receives tokens. Use a token from the ready file."
+)
 _PROXY_HEADERS: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
 
 
@@ -51,10 +53,10 @@ class DemoValues(msgspec.Struct, kw_only=True):
 class TryIt:
     """Serves the values of the forms to pages in a browser on this machine."""
 
-    def __init__(self, config: Config, find_built: Callable[[], BuiltWorld]) -> None:
-        """`find_built` returns everything built from worlds so far."""
+    def __init__(self, config: Config, get_built_world: Callable[[], BuiltWorld]) -> None:
+        """`get_built_world` returns everything built from worlds so far."""
         self._config = config
-        self._find_built = find_built
+        self._get_built_world = get_built_world
 
     def routes(self) -> list[web.RouteDef]:
         """Return the route of the callers, for the HTTP server."""
@@ -63,12 +65,12 @@ class TryIt:
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         headers = {**_HEADERS, "Via": responses.VIA}
         if not is_local_page(request):
-            error = errors.FORBIDDEN(message=_DENIED)
+            error = errors.FORBIDDEN(message=_DENIED_MESSAGE)
             return responses.respond(request, responses.encode_error(error, headers), headers)
         return responses.respond(request, responses.EncodedResponse(200, codec.encode(self._demo_values())), headers)
 
     def _demo_values(self) -> DemoValues:
-        built = self._find_built()
+        built = self._get_built_world()
         callers = [DemoCaller(name=name, kind="user", authorization=user.token) for name, user in built.users.items()]
         callers += [
             DemoCaller(name=name, kind="bot", authorization=f"Bot {application.bot.token}")

@@ -100,4 +100,4 @@ class StoreGuildReader:
 
     def families(self, tx: Tx, user_id: int) -> set[int]:
         """Return the IDs of the application families whose games the user plays."""
-        return relationships.PlayerDirectory(tx, [user_id]).families(user_id)
+        return relationships.PlayerDirectory(tx, [user_id]).find_family_ids(user_id)

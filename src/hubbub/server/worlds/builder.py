@@ -136,8 +136,8 @@ class Seed:
 
     def entropy(self, *names: str) -> Entropy:
         """Return a source of random bytes for the secrets of an object; each call of it returns further bytes."""
-        calls = iter(range(1_000_000))
-        return lambda count: self._derive_bytes(f"secret {next(calls)} {names!r}", count)
+        call_numbers = iter(range(1_000_000))
+        return lambda count: self._derive_bytes(f"secret {next(call_numbers)} {names!r}", count)
 
 
 async def load(app: "App", world: schema.World, seed: int) -> BuiltWorld:
@@ -175,16 +175,16 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
 
 def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
     """Build a world inside a call's transaction, at the time WORLD_CREATED_MS."""
-    now, call.now_ms = call.now_ms, WORLD_CREATED_MS
-    return _Builder(call, world, Seed(seed), now).build()
+    now_ms, call.now_ms = call.now_ms, WORLD_CREATED_MS
+    return _Builder(call, world, Seed(seed), now_ms).build()
 
 
 class _Builder:
-    """Builds one world. `now` is the current time in Unix milliseconds."""
+    """Builds one world. `now_ms` is the current time in Unix milliseconds."""
 
-    def __init__(self, call: Call, world: schema.World, seed: Seed, now: int) -> None:
+    def __init__(self, call: Call, world: schema.World, seed: Seed, now_ms: int) -> None:
         self._call = call
-        self._now = now
+        self._now_ms = now_ms
         self._world = world
         self._seed = seed
         self._built = BuiltWorld()
@@ -202,10 +202,10 @@ class _Builder:
         for name, guild in self._world.guilds.items():
             self._run_step(("guilds", name), self._build_guild, name, guild)
         for friendship in self._world.friendships or ():
-            one, other = (self._built.users[name].id for name in friendship.between)
-            relationships.befriend(self._call, one, other)
+            user_id, friend_id = (self._built.users[name].id for name in friendship.between)
+            relationships.befriend(self._call, user_id, friend_id)
         # Lobbies end after being idle, so they are created at the current time.
-        self._call.now_ms = self._now
+        self._call.now_ms = self._now_ms
         for name, lobby in (self._world.lobbies or {}).items():
             # Members are a table in the file, but a list in the API.
             names = {"channel_id": "channel"} | {str(index): member for index, member in enumerate(lobby.members)}
@@ -252,7 +252,7 @@ class _Builder:
             name,
             owner.id,
             application_id=self._seed.new_id(ApplicationId, name),
-            bot=application.bot,
+            with_bot=application.bot,
             flags=flags,
             redirect_uris=application.redirect_uris,
             entropy=self._seed.entropy("application", name),
@@ -318,16 +318,16 @@ class _Builder:
             for bot in guild.bots
             if guild.bots[bot].permissions is not None
         }
-        everyone: int = Permissions.DEFAULT_EVERYONE
+        everyone_permissions: int = Permissions.DEFAULT_EVERYONE
         if guild.everyone is not None:
-            everyone = schema.parse_permissions(guild.everyone, (*path, "everyone"))
+            everyone_permissions = schema.parse_permissions(guild.everyone, (*path, "everyone"))
         guilds.create(
             self._call,
             owner_id=self._built.users[guild.owner].id,
             name=name,
             guild_id=guild_id,
             contents=guilds.InitialContents(
-                everyone,
+                everyone_permissions,
                 self._role_rows(guild, built, bot_roles),
                 [],
                 [],
@@ -368,7 +368,7 @@ class _Builder:
                 name=bot,
                 permissions=schema.parse_permissions(guild.bots[bot].permissions or (), ()),
                 managed=1,
-                tags=codec.encode(RoleTags(bot_id=self._user_id(bot))).decode(),
+                tags=codec.encode(RoleTags(bot_id=self._find_user_id(bot))).decode(),
             )
             for bot in bot_roles
         ]
@@ -419,12 +419,12 @@ class _Builder:
         if target == schema.EVERYONE or target in guild.roles:
             role_id: int = built.id if target == schema.EVERYONE else built.roles[target]
             return channels.OverwriteRow(channel_id, role_id, OverwriteType.ROLE, allow, deny)
-        return channels.OverwriteRow(channel_id, self._user_id(target), OverwriteType.MEMBER, allow, deny)
+        return channels.OverwriteRow(channel_id, self._find_user_id(target), OverwriteType.MEMBER, allow, deny)
 
     def _build_member(
         self, guild: schema.Guild, built: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
     ) -> None:
-        user_id = self._user_id(name)
+        user_id = self._find_user_id(name)
         if name == guild.owner:
             roles.assign(self._call.tx, built.id, user_id, role_ids)
         else:
@@ -453,7 +453,7 @@ class _Builder:
         lobbies.create_world_lobby(self._call, application.id, lobby_id, body, secret=lobby.secret, link=link)
         self._built.lobbies[name] = BuiltLobby(id=lobby_id)
 
-    def _user_id(self, name: str) -> UserId:
+    def _find_user_id(self, name: str) -> UserId:
         """Return the ID of a user, or of the bot of an application."""
         user = self._built.users.get(name)
         if user is not None:

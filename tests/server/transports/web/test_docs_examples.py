@@ -19,7 +19,7 @@ from yarl import URL
 
 from hubbub.protocol import codec
 from hubbub.protocol.permissions import Permissions
-from hubbub.server import ready, worlds
+from hubbub.server import ready_document, worlds
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.endpoints import Endpoint
@@ -63,7 +63,7 @@ async def demo() -> AsyncIterator[Demo]:
     await app.start()
     built = await worlds.load_initial(app, worlds.demo_world(), 0)
     await make_administrator(app, built)
-    document = codec.decode(codec.encode(ready.build_document(app.config, built)), dict[str, Any])
+    document = codec.decode(codec.encode(ready_document.build_document(app.config, built)), dict[str, Any])
     values = {name: follow(document, path) for name, path in examples.VARIABLES.items()}
     async with aiohttp.ClientSession() as client:
         yield World(app, client), values

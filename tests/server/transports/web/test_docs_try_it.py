@@ -23,7 +23,7 @@ async def rehearsal() -> AsyncIterator[tuple[World, ControlApi]]:
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()
-    control.built = await worlds.load_initial(app, worlds.demo_world(), 0)
+    control.built_world = await worlds.load_initial(app, worlds.demo_world(), 0)
     async with aiohttp.ClientSession() as client:
         yield World(app, client), control
     await control.close()
@@ -77,7 +77,7 @@ async def test_a_server_without_a_rehearsal_has_no_forms_and_no_callers() -> Non
 
 async def test_pages_contain_no_tokens(rehearsal: tuple[World, ControlApi]) -> None:
     world, control = rehearsal
-    tokens = [user.token for user in control.built.users.values()]
+    tokens = [user.token for user in control.built_world.users.values()]
     for path in ("/docs", "/docs/resources/messages", "/docs/resources/users"):
         page = await Browser(world).open(path)
         assert not any(token in page.body for token in tokens), path
@@ -92,10 +92,10 @@ async def test_a_page_of_this_server_receives_callers_and_ids(rehearsal: tuple[W
     assert body["callers"][0] == {
         "name": "alice",
         "kind": "user",
-        "authorization": control.built.users["alice"].token,
+        "authorization": control.built_world.users["alice"].token,
     }
     assert body["callers"][3]["authorization"].startswith("Bot ")
-    assert body["variables"]["CHANNEL_ID"] == str(int(control.built.guilds["Town Square"].channels["general"]))
+    assert body["variables"]["CHANNEL_ID"] == str(int(control.built_world.guilds["Town Square"].channels["general"]))
     assert not any("TOKEN" in name for name in body["variables"])
     assert response.headers["Cache-Control"] == "no-store"
     assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
@@ -104,12 +104,12 @@ async def test_a_page_of_this_server_receives_callers_and_ids(rehearsal: tuple[W
 
 async def test_another_world_offers_its_own_ids(rehearsal: tuple[World, ControlApi]) -> None:
     world, control = rehearsal
-    control.built = worlds.BuiltWorld(users={"zoe": control.built.users["bob"]})
+    control.built_world = worlds.BuiltWorld(users={"zoe": control.built_world.users["bob"]})
 
     body = (await post_callers(world)).ok()
 
     assert [caller["name"] for caller in body["callers"]] == ["zoe"]
-    assert body["variables"] == {"USER_ID": str(int(control.built.users["zoe"].id))}
+    assert body["variables"] == {"USER_ID": str(int(control.built_world.users["zoe"].id))}
 
 
 @pytest.mark.parametrize(

@@ -166,4 +166,4 @@ def disable_totp(call: Call, row: UserRow) -> None:
 
 def _set_mfa_enabled(call: Call, row: UserRow, *, enabled: bool) -> None:
     users.set_mfa_enabled(call.tx, row.id, enabled)
-    users.publish(call, row._replace(mfa_enabled=int(enabled)))
+    users.publish_user(call, row._replace(mfa_enabled=int(enabled)))

@@ -79,28 +79,28 @@ def find_password_hash(tx: Tx, user_id: int) -> str | None:
     return password_hash
 
 
-def set_password_hash(tx: Tx, user_id: int, password_hash: str, now: int) -> None:
+def set_password_hash(tx: Tx, user_id: int, password_hash: str, now_ms: int) -> None:
     """Store the password hash of a user."""
     tx.run(
         "INSERT INTO accounts (user_id, password_hash, changed_ms) VALUES (?, ?, ?) "
         "ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash, changed_ms = excluded.changed_ms",
         user_id,
         password_hash,
-        now,
+        now_ms,
     )
 
 
 # Bans
 
 
-def find_ban(tx: Tx, user_id: int, now: int) -> AccountBanRow | None:
-    """Return the ban that is in effect at `now`, or None."""
+def find_ban(tx: Tx, user_id: int, now_ms: int) -> AccountBanRow | None:
+    """Return the ban that is in effect at `now_ms` (Unix milliseconds), or None."""
     return tx.find(
         AccountBanRow,
         "SELECT user_id, reason, created_ms, ends_ms FROM account_bans "
         "WHERE user_id = ? AND (ends_ms IS NULL OR ends_ms > ?)",
         user_id,
-        now,
+        now_ms,
     )
 
 
@@ -161,17 +161,17 @@ def delete_ended_sign_ins(tx: Tx, user_id: int) -> None:
 # Failed attempts
 
 
-def find_failures(tx: Tx, key: str, now: int) -> tuple[int, int]:
+def find_failures(tx: Tx, key: str, now_ms: int) -> tuple[int, int]:
     """Return the number of failures in the current window and the window's end in Unix milliseconds, or (0, 0)."""
-    row = tx.one("SELECT failures, ends_ms FROM sign_in_failures WHERE key = ? AND ends_ms > ?", key, now)
+    row = tx.one("SELECT failures, ends_ms FROM sign_in_failures WHERE key = ? AND ends_ms > ?", key, now_ms)
     return (0, 0) if row is None else (row[0], row[1])
 
 
-def increment_failures(tx: Tx, key: str, now: int, ends_ms: int) -> None:
+def increment_failures(tx: Tx, key: str, now_ms: int, ends_ms: int) -> None:
     """Count one failure. A new counter has a window that ends at `ends_ms`.
 
     Expired windows are deleted first, so an expired counter restarts at 1."""
-    tx.run("DELETE FROM sign_in_failures WHERE ends_ms <= ?", now)
+    tx.run("DELETE FROM sign_in_failures WHERE ends_ms <= ?", now_ms)
     tx.run(
         "INSERT INTO sign_in_failures (key, failures, ends_ms) VALUES (?, 1, ?) "
         "ON CONFLICT (key) DO UPDATE SET failures = sign_in_failures.failures + 1",
@@ -227,15 +227,15 @@ def consume_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
     return bool(tx.run("DELETE FROM backup_codes WHERE user_id = ? AND hash = ?", user_id, digest))
 
 
-def insert_ticket(tx: Tx, digest: bytes, user_id: int, expires_ms: int, now: int) -> None:
+def insert_ticket(tx: Tx, digest: bytes, user_id: int, expires_ms: int, now_ms: int) -> None:
     """Insert an MFA ticket, given by its hash, and delete expired tickets."""
-    tx.run("DELETE FROM mfa_tickets WHERE expires_ms <= ?", now)
+    tx.run("DELETE FROM mfa_tickets WHERE expires_ms <= ?", now_ms)
     tx.run("INSERT INTO mfa_tickets (hash, user_id, expires_ms) VALUES (?, ?, ?)", digest, user_id, expires_ms)
 
 
-def find_ticket(tx: Tx, digest: bytes, now: int) -> UserId | None:
+def find_ticket(tx: Tx, digest: bytes, now_ms: int) -> UserId | None:
     """Return the user ID of the unexpired MFA ticket with this hash, or None."""
-    user_id = tx.value("SELECT user_id FROM mfa_tickets WHERE hash = ? AND expires_ms > ?", digest, now)
+    user_id = tx.value("SELECT user_id FROM mfa_tickets WHERE hash = ? AND expires_ms > ?", digest, now_ms)
     return None if user_id is None else UserId(user_id)
 
 

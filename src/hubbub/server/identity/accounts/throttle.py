@@ -25,7 +25,7 @@ class FailureCounter(NamedTuple):
     key: str
     """Kind and hash of the counted username, user ID or IP address."""
     failures_max: int
-    """Number of failures in one window from which on attempts are rejected."""
+    """Number of failures in one window at which further attempts are rejected."""
 
 
 def for_username(login: str) -> FailureCounter:

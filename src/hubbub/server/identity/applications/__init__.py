@@ -8,12 +8,12 @@ from hubbub.server.identity.applications import ports, routes
 from hubbub.server.identity.applications.actions import (
     CreatedApplication,
     add_bot,
-    change,
-    change_settings,
     create,
     delete,
     reset_bot_token,
     reset_client_secret,
+    update,
+    update_settings,
 )
 from hubbub.server.identity.applications.endpoints import interactions_ping, require_event_endpoint
 from hubbub.server.identity.applications.redirects import is_valid_redirect, standard_redirect
@@ -55,10 +55,15 @@ from hubbub.server.identity.applications.store import (
     save_tester,
     set_parent,
 )
-from hubbub.server.identity.applications.views import ApplicationSettings, application, partial_application, settings
+from hubbub.server.identity.applications.views import (
+    ApplicationSettings,
+    application,
+    decode_settings,
+    partial_application,
+)
 
 
-def _ready(call: Call) -> dict[str, Any]:
+def _ready_fields(call: Call) -> dict[str, Any]:
     """Return the READY fields: the application of an OAuth2 token, or of a bot."""
     if call.actor.kind == "bearer":
         row = find(call.tx, call.actor.application_id or 0)
@@ -70,7 +75,7 @@ def _ready(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="applications",
     modules=(routes, ports),
-    ready=_ready,
+    ready=_ready_fields,
 )
 
 __all__ = [
@@ -88,8 +93,8 @@ __all__ = [
     "TesterRow",
     "add_bot",
     "application",
-    "change",
-    "change_settings",
+    "update",
+    "update_settings",
     "create",
     "delete",
     "delete_tester",
@@ -117,7 +122,7 @@ __all__ = [
     "require_event_endpoint",
     "reset_bot_token",
     "reset_client_secret",
-    "settings",
+    "decode_settings",
     "standard_redirect",
     "add_flag",
     "list_child_ids",

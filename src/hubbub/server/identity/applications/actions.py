@@ -47,12 +47,12 @@ def create(
     owner_id: UserId,
     *,
     application_id: ApplicationId | None = None,
-    bot: bool = True,
+    with_bot: bool = True,
     flags: int = 0,
     redirect_uris: list[str] | None = None,
     entropy: Entropy = secrets.token_bytes,
 ) -> CreatedApplication:
-    """Create an application and, unless `bot` is False, a bot user with the same ID.
+    """Create an application and, unless `with_bot` is False, a bot user with the same ID.
 
     Without `application_id`, a new ID is generated. `entropy` generates the signing key, the secret and the token."""
     application_id = application_id or call.new_id(ApplicationId)
@@ -65,7 +65,7 @@ def create(
         icon=None,
         cover_image=None,
         owner_id=owner_id,
-        bot_id=UserId(application_id) if bot else None,
+        bot_id=UserId(application_id) if with_bot else None,
         flags=flags,
         bot_public=1,
         bot_require_code_grant=0,
@@ -147,13 +147,13 @@ def reset_bot_token(call: Call, row: ApplicationRow, *, entropy: Entropy = secre
     )
 
 
-def change(call: Call, row: ApplicationRow) -> None:
+def update(call: Call, row: ApplicationRow) -> None:
     """Store a changed application and invalidate the flags cached by nodes."""
     store.update(call.tx, row)
     if row.bot_id is not None:
         auth.publish_actor_changed(call.tx, row.bot_id)
 
 
-def change_settings(call: Call, row: ApplicationRow, settings: ApplicationSettings) -> None:
+def update_settings(call: Call, row: ApplicationRow, settings: ApplicationSettings) -> None:
     """Store settings of an application that the platform itself changed."""
     store.update(call.tx, row._replace(settings=codec.encode(settings).decode()))

@@ -27,7 +27,7 @@ class EndpointSigner(msgspec.Struct, frozen=True):
     application_id: ApplicationId
     key: bytes
     """Private Ed25519 key of the application."""
-    now: int
+    now_ms: int
     """Time of the ping in Unix milliseconds."""
 
 
@@ -81,22 +81,22 @@ async def accepts_events(client: OutboundClient, url: str, signer: EndpointSigne
     """Return whether a URL can be used as an application's `event_webhooks_url`."""
     ping = codec.encode(WebhookPing(application_id=signer.application_id))
     return await payload_signatures.verifies_signatures(
-        client, url, signer.key, signer.now, ping, lambda response: response.status == 204
+        client, url, signer.key, signer.now_ms, ping, lambda response: response.status == 204
     )
 
 
 async def accepts_interactions(client: OutboundClient, url: str, signer: EndpointSigner) -> bool:
     """Return whether a URL can be used as an application's `interactions_endpoint_url`."""
-    ping = interactions_ping(signer.application_id, signer.now)
-    return await payload_signatures.verifies_signatures(client, url, signer.key, signer.now, ping, _is_pong)
+    ping = interactions_ping(signer.application_id, signer.now_ms)
+    return await payload_signatures.verifies_signatures(client, url, signer.key, signer.now_ms, ping, _is_pong)
 
 
-def interactions_ping(application_id: int, now: int) -> bytes:
+def interactions_ping(application_id: int, now_ms: int) -> bytes:
     """Build the JSON of a PING interaction."""
     return codec.encode(
         {
             "version": 1,
-            "id": Snowflake.at(now),
+            "id": Snowflake.at(now_ms),
             "application_id": ApplicationId(application_id),
             "type": InteractionType.PING,
             "token": secrets.token_urlsafe(32),

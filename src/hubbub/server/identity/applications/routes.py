@@ -98,15 +98,15 @@ _DIRECT_FIELDS = (
 
 
 async def _verify_and_update(
-    operation: AsyncOperation, find: Callable[[Call], ApplicationRow], body: wire.UpdateApplication
+    operation: AsyncOperation, require_application: Callable[[Call], ApplicationRow], body: wire.UpdateApplication
 ) -> wire.Application:
-    """Verify the endpoint URLs of the request body, then update the application that `find` returns."""
-    await endpoints.require_verified_endpoints(operation, find, body)
-    return await operation.write(lambda call: _apply_changes(call, find(call), body))
+    """Verify the endpoint URLs of the request body, then update the application that `require_application` returns."""
+    await endpoints.require_verified_endpoints(operation, require_application, body)
+    return await operation.write(lambda call: _apply_changes(call, require_application(call), body))
 
 
 def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
-    settings = views.settings(row)
+    settings = views.decode_settings(row)
     defaults = views.ApplicationSettings()
     for name in _URL_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
@@ -142,7 +142,7 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
         row = row._replace(flags=rules.allowed_flags(call, row, body.flags))
         if row.flags & ~previous_flags:
             call.notify(IntentsEnabled(ApplicationId(row.id)))
-    actions.change(call, row)
+    actions.update(call, row)
     if body.event_webhooks_url is not UNSET or body.event_webhooks_status is not UNSET:
         call.notify(EventWebhooksChanged(ApplicationId(row.id)))
     if body.interactions_endpoint_url is not UNSET:

@@ -18,11 +18,11 @@ from hubbub.server.identity.applications.store import ApplicationRow
 from hubbub.server.identity.applications.views import ApplicationSettings
 
 FREE_INTENT_USERS = 10_000
-"""Privileged intents are a free toggle below this number of users and require a review from it on."""
+"""Number of users at which privileged intents begin to require a review. Below it an application can enable them itself."""
 
 
 FREE_INTENT_GUILDS = 100
-"""Limit used before 10 June 2026, when guilds were counted instead of users (spec/dated-changes.md#3)."""
+"""Number of guilds that was used instead of FREE_INTENT_USERS before 10 June 2026 (spec/dated-changes.md#3)."""
 
 CONTEXT_SCOPES: Final = {"0": INSTALL_SCOPES, "1": INSTALL_SCOPES - {Scope.BOT.value}}
 """Scopes allowed in each installation context (0 guild, 1 user). A bot cannot be installed for a user."""
@@ -35,7 +35,7 @@ class ApplicationSize(NamedTuple):
     current_count: int
     """Number of users or guilds."""
     free_below: int
-    """Number from which on privileged intents require a review."""
+    """Number of users or guilds at which privileged intents begin to require a review."""
 
     @property
     def is_free(self) -> bool:
@@ -139,10 +139,10 @@ def _check_install_scopes(
             form.add((*path, "scopes", index), *errors.bad_enum(scope))
 
 
-def require_family_client_type(call: Call, row: ApplicationRow, public: bool) -> None:
+def require_family_client_type(call: Call, row: ApplicationRow, is_public: bool) -> None:
     """Reject a client type that differs from the rest of the application's family (spec/sdk.md#8.7)."""
     if (
-        bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not public
+        bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not is_public
         and len(store.list_family_ids(call.tx, row.id)) > 1
     ):
         raise errors.invalid(

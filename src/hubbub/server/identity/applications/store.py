@@ -148,7 +148,7 @@ def count_guilds(tx: Tx, bot_id: int) -> int:
 def count_reachable_users(tx: Tx, bot_id: int) -> int:
     """Return the number of distinct users in a bot's guilds."""
     count: int = tx.value(
-        "SELECT COUNT(DISTINCT m.user_id) FROM members mine JOIN members m ON m.guild_id = mine.guild_id WHERE mine.user_id = ?",
+        "SELECT COUNT(DISTINCT m.user_id) FROM members bot JOIN members m ON m.guild_id = bot.guild_id WHERE bot.user_id = ?",
         bot_id,
     )
     return count
@@ -187,7 +187,7 @@ class TesterRow(NamedTuple):
     application_id: int
     user_id: int
     state: int
-    """INVITED or ACCEPTED."""
+    """TESTER_INVITED or TESTER_ACCEPTED."""
     created_ms: int
 
 

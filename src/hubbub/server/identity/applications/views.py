@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import ActivityType
-from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import applications as wire
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.store import Tx
@@ -50,16 +50,16 @@ class HasSettings(Protocol):
     def settings(self) -> str: ...
 
 
-def settings(row: HasSettings) -> ApplicationSettings:
+def decode_settings(row: HasSettings) -> ApplicationSettings:
     """Decode the stored settings of an application."""
     return codec.decode(row.settings, ApplicationSettings)
 
 
-def application(tx: Tx, row: ApplicationRow, now: int, *, for_owner: bool = False) -> wire.Application:
+def application(tx: Tx, row: ApplicationRow, now_ms: int, *, for_owner: bool = False) -> wire.Application:
     """Build the full application for its managers. Some fields are visible only to the owner (`for_owner`)."""
     users_by_id = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
-    stored = settings(row)
-    flags, flags_new = wire.wire_flags(row.flags, now)
+    stored = decode_settings(row)
+    flags, flags_new = wire.wire_flags(row.flags, now_ms)
     bot: User | UnsetType = users.user_view(users_by_id[row.bot_id]) if row.bot_id else UNSET
     return wire.Application(
         id=ApplicationId(row.id),
@@ -101,11 +101,11 @@ def application(tx: Tx, row: ApplicationRow, now: int, *, for_owner: bool = Fals
     )
 
 
-def rpc_application(row: ApplicationRow, now: int) -> wire.RpcApplication:
+def rpc_application(row: ApplicationRow, now_ms: int) -> wire.RpcApplication:
     """Build the application for the local agent."""
-    flags, flags_new = wire.wire_flags(row.flags, now)
+    flags, flags_new = wire.wire_flags(row.flags, now_ms)
     # spec/dated-changes.md#3: before 25 July 2024 SET_ACTIVITY accepted only PLAYING.
-    activity_types = ACTIVITY_TYPES if changes.SET_ACTIVITY_TYPES.is_active(now) else INITIAL_ACTIVITY_TYPES
+    activity_types = ACTIVITY_TYPES if changes.SET_ACTIVITY_TYPES.is_active(now_ms) else INITIAL_ACTIVITY_TYPES
     return wire.RpcApplication(
         id=ApplicationId(row.id),
         name=row.name,
@@ -113,14 +113,14 @@ def rpc_application(row: ApplicationRow, now: int) -> wire.RpcApplication:
         description=row.description,
         flags=flags,
         flags_new=flags_new,
-        rpc_origins=settings(row).rpc_origins,
+        rpc_origins=decode_settings(row).rpc_origins,
         activity_types=[int(activity_type) for activity_type in activity_types],
     )
 
 
-def partial_application(row: ApplicationRow, now: int, *, with_name: bool = False) -> wire.ReadyApplication:
+def partial_application(row: ApplicationRow, now_ms: int, *, with_name: bool = False) -> wire.ReadyApplication:
     """Build the partial application of READY. With `with_name` (OAuth2 sessions), include name and publisher."""
-    flags, flags_new = wire.wire_flags(row.flags, now)
+    flags, flags_new = wire.wire_flags(row.flags, now_ms)
     partial = wire.ReadyApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
     if with_name:
         partial.name = row.name
@@ -128,4 +128,4 @@ def partial_application(row: ApplicationRow, now: int, *, with_name: bool = Fals
     return partial
 
 
-__all__ = ["ApplicationSettings", "UserId", "application", "partial_application", "rpc_application", "settings"]
+__all__ = ["ApplicationSettings", "application", "partial_application", "rpc_application", "decode_settings"]

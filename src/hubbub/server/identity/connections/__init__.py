@@ -9,7 +9,7 @@ from hubbub.server.identity.users import UserDeleted
 SLICE = Slice(
     name="connections",
     modules=(routes,),
-    listeners={UserDeleted: actions.user_deleted},
+    listeners={UserDeleted: actions.on_user_deleted},
 )
 
 __all__ = ["SLICE", "ConnectionRow", "add", "export_data", "list_of_user", "remove"]

@@ -12,14 +12,14 @@ from hubbub.server.identity.connections.store import SCHEME_NEW, ConnectionRow
 _CONNECTION_TYPES = frozenset(str(connection_type) for connection_type in ConnectionType)
 
 
-def is_listed(row: ConnectionRow, publisher_types: Collection[str], now: int) -> bool:
+def is_listed(row: ConnectionRow, publisher_types: Collection[str], now_ms: int) -> bool:
     """Return whether the list of a user's connections contains this connection.
 
     A connection of a publisher's type is left out if it has the new scheme. With the legacy scheme, it is left out from
     the date in spec/dated-changes.md#2.7 on."""
     if row.type not in publisher_types:
         return True
-    return row.publisher_scheme != SCHEME_NEW and not changes.CONNECTIONS_PUBLISHER.is_active(now)
+    return row.publisher_scheme != SCHEME_NEW and not changes.CONNECTIONS_PUBLISHER.is_active(now_ms)
 
 
 def require_valid_connection(call: Call, type: str, id: str) -> None:

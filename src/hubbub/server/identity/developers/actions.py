@@ -10,6 +10,7 @@ from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.developers import rules, store
 from hubbub.server.identity.developers.store import ApprovalRow
 
+# Names of jobs are stored, so they do not change.
 EXPIRE_GRANT_JOB = "developers.lapse"
 CHECK_SIZE_JOB = "developers.watch"
 DAY_MS = 86_400_000
@@ -18,7 +19,7 @@ GRACE_PERIOD_KEY = ("reach", "users")
 """Kind and name of the approval row that stores the grace period of an application that has grown too large."""
 
 
-def request(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> ApprovalRow:
+def request_approval(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> ApprovalRow:
     """Store an approval request of an application. A rehearsal has no operator and approves it at once."""
     previous = store.find_approval(call.tx, row.id, body.kind, body.name)
     approval = ApprovalRow(
@@ -47,7 +48,7 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
         # A renewal starts when the current grant ends.
         if previous is not None and previous.ends_ms is not None and row.flags & granted_flag:
             starts_ms = max(starts_ms, previous.ends_ms)
-        applications.change(call, row._replace(flags=row.flags | granted_flag))
+        applications.update(call, row._replace(flags=row.flags | granted_flag))
         # spec/dated-changes.md#3: before 10 June 2026 grants did not expire.
         if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now_ms):
             ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
@@ -108,7 +109,7 @@ def expire_grant(call: Call, application_id: int, name: str) -> None:
         schedule_size_check(call, ApplicationId(row.id))
     else:
         flags &= ~intent.limited_flag
-    applications.change(call, row._replace(flags=flags))
+    applications.update(call, row._replace(flags=flags))
     state = "lapsed" if grant.state == "approved" else grant.state
     store.save_approval(call.tx, grant._replace(state=state, ends_ms=None))
 
@@ -124,7 +125,7 @@ def check_size(call: Call, application_id: int) -> None:
 
     When the grace period ends, the application loses the intents for which it requested no review."""
     row = applications.find(call.tx, application_id)
-    limited_intents = [] if row is None else rules.limited_intents(row)
+    limited_intents = [] if row is None else rules.list_limited_intents(row)
     if row is None or not limited_intents:
         store.delete_approval(call.tx, application_id, *GRACE_PERIOD_KEY)
         return
@@ -147,5 +148,5 @@ def check_size(call: Call, application_id: int) -> None:
             if name not in pending_intents:
                 flags &= ~wire.PRIVILEGED_INTENTS[name].limited_flag
         if flags != row.flags:
-            applications.change(call, row._replace(flags=flags))
+            applications.update(call, row._replace(flags=flags))
     schedule_size_check(call, ApplicationId(row.id))

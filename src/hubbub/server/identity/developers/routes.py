@@ -35,7 +35,7 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
     name = users.require_username(body.name, "name")
     if len(applications.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
-    created = applications.create(call, name, call.user_id, bot=False)
+    created = applications.create(call, name, call.user_id, with_bot=False)
     return applications.application(call.tx, created.row, call.now_ms, for_owner=True)
 
 
@@ -118,7 +118,7 @@ def request_application_approval(
     """Request an approval for a scope or a privileged intent."""
     row = applications.require_manager(call, application_id)
     rules.require_requestable(call, row, body)
-    actions.request(call, row, body)
+    actions.request_approval(call, row, body)
     return views.approval(call, applications.require_manager(call, application_id), body.kind, body.name)
 
 
@@ -172,7 +172,7 @@ def create_test_user(call: Call, application_id: ApplicationId, body: wire.Invit
 
 
 def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> wire.Tester:
-    """Store a tester with the state INVITED or ACCEPTED, unless the application has too many testers."""
+    """Store a tester with the state TESTER_INVITED or TESTER_ACCEPTED, or raise if the application has too many testers."""
     if len(applications.list_testers(call.tx, application_id)) >= wire.APPLICATION_TESTERS_MAX:
         raise errors.invalid(
             "username", "TESTER_LIMIT", f"An application can have at most {wire.APPLICATION_TESTERS_MAX} testers."

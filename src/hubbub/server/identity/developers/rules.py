@@ -37,7 +37,7 @@ def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestAppro
         raise _approval_not_needed_error()
 
 
-def limited_intents(row: ApplicationRow) -> list[str]:
+def list_limited_intents(row: ApplicationRow) -> list[str]:
     """Return the names of the privileged intents that an application enabled itself, without a grant."""
     return [
         name

@@ -29,7 +29,7 @@ def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
         count=size.current_count,
         free_below=size.free_below,
         free=size.is_free,
-        lapses_at=_timestamp(grace_period.ends_ms) if grace_period is not None and not size.is_free else None,
+        lapses_at=_timestamp_or_none(grace_period.ends_ms) if grace_period is not None and not size.is_free else None,
     )
     return wire.Approvals(
         reach=reach,
@@ -96,9 +96,9 @@ def _approval_view(
     view = wire.Approval(kind=kind, name=str(name), description=description, state=cast(Any, state), enabled=enabled)
     if request is not None:
         view.reason = request.reason
-        view.requested_at = _timestamp(request.requested_ms)
-        view.decided_at = _timestamp(request.decided_ms)
-        view.ends_at = _timestamp(request.ends_ms)
+        view.requested_at = _timestamp_or_none(request.requested_ms)
+        view.decided_at = _timestamp_or_none(request.decided_ms)
+        view.ends_at = _timestamp_or_none(request.ends_ms)
     return view
 
 
@@ -117,5 +117,5 @@ def asset(row: AssetRow) -> wire.Asset:
     return wire.Asset(id=AssetId(row.id), type=row.type, name=row.name)
 
 
-def _timestamp(ms: int | None) -> Timestamp | None:
+def _timestamp_or_none(ms: int | None) -> Timestamp | None:
     return None if ms is None else codec.timestamp(ms)

@@ -24,7 +24,7 @@ class OAuth2SessionRow(NamedTuple):
 
 
 def filter_connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
-    """Return the IDs of those of the users who are connected to a game."""
+    """Return the IDs of the given users who are connected to a game."""
     user_id_list = list(user_ids)
     connected_ids: set[int] = set()
     for batch in batches(user_id_list):

@@ -13,14 +13,14 @@ from hubbub.server.identity.identities.store import find_provisional, list_user_
 from hubbub.server.identity.identities.views import profiles
 
 
-def _ready(call: Call) -> dict[str, Any]:
+def _ready_fields(call: Call) -> dict[str, Any]:
     # spec/sdk.md#5.4. Slices that add other users to READY add their profiles with `profiles`.
     if call.actor.kind != "bearer" or call.actor.family_id is None:
         return {}
     return {"user_application_profiles": profiles(call.tx, call.actor.family_id, [call.user_id])}
 
 
-SLICE = Slice(name="identities", modules=(routes,), listeners=LISTENERS, ready=_ready)
+SLICE = Slice(name="identities", modules=(routes,), listeners=LISTENERS, ready=_ready_fields)
 
 __all__ = [
     "SLICE",

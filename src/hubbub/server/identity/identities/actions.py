@@ -63,7 +63,7 @@ def _clean_display_name(text: str | None) -> str | None:
     return users.clean_name(text or "")[:GLOBAL_NAME_MAX].strip() or None
 
 
-def find_or_create(call: Call, application: ApplicationRow, verified: VerifiedIdentity) -> UserRow:
+def find_or_create_provisional(call: Call, application: ApplicationRow, verified: VerifiedIdentity) -> UserRow:
     """Return the provisional account of an identity, creating it if needed.
 
     Raises ACCOUNT_NOT_PROVISIONAL if a full account has the identity."""
@@ -138,11 +138,11 @@ def attach_identity(
 
 
 def issue_provisional_token(
-    call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False
+    call: Call, application: ApplicationRow, row: UserRow, *, with_refresh_token: bool = False
 ) -> wire.ProvisionalToken:
     """Issue a token for a provisional account. Its `id_token` is empty, because it is signed after the transaction."""
     token_scopes = (*wire.PROVISIONAL_SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
-    issued = oauth2.issue_tokens(call, application, row.id, token_scopes, refresh=refresh)
+    issued = oauth2.issue_tokens(call, application, row.id, token_scopes, with_refresh_token=with_refresh_token)
     return wire.ProvisionalToken(
         access_token=issued.access_token,
         id_token="",
@@ -153,7 +153,7 @@ def issue_provisional_token(
     )
 
 
-def rename(call: Call, global_name: str | None) -> UserRow:
+def set_display_name(call: Call, global_name: str | None) -> UserRow:
     """Change the caller's display name."""
     row = users.find(call.tx, call.user_id)
     if row is None:
@@ -188,7 +188,7 @@ def publish_profile(call: Call, profile: wire.UserApplicationProfiles, user_ids:
 # Linking
 
 
-def link(call: Call, application: ApplicationRow, user_id: UserId, identity: IdentityRow) -> None:
+def link_identity(call: Call, application: ApplicationRow, user_id: UserId, identity: IdentityRow) -> None:
     """Link a full account with an identity by merging the provisional account that has the identity."""
     if identity.user_id == user_id:
         return
@@ -216,7 +216,7 @@ def link(call: Call, application: ApplicationRow, user_id: UserId, identity: Ide
     call.tx.emit(wire.USER_MERGE_OPERATION_COMPLETED, payload, audience)
 
 
-def link_new(call: Call, application: ApplicationRow, user_id: UserId, verified: VerifiedIdentity) -> None:
+def link_new_identity(call: Call, application: ApplicationRow, user_id: UserId, verified: VerifiedIdentity) -> None:
     """Link a full account with an identity that no account has, so that there is nothing to merge."""
     user = users.find(call.tx, user_id)
     if user is None or rules.is_provisional(user):
@@ -234,10 +234,10 @@ def unmerge(call: Call, family_id: int, user_id: UserId) -> None:
     """Unlink a full account from a family: revoke its tokens and move its identities to a new provisional account."""
     oauth2.deauthorize(call, user_id, family_id)
     # A listener of `ApplicationDeauthorized` has already detached the account, unless it had no authorization.
-    detach(call, family_id, user_id)
+    detach_identities(call, family_id, user_id)
 
 
-def detach(call: Call, family_id: int, user_id: UserId) -> None:
+def detach_identities(call: Call, family_id: int, user_id: UserId) -> None:
     """Move a full account's identities in a family, if any, to a new provisional account."""
     if store.find_provisional(call.tx, user_id) is not None:
         return
@@ -251,7 +251,7 @@ def detach(call: Call, family_id: int, user_id: UserId) -> None:
     store.move_identities(call.tx, family_id, user_id, row.id)
     call.notify(
         AccountUnmerged(
-            family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, restricted=is_banned
+            family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, is_restricted=is_banned
         )
     )
     _raise_profile_changed(call, family_id, user_id)
@@ -263,8 +263,8 @@ def remove_identities(call: Call, user_id: UserId) -> None:
         store.delete_user_identities(call.tx, user_id)
         store.delete_provisional(call.tx, user_id)
         return
-    for family_id in store.list_families(call.tx, user_id):
-        detach(call, family_id, user_id)
+    for family_id in store.list_family_ids(call.tx, user_id):
+        detach_identities(call, family_id, user_id)
 
 
 def _revoke_tokens(call: Call, family_id: int, user_id: int) -> None:
@@ -294,7 +294,7 @@ def delete_players(call: Call, row: ApplicationRow) -> None:
     """Delete an application's players, authorizations and identity providers."""
     # Delete the identities first, so that deleting a user creates no replacement account.
     store.delete_identities(call.tx, row.id)
-    for user_id in store.list_provisional(call.tx, row.id):
+    for user_id in store.list_provisional_user_ids(call.tx, row.id):
         users.delete(call, user_id)
     oauth2.deauthorize_all_users(call, row.id)
     identity_providers.delete_of_application(call.tx, row.id)

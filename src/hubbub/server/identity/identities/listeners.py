@@ -21,13 +21,13 @@ def link_account(
     rules.require_enabled(application)
     if credential.verified is None:
         identity = actions.find_identity_of_token(call, application, credential.token)
-        actions.link(call, application, user_id, identity)
+        actions.link_identity(call, application, user_id, identity)
         return
     existing_identity = actions.find_identity(call, application.family_id, credential.verified)
     if existing_identity is None:
-        actions.link_new(call, application, user_id, credential.verified)
+        actions.link_new_identity(call, application, user_id, credential.verified)
     else:
-        actions.link(call, application, user_id, existing_identity)
+        actions.link_identity(call, application, user_id, existing_identity)
 
 
 def on_application_deauthorized(call: Call, signal: ApplicationDeauthorized) -> None:
@@ -35,7 +35,7 @@ def on_application_deauthorized(call: Call, signal: ApplicationDeauthorized) -> 
 
     Deauthorizing another game of the family keeps the identities."""
     if applications.find_family_id(call.tx, signal.application_id) == signal.application_id:
-        actions.detach(call, signal.application_id, signal.user_id)
+        actions.detach_identities(call, signal.application_id, signal.user_id)
 
 
 def on_account_banned(call: Call, signal: AccountBanned) -> None:
@@ -61,7 +61,7 @@ def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
             "username": row.username,
             "metadata": codec.decode(row.metadata, dict[str, str]),
         }
-        for family_id in store.list_families(call.tx, user_id)
+        for family_id in store.list_family_ids(call.tx, user_id)
         for row in store.list_identities(call.tx, family_id, [user_id])
     ]
     return {"identities": identities}

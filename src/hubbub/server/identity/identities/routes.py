@@ -39,10 +39,10 @@ async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCreden
 
     def issue_token(call: Call) -> TokenWithClaims:
         application = rules.require_client(call, body.client_id, body.client_secret)
-        row = actions.find_or_create(call, application, verified)
+        row = actions.find_or_create_provisional(call, application, verified)
         # spec/sdk.md#8.1: with OIDC a client that has a secret also gets a refresh token.
-        refresh = body.external_auth_type == "OIDC" and not oauth2.is_public(application)
-        return _issue_with_claims(call, application, row, refresh=refresh)
+        refresh = body.external_auth_type == "OIDC" and not oauth2.is_public_client(application)
+        return _issue_with_claims(call, application, row, with_refresh_token=refresh)
 
     return await _signed_response(operation, await operation.write(issue_token))
 
@@ -60,7 +60,7 @@ async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateBotT
         if isinstance(body.provisional_user_id, UserId):
             row = actions.attach_identity(call, application, verified, body.provisional_user_id)
         else:
-            row = actions.find_or_create(call, application, verified)
+            row = actions.find_or_create_provisional(call, application, verified)
         return _issue_with_claims(call, application, row)
 
     return await _signed_response(operation, await operation.write(issue_token))
@@ -77,15 +77,15 @@ async def _verify_credential(operation: AsyncOperation, body: wire.ExternalCrede
 
 
 def _issue_with_claims(
-    call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False
+    call: Call, application: ApplicationRow, row: UserRow, *, with_refresh_token: bool = False
 ) -> TokenWithClaims:
-    response = actions.issue_provisional_token(call, application, row, refresh=refresh)
+    response = actions.issue_provisional_token(call, application, row, with_refresh_token=with_refresh_token)
     claims = oauth2.id_claims(
         call.config,
         row,
         application.id,
         expand_scopes(wire.PROVISIONAL_SCOPES),
-        now=call.now_ms,
+        now_ms=call.now_ms,
         nonce=None,
         access_token=response.access_token,
     )
@@ -94,7 +94,7 @@ def _issue_with_claims(
 
 async def _signed_response(operation: AsyncOperation, issued: TokenWithClaims) -> Response:
     response, claims = issued
-    response.id_token = await oauth2.sign(operation, claims)
+    response.id_token = await oauth2.sign_id_token(operation, claims)
     return Response(200, response, NO_STORE)
 
 
@@ -148,7 +148,7 @@ def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
     if row is None:
         raise errors.UNAUTHORIZED()
     if body.global_name is not UNSET:
-        row = actions.rename(call, body.global_name)
+        row = actions.set_display_name(call, body.global_name)
     return users.user_view(row)
 
 

@@ -45,7 +45,7 @@ def require_client(call: Call, application_id: int, secret: str | None | UnsetTy
 def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetType) -> None:
     """Raise INVALID_CLIENT_SECRET unless the secret is right, or absent for a public client."""
     if not isinstance(secret, str) or not secret:
-        if not oauth2.is_public(row):
+        if not oauth2.is_public_client(row):
             raise errors.INVALID_CLIENT_SECRET()
         return
     stored_hash = applications.find_client_secret_hash(call.tx, row.id)
@@ -107,7 +107,7 @@ def find_publisher_problem(call: Call, child: ApplicationRow, parent: Applicatio
         return f"{parent.name} is itself a game of a publisher"
     if applications.list_child_ids(call.tx, child.id):
         return f"{child.name} is itself a publisher"
-    if oauth2.is_public(child) is not oauth2.is_public(parent):
+    if oauth2.is_public_client(child) is not oauth2.is_public_client(parent):
         return "a publisher and its games must have the same client type: all public or all confidential"
     return None
 

@@ -10,11 +10,11 @@ class AccountsMerged(msgspec.Struct, frozen=True, kw_only=True):
     """A provisional account is merged into a full one: its data moves there, then it is deleted (spec/sdk.md#8.5)."""
 
     family_id: ApplicationId
-    """The head of the application family that the account belongs to."""
+    """ID of the head of the application family that the account belongs to."""
     source_id: UserId
-    """The provisional account."""
+    """ID of the provisional account."""
     user_id: UserId
-    """The full account."""
+    """ID of the full account."""
 
 
 class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,12 +23,12 @@ class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
     Listeners copy the family's data of the user to the provisional account."""
 
     family_id: ApplicationId
-    """The head of the application family."""
+    """ID of the head of the application family."""
     user_id: UserId
-    """The full account."""
+    """ID of the full account."""
     provisional_id: UserId
-    """The new provisional account."""
-    restricted: bool
+    """ID of the new provisional account."""
+    is_restricted: bool
     """Whether the full account is banned; then the provisional account cannot be merged until the ban ends."""
 
 
@@ -42,6 +42,6 @@ class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):
     """An application became a game of a publisher. Its own players, friends and lobbies are deleted (spec/sdk.md#8.7)."""
 
     application_id: ApplicationId
-    """The game, until now the head of its own family."""
+    """ID of the game, until now the head of its own family."""
     parent_id: ApplicationId
-    """The publisher."""
+    """ID of the publisher."""

@@ -102,7 +102,7 @@ def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[Ide
     return rows
 
 
-def list_families(tx: Tx, user_id: int) -> list[int]:
+def list_family_ids(tx: Tx, user_id: int) -> list[int]:
     """List the IDs of the application families in which a user has an identity."""
     return [row[0] for row in tx.all("SELECT DISTINCT family_id FROM external_identities WHERE user_id = ?", user_id)]
 
@@ -156,7 +156,7 @@ def find_provisional(tx: Tx, user_id: int) -> ProvisionalRow | None:
     )
 
 
-def list_provisional(tx: Tx, family_id: int) -> list[UserId]:
+def list_provisional_user_ids(tx: Tx, family_id: int) -> list[UserId]:
     """List the user IDs of the provisional accounts of a family."""
     rows = tx.all("SELECT user_id FROM provisional_accounts WHERE family_id = ? ORDER BY user_id", family_id)
     return [UserId(row[0]) for row in rows]

@@ -33,6 +33,6 @@ def save_provider(
     return row
 
 
-def settings(row: ProviderRow) -> ProviderSettings:
+def decode_settings(row: ProviderRow) -> ProviderSettings:
     """Decode the settings of a provider."""
     return codec.decode(row.settings, ProviderSettings)

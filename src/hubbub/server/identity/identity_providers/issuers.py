@@ -13,7 +13,7 @@ _FORBIDDEN_SUFFIXES: Final = frozenset({"local", "arpa", "internal", "localhost"
 _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+", re.ASCII)
 _HOST_LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 # The last label of an IPv4 address, in decimal or hexadecimal form.
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+_NUMERIC_LABEL: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 
 def issuer_url(config: Config, issuer: str) -> str:
@@ -23,7 +23,7 @@ def issuer_url(config: Config, issuer: str) -> str:
     return issuer
 
 
-def find_problem(url: str, *, strict: bool) -> str | None:
+def find_issuer_problem(url: str, *, strict: bool) -> str | None:
     """Return why a URL cannot be an issuer, as a message for the developer, or None.
 
     Without `strict`, http and any host are allowed."""
@@ -46,7 +46,7 @@ def find_problem(url: str, *, strict: bool) -> str | None:
 
 def _find_host_problem(host: str) -> str | None:
     labels = host.split(".")
-    if ":" in host or _NUMBER.fullmatch(labels[-1]):
+    if ":" in host or _NUMERIC_LABEL.fullmatch(labels[-1]):
         # Browsers and many resolvers parse every name that ends in a number as an IP address.
         return "The issuer must be a host name, not an IP address."
     if len(labels) < 2:

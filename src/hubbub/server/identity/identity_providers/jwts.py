@@ -53,7 +53,7 @@ class ParsedToken(NamedTuple):
         return [value for value in (audience if isinstance(audience, list) else [audience]) if isinstance(value, str)]
 
 
-def parse(text: str) -> ParsedToken:
+def parse_token(text: str) -> ParsedToken:
     """Parse a token. Raises an error if it is malformed, or has no key ID or no supported algorithm."""
     parts = text.split(".")
     if len(parts) != 3:
@@ -67,13 +67,13 @@ def parse(text: str) -> ParsedToken:
     return ParsedToken(text, header, claims)
 
 
-async def require_signature(operation: AsyncOperation, token: ParsedToken, keys_url: str, now: int) -> None:
+async def require_signature(operation: AsyncOperation, token: ParsedToken, keys_url: str, now_ms: int) -> None:
     """Raise INVALID_OIDC_TOKEN unless the token is signed with one of the provider's keys at `keys_url`.
 
     An unknown key may be new, so the keys are fetched again, at a limited rate."""
-    key = _find_key(await _fetch_keys(operation, keys_url, now), token)
+    key = _find_key(await _fetch_keys(operation, keys_url, now_ms), token)
     if key is None:
-        key = _find_key(await _fetch_keys(operation, keys_url, now, refresh=True), token)
+        key = _find_key(await _fetch_keys(operation, keys_url, now_ms, refresh=True), token)
     if key is None:
         raise errors.INVALID_OIDC_TOKEN()
     try:
@@ -82,9 +82,9 @@ async def require_signature(operation: AsyncOperation, token: ParsedToken, keys_
         raise errors.INVALID_OIDC_TOKEN() from None
 
 
-def require_current(token: ParsedToken, now: int) -> None:
-    """Raise an error unless the token is valid at `now` (Unix milliseconds) and has a subject."""
-    now_seconds = now // 1000
+def require_valid_claims(token: ParsedToken, now_ms: int) -> None:
+    """Raise an error unless the token is valid at `now_ms` (Unix milliseconds) and has a subject."""
+    now_seconds = now_ms // 1000
     expires_at, issued_at = _require_time_claim(token, "exp"), _require_time_claim(token, "iat")
     not_before = _require_time_claim(token, "nbf") if "nbf" in token.claims else 0
     if expires_at <= now_seconds:
@@ -97,7 +97,7 @@ def require_current(token: ParsedToken, now: int) -> None:
         raise errors.INVALID_OIDC_TOKEN()
 
 
-def read_keys(data: bytes) -> KeySet:
+def decode_keys(data: bytes) -> KeySet:
     """Parse the JSON of a provider's key set. Unusable keys are skipped. Raises ValueError for invalid data."""
     key_objects = codec.decode(data, dict[str, Any]).get("keys")
     if not isinstance(key_objects, list) or len(key_objects) > KEYS_MAX:
@@ -112,9 +112,9 @@ def read_keys(data: bytes) -> KeySet:
     return KeySet(imported_keys)
 
 
-async def _fetch_keys(operation: AsyncOperation, url: str, now: int, *, refresh: bool = False) -> KeySet:
+async def _fetch_keys(operation: AsyncOperation, url: str, now_ms: int, *, refresh: bool = False) -> KeySet:
     try:
-        return await operation.outbound.cache.get(url, read_keys, now, refresh=refresh)
+        return await operation.outbound.cache.get(url, decode_keys, now_ms, refresh=refresh)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 

@@ -19,16 +19,16 @@ class Discovery(msgspec.Struct, frozen=True):
     id_token_signing_alg_values_supported: list[str]
 
 
-async def keys_url(operation: AsyncOperation, issuer: str, now: int, *, strict: bool) -> str:
+async def find_keys_url(operation: AsyncOperation, issuer: str, now_ms: int, *, strict: bool) -> str:
     """Return the URL of an issuer's keys.
 
     Raises OIDC_DISCOVERY_UNREACHABLE if the issuer's URL or discovery document is invalid, and OIDC_KEYS_UNREACHABLE if
-    the URL of the keys is. `strict` is explained at `issuers.find_problem`."""
-    if issuers.find_problem(issuer, strict=strict) is not None:
+    the URL of the keys is. `strict` is explained at `issuers.find_issuer_problem`."""
+    if issuers.find_issuer_problem(issuer, strict=strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
     try:
-        discovery = await operation.outbound.cache.get(url, _read_discovery, now)
+        discovery = await operation.outbound.cache.get(url, _decode_discovery, now_ms)
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE() from None
     if discovery.issuer != issuer or not set(wire.ALGORITHMS).intersection(
@@ -41,16 +41,16 @@ async def keys_url(operation: AsyncOperation, issuer: str, now: int, *, strict: 
     return discovery.jwks_uri
 
 
-async def require_issuer(operation: AsyncOperation, issuer: str, now: int, *, strict: bool) -> None:
+async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, *, strict: bool) -> None:
     """Raise an error unless the discovery document and the keys of an issuer can be fetched."""
-    url = await keys_url(operation, issuer, now, strict=strict)
+    url = await find_keys_url(operation, issuer, now_ms, strict=strict)
     try:
-        await operation.outbound.cache.get(url, jwts.read_keys, now, refresh=True)
+        await operation.outbound.cache.get(url, jwts.decode_keys, now_ms, refresh=True)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
 
-def _read_discovery(data: bytes) -> Discovery:
+def _decode_discovery(data: bytes) -> Discovery:
     document = codec.decode(data, dict[str, Any])
     algorithms = document.get("id_token_signing_alg_values_supported")
     issuer, jwks_uri = document.get("issuer"), document.get("jwks_uri")

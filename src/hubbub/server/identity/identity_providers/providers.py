@@ -38,9 +38,10 @@ class ProviderQuery(msgspec.Struct, frozen=True, kw_only=True):
     settings: ProviderSettings
     credential: str
     config: Config
-    now: int
+    now_ms: int
+    """Current time in Unix milliseconds."""
     strict: bool
-    """Whether issuer URLs must pass the strict validation of `issuers.find_problem`."""
+    """Whether issuer URLs must pass the strict validation of `issuers.find_issuer_problem`."""
 
 
 class CredentialVerifier(Protocol):
@@ -61,20 +62,20 @@ class OidcVerifier:
 
     type = "OIDC"
 
-    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+    async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Verify issuer, audience, signature and time, in this order."""
-        token = jwts.parse(question.credential)
-        settings = question.settings
+        token = jwts.parse_token(query.credential)
+        settings = query.settings
         issuer_urls = {
-            client.id: issuers.issuer_url(question.config, settings.issuer_of(client)) for client in settings.clients
+            client.id: issuers.issuer_url(query.config, settings.issuer_of(client)) for client in settings.clients
         }
         if token.issuer not in issuer_urls.values():
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
         if not any(issuer_urls.get(client_id) == token.issuer for client_id in token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
-        keys_url = await oidc.keys_url(operation, token.issuer, question.now, strict=question.strict)
-        await jwts.require_signature(operation, token, keys_url, question.now)
-        jwts.require_current(token, question.now)
+        keys_url = await oidc.find_keys_url(operation, token.issuer, query.now_ms, strict=query.strict)
+        await jwts.require_signature(operation, token, keys_url, query.now_ms)
+        jwts.require_valid_claims(token, query.now_ms)
         # Use the stored issuer, not the URL: the URL of the built-in issuer changes with the port.
         stored_issuer = next(
             settings.issuer_of(client) for client in settings.clients if issuer_urls[client.id] == token.issuer
@@ -104,21 +105,21 @@ class IdTokenVerifier(msgspec.Struct, frozen=True, kw_only=True):
     name_claims: tuple[str, ...] = NAME_CLAIMS
     """Claims that may contain the user's name, in order of preference."""
 
-    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+    async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Verify issuer, audience, signature and time."""
-        token = jwts.parse(question.credential)
-        base_url = provider_url(question.config, self.config_name, self.default_url)
+        token = jwts.parse_token(query.credential)
+        base_url = provider_url(query.config, self.config_name, self.default_url)
         keys_by_issuer = {
             f"{base_url}{issuer_path}": f"{base_url}{keys_path}" for issuer_path, keys_path in self.key_paths.items()
         }
         keys_url = keys_by_issuer.get(token.issuer)
         if keys_url is None:
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
-        expected_audiences = {self.audience_format.format(client.id) for client in question.settings.clients}
+        expected_audiences = {self.audience_format.format(client.id) for client in query.settings.clients}
         if expected_audiences.isdisjoint(token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
-        await jwts.require_signature(operation, token, keys_url, question.now)
-        jwts.require_current(token, question.now)
+        await jwts.require_signature(operation, token, keys_url, query.now_ms)
+        jwts.require_valid_claims(token, query.now_ms)
         return VerifiedIdentity(
             provider_type=self.type, user_id=token.subject, name=_find_name(token.claims, self.name_claims)
         )
@@ -129,18 +130,23 @@ class SteamTicketVerifier:
 
     type = "STEAM"
 
-    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+    async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Verify the ticket with each of the application's Steam app IDs until one accepts it."""
-        base_url = provider_url(question.config, "steam", "https://partner.steam-api.com")
-        key = question.config.identity.steam_key or ("rehearsal" if question.config.control else "")
+        base_url = provider_url(query.config, "steam", "https://partner.steam-api.com")
+        key = query.config.identity.steam_key or ("rehearsal" if query.config.control else "")
         if not key:
             raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The operator has not configured a Steam Web API key")
-        if re.fullmatch(r"[0-9a-fA-F]+", question.credential) is None:
+        if re.fullmatch(r"[0-9a-fA-F]+", query.credential) is None:
             raise InvalidCredential()
-        for client in question.settings.clients:
-            query = {"key": key, "appid": client.id, "ticket": question.credential, "identity": REDIRECT_SCHEME_PREFIX}
+        for client in query.settings.clients:
+            parameters = {
+                "key": key,
+                "appid": client.id,
+                "ticket": query.credential,
+                "identity": REDIRECT_SCHEME_PREFIX,
+            }
             response = await _request_json(
-                operation, "GET", f"{base_url}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}"
+                operation, "GET", f"{base_url}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(parameters)}"
             )
             params = _get_object(_get_object(response, "response"), "params")
             steam_id = params.get("steamid")
@@ -169,15 +175,15 @@ class EpicAccessTokenVerifier:
 
     type = "EPIC_ONLINE_SERVICES"
 
-    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+    async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Look the token up, and check that it was issued to one of the application's clients."""
-        base_url = provider_url(question.config, "epic", EPIC_URL)
-        body = urlencode({"token": question.credential}).encode()
+        base_url = provider_url(query.config, "epic", EPIC_URL)
+        body = urlencode({"token": query.credential}).encode()
         token_info = await _request_json(operation, "POST", f"{base_url}/epic/oauth/v2/tokenInfo", body=body)
         account_id = token_info.get("account_id")
         if token_info.get("active") is not True or not isinstance(account_id, str) or not account_id:
             raise InvalidCredential()
-        if token_info.get("client_id") not in [client.id for client in question.settings.clients]:
+        if token_info.get("client_id") not in [client.id for client in query.settings.clients]:
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         return VerifiedIdentity(
             provider_type=self.type, user_id=account_id, name=_find_name(token_info, ("display_name", "dn"))
@@ -242,7 +248,7 @@ async def _request_json(operation: AsyncOperation, method: str, url: str, *, bod
         if response.status in (400, 401, 403, 404):
             raise InvalidCredential()
         if response.status != 200:
-            raise UnreachableError(f"answered {response.status}")
+            raise UnreachableError(f"the provider responded with status {response.status}")
         return codec.decode(response.body, dict[str, Any])
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The identity provider could not be reached") from None

@@ -14,7 +14,7 @@ from hubbub.server.identity.identity_providers import actions, issuers, oidc, st
 from hubbub.server.identity.identity_providers.actions import ProviderSettings
 from hubbub.server.identity.identity_providers.store import ProviderRow
 
-TYPES = get_args(wire.ProviderType)
+PROVIDER_TYPES = get_args(wire.ProviderType)
 """Provider types that applications can configure."""
 
 
@@ -24,7 +24,7 @@ def list_external_identity_provider_configurations(
 ) -> list[wire.ProviderConfiguration]:
     """List the identity providers of an application."""
     applications.require_manager(call, application_id)
-    return [_configuration_view(call.config, row) for row in store.list_all(call.tx, application_id)]
+    return [_configuration_view(call.config, row) for row in store.list_of_application(call.tx, application_id)]
 
 
 @handles(wire.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)
@@ -67,8 +67,8 @@ def delete_external_identity_provider_configuration(call: Call, application_id: 
 def _require_manager_and_type(call: Call, application_id: int, type: str) -> tuple[Config, int]:
     """Return the configuration and the current time, or raise if the caller or the provider type is not allowed."""
     applications.require_manager(call, application_id)
-    if type not in TYPES:
-        raise errors.invalid("type", *errors.choices(list(TYPES)))
+    if type not in PROVIDER_TYPES:
+        raise errors.invalid("type", *errors.choices(list(PROVIDER_TYPES)))
     return call.config, call.now_ms
 
 
@@ -108,7 +108,7 @@ def _check_issuer(
 ) -> None:
     """Add the URL of a valid issuer to `issuer_urls`, or add a form error."""
     issuer_url = issuers.issuer_url(config, url)
-    problem = issuers.find_problem(issuer_url, strict=strict)
+    problem = issuers.find_issuer_problem(issuer_url, strict=strict)
     if problem is None:
         issuer_urls[issuer_url] = None
     else:
@@ -116,7 +116,7 @@ def _check_issuer(
 
 
 def _configuration_view(config: Config, row: ProviderRow) -> wire.ProviderConfiguration:
-    settings = actions.settings(row)
+    settings = actions.decode_settings(row)
     issuer = settings.oidc_issuer_url
     return wire.ProviderConfiguration(
         type=row.type,

@@ -34,7 +34,7 @@ def find(tx: Tx, application_id: int, type: str) -> ProviderRow | None:
     )
 
 
-def list_all(tx: Tx, application_id: int) -> list[ProviderRow]:
+def list_of_application(tx: Tx, application_id: int) -> list[ProviderRow]:
     """List the providers of an application."""
     return tx.fetch(
         ProviderRow, f"SELECT {_COLUMNS} FROM identity_providers WHERE application_id = ? ORDER BY type", application_id

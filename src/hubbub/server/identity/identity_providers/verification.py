@@ -14,7 +14,7 @@ from hubbub.server.identity.identity_providers.store import ProviderRow
 class _LoadedConfiguration(NamedTuple):
     row: ProviderRow | None
     config: Config
-    now: int
+    now_ms: int
 
 
 async def verify(operation: AsyncOperation, application_id: int, auth_type: str, credential: str) -> VerifiedIdentity:
@@ -32,10 +32,10 @@ async def verify(operation: AsyncOperation, application_id: int, auth_type: str,
     # An issuer that was saved without strict validation is not validated strictly until it is edited.
     strict = configuration.row.level >= actions.STRICT_LEVEL
     query = ProviderQuery(
-        settings=actions.settings(configuration.row),
+        settings=actions.decode_settings(configuration.row),
         credential=credential,
         config=configuration.config,
-        now=configuration.now,
+        now_ms=configuration.now_ms,
         strict=strict,
     )
     return await provider.verify(operation, query)

@@ -15,8 +15,8 @@ from hubbub.server.identity.oauth2.actions import (
     deauthorize_all_users,
     issue_tokens,
 )
-from hubbub.server.identity.oauth2.clients import is_public
-from hubbub.server.identity.oauth2.id_token_signatures import sign
+from hubbub.server.identity.oauth2.clients import is_public_client
+from hubbub.server.identity.oauth2.id_token_signatures import sign_id_token
 from hubbub.server.identity.oauth2.ports import ExternalCredential, InstallationRequest
 from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.identity.oauth2.store import (
@@ -48,7 +48,7 @@ def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> No
     _insert_approved_scopes(call.tx, application_id, names)
 
 
-def _ready(call: Call) -> dict[str, Any]:
+def _ready_fields(call: Call) -> dict[str, Any]:
     # spec/gateway.md#4.3, spec/sdk.md#5.4: READY lists the expanded scopes, token responses the umbrella scope.
     return {"scopes": sorted(call.actor.scopes)} if call.actor.kind == "bearer" else {}
 
@@ -57,10 +57,10 @@ SLICE = Slice(
     name="oauth2",
     modules=(routes, ports),
     listeners={
-        UserDeleted: actions.user_deleted,
-        ApplicationDeleting: actions.application_deleting,
+        UserDeleted: actions.on_user_deleted,
+        ApplicationDeleting: actions.on_application_deleting,
     },
-    ready=_ready,
+    ready=_ready_fields,
 )
 
 __all__ = [
@@ -85,7 +85,7 @@ __all__ = [
     "find_installation",
     "deauthorize_all_users",
     "id_claims",
-    "is_public",
+    "is_public_client",
     "issue_tokens",
     "upsert_installation",
     "list_guild_installations",
@@ -94,5 +94,5 @@ __all__ = [
     "ports",
     "public_applications",
     "granted_scopes",
-    "sign",
+    "sign_id_token",
 ]

@@ -34,7 +34,9 @@ def new_secret() -> str:
 # Authorization
 
 
-def grant(call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision) -> str:
+def grant_authorization(
+    call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
+) -> str:
     """Install and authorize the application after the user's consent; return the URL to redirect to.
 
     The URL contains a code or a token if the request asked for one."""
@@ -50,11 +52,11 @@ def grant(call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery,
     if not (request.integration_type == ApplicationIntegrationType.GUILD_INSTALL and request.waits_for_code):
         signal_authorized(call, request.application, request.scopes, request.integration_type, guild_id)
     if request.response_type is None:
-        return authorized_page(call, request)
+        return authorized_page_url(call, request)
     guild_fields = {} if guild_id is None else {"guild_id": str(int(guild_id)), "permissions": str(permissions)}
     assert request.redirect_uri is not None
     if request.response_type == "token":
-        issued = issue_tokens(call, request.application, call.user_id, request.scopes, refresh=False)
+        issued = issue_tokens(call, request.application, call.user_id, request.scopes, with_refresh_token=False)
         fields = {
             "token_type": issued.token_type,
             "access_token": issued.access_token,
@@ -67,19 +69,19 @@ def grant(call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery,
     return redirects.with_query(request.redirect_uri, {"code": code, **guild_fields} | _response_fields(call, request))
 
 
-def deny(call: Call, request: AuthorizationRequest) -> str:
+def deny_authorization(call: Call, request: AuthorizationRequest) -> str:
     """Return the redirect URL after the user denied the request."""
     fields = {"error": wire.ACCESS_DENIED, "error_description": wire.ACCESS_DENIED_DESCRIPTION} | _response_fields(
         call, request
     )
     if request.redirect_uri is None:
-        return redirects.with_query(authorized_page(call, request), fields)
+        return redirects.with_query(authorized_page_url(call, request), fields)
     if request.response_type == "token":
         return redirects.with_fragment(request.redirect_uri, fields)
     return redirects.with_query(request.redirect_uri, fields)
 
 
-def authorized_page(call: Call, request: AuthorizationRequest) -> str:
+def authorized_page_url(call: Call, request: AuthorizationRequest) -> str:
     """Return the URL after an installation without a grant: the application's redirect URI, or a page of this server."""
     return request.redirect_uri or f"{call.config.web_url}/oauth2/authorized"
 
@@ -133,7 +135,7 @@ def _issue_code(
         user_id=call.user_id,
         scopes=" ".join(request.scopes),
         redirect_uri=request.redirect_uri or "",
-        redirect_sent=int(request.redirect_sent),
+        redirect_sent=int(request.has_redirect_uri),
         code_challenge=request.code_challenge,
         nonce=request.nonce,
         guild_id=guild_id,
@@ -206,11 +208,11 @@ def issue_tokens(
     user_id: int,
     scopes: tuple[str, ...],
     *,
-    refresh: bool,
+    with_refresh_token: bool,
     refresh_scopes: tuple[str, ...] | None = None,
     family_id: int | None = None,
 ) -> wire.TokenResult:
-    """Issue an access token and, with `refresh`, its refresh token.
+    """Issue an access token and, with `with_refresh_token`, its refresh token.
 
     `refresh_scopes` are the scopes of the refresh token, if the access token has fewer. `family_id` is the token family that
     the tokens continue; None starts a new one."""
@@ -228,9 +230,9 @@ def issue_tokens(
         token_id=family_id,
     )
     result = wire.TokenResult(access_token=access_token, scope=" ".join(scopes))
-    if refresh:
+    if with_refresh_token:
         result.refresh_token = new_secret()
-        idle_lifetime_ms = wire.REFRESH_IDLE_SECONDS * 1000 if clients.is_public(application) else None
+        idle_lifetime_ms = wire.REFRESH_IDLE_SECONDS * 1000 if clients.is_public_client(application) else None
         row = RefreshTokenRow(
             hash=hash_token(result.refresh_token),
             family_id=family_id,
@@ -244,7 +246,9 @@ def issue_tokens(
     return result
 
 
-def rotate(call: Call, application: ApplicationRow, row: RefreshTokenRow, scope: str | None) -> wire.TokenResult | None:
+def rotate_refresh_token(
+    call: Call, application: ApplicationRow, row: RefreshTokenRow, scope: str | None
+) -> wire.TokenResult | None:
     """Exchange a refresh token for a new token pair; return None if it was already used.
 
     `scope` limits the scopes of the access token, separated by spaces; None requests all granted scopes."""
@@ -259,7 +263,13 @@ def rotate(call: Call, application: ApplicationRow, row: RefreshTokenRow, scope:
     auth.delete_access_token(call.tx, row.user_id, row.family_id)
     auth.publish_actor_changed(call.tx, row.user_id)
     return issue_tokens(
-        call, application, row.user_id, scopes, refresh=True, refresh_scopes=granted_scopes, family_id=row.family_id
+        call,
+        application,
+        row.user_id,
+        scopes,
+        with_refresh_token=True,
+        refresh_scopes=granted_scopes,
+        family_id=row.family_id,
     )
 
 
@@ -301,12 +311,12 @@ def deauthorize_all_users(call: Call, application_id: int) -> None:
         deauthorize(call, user_id, application_id)
 
 
-def user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Delete the authorizations and codes of a deleted user."""
     store.delete_user_grants(call.tx, signal.user_id)
 
 
-def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Revoke all authorizations of an application before it is deleted, and delete its codes and installations."""
     for user_id in store.list_authorized_user_ids(call.tx, signal.row.id):
         deauthorize(call, user_id, signal.row.id)

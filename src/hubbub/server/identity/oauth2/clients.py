@@ -16,7 +16,7 @@ from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.oauth2.oauth_errors import invalid_client, invalid_request
 
 
-def is_public(row: ApplicationRow) -> bool:
+def is_public_client(row: ApplicationRow) -> bool:
     """Return whether the application may authenticate without a secret."""
     return bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT)
 
@@ -44,7 +44,7 @@ def require_client(
         digest = hashlib.sha256(presented_secret.encode("utf-8", "surrogatepass")).digest()
         if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
             raise invalid_client()
-    elif requires_secret or not is_public(row):
+    elif requires_secret or not is_public_client(row):
         raise invalid_client()
     return row
 

@@ -45,11 +45,13 @@ class IssuedTokens(NamedTuple):
     """Claims of the ID token, or None if there is no ID token."""
 
 
-Outcome = IssuedTokens | OAuthError
+ExchangeOutcome = IssuedTokens | OAuthError
 """Issued tokens, or an error that is raised after the transaction is committed."""
 
 
-def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential | None = None) -> Outcome:
+def exchange_grant(
+    call: Call, body: wire.TokenRequest, credential: ExternalCredential | None = None
+) -> ExchangeOutcome:
     """Exchange a grant for tokens.
 
     With an external credential, the user's provisional account is also merged into their account."""
@@ -58,8 +60,8 @@ def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential
     grant = _GRANTS.get(body.grant_type)
     if grant is None:
         raise OAuthError(wire.UNSUPPORTED_GRANT_TYPE, "The grant type is not supported")
-    secret_needed = body.grant_type == "client_credentials"
-    client = clients.require_client(call, body.client_id, body.client_secret, requires_secret=secret_needed)
+    requires_secret = body.grant_type == "client_credentials"
+    client = clients.require_client(call, body.client_id, body.client_secret, requires_secret=requires_secret)
     return grant(call, client, body, credential)
 
 
@@ -91,9 +93,9 @@ def _link_account(call: Call, client: ApplicationRow, user_id: int, credential: 
         ports.link_account(call, client, UserId(user_id), credential)
 
 
-def _authorization_code(
+def _exchange_authorization_code(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
-) -> Outcome:
+) -> ExchangeOutcome:
     code = _require_parameter("code", body.code)
     row = store.find_code(call.tx, code)
     if row is None or row.application_id != client.id:
@@ -109,7 +111,7 @@ def _authorization_code(
     if not store.use_code(call.tx, code, family_id):
         return invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     scopes = parse_scopes(row.scopes)
-    result = actions.issue_tokens(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
+    result = actions.issue_tokens(call, client, row.user_id, scopes, with_refresh_token=True, family_id=family_id)
     _apply_grant(call, client, row, scopes, result)
     _link_account(call, client, row.user_id, credential)
     claims = _id_token_claims(call, client, row.user_id, scopes, row.nonce, result.access_token)
@@ -176,9 +178,9 @@ def _apply_grant(
         raise invalid_grant("The user can no longer grant this request") from None
 
 
-def _refresh_token(
+def _exchange_refresh_token(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
-) -> Outcome:
+) -> ExchangeOutcome:
     row = store.find_refresh_token(call.tx, _require_parameter("refresh_token", body.refresh_token))
     if row is None or row.application_id != client.id:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
@@ -188,7 +190,7 @@ def _refresh_token(
     if user is None:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     scope = body.scope if isinstance(body.scope, str) and body.scope.strip() else None
-    result = actions.rotate(call, client, row, scope)
+    result = actions.rotate_refresh_token(call, client, row, scope)
     if result is None:
         actions.revoke_family(call, row.user_id, row.family_id)
         return invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
@@ -198,9 +200,9 @@ def _refresh_token(
     return IssuedTokens(result)
 
 
-def _client_credentials(
+def _exchange_client_credentials(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
-) -> Outcome:
+) -> ExchangeOutcome:
     scopes = parse_scopes(_require_parameter("scope", body.scope))
     if not scopes:
         raise invalid_scope("scope is required")
@@ -209,12 +211,12 @@ def _client_credentials(
     if ports.is_banned(call, client.owner_id):
         # A ban revokes the owner's tokens at once, and prevents new ones.
         raise invalid_grant("The account that owns this application is closed")
-    return IssuedTokens(actions.issue_tokens(call, client, client.owner_id, scopes, refresh=False))
+    return IssuedTokens(actions.issue_tokens(call, client, client.owner_id, scopes, with_refresh_token=False))
 
 
-def _device_code(
+def _exchange_device_code(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
-) -> Outcome:
+) -> ExchangeOutcome:
     row = store.find_device(call.tx, _require_parameter("device_code", body.device_code))
     if row is None or row.application_id != client.id:
         raise invalid_grant('Invalid "device_code" in request.')
@@ -231,18 +233,18 @@ def _device_code(
     if row.state != "granted" or row.user_id is None:
         return OAuthError(wire.ACCESS_DENIED, wire.ACCESS_DENIED_DESCRIPTION)
     scopes = parse_scopes(row.scopes)
-    result = actions.issue_tokens(call, client, row.user_id, scopes, refresh=True)
+    result = actions.issue_tokens(call, client, row.user_id, scopes, with_refresh_token=True)
     _link_account(call, client, row.user_id, credential)
     return IssuedTokens(result, _id_token_claims(call, client, row.user_id, scopes, None, result.access_token))
 
 
-_GrantFunction = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], Outcome]
+_GrantFunction = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], ExchangeOutcome]
 
 _GRANTS: Final[dict[str, _GrantFunction]] = {
-    "authorization_code": _authorization_code,
-    "refresh_token": _refresh_token,
-    "client_credentials": _client_credentials,
-    wire.DEVICE_GRANT: _device_code,
+    "authorization_code": _exchange_authorization_code,
+    "refresh_token": _exchange_refresh_token,
+    "client_credentials": _exchange_client_credentials,
+    wire.DEVICE_GRANT: _exchange_device_code,
 }
 
 
@@ -265,14 +267,14 @@ def _id_token_claims(
     if Scope.OPENID not in scopes or row is None:
         return None
     return views.id_claims(
-        call.config, row, client.id, expand_scopes(scopes), now=call.now_ms, nonce=nonce, access_token=access_token
+        call.config, row, client.id, expand_scopes(scopes), now_ms=call.now_ms, nonce=nonce, access_token=access_token
     )
 
 
 # Revocation
 
 
-def revoke(call: Call, body: wire.RevokeRequest) -> None:
+def revoke_tokens(call: Call, body: wire.RevokeRequest) -> None:
     """Revoke all tokens of the user and application that a token belongs to (RFC 7009)."""
     client = clients.require_client(call, body.client_id, body.client_secret)
     token = _require_parameter("token", body.token)

@@ -8,7 +8,7 @@ from hubbub.server.identity.oauth2 import keys, store
 from hubbub.server.identity.oauth2.store import KeyRow
 
 
-async def sign(operation: AsyncOperation, claims: dict[str, Any]) -> str:
+async def sign_id_token(operation: AsyncOperation, claims: dict[str, Any]) -> str:
     """Sign claims as an ID token."""
     key = await find_or_create_signing_key(operation)
     if keys.algorithm_of(key.jwk) == keys.ES256:
@@ -24,7 +24,7 @@ async def find_or_create_signing_key(operation: AsyncOperation) -> KeyRow:
     )
     if key is not None:
         return key
-    kid, jwk = await operation.run_in_thread(keys.generate, algorithm)
+    kid, jwk = await operation.run_in_thread(keys.generate_key, algorithm)
 
     def store_key(call: Call) -> KeyRow:
         # Another request may have created a key in the meantime.

@@ -21,7 +21,7 @@ PUBLICATION_PERIOD_MS: Final = SIGNING_PERIOD_MS + wire.ID_TOKEN_SECONDS * 1000 
 """Time during which a key is published: until its last token expires, plus a day for clock skew."""
 
 
-def generate(algorithm: str) -> tuple[str, str]:
+def generate_key(algorithm: str) -> tuple[str, str]:
     """Generate a private key; return its ID and the key as the JSON of a JSON Web Key.
 
     Generating an RS256 key takes up to a second."""

@@ -8,34 +8,34 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
 from hubbub.server.identity.applications import is_valid_redirect, standard_redirect
 
-LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """Hosts that refer to the user's own machine."""
 
 _PORT_SUFFIX: Final = re.compile(r":[0-9]*$", re.ASCII)
 
 
-def is_custom(uri: str) -> bool:
+def has_custom_scheme(uri: str) -> bool:
     """Return whether a redirect URI has a custom scheme; these need PKCE, since any program may register a scheme."""
     return urlsplit(uri).scheme not in ("http", "https")
 
 
-def matches(registered: Sequence[str], application_id: int, uri: str) -> bool:
-    """Return whether a request may use this redirect URI. `registered` are the redirect URIs of the application."""
+def is_allowed_redirect(registered_uris: Sequence[str], application_id: int, uri: str) -> bool:
+    """Return whether a request may use this redirect URI. `registered_uris` are the redirect URIs of the application."""
     if not is_valid_redirect(uri):
         return False
     if uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-"):
         # The standard scheme of another application never matches, even if this application registered it.
         return uri == standard_redirect(application_id)
-    if uri in registered:
+    if uri in registered_uris:
         return True
     portless = _without_port(uri)
-    return portless is not None and any(_without_port(registered_uri) == portless for registered_uri in registered)
+    return portless is not None and any(_without_port(registered_uri) == portless for registered_uri in registered_uris)
 
 
 def _without_port(uri: str) -> tuple[str, str, str, str] | None:
     """Return the parts of a loopback URI without its port, or None for other URIs."""
     parts = urlsplit(uri)
-    if parts.scheme != "http" or parts.hostname not in LOOPBACK or "@" in parts.netloc:
+    if parts.scheme != "http" or parts.hostname not in LOOPBACK_HOSTS or "@" in parts.netloc:
         return None
     return parts.scheme, _PORT_SUFFIX.sub("", parts.netloc), parts.path, parts.query
 

@@ -55,7 +55,11 @@ def authorize_oauth2_application(
     request = rules.require_request(call, query, body.integration_type)
     if isinstance(query.rpc_token, str):
         rules.require_rpc_token(call, request, query.rpc_token)
-    url = actions.grant(call, request, query, body) if body.authorize else actions.deny(call, request)
+    url = (
+        actions.grant_authorization(call, request, query, body)
+        if body.authorize
+        else actions.deny_authorization(call, request)
+    )
     return wire.AuthorizeResult(url=url)
 
 
@@ -68,11 +72,11 @@ async def exchange_oauth2_token(operation: AsyncOperation, body: wire.TokenReque
 
     The grant is an authorization code, a refresh token, a device code or client credentials."""
     credential = await _verify_external_credential(operation, body)
-    outcome = await operation.write(lambda call: grants.exchange(call, body, credential))
+    outcome = await operation.write(lambda call: grants.exchange_grant(call, body, credential))
     if isinstance(outcome, OAuthError):
         raise outcome
     if outcome.claims is not None:
-        outcome.result.id_token = await id_token_signatures.sign(operation, outcome.claims)
+        outcome.result.id_token = await id_token_signatures.sign_id_token(operation, outcome.claims)
     return Response(200, outcome.result, NO_STORE)
 
 
@@ -104,7 +108,7 @@ def revoke_oauth2_token(call: Call, body: wire.RevokeRequest) -> Response:
     """Revoke an OAuth2 token.
 
     All tokens of the token's user and application are revoked."""
-    grants.revoke(call, body)
+    grants.revoke_tokens(call, body)
     return Response(200, wire.RevokeResult(), NO_STORE)
 
 

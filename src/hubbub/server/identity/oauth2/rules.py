@@ -45,7 +45,7 @@ class AuthorizationRequest(NamedTuple):
     scopes: tuple[str, ...]
     redirect_uri: str | None
     """Registered redirect URI; None only if `response_type` is None."""
-    redirect_sent: bool
+    has_redirect_uri: bool
     """Whether the request contained the redirect URI."""
     state: str | None
     nonce: str | None
@@ -113,7 +113,7 @@ def _validate_request(
         response_type=response_type,
         scopes=scopes,
         redirect_uri=redirect_uri,
-        redirect_sent=isinstance(query.redirect_uri, str),
+        has_redirect_uri=isinstance(query.redirect_uri, str),
         state=query.state if isinstance(query.state, str) else None,
         nonce=query.nonce if isinstance(query.nonce, str) else None,
         code_challenge=_require_code_challenge(query, row, response_type, redirect_uri),
@@ -220,7 +220,7 @@ def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> I
     configuration = configurations.get(selected_type)
     if configuration is not None and configuration.oauth2_install_params is not UNSET:
         return configuration.oauth2_install_params
-    return applications.settings(row).install_params
+    return applications.decode_settings(row).install_params
 
 
 # Request parameters
@@ -246,30 +246,30 @@ def _require_response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scop
 
 
 def _require_redirect_uri(query: wire.AuthorizeQuery, row: ApplicationRow, response_type: str | None) -> str | None:
-    registered = codec.decode(row.redirect_uris, list[str])
+    registered_uris = codec.decode(row.redirect_uris, list[str])
     if isinstance(query.redirect_uri, str):
-        if not redirects.matches(registered, row.id, query.redirect_uri):
+        if not redirects.is_allowed_redirect(registered_uris, row.id, query.redirect_uri):
             raise invalid_request("redirect_uri is not registered for this application")
         return query.redirect_uri
     if response_type is None:
         return None
-    if not registered or not applications.is_valid_redirect(registered[0]):
+    if not registered_uris or not applications.is_valid_redirect(registered_uris[0]):
         raise invalid_request("redirect_uri is required")
-    return registered[0]
+    return registered_uris[0]
 
 
 def _require_code_challenge(
     query: wire.AuthorizeQuery, row: ApplicationRow, response_type: str | None, redirect_uri: str | None
 ) -> str | None:
     challenge = query.code_challenge if query.code_challenge is not UNSET else None
-    is_custom = redirect_uri is not None and redirects.is_custom(redirect_uri)
-    if response_type == "token" and is_custom:
+    has_custom_scheme = redirect_uri is not None and redirects.has_custom_scheme(redirect_uri)
+    if response_type == "token" and has_custom_scheme:
         # Any program may register a custom scheme, and would receive the token in the URL.
         raise OAuthError(wire.UNAUTHORIZED_CLIENT, "A custom redirect_uri scheme requires response_type=code")
     if challenge is None:
         if query.code_challenge_method is not UNSET:
             raise invalid_request("code_challenge is required with code_challenge_method")
-        if response_type == "code" and (is_custom or clients.is_public(row)):
+        if response_type == "code" and (has_custom_scheme or clients.is_public_client(row)):
             raise invalid_request("code_challenge is required")
         return None
     if query.code_challenge_method != "S256":

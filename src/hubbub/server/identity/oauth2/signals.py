@@ -14,7 +14,7 @@ class ApplicationAuthorized(msgspec.Struct, frozen=True, kw_only=True):
     integration_type: int | None = None
     """0 for a guild, 1 for the user; None if nothing was installed."""
     guild_id: GuildId | None = None
-    """The guild in which the application was installed, or None."""
+    """ID of the guild in which the application was installed, or None."""
 
 
 class ApplicationDeauthorized(msgspec.Struct, frozen=True, kw_only=True):

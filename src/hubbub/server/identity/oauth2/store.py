@@ -30,7 +30,7 @@ CODE_RETENTION_MS: Final = 86_400_000
 USED_TOKEN_RETENTION_MS: Final = 30 * 86_400_000
 """Time that a used refresh token is stored, in milliseconds, to detect replays."""
 RPC_TOKEN_STATE: Final = "vouched"
-"""State of a device code that is an RPC token of a backend."""
+"""State of a device code that is an RPC token of a backend. The text is stored, so it does not change."""
 
 
 class AuthorizationRow(NamedTuple):
@@ -62,7 +62,7 @@ class CodeRow(NamedTuple):
     installs: int
     """Whether the exchange installs the application in the guild; otherwise it is already installed."""
     webhook_channel_id: int | None
-    """The channel in which the exchange creates a webhook, or None."""
+    """ID of the channel in which the exchange creates a webhook, or None."""
     expires_ms: int
     family_id: int | None = None
     """ID of the token family that the exchange created; None if the code was not exchanged yet."""
@@ -96,7 +96,7 @@ class DeviceAuthorizationRow(NamedTuple):
     state: str
     """`pending`, `granted` or `denied`; RPC_TOKEN_STATE for an RPC token."""
     user_id: int | None
-    """The user who granted or denied the request; None while it is pending."""
+    """ID of the user who granted or denied the request; None while it is pending."""
     interval_seconds: int
     """Minimum time between two polls of the device."""
     polled_ms: int
@@ -190,7 +190,7 @@ def list_authorizations(tx: Tx, user_id: int) -> list[AuthorizationRow]:
 
 
 def filter_authorized(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[int]) -> set[int]:
-    """Return the IDs of those of the users who have an authorization or token for one of the applications.
+    """Return the IDs of the given users who have an authorization or token for one of the applications.
 
     Provisional accounts have only a token."""
     unique_ids, authorized_ids = list(dict.fromkeys(user_ids)), set[int]()
@@ -278,9 +278,9 @@ def list_authorized_user_ids(tx: Tx, application_id: int) -> list[int]:
 # Codes
 
 
-def insert_code(tx: Tx, row: CodeRow, now: int) -> None:
+def insert_code(tx: Tx, row: CodeRow, now_ms: int) -> None:
     """Insert an authorization code, and delete codes that expired more than CODE_RETENTION_MS ago."""
-    tx.run("DELETE FROM authorization_codes WHERE expires_ms < ?", now - CODE_RETENTION_MS)
+    tx.run("DELETE FROM authorization_codes WHERE expires_ms < ?", now_ms - CODE_RETENTION_MS)
     tx.run(f"INSERT INTO authorization_codes ({_CODE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -319,14 +319,14 @@ class AccessTokenRow(NamedTuple):
     expires_ms: int | None
 
 
-def find_valid_access_token(tx: Tx, token: str, now: int) -> AccessTokenRow | None:
+def find_valid_access_token(tx: Tx, token: str, now_ms: int) -> AccessTokenRow | None:
     """Return an access token that has not expired, or None."""
     return tx.find(
         AccessTokenRow,
         "SELECT id, user_id, application_id, scopes, expires_ms FROM tokens "
         "WHERE hash = ? AND kind = 'bearer' AND (expires_ms IS NULL OR expires_ms > ?)",
         hash_token(token),
-        now,
+        now_ms,
     )
 
 
@@ -347,12 +347,14 @@ def find_refresh_token(tx: Tx, token: str) -> RefreshTokenRow | None:
     return tx.find(RefreshTokenRow, f"SELECT {_REFRESH_COLUMNS} FROM refresh_tokens WHERE hash = ?", hash_token(token))
 
 
-def use_refresh_token(tx: Tx, row: RefreshTokenRow, now: int) -> bool:
+def use_refresh_token(tx: Tx, row: RefreshTokenRow, now_ms: int) -> bool:
     """Mark a refresh token as used; return False if it was already used."""
     tx.run(
-        "DELETE FROM refresh_tokens WHERE family_id = ? AND used_ms < ?", row.family_id, now - USED_TOKEN_RETENTION_MS
+        "DELETE FROM refresh_tokens WHERE family_id = ? AND used_ms < ?",
+        row.family_id,
+        now_ms - USED_TOKEN_RETENTION_MS,
     )
-    return bool(tx.run("UPDATE refresh_tokens SET used_ms = ? WHERE hash = ? AND used_ms IS NULL", now, row.hash))
+    return bool(tx.run("UPDATE refresh_tokens SET used_ms = ? WHERE hash = ? AND used_ms IS NULL", now_ms, row.hash))
 
 
 def list_token_family_ids(tx: Tx, user_id: int, application_id: int) -> list[int]:
@@ -369,11 +371,11 @@ def delete_family(tx: Tx, family_id: int) -> None:
 # Devices
 
 
-def insert_device(tx: Tx, row: DeviceAuthorizationRow, now: int) -> bool:
+def insert_device(tx: Tx, row: DeviceAuthorizationRow, now_ms: int) -> bool:
     """Insert a device authorization; return False if another one has the same user code.
 
     Device authorizations that expired more than CODE_RETENTION_MS ago are deleted."""
-    tx.run("DELETE FROM device_codes WHERE expires_ms < ?", now - CODE_RETENTION_MS)
+    tx.run("DELETE FROM device_codes WHERE expires_ms < ?", now_ms - CODE_RETENTION_MS)
     return bool(
         tx.run(
             f"INSERT INTO device_codes ({_DEVICE_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (user_code) DO NOTHING",
@@ -382,7 +384,7 @@ def insert_device(tx: Tx, row: DeviceAuthorizationRow, now: int) -> bool:
     )
 
 
-def insert_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int, expires_ms: int) -> None:
+def insert_rpc_token(tx: Tx, rpc_token: str, application_id: int, now_ms: int, expires_ms: int) -> None:
     """Insert an RPC token.
 
     It is stored as a device code in a state that yields no token; its user code contains lowercase letters, so no user
@@ -398,10 +400,10 @@ def insert_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int, expi
         polled_ms=0,
         expires_ms=expires_ms,
     )
-    insert_device(tx, row, now)
+    insert_device(tx, row, now_ms)
 
 
-def use_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int) -> bool:
+def use_rpc_token(tx: Tx, rpc_token: str, application_id: int, now_ms: int) -> bool:
     """Consume an RPC token; return False if it is unknown, expired or of another application."""
     return bool(
         tx.run(
@@ -409,7 +411,7 @@ def use_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int) -> bool
             hash_token(rpc_token),
             application_id,
             RPC_TOKEN_STATE,
-            now,
+            now_ms,
         )
     )
 
@@ -425,10 +427,10 @@ def find_device_by_user_code(tx: Tx, user_code: str) -> DeviceAuthorizationRow |
     return tx.find(DeviceAuthorizationRow, f"SELECT {_DEVICE_COLUMNS} FROM device_codes WHERE user_code = ?", user_code)
 
 
-def record_poll(tx: Tx, row: DeviceAuthorizationRow, interval_seconds: int, now: int) -> None:
+def record_poll(tx: Tx, row: DeviceAuthorizationRow, interval_seconds: int, now_ms: int) -> None:
     """Record the time of a device's poll, and the interval that it must observe from then on."""
     tx.run(
-        "UPDATE device_codes SET polled_ms = ?, interval_seconds = ? WHERE hash = ?", now, interval_seconds, row.hash
+        "UPDATE device_codes SET polled_ms = ?, interval_seconds = ? WHERE hash = ?", now_ms, interval_seconds, row.hash
     )
 
 

@@ -27,13 +27,16 @@ from hubbub.server.identity.users import UserRow
 
 
 def public_applications(
-    tx: Tx, rows: Sequence[ApplicationRow], now: int | None = None
+    tx: Tx, rows: Sequence[ApplicationRow], now_ms: int | None = None
 ) -> list[application_wire.PublicApplication]:
     """Build the public views of applications.
 
-    `now` (Unix milliseconds) selects the rules of that time; None selects the newest rules."""
+    `now_ms` (Unix milliseconds) selects the rules of that time; None selects the newest rules."""
     bots_by_id = users.find_many(tx, [row.bot_id for row in rows if row.bot_id is not None])
-    return [_public_view(row, bots_by_id.get(row.bot_id or 0), application_wire.PublicApplication, now) for row in rows]
+    return [
+        _public_application(row, bots_by_id.get(row.bot_id or 0), application_wire.PublicApplication, now_ms)
+        for row in rows
+    ]
 
 
 def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
@@ -42,17 +45,17 @@ def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
     return users.user_view(user) if user is not None else UNSET
 
 
-def authorized_application(tx: Tx, row: ApplicationRow, now: int) -> wire.AuthorizedApplication:
+def authorized_application(tx: Tx, row: ApplicationRow, now_ms: int) -> wire.AuthorizedApplication:
     """Build the view of an application for one of its own access tokens."""
     bot = None if row.bot_id is None else users.find(tx, row.bot_id)
-    view: wire.AuthorizedApplication = _public_view(row, bot, wire.AuthorizedApplication, now)
+    view: wire.AuthorizedApplication = _public_application(row, bot, wire.AuthorizedApplication, now_ms)
     return view
 
 
-def _public_view(row: ApplicationRow, bot: UserRow | None, model: Any, now: int | None) -> Any:
+def _public_application(row: ApplicationRow, bot: UserRow | None, model: Any, now_ms: int | None) -> Any:
     """Build the public fields of an application as an instance of the wire model `model`."""
-    settings = applications.settings(row)
-    flags, flags_new = application_wire.wire_flags(row.flags, now)
+    settings = applications.decode_settings(row)
+    flags, flags_new = application_wire.wire_flags(row.flags, now_ms)
     return model(
         id=ApplicationId(row.id),
         name=row.name,
@@ -77,11 +80,11 @@ def _public_view(row: ApplicationRow, bot: UserRow | None, model: Any, now: int 
     )
 
 
-def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now: int) -> list[wire.Authorization]:
+def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now_ms: int) -> list[wire.Authorization]:
     """Build authorizations; those of deleted applications are omitted."""
     applications_by_id = applications.find_many(tx, [row.application_id for row in rows])
     pairs = [(row, applications_by_id[row.application_id]) for row in rows if row.application_id in applications_by_id]
-    public_views = public_applications(tx, [application for _, application in pairs], now)
+    public_views = public_applications(tx, [application for _, application in pairs], now_ms)
     return [
         wire.Authorization(id=Snowflake(row.id), application=application, scopes=row.scopes.split())
         for (row, _), application in zip(pairs, public_views, strict=True)
@@ -135,7 +138,7 @@ def id_claims(
     application_id: int,
     scopes: frozenset[str],
     *,
-    now: int,
+    now_ms: int,
     nonce: str | None,
     access_token: str,
 ) -> dict[str, Any]:
@@ -144,8 +147,8 @@ def id_claims(
     claims: dict[str, Any] = {
         "iss": config.web_url,
         "aud": str(int(application_id)),
-        "iat": now // 1000,
-        "exp": now // 1000 + wire.ID_TOKEN_SECONDS,
+        "iat": now_ms // 1000,
+        "exp": now_ms // 1000 + wire.ID_TOKEN_SECONDS,
         "at_hash": base64.urlsafe_b64encode(hash_half).rstrip(b"=").decode(),
         **msgspec.to_builtins(user_info(config, row, scopes)),
     }

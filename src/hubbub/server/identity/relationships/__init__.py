@@ -31,7 +31,7 @@ SLICE = Slice(
         users.UserChanged: actions.on_user_changed,
         users.UserDeleted: actions.on_user_deleted,
     },
-    ready=views.ready,
+    ready=views.ready_fields,
 )
 
 __all__ = [

@@ -76,7 +76,7 @@ def send_request(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
     own_type = relationships.find_pair(call.user_id, family_id, other.id).first
     if own_type != rules.OUTGOING:
         pair = rules.FRIENDS if own_type == rules.INCOMING else rules.REQUESTED
-        _set_pair(call, relationships, (call.user_id, other.id), family_id, pair, _calling_application(call))
+        _set_pair(call, relationships, (call.user_id, other.id), family_id, pair, _calling_application_id(call))
 
 
 def befriend(call: Call, user_id: int, other_id: int) -> None:
@@ -125,18 +125,18 @@ def on_user_changed(call: Call, signal: users.UserChanged) -> None:
     if signal.tag_only:
         return
     related_by_family = store.list_related_by_family(call.tx, signal.row.id)
-    friends = related_by_family.pop(PLATFORM, set()).union(store.list_blockers(call.tx, signal.row.id))
+    platform_ids = related_by_family.pop(PLATFORM, set()).union(store.list_blockers(call.tx, signal.row.id))
     payload = wire.RelationshipChange(id=UserId(signal.row.id), user=users.user_view(signal.row))
-    if friends:
-        call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, Audience.of_users(*friends))
+    if platform_ids:
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, Audience.of_users(*platform_ids))
     for family_id, related_ids in related_by_family.items():
-        if game_friends := related_ids - friends:
+        if game_ids := related_ids - platform_ids:
             call.tx.emit(
                 wire.RELATIONSHIP_UPDATE,
                 payload,
-                Audience.of_users(*game_friends, family_id=family_id, oauth2_only=True),
+                Audience.of_users(*game_ids, family_id=family_id, oauth2_only=True),
             )
-    if partner_ids := store.list_private_channel_partners(call.tx, signal.row.id) - friends:
+    if partner_ids := store.list_private_channel_partners(call.tx, signal.row.id) - platform_ids:
         # The event belongs to a private channel, so only OAuth2 sessions that may read private channels receive it.
         audience = Audience.of_users(*partner_ids, oauth2_only=True, with_scope=Scope.DM_CHANNELS_READ)
         call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, audience)
@@ -186,7 +186,7 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
         pair = relationships.find_pair(full_id, family_id, other_id)
         are_friends = pair == rules.FRIENDS and (
             family_id == unmerged_family_id
-            or (family_id == PLATFORM and unmerged_family_id in relationships.directory.families(other_id))
+            or (family_id == PLATFORM and unmerged_family_id in relationships.directory.find_family_ids(other_id))
         )
         if other_id != provisional_id and (are_friends or rules.BLOCKED in pair):
             side = relationships.find_side(full_id, family_id, other_id) or relationships.find_side(
@@ -200,8 +200,10 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
 def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     """Publish a user's changed profile in a game to the user's friends on the platform and in the game."""
     related_by_family = store.list_related_by_family(call.tx, signal.profile.user_id)
-    friends = related_by_family.get(PLATFORM, set()) | related_by_family.get(int(signal.profile.application_id), set())
-    identities.publish_profile(call, signal.profile, friends)
+    friend_ids = related_by_family.get(PLATFORM, set()) | related_by_family.get(
+        int(signal.profile.application_id), set()
+    )
+    identities.publish_profile(call, signal.profile, friend_ids)
 
 
 def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
@@ -226,7 +228,7 @@ def on_family_joined(call: Call, signal: identities.FamilyJoined) -> None:
 # Both sides of a relationship
 
 
-def _calling_application(call: Call) -> int | None:
+def _calling_application_id(call: Call) -> int | None:
     """Return the ID of the application of the caller's OAuth2 token, or None for other callers."""
     actor = call.actor_or_none
     return int(actor.application_id) if actor is not None and actor.kind == "bearer" and actor.application_id else None
@@ -242,7 +244,7 @@ def _set_pair(
 ) -> None:
     """Store both sides of a relationship and publish each side that changed.
 
-    The first of the `user_ids` is the acting user, whose type is `pair.mine`; only the second user is notified.
+    The first of the `user_ids` is the acting user, whose type is `pair.first`. Only the second user is notified.
     `application_id` is the application in which the relationship is created, or None."""
     acting_id, target_id = user_ids
     previous_pair = relationships.find_pair(acting_id, family_id, target_id)
@@ -291,12 +293,12 @@ def _set_pair(
 
 
 def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory, *, notify: bool) -> None:
-    other = directory.users.get(row.other_id)
+    other = directory.users_by_id.get(row.other_id)
     if other is None:
         return
     if row.is_game:
         audience = Audience.of_users(row.user_id, family_id=row.family_id)
-        oauth2_payload = views.game_relationship(row, other, directory.profiles(row.other_id, row.family_id))
+        oauth2_payload = views.game_relationship(row, other, directory.find_profiles(row.other_id, row.family_id))
         call.tx.emit(
             wire.GAME_RELATIONSHIP_ADD,
             views.game_relationship(row, other),
@@ -310,12 +312,16 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
         Audience.of_users(row.user_id),
         oauth2_payloads={
             # The default, for games that the other user does not play.
-            0: views.added_relationship(row, other, notify=notify, played=False),
+            0: views.added_relationship(row, other, notify=notify, has_played_game=False),
             **{
                 family_id: views.added_relationship(
-                    row, other, notify=notify, played=True, profiles=directory.profiles(row.other_id, family_id)
+                    row,
+                    other,
+                    notify=notify,
+                    has_played_game=True,
+                    profiles=directory.find_profiles(row.other_id, family_id),
                 )
-                for family_id in directory.families(row.other_id)
+                for family_id in directory.find_family_ids(row.other_id)
             },
         },
     )
@@ -325,7 +331,9 @@ def _publish_removed(call: Call, row: RelationshipRow, directory: PlayerDirector
     if row.is_game:
         audience = Audience.of_users(row.user_id, family_id=row.family_id)
         call.tx.emit(
-            wire.GAME_RELATIONSHIP_REMOVE, views.game_relationship(row, directory.users.get(row.other_id)), audience
+            wire.GAME_RELATIONSHIP_REMOVE,
+            views.game_relationship(row, directory.users_by_id.get(row.other_id)),
+            audience,
         )
     else:
         call.tx.emit(wire.RELATIONSHIP_REMOVE, views.removed_relationship(row), Audience.of_users(row.user_id))
@@ -347,5 +355,5 @@ def _publish_presence(
             presence_wire.PRESENCE_UPDATE,
             presences.presence_update(user_id, presence),
             audience,
-            oauth2_payloads=presences.oauth2_presence_updates(user_id, presence, directory.families(user_id)),
+            oauth2_payloads=presences.oauth2_presence_updates(user_id, presence, directory.find_family_ids(user_id)),
         )

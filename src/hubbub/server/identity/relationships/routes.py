@@ -21,7 +21,7 @@ def list_my_relationships(call: Call) -> list[wire.Relationship]:
     """List the current user's relationships.
 
     OAuth2 sessions receive friends only."""
-    return views.list_platform(call)
+    return views.list_platform_relationships(call)
 
 
 @handles(wire.REQUEST_FRIEND)
@@ -93,7 +93,7 @@ def list_my_game_relationships(call: Call) -> list[wire.GameRelationship]:
     """List the current user's game relationships.
 
     OAuth2 sessions receive the relationships of their own family; users receive those of all games."""
-    return views.list_games(call, with_users=call.actor.kind == "user")
+    return views.list_game_relationships(call, with_users=call.actor.kind == "user")
 
 
 @handles(wire.REQUEST_GAME_FRIEND)

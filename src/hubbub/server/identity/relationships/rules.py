@@ -124,7 +124,7 @@ def is_player(tx: Tx, user_id: int, family_id: int) -> bool:
 
 
 def filter_players(tx: Tx, user_ids: Collection[int], family_id: int) -> set[int]:
-    """Return the IDs of those of the users who play a game of a family."""
+    """Return the IDs of the given users who play a game of a family."""
     identity_holders = {
         user_id for user_id, family in identities.list_user_families(tx, user_ids) if family == family_id
     }

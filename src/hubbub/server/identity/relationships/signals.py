@@ -9,6 +9,6 @@ class UserBlocked(msgspec.Struct, frozen=True, kw_only=True):
     """Raised when a user blocks another user."""
 
     user_id: UserId
-    """The user who blocks."""
+    """ID of the user who blocks."""
     other_id: UserId
-    """The blocked user."""
+    """ID of the blocked user."""

@@ -36,7 +36,7 @@ class RelationshipRow(NamedTuple):
     nickname: str | None
     """The user's nickname for the other user, or None."""
     application_id: int | None
-    """The application in which the relationship was created, or None."""
+    """ID of the application in which the relationship was created, or None."""
     since_ms: int
     """Unix milliseconds at which the relationship got its type."""
 
@@ -147,7 +147,7 @@ def is_blocked_between(tx: Tx, user_id: int, other_id: int) -> bool:
 
 
 def filter_blocked(tx: Tx, user_id: int, other_ids: Iterable[int]) -> set[int]:
-    """Return the IDs of those of the users `other_ids` who are blocked by a user or block that user."""
+    """Return the IDs of the users in `other_ids` who are blocked by a user or block that user."""
     user_id_list, blocked_ids = list(other_ids), set[int]()
     for batch in batches(user_id_list):
         in_batch = f"IN ({placeholders(batch)})"

@@ -23,13 +23,13 @@ Profiles = list[UserApplicationProfile]
 
 
 class PlayerDirectory:
-    """Some users with the families of games that each of them plays, loaded once.
+    """Users, and the families of games that each of them plays, loaded once.
 
-    `users` contains the users that exist, by ID."""
+    `users_by_id` contains the users that exist, by ID."""
 
     def __init__(self, tx: Tx, user_ids: Iterable[int]) -> None:
         unique_ids = list(dict.fromkeys(user_ids))
-        self.users: Mapping[int, UserRow] = users.find_many(tx, unique_ids)
+        self.users_by_id: Mapping[int, UserRow] = users.find_many(tx, unique_ids)
         grants = oauth2.list_user_applications(tx, unique_ids)
         applications_by_id = applications.find_many(tx, {application_id for _, application_id in grants})
         self._families: dict[int, set[int]] = {}
@@ -41,11 +41,11 @@ class PlayerDirectory:
         for user_id, family_id in self._identity_pairs:
             self._families.setdefault(user_id, set()).add(family_id)
 
-    def families(self, user_id: int) -> set[int]:
+    def find_family_ids(self, user_id: int) -> set[int]:
         """Return the IDs of the families of games that a user plays."""
         return self._families.get(user_id, set())
 
-    def profiles(self, user_id: int, family_id: int) -> Profiles | UnsetType:
+    def find_profiles(self, user_id: int, family_id: int) -> Profiles | UnsetType:
         """Return a user's profiles in a family of games; UNSET if the user has no identity there."""
         if (user_id, family_id) not in self._identity_pairs:
             return UNSET
@@ -64,21 +64,21 @@ def added_relationship(
     other: UserRow,
     *,
     notify: bool = False,
-    played: bool | None = None,
+    has_played_game: bool | None = None,
     profiles: Profiles | UnsetType = UNSET,
 ) -> wire.AddedRelationship:
     """Build the event payload of a new platform relationship.
 
-    `notify` is whether clients notify the user. For an OAuth2 session, `played` is whether the other user plays a game of
-    its family, and `profiles` are the other user's profiles there."""
+    `notify` is whether clients notify the user. For an OAuth2 session, `has_played_game` is whether the other user plays
+    a game of its family, and `profiles` are the other user's profiles there."""
     return wire.AddedRelationship(
         should_notify=True if notify else UNSET,
         user_application_profiles=profiles,
-        **_common_fields(row, other, played),
+        **_common_fields(row, other, has_played_game),
     )
 
 
-def _common_fields(row: RelationshipRow, other: UserRow, played: bool | None) -> dict[str, Any]:
+def _common_fields(row: RelationshipRow, other: UserRow, has_played_game: bool | None) -> dict[str, Any]:
     is_spam = row.type == rules.INCOMING and bool(other.flags & UserFlags.SPAMMER)
     return {
         "id": UserId(row.other_id),
@@ -88,7 +88,7 @@ def _common_fields(row: RelationshipRow, other: UserRow, played: bool | None) ->
         "is_spam_request": True if is_spam else UNSET,
         "origin_application_id": UNSET if row.application_id is None else ApplicationId(row.application_id),
         "since": timestamp(row.since_ms),
-        "has_played_game": UNSET if played is None else played,
+        "has_played_game": UNSET if has_played_game is None else has_played_game,
     }
 
 
@@ -119,7 +119,7 @@ def game_relationship(
     )
 
 
-def list_platform(call: Call) -> list[wire.Relationship]:
+def list_platform_relationships(call: Call) -> list[wire.Relationship]:
     """Return the caller's platform relationships; OAuth2 sessions receive friends only (spec/sdk.md#9.6)."""
     is_oauth2 = call.actor.kind == "bearer"
     return _platform_relationships(
@@ -140,7 +140,7 @@ def _platform_relationships(call: Call, rows: list[RelationshipRow]) -> list[wir
 
 
 def filter_calling_game_players(call: Call, user_ids: list[int]) -> set[int] | None:
-    """Return the IDs of those of the users who play a game of the calling game's family.
+    """Return the IDs of the given users who play a game of the calling game's family.
 
     Return None if the caller has no OAuth2 token."""
     if call.actor.kind != "bearer" or call.actor.family_id is None:
@@ -148,7 +148,7 @@ def filter_calling_game_players(call: Call, user_ids: list[int]) -> set[int] | N
     return rules.filter_players(call.tx, user_ids, call.actor.family_id)
 
 
-def list_games(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
+def list_game_relationships(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
     """Return the caller's game relationships: in the calling game's family, or for a user token in all games.
 
     With `with_users`, they contain the other users."""
@@ -164,7 +164,7 @@ def list_games(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
     ]
 
 
-def ready(call: Call) -> dict[str, Any]:
+def ready_fields(call: Call) -> dict[str, Any]:
     """Return the READY fields: relationships, and the presences of friends (spec/sdk.md#5.4)."""
     actor = call.actor
     if actor.is_bot:
@@ -172,12 +172,12 @@ def ready(call: Call) -> dict[str, Any]:
     if actor.kind == "bearer" and Scope.RELATIONSHIPS_READ not in actor.scopes:
         return {"relationships": [], "game_relationships": [], "merged_presences": {"guilds": [], "friends": []}}
     platform_relationships = _platform_relationships(call, store.list_of_user(call.tx, call.user_id))
-    game_relationships = list_games(call, with_users=True)
+    game_relationships = list_game_relationships(call, with_users=True)
     friend_presences: dict[int, Any] = {}
     for entry in platform_relationships:
         if entry.type == rules.FRIEND and (presence := call.presences.find(entry.id)) is not None:
-            played = None if entry.has_played_game is UNSET else bool(entry.has_played_game)
-            friend_presences[entry.id] = presences.presence_update(entry.id, presence, has_played_game=played)
+            has_played_game = None if entry.has_played_game is UNSET else bool(entry.has_played_game)
+            friend_presences[entry.id] = presences.presence_update(entry.id, presence, has_played_game=has_played_game)
     if actor.kind == "bearer" and actor.family_id is not None:
         for game_entry in game_relationships:
             if game_entry.type == rules.FRIEND and game_entry.id not in friend_presences:

@@ -10,7 +10,7 @@ from hubbub.server.identity.user_settings.actions import export_data
 from hubbub.server.identity.user_settings.store import find, find_many
 
 
-def _ready(call: Call) -> dict[str, Any]:
+def _ready_fields(call: Call) -> dict[str, Any]:
     return {"user_settings": find(call.tx, call.user_id)} if call.actor.kind == "user" else {}
 
 
@@ -18,7 +18,7 @@ SLICE = Slice(
     name="user_settings",
     modules=(routes,),
     listeners={users.UserDeleted: actions.on_user_deleted},
-    ready=_ready,
+    ready=_ready_fields,
 )
 
 __all__ = ["SLICE", "export_data", "find", "find_many"]

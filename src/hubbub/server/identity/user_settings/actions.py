@@ -12,7 +12,7 @@ from hubbub.server.identity import users
 from hubbub.server.identity.user_settings import rules, store
 
 
-def change(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
+def update(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     """Update the caller's settings and publish them if they changed."""
     stored = store.find(call.tx, call.user_id)
     if body.restricted_guilds is not UNSET:

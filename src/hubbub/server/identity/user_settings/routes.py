@@ -15,4 +15,4 @@ def get_user_settings(call: Call) -> wire.UserSettings:
 @handles(wire.UPDATE_USER_SETTINGS)
 def update_user_settings(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     """Update the current user's settings."""
-    return actions.change(call, body)
+    return actions.update(call, body)

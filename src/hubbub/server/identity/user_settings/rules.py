@@ -10,9 +10,8 @@ from hubbub.server.identity.user_settings import store
 def require_guilds(call: Call, restricted_guild_ids: Collection[int], requested_guild_ids: Sequence[int]) -> None:
     """Raise form errors for guilds that the caller is not a member of.
 
-    `restricted_guild_ids` are the restricted guilds so far, and `requested_guild_ids` those of the request. A guild
-    that the caller left after
-    restricting it may stay in the list."""
+    `restricted_guild_ids` are the restricted guilds so far, and `requested_guild_ids` those of the request. A guild that
+    the caller left after restricting it may stay in the list."""
     new_ids = set(requested_guild_ids).difference(restricted_guild_ids)
     unknown_ids = new_ids.difference(store.filter_member_guilds(call.tx, call.user_id, new_ids))
     form = FormErrors()

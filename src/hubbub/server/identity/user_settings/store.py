@@ -36,7 +36,7 @@ def find(tx: Tx, user_id: int) -> UserSettings:
 
 
 def find_many(tx: Tx, user_ids: Collection[int]) -> dict[int, UserSettings]:
-    """Return the settings of those users who changed the defaults, by user ID."""
+    """Return the settings of the given users who changed the defaults, by user ID."""
     rows = tx.all(f"SELECT user_id, settings FROM user_settings WHERE user_id IN ({placeholders(user_ids)})", *user_ids)
     return {row[0]: codec.decode(row[1], UserSettings) for row in rows}
 
@@ -52,7 +52,7 @@ def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
 
 
 def filter_member_guilds(tx: Tx, user_id: int, guild_ids: Collection[int]) -> set[int]:
-    """Return the IDs of those of the guilds that a user is a member of."""
+    """Return the IDs of the given guilds that a user is a member of."""
     if not guild_ids:
         return set()
     sql = f"SELECT guild_id FROM members WHERE user_id = ? AND guild_id IN ({placeholders(guild_ids)})"

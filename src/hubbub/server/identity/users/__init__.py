@@ -5,7 +5,7 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.users import ports, routes
-from hubbub.server.identity.users.actions import delete, publish, set_premium, set_primary_guild, update_profile
+from hubbub.server.identity.users.actions import delete, publish_user, set_premium, set_primary_guild, update_profile
 from hubbub.server.identity.users.rules import clean_name, require_username
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.identity.users.store import (
@@ -21,12 +21,12 @@ from hubbub.server.identity.users.store import (
 from hubbub.server.identity.users.views import deleted_user, my_user, user_view
 
 
-def _ready(call: Call) -> dict[str, Any]:
+def _ready_fields(call: Call) -> dict[str, Any]:
     row = find(call.tx, call.user_id)
     return {"user": my_user(row, call.actor, call.now_ms)} if row is not None else {}
 
 
-SLICE = Slice(name="users", modules=(routes, ports), ready=_ready)
+SLICE = Slice(name="users", modules=(routes, ports), ready=_ready_fields)
 
 __all__ = [
     "PUBLIC_FIELDS",
@@ -35,7 +35,7 @@ __all__ = [
     "UserDeleted",
     "UserRow",
     "ports",
-    "publish",
+    "publish_user",
     "update_profile",
     "clean_name",
     "delete",

@@ -15,12 +15,12 @@ from hubbub.server.identity.users.store import UserRow
 def update_profile(call: Call, row: UserRow) -> wire.MyUser:
     """Update a user's profile, publish it to the user's sessions and raise `UserChanged`."""
     store.update(call.tx, row)
-    publish(call, row)
+    publish_user(call, row)
     call.notify(UserChanged(row))
     return views.my_user(row, call.actor, call.now_ms)
 
 
-def publish(call: Call, row: UserRow) -> None:
+def publish_user(call: Call, row: UserRow) -> None:
     """Publish a user's profile to the user's own sessions.
 
     OAuth2 sessions receive the profile without the fields that require a scope."""
@@ -35,7 +35,7 @@ def set_premium(call: Call, row: UserRow, premium_type: PremiumType) -> None:
     """Set a user's premium type and publish it to the user's own sessions."""
     if row.premium_type != premium_type:
         store.set_premium(call.tx, row.id, int(premium_type))
-        publish(call, row._replace(premium_type=int(premium_type)))
+        publish_user(call, row._replace(premium_type=int(premium_type)))
 
 
 def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild | None) -> UserRow:
@@ -45,7 +45,7 @@ def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild
     store.set_primary_guild(
         call.tx, row.id, primary_guild.identity_guild_id if primary_guild and has_tag else None, row.primary_guild
     )
-    publish(call, row)
+    publish_user(call, row)
     call.notify(UserChanged(row, tag_only=True))
     return row
 

@@ -7,7 +7,7 @@ from hubbub.server.identity.users.store import UserRow
 
 
 class UserChanged(msgspec.Struct, frozen=True):
-    """Raised after a user's profile changed, so that their guilds publish it."""
+    """Raised after a user's profile changed. Listeners publish the change to the user's guilds and friends."""
 
     row: UserRow
     tag_only: bool = False
@@ -15,6 +15,6 @@ class UserChanged(msgspec.Struct, frozen=True):
 
 
 class UserDeleted(msgspec.Struct, frozen=True):
-    """Raised when an account is deleted; listeners delete its data. Messages of other users to it stay."""
+    """Raised when an account is deleted; listeners delete its data. Messages that other users sent to it are kept."""
 
     user_id: UserId

@@ -28,11 +28,11 @@ def user_view(row: UserRow) -> wire.User:
     )
 
 
-def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
+def my_user(row: UserRow, actor: Actor, now_ms: int | None = None) -> wire.MyUser:
     """Build the view of a user for one of the user's own tokens.
 
-    `now` (Unix milliseconds) selects the rules of that time; None selects the newest rules."""
-    scope = "identify.premium" if now is None or changes.PREMIUM_TYPE_SCOPE.is_active(now) else "identify"
+    `now_ms` (Unix milliseconds) selects the rules of that time; None selects the newest rules."""
+    scope = "identify.premium" if now_ms is None or changes.PREMIUM_TYPE_SCOPE.is_active(now_ms) else "identify"
     can_see_premium = actor.kind == "user" or scope in actor.scopes
     can_see_email = actor.kind != "bearer" or "email" in actor.scopes
     return wire.MyUser(

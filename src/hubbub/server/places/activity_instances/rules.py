@@ -69,7 +69,7 @@ def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, 
     """Reject a new participant if the activity is full (spec/activities.md#3).
 
     A limit of -1 or null means no limit. A user counts once, whatever their number of sessions."""
-    limit = applications.settings(application).max_participants
+    limit = applications.decode_settings(application).max_participants
     if limit is None or limit < 0:
         return
     user_ids = {participant.user_id for participant in store.find_participants(call.tx, [row.id]).get(row.id, ())}

@@ -55,7 +55,7 @@ def has_endpoint(application: InteractionApplication) -> bool:
     # Defaults are not stored and few applications have an endpoint, so most settings need no decoding.
     return (
         "interactions_endpoint_url" in application.settings
-        and applications.settings(application).interactions_endpoint_url is not None
+        and applications.decode_settings(application).interactions_endpoint_url is not None
     )
 
 
@@ -72,7 +72,7 @@ def find_target(call: Call, application_id: int) -> EndpointTarget | None:
     """Return the current endpoint of an application, or None if it has none."""
     row = applications.find(call.tx, application_id)
     key = applications.find_signing_key(call.tx, application_id)
-    url = None if row is None else applications.settings(row).interactions_endpoint_url
+    url = None if row is None else applications.decode_settings(row).interactions_endpoint_url
     return None if url is None or key is None else EndpointTarget(url=url, key=key, now=call.now_ms)
 
 
@@ -120,9 +120,9 @@ def remove_endpoint(call: Call, application_id: int) -> None:
     log.warning(
         "application %d: removed the interactions endpoint because it accepted a forged request", application_id
     )
-    settings = applications.settings(row)
+    settings = applications.decode_settings(row)
     settings.interactions_endpoint_url = None
-    applications.change_settings(call, row, settings)
+    applications.update_settings(call, row, settings)
 
 
 def _probe_key(application_id: int) -> str:

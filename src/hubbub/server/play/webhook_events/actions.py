@@ -99,7 +99,7 @@ def _is_subscribed(call: Call, application_id: ApplicationId, type: WebhookEvent
     row = applications.find(call.tx, application_id)
     if row is None:
         return False
-    settings = applications.settings(row)
+    settings = applications.decode_settings(row)
     return (
         settings.event_webhooks_status == EventWebhooksStatus.ENABLED
         and settings.event_webhooks_url is not None
@@ -153,7 +153,7 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
     if row is None or key is None:
         return None
     if url is None:
-        settings = applications.settings(row)
+        settings = applications.decode_settings(row)
         url = settings.event_webhooks_url
         if url is None or settings.event_webhooks_status != EventWebhooksStatus.ENABLED:
             return None
@@ -166,7 +166,7 @@ def reset_failures(call: Call, signal: EventWebhooksChanged) -> None:
     """Reset failures after the owner changed the webhook settings, and reschedule the probe."""
     store.delete_failures(call.tx, signal.application_id)
     row = applications.find(call.tx, signal.application_id)
-    if row is None or applications.settings(row).event_webhooks_url is None:
+    if row is None or applications.decode_settings(row).event_webhooks_url is None:
         jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.application_id))
     else:
         schedule_probe(call, signal.application_id)
@@ -211,11 +211,11 @@ def _disable_webhooks(call: Call, application_id: int, *, remove_url: bool = Fal
     row = applications.find(call.tx, application_id)
     if row is None:
         return
-    settings = applications.settings(row)
+    settings = applications.decode_settings(row)
     settings.event_webhooks_status = EventWebhooksStatus.DISABLED_BY_PLATFORM
     if remove_url:
         settings.event_webhooks_url = None
-    applications.change_settings(call, row, settings)
+    applications.update_settings(call, row, settings)
     store.delete_failures(call.tx, application_id)
 
 

@@ -119,7 +119,7 @@ def in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset
             families[user_id] = frozenset()
         elif setting == InGameMessages.USERS_WITH_GAME:
             other_id = next((recipient_id for recipient_id in user_ids if recipient_id != user_id), user_id)
-            families[user_id] = frozenset(relationships.PlayerDirectory(call.tx, (other_id,)).families(other_id))
+            families[user_id] = frozenset(relationships.PlayerDirectory(call.tx, (other_id,)).find_family_ids(other_id))
     return families
 
 

@@ -31,11 +31,11 @@ class EmulatedProvider(msgspec.Struct, frozen=True, kw_only=True):
 
     auth_type: str
     """The `external_auth_type` of its ID tokens or tickets."""
-    issuer: str = ""
+    issuer_path: str = ""
     """The path of its issuer below its base URL."""
-    keys: tuple[str, ...] = ("jwks",)
+    key_paths: tuple[str, ...] = ("jwks",)
     """The paths of its public keys; empty if it issues no ID tokens."""
-    audience: str = "{}"
+    audience_format: str = "{}"
     """The `aud` claim, where `{}` is the client ID."""
     name_claim: str = "preferred_username"
     """The claim that contains the player's name."""
@@ -43,17 +43,19 @@ class EmulatedProvider(msgspec.Struct, frozen=True, kw_only=True):
 
 EMULATED_PROVIDERS: Final[dict[str, EmulatedProvider]] = {
     "oidc": EmulatedProvider(auth_type="OIDC"),
-    "steam": EmulatedProvider(auth_type="STEAM_SESSION_TICKET", keys=()),
+    "steam": EmulatedProvider(auth_type="STEAM_SESSION_TICKET", key_paths=()),
     "epic": EmulatedProvider(
         auth_type="EPIC_ONLINE_SERVICES_ID_TOKEN",
-        issuer="/epic/oauth/v1",
-        keys=("epic/oauth/v1/.well-known/jwks.json", "epic/oauth/v2/.well-known/jwks.json", "auth/v1/oauth/jwks"),
+        issuer_path="/epic/oauth/v1",
+        key_paths=("epic/oauth/v1/.well-known/jwks.json", "epic/oauth/v2/.well-known/jwks.json", "auth/v1/oauth/jwks"),
         name_claim="dn",
     ),
-    "unity": EmulatedProvider(auth_type="UNITY_SERVICES_ID_TOKEN", keys=(".well-known/jwks.json",), audience="upid:{}"),
-    "apple": EmulatedProvider(auth_type="APPLE_ID_TOKEN", keys=("auth/keys",)),
+    "unity": EmulatedProvider(
+        auth_type="UNITY_SERVICES_ID_TOKEN", key_paths=(".well-known/jwks.json",), audience_format="upid:{}"
+    ),
+    "apple": EmulatedProvider(auth_type="APPLE_ID_TOKEN", key_paths=("auth/keys",)),
     "playstation": EmulatedProvider(
-        auth_type="PLAYSTATION_NETWORK_ID_TOKEN", keys=("api/v1/oauth/jwks",), name_claim="online_id"
+        auth_type="PLAYSTATION_NETWORK_ID_TOKEN", key_paths=("api/v1/oauth/jwks",), name_claim="online_id"
     ),
 }
 
@@ -92,7 +94,7 @@ class _IssuedTicket(msgspec.Struct, frozen=True):
     expires_ms: int
 
 
-class Issuers:
+class EmulatedProviders:
     """The emulated providers of one platform."""
 
     def __init__(self, app: App) -> None:
@@ -103,13 +105,13 @@ class Issuers:
     def routes(self) -> list[web.RouteDef]:
         """Return the public routes."""
         return [
-            web.post("/control/issuers/epic/epic/oauth/v2/tokenInfo", self._epic_token),
-            web.get("/control/issuers/steam/ISteamUserAuth/AuthenticateUserTicket/v1/", self._steam_ticket),
-            web.get("/control/issuers/steam/ISteamUser/GetPlayerSummaries/v2/", self._steam_summaries),
-            web.get("/control/issuers/{provider}/{tail:.+}", self._serve_document),
+            web.post("/control/issuers/epic/epic/oauth/v2/tokenInfo", self._serve_epic_token_info),
+            web.get("/control/issuers/steam/ISteamUserAuth/AuthenticateUserTicket/v1/", self._serve_steam_ticket),
+            web.get("/control/issuers/steam/ISteamUser/GetPlayerSummaries/v2/", self._serve_steam_summaries),
+            web.get("/control/issuers/{provider}/{path:.+}", self._serve_document),
         ]
 
-    def create(self, provider: str, body: CreateCredential) -> Credential:
+    def create_credential(self, provider: str, body: CreateCredential) -> Credential:
         """Create a credential for a player."""
         provider_spec = _require_provider(provider)
         if provider == "steam" or (provider == "epic" and body.kind == "access_token"):
@@ -117,9 +119,9 @@ class Issuers:
         now_seconds = self._app.clock.now_ms() // 1000
         issued_seconds = now_seconds - body.issued_ago
         claims: dict[str, Any] = {
-            "iss": self._base_url(provider) + provider_spec.issuer,
+            "iss": self._base_url(provider) + provider_spec.issuer_path,
             "sub": body.user_id,
-            "aud": provider_spec.audience.format(body.client_id or DEMO_CLIENT_ID),
+            "aud": provider_spec.audience_format.format(body.client_id or DEMO_CLIENT_ID),
             "iat": issued_seconds,
             "exp": now_seconds + body.expires_in,
         }
@@ -129,7 +131,7 @@ class Issuers:
         token = jwt.encode({"alg": ALGORITHM, "kid": key.kid}, claims | body.claims, key)
         return Credential(external_auth_type=provider_spec.auth_type, external_auth_token=token)
 
-    def rotate(self, provider: str) -> None:
+    def rotate_key(self, provider: str) -> None:
         """Replace the signing key of a provider; the previous key is no longer published."""
         _require_provider(provider)
         self._keys.pop(provider, None)
@@ -165,20 +167,20 @@ class Issuers:
     # Public routes
 
     async def _serve_document(self, request: web.Request) -> web.Response:
-        provider, tail = request.match_info["provider"], request.match_info["tail"]
+        provider, path = request.match_info["provider"], request.match_info["path"]
         provider_spec = EMULATED_PROVIDERS.get(provider)
         documents: dict[str, Callable[[], dict[str, Any]]] = {}
-        if provider_spec is not None and provider_spec.keys:
+        if provider_spec is not None and provider_spec.key_paths:
             documents[".well-known/openid-configuration"] = lambda: self._discovery_document(provider)
-            documents |= dict.fromkeys(provider_spec.keys, lambda: self._public_keys(provider))
-        build = documents.get(tail)
-        return web.Response(status=404) if build is None else _json_response(build())
+            documents |= dict.fromkeys(provider_spec.key_paths, lambda: self._public_keys(provider))
+        build_document = documents.get(path)
+        return web.Response(status=404) if build_document is None else _json_response(build_document())
 
     def _discovery_document(self, provider: str) -> dict[str, Any]:
         provider_spec, base_url = EMULATED_PROVIDERS[provider], self._base_url(provider)
         return {
-            "issuer": base_url + provider_spec.issuer,
-            "jwks_uri": f"{base_url}/{provider_spec.keys[0]}",
+            "issuer": base_url + provider_spec.issuer_path,
+            "jwks_uri": f"{base_url}/{provider_spec.key_paths[0]}",
             "authorization_endpoint": f"{base_url}/authorize",
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
@@ -188,7 +190,7 @@ class Issuers:
     def _public_keys(self, provider: str) -> dict[str, Any]:
         return {"keys": [self._signing_key(provider).as_dict(private=False)]}
 
-    async def _epic_token(self, request: web.Request) -> web.Response:
+    async def _serve_epic_token_info(self, request: web.Request) -> web.Response:
         fields = await request.post()
         ticket = self._find_ticket("epic", str(fields.get("token", "")))
         if ticket is None:
@@ -202,7 +204,7 @@ class Issuers:
         }
         return _json_response(info if ticket.name is None else info | {"display_name": ticket.name})
 
-    async def _steam_ticket(self, request: web.Request) -> web.Response:
+    async def _serve_steam_ticket(self, request: web.Request) -> web.Response:
         query = request.query
         ticket = self._find_ticket("steam", query.get("ticket", ""))
         if ticket is None or ticket.client_id != query.get("appid") or query.get("identity") != REDIRECT_SCHEME_PREFIX:
@@ -216,11 +218,11 @@ class Issuers:
         }
         return _json_response({"response": {"params": params}})
 
-    async def _steam_summaries(self, request: web.Request) -> web.Response:
-        requested = request.query.get("steamids", "").split(",")
+    async def _serve_steam_summaries(self, request: web.Request) -> web.Response:
+        requested_ids = request.query.get("steamids", "").split(",")
         names = {ticket.user_id: ticket.name for key, ticket in self._tickets.items() if key.startswith("steam ")}
         players = [
-            {"steamid": steam_id, "personaname": names[steam_id]} for steam_id in requested if names.get(steam_id)
+            {"steamid": steam_id, "personaname": names[steam_id]} for steam_id in requested_ids if names.get(steam_id)
         ]
         return _json_response({"response": {"players": players}})
 
