@@ -1,4 +1,4 @@
-"""The server as separate processes that tests kill, drain and multiply, and users of those processes.
+"""Server processes that tests start, kill and drain, and users of these processes.
 
 Everything here uses the public interfaces: the command line, HTTP and the gateway.
 """
@@ -65,7 +65,7 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """The id of the running process."""
+        """ID of the running process."""
         assert self._process is not None
         return self._process.pid
 
@@ -137,7 +137,7 @@ class ApiUser:
         self.token = token
 
     def at_server(self, server: Server) -> "ApiUser":
-        """Return the same user at another server."""
+        """Return the same user with requests to another server."""
         return ApiUser(self.client, server.url, self.id, self.token)
 
     async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> ApiResponse:
@@ -219,7 +219,7 @@ class GatewaySession:
         self.close_code: int | None = None
         self.socket: aiohttp.ClientWebSocketResponse | None = None
         self.reading_allowed = asyncio.Event()
-        """Reading pauses while this is cleared."""
+        """Event that is cleared to pause reading."""
         self.reading_allowed.set()
         self._gateway = gateway
         self._reader_task: asyncio.Task[None] | None = None

@@ -77,17 +77,20 @@ def alice(server: Server, client: aiohttp.ClientSession) -> ApiUser:
 
 
 def demo_guild_id(server: Server) -> str:
-    guild: str = server.document["guilds"]["Town Square"]["id"]
-    return guild
+    guild_id: str = server.document["guilds"]["Town Square"]["id"]
+    return guild_id
 
 
 def general_channel_id(server: Server) -> str:
-    channel: str = server.document["guilds"]["Town Square"]["channels"]["general"]
-    return channel
+    channel_id: str = server.document["guilds"]["Town Square"]["channels"]["general"]
+    return channel_id
 
 
 async def send_raw_request(server: Server, request: bytes, *, body: bytes = b"") -> tuple[int, Any, bytes]:
-    """Send raw bytes; return status, JSON body and head, or status 0 if the connection closes without a response."""
+    """Send raw bytes; return the status, JSON body and head of the response.
+
+    The status is 0 if the connection closes without a response.
+    """
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -100,13 +103,15 @@ async def send_raw_request(server: Server, request: bytes, *, body: bytes = b"")
             lengths = [
                 line[15:] for line in response_head.lower().split(b"\r\n") if line.startswith(b"content-length:")
             ]
-            body = await reader.readexactly(int(lengths[0])) if lengths and not request.startswith(b"HEAD") else b""
-            return status, json.loads(body) if body else None, response_head
+            has_body = lengths and not request.startswith(b"HEAD")
+            response_body = await reader.readexactly(int(lengths[0])) if has_body else b""
+            return status, json.loads(response_body) if response_body else None, response_head
     finally:
         writer.close()
 
 
 def request_head(method: str, path: str, user: ApiUser | None = None, **headers: str) -> bytes:
+    """Encode the head of a request. Underscores in the names of headers become hyphens."""
     lines = [f"{method} {path} HTTP/1.1", "Host: hubbub"]
     if user is not None:
         lines.append(f"Authorization: {user.token}")
@@ -115,6 +120,7 @@ def request_head(method: str, path: str, user: ApiUser | None = None, **headers:
 
 
 def post_request(path: str, user: ApiUser, body: bytes, **headers: str) -> bytes:
+    """Encode a POST request with a JSON body."""
     return (
         request_head("POST", path, user, Content_Type="application/json", Content_Length=str(len(body)), **headers)
         + body
@@ -595,7 +601,7 @@ MALFORMED_FRAMES: dict[str, tuple[bytes, set[int | None]]] = {
         encode_frame(WSMsgType.TEXT, b'{"op":1' + b"0" * 400 + b',"d":null}'),
         {CloseCode.DECODE_ERROR, CloseCode.NOT_AUTHENTICATED},
     ),
-    "an operation that is a word": (encode_frame(WSMsgType.TEXT, b'{"op":"1"}'), {CloseCode.DECODE_ERROR}),
+    "an opcode that is a string": (encode_frame(WSMsgType.TEXT, b'{"op":"1"}'), {CloseCode.DECODE_ERROR}),
     "an Identify of nothing": (encode_frame(WSMsgType.TEXT, b'{"op":2,"d":null}'), {CloseCode.DECODE_ERROR}),
     "an Identify of wrong types": (
         encode_frame(WSMsgType.TEXT, b'{"op":2,"d":{"token":1,"intents":"x","properties":[]}}'),

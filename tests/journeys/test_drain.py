@@ -71,7 +71,7 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
         await leaving_session.socket.close(code=4900)
         assert await staying_session.wait_closed() == CloseCode.UNKNOWN_ERROR
         assert asyncio.get_running_loop().time() >= drain_ends_at
-        # New connections are refused,
+        # New connections are rejected, but requests that have started finish.
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
                 try:
@@ -80,7 +80,6 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
                     break
                 probe_writer.close()
                 await asyncio.sleep(0.01)
-        # but requests that have started finish.
         writer.write(second_half)
         response_head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), TIMEOUT_SECONDS)
         assert response_head.startswith(b"HTTP/1.1 200 OK"), response_head

@@ -40,7 +40,7 @@ class Cluster:
     apis: list[Server]
     gateways: list[Server]
 
-    async def listen(self, user: ApiUser, gateway_index: int, **options: Any) -> GatewaySession:
+    async def open_session(self, user: ApiUser, gateway_index: int, **options: Any) -> GatewaySession:
         """Open a session at one of the gateways."""
         return await GatewaySession(user, self.gateways[gateway_index].gateway, **options).open()
 
@@ -75,7 +75,10 @@ async def run_cluster(
 async def run_local_node(
     directory: Path, database_url: str, nats_url: str
 ) -> AsyncIterator[tuple[App, Server, list[str]]]:
-    """Run a node in this process whose node watch a test can advance; yield it, its URL and flags for another node."""
+    """Run a node in this process, so that a test can advance the time by which it watches other nodes.
+
+    Yield the node, a Server object with its URLs, and the flags for another node.
+    """
     gateway = GatewayConfig(drain_ms=0)
     app = App(Config(database_url=database_url, nats_url=nats_url, rate_limits="off", port=0, gateway=gateway))
     await app.start()
@@ -88,7 +91,7 @@ async def run_local_node(
 
 
 DISABLE_POLLING = "from hubbub.server import app; app.POLL_MS = 3_600_000"
-"""Workers must be notified of jobs: they do not poll during a test."""
+"""Startup code of servers whose workers do not poll during a test, so that they must be notified of jobs."""
 
 
 async def wait_until(check: Callable[[], Any]) -> None:
@@ -103,15 +106,13 @@ async def test_an_event_in_one_process_reaches_all_processes(
 ) -> None:
     async with run_cluster(tmp_path, postgres_database, nats_url, DISABLE_POLLING) as cluster:
         first_api, second_api = cluster.apis
-        alice, bob, carol = [
-            await register(cluster.client, api, "person") for api in (first_api, second_api, first_api)
-        ]
+        alice, bob, carol = [await register(cluster.client, api, "user") for api in (first_api, second_api, first_api)]
         guild_id, channel_id, _ = await create_guild(alice, bob, carol)
-        alice_session = await cluster.listen(alice, 0)
-        bob_session = await cluster.listen(bob, 1, compress="zlib-stream")
+        alice_session = await cluster.open_session(alice, 0)
+        bob_session = await cluster.open_session(bob, 1, compress="zlib-stream")
 
         await check_messages_reach_both_gateways(alice, second_api, channel_id, [alice_session, bob_session])
-        second_alice_session = await cluster.listen(alice, 1)
+        second_alice_session = await cluster.open_session(alice, 1)
         await check_permissions_apply_at_once(
             alice, bob, first_api, second_api, channel_id, bob_session, second_alice_session
         )
@@ -148,7 +149,7 @@ async def check_permissions_apply_at_once(
         (await alice.at_server(second_api).request("PUT", path, json=DENY_VIEW_OVERWRITE)).ok()
         await alice.at_server(first_api).create_message(channel_id, f"secret {number}")
         (await bob.at_server(first_api).get(f"/channels/{channel_id}/messages")).rejected(403, 50001)
-        # A gateway that is late uses the permissions at the time of reading, when Bob may see everything again.
+        # A gateway that reads the permissions late may read them after they are restored, so wait for this message first.
         await second_alice_session.wait_message(f"secret {number}")
         (await alice.at_server(second_api).request("DELETE", path)).ok()
         await alice.at_server(first_api).create_message(channel_id, f"open {number}")
@@ -179,7 +180,7 @@ async def check_presence_reaches_all_processes(
     for api in cluster.apis:
         await wait_until(lambda api=api: has_online_count(api, 2))  # type: ignore[misc]
     # A user who connects later at the other gateway finds the presence in the guild.
-    carol_session = await cluster.listen(carol, 0)
+    carol_session = await cluster.open_session(carol, 0)
     guild = await carol_session.wait_event("GUILD_CREATE")
     assert {presence["user"]["id"]: presence["status"] for presence in guild["presences"]}[bob.id] == "dnd"
     await bob_session.wait_event(
@@ -200,9 +201,9 @@ async def check_presence_reaches_all_processes(
 async def check_jobs_run_in_the_worker_process(
     alice: ApiUser, guild_id: str, channel_id: str, alice_session: GatewaySession, postgres_database: str
 ) -> None:
-    """The second API process has no worker: the first one runs its jobs at once, without waiting for its next poll."""
-    channel = (await alice.post(f"/guilds/{guild_id}/channels", {"name": "doomed"})).ok()
-    await alice.create_message(channel["id"], "gone soon")
+    """Check that the worker process runs the jobs of the second API process at once, without waiting for a poll."""
+    channel = (await alice.post(f"/guilds/{guild_id}/channels", {"name": "deleted"})).ok()
+    await alice.create_message(channel["id"], "deleted with the channel")
     invite = (await alice.post(f"/channels/{channel_id}/invites", {"max_age": 1})).ok()
     (await alice.request("DELETE", f"/channels/{channel['id']}")).ok()
     async with await psycopg.AsyncConnection.connect(postgres_database, autocommit=True) as connection:
@@ -237,11 +238,13 @@ async def test_sessions_restart_after_a_bus_outage(
     nats = nats_server()
     async with run_cluster(tmp_path, postgres_database, nats.url) as cluster:
         first_api, second_api = cluster.apis
-        alice, bob, carol = [
-            await register(cluster.client, api, "person") for api in (first_api, second_api, first_api)
-        ]
+        alice, bob, carol = [await register(cluster.client, api, "user") for api in (first_api, second_api, first_api)]
         _, channel_id, _ = await create_guild(alice, bob, carol)
-        sessions = [await cluster.listen(alice, 0), await cluster.listen(bob, 1), await cluster.listen(alice, 1)]
+        sessions = [
+            await cluster.open_session(alice, 0),
+            await cluster.open_session(bob, 1),
+            await cluster.open_session(alice, 1),
+        ]
         await alice.create_message(channel_id, "before")
         for session in sessions:
             await session.wait_message("before")
@@ -254,7 +257,7 @@ async def test_sessions_restart_after_a_bus_outage(
         nats.stop()
         await wait_until(lambda: is_bus_state(False))
         # Responses depend only on the store, so writes continue.
-        await alice.at_server(first_api).create_message(channel_id, "unheard")
+        await alice.at_server(first_api).create_message(channel_id, "during the outage")
         # Revocations cannot be received, so no cached token is trusted.
         (await carol.at_server(first_api).post("/auth/logout")).ok()
         (await carol.at_server(second_api).get("/users/@me")).rejected(401, 0)
@@ -267,7 +270,7 @@ async def test_sessions_restart_after_a_bus_outage(
             await session.identify()
             await session.wait_event("GUILD_CREATE", since=frame_count)
         history = (await bob.get(f"/channels/{channel_id}/messages")).ok()
-        assert [message["content"] for message in history[:2]] == ["unheard", "before"]
+        assert [message["content"] for message in history[:2]] == ["during the outage", "before"]
         for server in cluster.apis:
             await alice.at_server(server).create_message(channel_id, f"after by {server.port}")
             for session in sessions:
@@ -291,7 +294,7 @@ async def test_another_node_cleans_up_after_a_killed_gateway(
             running_server(tmp_path, "serve", "--roles", "gateway", *flags) as killed_gateway,
             aiohttp.ClientSession() as client,
         ):
-            alice, bob = [await register(client, local_server, "person") for _ in range(2)]
+            alice, bob = [await register(client, local_server, "user") for _ in range(2)]
             guild_id, _, _ = await create_guild(alice, bob)
             channels = (await alice.get(f"/guilds/{guild_id}/channels")).ok()
             voice_id = next(channel["id"] for channel in channels if channel["type"] == ChannelType.GUILD_VOICE)
@@ -339,7 +342,7 @@ async def test_sessions_restart_when_another_node_dies_but_not_when_it_shuts_dow
             feed = app.gateway.sessions.presence_feed
 
             async with running_server(tmp_path, "serve", "--roles", "api", *flags) as terminated_api:
-                await alice.at_server(terminated_api).create_message(channel_id, "by one that goes")
+                await alice.at_server(terminated_api).create_message(channel_id, "from the terminated process")
                 terminated_api.terminate()
                 assert await terminated_api.wait_ended() == 0
             # Bus messages arrive in order, so with this one the shutdown announcement has arrived too.
@@ -350,8 +353,8 @@ async def test_sessions_restart_when_another_node_dies_but_not_when_it_shuts_dow
             assert [frame["op"] for frame in session.other_frames] == [GatewayOpcode.HELLO]
 
             async with running_server(tmp_path, "serve", "--roles", "api", *flags) as killed_api:
-                await alice.at_server(killed_api).create_message(channel_id, "by one that dies")
-                await session.wait_message("by one that dies")
+                await alice.at_server(killed_api).create_message(channel_id, "from the killed process")
+                await session.wait_message("from the killed process")
                 killed_api.kill()
             feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS / 2)
             assert [frame["op"] for frame in session.other_frames] == [GatewayOpcode.HELLO]

@@ -178,7 +178,7 @@ def test_schemes_that_a_browser_executes_cannot_be_registered(uri: str) -> None:
 
 
 async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
-    """A refresh token is stolen; the thief and the client both use it, and the server cannot tell them apart."""
+    """A refresh token is stolen; the attacker and the client both use it, and the server cannot distinguish them."""
     alice, client = await world.user(), await create_application(world)
     first_tokens, other_tokens = await client.tokens(alice), await client.tokens(alice)
     second_tokens = (await client.refresh(first_tokens["refresh_token"])).ok()
@@ -308,7 +308,7 @@ async def test_login_time_does_not_reveal_whether_a_user_exists(world: World, mo
     body = {"username": "known", "email": "known@example.com", "password": "correct horse battery"}
     (await world.request("POST", "/auth/register", json={**body, "consent": True})).ok()
     monkeypatch.setattr(type(passwords._HASHER), "verify", record_and_verify)
-    for login in ("known@example.com", "nobody@example.com"):
+    for login in ("known@example.com", "unknown@example.com"):
         await world.request("POST", "/auth/login", json={"login": login, "password": "wrong horse battery"})
 
     assert len(hash_parameters) == 2

@@ -112,7 +112,7 @@ async def test_the_client_notices_a_forged_state(world: World) -> None:
             oauth.fetch_token,
             server["token_endpoint"],
             authorization_response=redirect_url,
-            state="mine",
+            state="forged",
             code_verifier=verifier,
         )
 

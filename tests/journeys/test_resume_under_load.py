@@ -43,7 +43,7 @@ async def open_sessions(users_by_name: dict[str, ApiUser], server: Server, *comp
 
 
 async def send_messages(users_by_name: dict[str, ApiUser], channel_id: str, count: int) -> list[str]:
-    """Send messages as three users at once; return the contents in the order of the ids."""
+    """Send messages as three users at once; return the contents in the order of the message IDs."""
     contents_by_id: dict[int, str] = {}
 
     async def send_as(name: str) -> None:
@@ -58,7 +58,7 @@ async def send_messages(users_by_name: dict[str, ApiUser], channel_id: str, coun
 
 
 async def reconnect_randomly(session: GatewaySession, random_source: random.Random, stop_event: asyncio.Event) -> None:
-    """Cut and resume at random moments: inside a frame, a replay or the resume itself."""
+    """Abort and resume the connection at random moments: inside a frame, a replay or the resume itself."""
     abort_count = 0
     while abort_count < 3 or not stop_event.is_set():
         await asyncio.sleep(random_source.uniform(0.0, 0.12))
@@ -139,7 +139,7 @@ async def test_a_client_that_stops_reading_is_cut_and_can_resume(
             sent_contents += [
                 message["content"] for message in sorted(messages, key=lambda message: int(message["id"]))
             ]
-            assert len(sent_contents) < 4000, "the slow client was never cut"
+            assert len(sent_contents) < 4000, "the connection of the slow client was not closed"
             # A reading client is not delayed by one that does not read.
             await fast_session.wait_message(sent_contents[-1], since=frame_count)
         sent_contents.append("last")

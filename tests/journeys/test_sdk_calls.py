@@ -1,4 +1,4 @@
-"""A call of two SDK clients on a platform of several processes moves to another voice server when theirs stops."""
+"""A call of two SDK clients on a platform of several processes moves to another voice server when its own stops."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The social layer through the SDK over sockets, as one story with two games and four players.
+"""The social layer through the SDK over sockets, as one scenario with two games and four players.
 
 It runs twice: in one process on SQLite, and through a load balancer with two API and two gateway processes.
 """
@@ -220,7 +220,7 @@ async def create_publisher(world: World) -> Publisher:
     flags = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
     clients = [
         await oauth.create_application(world, owner, public=True, redirect_uris=(LOOPBACK,), flags=flags, name=name)
-        for name in ("Rain House", "Puddle", "Pond")
+        for name in ("Publisher", "Puddle", "Pond")
     ]
 
     def link_games(call: Call) -> None:
@@ -368,12 +368,13 @@ async def gather_party(publisher: Publisher, mary: Player, zoe: Player, rob: Pla
 async def exchange_messages(
     publisher: Publisher, lobby_id: int, mary: Player, zoe: Player, rob: Player, pip: Player
 ) -> None:
-    """Send lobby and direct messages; every recipient sees the backend's moderation metadata."""
-    for speaker in (mary, zoe, rob, pip):
-        sent_id = await speaker.client.send_lobby_message_with_metadata(lobby_id, f"says {speaker.id}", {"mood": "wet"})
+    """Send lobby and direct messages; check that every recipient receives the backend's moderation metadata."""
+    for author in (mary, zoe, rob, pip):
+        content = f"message of {author.id}"
+        sent_id = await author.client.send_lobby_message_with_metadata(lobby_id, content, {"mood": "wet"})
         for player in (mary, zoe, rob, pip):
             message = await player.wait_until(lambda: player.message(sent_id))  # noqa: B023
-            assert (message.author_id, message.content) == (speaker.id, f"says {speaker.id}")
+            assert (message.author_id, message.content) == (author.id, content)
             assert message.metadata == {"mood": "wet"}
     path = f"/lobbies/{lobby_id}/messages/{sent_id}/moderation-metadata"
     assert (await publisher.send_backend_request("PUT", path, verdict="splashy")).status == 204

@@ -144,13 +144,16 @@ async def connect_caller(caller: Caller) -> None:
 
 
 async def start_lobby_call(sender: LobbyCaller, receiver: LobbyCaller, endpoint: str) -> int:
-    """Send audio in a lobby whose call is on this server; the lobby's id determines the server."""
+    """Create a lobby whose call is on the server `endpoint`, connect both callers to it and check that audio arrives.
+
+    The ID of a lobby determines the server of its call, so lobbies are created until one matches. Return the lobby's ID.
+    """
     for number in range(50):
         lobby_id = await create_lobby(sender.actor, receiver.actor, secret=f"lobby {number}")
         await sender.join(lobby_id)
         if sender.server["endpoint"] == endpoint:
             break
-        # The array state is enough; the call ends with the next one.
+        # Leave this call; the voice state of the session is enough.
         await sender.update_voice_state()
         await sender.session.next("LOBBY_VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
     await connect_caller(sender)
@@ -163,7 +166,7 @@ async def start_lobby_call(sender: LobbyCaller, receiver: LobbyCaller, endpoint:
 
 
 async def run_private_call(sender: PrivateCaller, receiver: PrivateCaller) -> None:
-    """Start and end a private call between friends."""
+    """Start a private call between friends, check that audio arrives, and end the call with a block."""
     await befriend(sender.actor, receiver.actor)
     channel_id = await open_direct_channel(sender.actor, receiver.actor)
     for caller in (sender, receiver):

@@ -22,7 +22,7 @@ INJECTED_HTML = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'"
 
 
 async def sign_in_for_consent(world: World) -> tuple[Browser, Client, Actor]:
-    """Create a user in front of a consent page."""
+    """Create an application and a user, and sign the user in; return the browser, the application and the user."""
     client, mary = await create_application(world, name="Orchard"), await world.user("mary")
     browser = Browser(world)
     browser.sign_in_as(mary)
@@ -112,7 +112,7 @@ async def test_session_fixation(world: World, planted_kind: str) -> None:
     set_cookies = (await victim_browser.open("/login")).headers.getall("Set-Cookie", [])
     assert not any("planted" in cookie for cookie in set_cookies)
     if planted_kind == "nonsense":
-        victim_browser.sign_in_as(Actor(world, 0, planted_token, "nobody"))
+        victim_browser.sign_in_as(Actor(world, 0, planted_token, "unknown"))
 
     page = await victim_browser.log_in("mary")
 
@@ -240,13 +240,13 @@ async def test_user_enumeration_on_the_login_page(world: World) -> None:
     await Browser(world).register("mary")
 
     known_user_page = await Browser(world).log_in("mary", "not this one")
-    unknown_user_page = await Browser(world).log_in("nobody", "not this one")
-    empty_password_page = await Browser(world).log_in("nobody", "")
+    unknown_user_page = await Browser(world).log_in("unknown", "not this one")
+    empty_password_page = await Browser(world).log_in("unknown", "")
 
     assert known_user_page.status == unknown_user_page.status == empty_password_page.status == 400
     assert known_user_page.text == unknown_user_page.text == empty_password_page.text
     assert _without_token_and_name(known_user_page.body, "mary") == _without_token_and_name(
-        unknown_user_page.body, "nobody"
+        unknown_user_page.body, "unknown"
     )
 
 

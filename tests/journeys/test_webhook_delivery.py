@@ -1,4 +1,4 @@
-"""Webhook event delivery under failures, over real sockets: no loss, no endless repetition, order kept."""
+"""Webhook event delivery under failures, over real sockets: no event is lost, retries end, and the order is preserved."""
 
 import asyncio
 from pathlib import Path
@@ -19,11 +19,11 @@ from tests.receiver import Receiver, extend_timeouts, subscribe_to_events
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, World, small_config
 
 ATTEMPT_SECONDS = [0, 1, 3, 7, 15, 31, 63, 127, 255, 383, 511]
-"""Seconds after the first attempt: each delay doubles up to 128, and there is no attempt after 600."""
+"""Times of the attempts in seconds after the first: each delay doubles up to 128, and there is no attempt after 600."""
 
 
 async def publish_event(world: World, bot: Actor, subject_id: int, data: Any) -> None:
-    """Publish an event that the application subscribes to, and make the attempts that are due."""
+    """Publish an event that the application subscribes to, and make the delivery attempts that are due."""
     assert bot.application_id is not None
     application_id, event_type = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
     await world.write(lambda call: webhook_events.send(call, application_id, event_type, data, subject_id=subject_id))
@@ -37,7 +37,7 @@ async def run_due_jobs(world: World) -> None:
 
 
 async def list_failed_data(bot: Actor) -> list[Any]:
-    """Return the deliveries that were given up."""
+    """Return the event data of the deliveries that failed permanently."""
     deliveries = (await bot.get(f"/applications/{bot.application_id}/webhook-events/failed")).ok()
     return [delivery["payload"]["event"]["data"] for delivery in deliveries]
 
@@ -145,13 +145,13 @@ async def test_a_receiver_that_rejects_the_signature_is_retried(
 ) -> None:
     other_bot = await near_world.bot()
     receiver.use_key_of((await other_bot.get("/applications/@me")).ok())
-    await publish_event(near_world, bot, 1, "mine")
+    await publish_event(near_world, bot, 1, "signed event")
     assert receiver.events == []
     receiver.use_key_of((await bot.get("/applications/@me")).ok())
 
     await near_world.clock.run_for(1_000)
 
-    assert [event["data"] for event in receiver.events] == ["mine"]
+    assert [event["data"] for event in receiver.events] == ["signed event"]
 
 
 async def test_deliveries_of_a_killed_process_are_completed_by_the_next(

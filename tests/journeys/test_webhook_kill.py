@@ -1,4 +1,4 @@
-"""kill -9 during webhook deliveries: no event is lost, the order of each subject is kept, repetition ends."""
+"""kill -9 during webhook deliveries: no event is lost, the order of each subject is preserved, and retries end."""
 
 from itertools import groupby
 from pathlib import Path

@@ -57,7 +57,7 @@ async def rehearsal() -> AsyncIterator[Rehearsal]:
 
 
 def general_channel_id(rehearsal: Rehearsal) -> int:
-    """Return the id of the demo guild's general channel."""
+    """Return the ID of the demo guild's general channel."""
     return rehearsal.control.built_world.guilds["Town Square"].channels["general"]
 
 
@@ -217,7 +217,7 @@ async def test_restoring_a_snapshot_restores_messages_tokens_and_time(rehearsal:
     assert await list_message_contents(alice, channel) == ["before"]
     # A token issued after the snapshot is unknown again, although it was cached.
     assert (await rehearsal.request("GET", "/users/@me", headers={"Authorization": new_user["token"]})).status == 401
-    # New messages get new ids.
+    # New messages get new IDs.
     assert (await alice.post(f"/channels/{channel}/messages", json={"content": "again"})).status == 200
     assert await list_message_contents(alice, channel) == ["before", "again"]
 

@@ -68,7 +68,7 @@ async def test_components_v2_work_since_the_change(world: World) -> None:
     bot = await world.bot(guild)
     body = {
         "flags": MessageFlags.IS_COMPONENTS_V2,
-        "components": [{"type": ComponentType.TEXT_DISPLAY, "content": "words"}],
+        "components": [{"type": ComponentType.TEXT_DISPLAY, "content": "text"}],
     }
 
     before, after = await request_before_and_after(
@@ -76,7 +76,7 @@ async def test_components_v2_work_since_the_change(world: World) -> None:
     )
 
     assert before.status == 400
-    assert after.ok()["components"][0]["content"] == "words"
+    assert after.ok()["components"][0]["content"] == "text"
 
 
 @pytest.mark.dated(changes.COMPONENTS_40)
@@ -203,7 +203,7 @@ async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
     after.ok()
     (await send_twice(manager)).ok()
     threads_path = f"/channels/{slow_channel_id}/threads"
-    body = {"name": "talk", "type": ChannelType.PUBLIC_THREAD}
+    body = {"name": "thread", "type": ChannelType.PUBLIC_THREAD}
     (await bypasser.post(threads_path, json=body)).ok()
     world.clock.set(changes.BYPASS_SLOWMODE_INTRODUCED.at_ms - 1)
     (await bypasser.post(threads_path, json=body)).ok()

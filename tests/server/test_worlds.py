@@ -395,7 +395,7 @@ GUILD_WORLD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
             f'{SMALL_WORLD}[lobbies.one]\napplication = "helper"\nidle_timeout_seconds = 1',
             "lobbies.one.idle_timeout_seconds: expected int >= 5",
         ),
-        ('[skus.one]\napplication = "nobody"', "skus.one.application: "),
+        ('[skus.one]\napplication = "unknown"', "skus.one.application: "),
         ("[applications.a]", "applications.a.owner: an application needs an owner"),
         (
             "[users.ann]\n[applications.a]\nowner = 'anne'",

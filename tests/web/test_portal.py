@@ -9,8 +9,8 @@ import pytest
 
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
+from tests.media import data_uri, png
 from tests.receiver import Receiver
-from tests.server.identity.test_users import png_data_uri
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.web.test_accessibility import look
 from tests.world import NOW_MS, Actor, World, small_config
@@ -162,7 +162,7 @@ async def test_an_authorize_url_is_built_by_keyboard_and_opens_the_consent_page(
 
 
 async def test_images_are_uploaded(near_town: World, chromium: Opener) -> None:
-    picture = {"name": "x.png", "mimeType": "image/png", "buffer": base64.b64decode(png_data_uri().partition(",")[2])}
+    picture = {"name": "x.png", "mimeType": "image/png", "buffer": base64.b64decode(data_uri(png()).partition(",")[2])}
     async with chromium(PHONE, False) as page:
         alice = await enter(page, near_town)
         identifier = await make(page, near_town, "Lighthouse")
@@ -198,7 +198,7 @@ async def test_every_portal_page_is_accessible(near_town: World, chromium: Opene
         await look(page, problems, "list")
         (await alice.post(f"/applications/{identifier}/bot")).ok()
         (await alice.post(f"/applications/{identifier}/testers", json={"username": "bob"})).ok()
-        (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
+        (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": data_uri(png())})).ok()
         address = f"/applications/{identifier}"
         (await alice.patch(address, json={"redirect_uris": [f"{REDIRECT}/{'long' * 30}"]})).ok()
         await page.goto(f"{near_town.url}/developers/{identifier}")

@@ -6,16 +6,10 @@ from hubbub.protocol.enums import CloseCode
 from hubbub.server.identity import connections
 from hubbub.server.identity.accounts import totp
 from tests.oauth import create_application
+from tests.server.identity.accounts import PASSWORD, delete_account, register_user
 from tests.world import Actor, World
 
-PASSWORD = "correct horse battery"
-SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
-
-
-async def register(world: World, username: str = "mary") -> Actor:
-    """Register a user with a password."""
-    created = (await world.request("POST", "/auth/register", json={"username": username, "password": PASSWORD})).ok()
-    return Actor(world, int(created["user_id"]), created["token"], username)
+TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 async def add_member(world: World, guild: Any, user: Actor) -> None:
@@ -25,13 +19,8 @@ async def add_member(world: World, guild: Any, user: Actor) -> None:
     await world.write(lambda call: members.add(call, guild.id, user.id), actor=guild.owner.id)
 
 
-async def delete_account(user: Actor, **fields: Any) -> None:
-    """Delete the user's account."""
-    (await user.post("/users/@me/delete", json={"password": PASSWORD, **fields})).ok()
-
-
 async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world: World) -> None:
-    mary = await register(world)
+    mary = await register_user(world)
     guild = await world.guild()
     await add_member(world, guild, mary)
     message = await guild.send_message(mary, "remember me")
@@ -47,7 +36,7 @@ async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world:
 
 
 async def test_deleting_an_account_revokes_every_token(world: World) -> None:
-    mary, client = await register(world), await create_application(world)
+    mary, client = await register_user(world), await create_application(world)
     tokens = await client.tokens(mary)
     bearer = client.bearer(mary, tokens["access_token"])
     session = await mary.connect()
@@ -63,18 +52,18 @@ async def test_deleting_an_account_revokes_every_token(world: World) -> None:
 
 
 async def test_deleting_an_account_frees_the_username_and_disables_the_login(world: World) -> None:
-    mary = await register(world)
+    mary = await register_user(world)
     await delete_account(mary)
 
     response = await world.request("POST", "/auth/login", json={"login": "mary", "password": PASSWORD})
     assert response.errors("login") == ["INVALID_LOGIN"]
-    assert (await register(world)).id != mary.id
+    assert (await register_user(world)).id != mary.id
 
 
 async def test_deleting_an_account_requires_the_password_and_the_code(world: World) -> None:
-    mary = await register(world)
+    mary = await register_user(world)
     step = world.app.clock.now_ms() // 30_000
-    body = {"password": PASSWORD, "secret": SECRET, "code": totp.code_at(SECRET, step)}
+    body = {"password": PASSWORD, "secret": TOTP_SECRET, "code": totp.code_at(TOTP_SECRET, step)}
     (await mary.post("/users/@me/mfa/totp/enable", json=body)).ok()
 
     wrong_password = await mary.post("/users/@me/delete", json={"password": "not this one"})
@@ -83,19 +72,19 @@ async def test_deleting_an_account_requires_the_password_and_the_code(world: Wor
     assert without_code.errors("code") == ["BASE_TYPE_REQUIRED"]
     wrong_code = await mary.post("/users/@me/delete", json={"password": PASSWORD, "code": "000000"})
     assert wrong_code.errors("code") == ["MFA_INVALID_CODE"]
-    await delete_account(mary, code=totp.code_at(SECRET, step + 1))
+    await delete_account(mary, code=totp.code_at(TOTP_SECRET, step + 1))
     (await mary.get("/users/@me")).rejected(401, 0)
 
 
 async def test_an_owner_of_guilds_or_applications_cannot_delete_their_account(world: World) -> None:
-    mary, nora = await register(world), await world.user()
+    mary, nora = await register_user(world), await world.user()
     guild = await world.guild(mary, nora)
 
     (await mary.post("/users/@me/delete", json={"password": PASSWORD})).rejected(400, 40011)
     (await mary.patch(f"/guilds/{guild.id}", json={"owner_id": str(nora.id)})).ok()
     await delete_account(mary)
 
-    oleg = await register(world, "oleg")
+    oleg = await register_user(world, "oleg")
     await create_application(world, oleg)
     response = await oleg.post("/users/@me/delete", json={"password": PASSWORD})
     assert "applications" in response.rejected(400, 40011)["message"]
@@ -103,7 +92,7 @@ async def test_an_owner_of_guilds_or_applications_cannot_delete_their_account(wo
 
 
 async def test_a_direct_message_channel_stays_with_the_other_user(world: World) -> None:
-    mary, nora = await register(world), await world.user("nora")
+    mary, nora = await register_user(world), await world.user("nora")
     await world.guild(nora, mary)
     channel_id = (await nora.post("/users/@me/channels", json={"recipient_id": str(mary.id)})).ok()["id"]
     (await mary.post(f"/channels/{channel_id}/messages", json={"content": "hello"})).ok()
@@ -121,7 +110,7 @@ async def test_a_direct_message_channel_stays_with_the_other_user(world: World) 
 
 
 async def test_a_group_stays_without_the_deleted_user(world: World) -> None:
-    mary, nora, oleg = await register(world), await world.user("nora"), await world.user("oleg")
+    mary, nora, oleg = await register_user(world), await world.user("nora"), await world.user("oleg")
     await world.guild(nora, mary, oleg)
     recipients = {"recipients": [str(nora.id), str(oleg.id)]}
     group_id = (await mary.post("/users/@me/channels", json=recipients)).ok()["id"]
@@ -139,7 +128,7 @@ async def test_a_group_stays_without_the_deleted_user(world: World) -> None:
 async def test_bots_and_applications_cannot_delete_or_export_an_account(world: World) -> None:
     client = await create_application(world)
     assert client.bot is not None
-    mary = await register(world)
+    mary = await register_user(world)
     bearer = client.bearer(mary, (await client.tokens(mary))["access_token"])
 
     (await client.bot.post("/users/@me/delete", json={"password": PASSWORD})).rejected(403, 20001)
@@ -148,7 +137,7 @@ async def test_bots_and_applications_cannot_delete_or_export_an_account(world: W
 
 
 async def test_a_data_export_contains_the_records_of_a_user(world: World) -> None:
-    mary, client = await register(world), await create_application(world)
+    mary, client = await register_user(world), await create_application(world)
     await client.tokens(mary, "identify guilds")
     guild = await world.guild()
     await add_member(world, guild, mary)
@@ -167,11 +156,11 @@ async def test_a_data_export_contains_the_records_of_a_user(world: World) -> Non
 
 
 async def test_exported_messages_are_paged_across_all_channels(world: World) -> None:
-    mary = await register(world)
+    mary = await register_user(world)
     guild = await world.guild()
     await add_member(world, guild, mary)
     message_ids = [(await guild.send_message(mary, f"number {number}"))["id"] for number in range(5)]
-    await guild.send_message(guild.owner, "not hers")
+    await guild.send_message(guild.owner, "message of another user")
     (await mary.delete(f"/users/@me/guilds/{guild.id}")).ok()
 
     first_page = (await mary.get("/users/@me/harvest/messages?limit=3")).ok()

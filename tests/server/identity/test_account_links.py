@@ -495,14 +495,14 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
 
     text = """
         [users.ann]
-        [applications.house]
+        [applications.publisher]
         flags = ["SOCIAL_LAYER_INTEGRATION"]
         [applications.game]
         flags = ["SOCIAL_LAYER_INTEGRATION"]
-        parent = "house"
+        parent = "publisher"
     """
     built = await worlds.load(world.app, worlds.read_text(text), 0)
-    publisher_id, game_id = built.applications["house"].id, built.applications["game"].id
+    publisher_id, game_id = built.applications["publisher"].id, built.applications["game"].id
 
     def find_applications(call: Call) -> Any:
         return applications.find(call.tx, game_id), applications.find(call.tx, publisher_id)

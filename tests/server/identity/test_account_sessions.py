@@ -2,75 +2,44 @@
 
 import asyncio
 import base64
-import secrets
 from typing import Any
 
 import pytest
 
 from hubbub.protocol.enums import CloseCode
-from hubbub.protocol.ids import UserId
-from hubbub.server.identity import accounts
 from hubbub.server.identity.accounts import totp
+from tests.server.identity.accounts import (
+    PASSWORD,
+    create_user_with_password,
+    enable_totp,
+    log_in,
+    new_totp_secret,
+    totp_code,
+)
 from tests.world import Actor, ApiResponse, World
 
-PASSWORD = "correct horse"
 MINUTE_MS = 60_000
-
-
-async def register(world: World, name: str = "alice") -> Actor:
-    """Create a user with a login session; the password hash is cheap because tests verify it often."""
-    user = await world.user(name)
-    password_hash = accounts.hash_password_weakly(PASSWORD, salt=b"of no importance")
-    await world.write(lambda call: accounts.set_password(call, UserId(user.id), password_hash))
-    (await user.delete(f"/auth/sessions/{(await user.get('/auth/sessions')).ok()[0]['id']}")).ok()
-    user.token = (await login(world, name, agent="phone/1")).ok()["token"]
-    return user
-
-
-async def login(world: World, name: str = "alice", password: str = PASSWORD, agent: str = "desk/2") -> ApiResponse:
-    """Log in."""
-    body = {"login": name, "password": password}
-    return await world.request("POST", "/auth/login", json=body, headers={"User-Agent": agent})
-
-
-def new_secret() -> str:
-    """Return a new TOTP secret."""
-    return base64.b32encode(secrets.token_bytes(20)).decode()
-
-
-def totp_code(world: World, secret: str, drift: int = 0) -> str:
-    """Return the current TOTP code; `drift` counts steps of 30 seconds."""
-    return totp.code_at(secret, world.clock.now_ms() // 30_000 + drift)
-
-
-async def enable_totp(world: World, user: Actor) -> tuple[str, list[str]]:
-    """Enable TOTP for a user; return the secret and the backup codes."""
-    secret = new_secret()
-    body = {"password": PASSWORD, "secret": secret, "code": totp_code(world, secret)}
-    codes = (await user.post("/users/@me/mfa/totp/enable", json=body)).ok()["backup_codes"]
-    world.clock.advance(30_000)
-    return secret, codes
 
 
 # Login sessions
 
 
 async def test_a_user_lists_their_login_sessions(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     world.clock.advance(MINUTE_MS)
-    second_session = (await login(world)).ok()
+    second_session = (await log_in(world)).ok()
 
     newest, oldest = (await alice.get("/auth/sessions")).ok()
 
-    assert (newest["user_agent"], newest["current"], newest["ip"]) == ("desk/2", False, "127.0.0.1")
+    assert (newest["user_agent"], newest["current"], newest["ip"]) == ("desktop/2", False, "127.0.0.1")
     assert (oldest["user_agent"], oldest["current"]) == ("phone/1", True)
     assert newest["created_at"] > oldest["created_at"]
     assert second_session["token"] not in str(newest)
 
 
 async def test_a_session_can_be_ended_from_another_session(world: World) -> None:
-    alice, mallory = await register(world), await register(world, "mallory")
-    other_login = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
+    alice, mallory = await create_user_with_password(world), await create_user_with_password(world, "mallory")
+    other_login = Actor(world, alice.id, (await log_in(world)).ok()["token"], "alice")
     gateway_session = await other_login.connect()
     [login_session] = [entry for entry in (await alice.get("/auth/sessions")).ok() if not entry["current"]]
 
@@ -84,8 +53,8 @@ async def test_a_session_can_be_ended_from_another_session(world: World) -> None
 
 
 async def test_all_other_sessions_can_be_ended_at_once(world: World) -> None:
-    alice = await register(world)
-    other_logins = [Actor(world, alice.id, (await login(world)).ok()["token"], "alice") for _ in range(2)]
+    alice = await create_user_with_password(world)
+    other_logins = [Actor(world, alice.id, (await log_in(world)).ok()["token"], "alice") for _ in range(2)]
 
     (await alice.delete("/auth/sessions")).ok()
 
@@ -104,38 +73,38 @@ async def test_bots_have_no_login_sessions(world: World) -> None:
 
 
 async def test_a_new_password_ends_every_other_session(world: World) -> None:
-    alice = await register(world)
-    other_login = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
+    alice = await create_user_with_password(world)
+    other_login = Actor(world, alice.id, (await log_in(world)).ok()["token"], "alice")
 
     (await alice.post("/auth/password", json={"password": PASSWORD, "new_password": "battery staple"})).ok()
 
     (await alice.get("/users/@me")).ok()
     (await other_login.get("/users/@me")).rejected(401, 0)
-    assert (await login(world)).errors("password") == ["INVALID_LOGIN"]
-    (await login(world, password="battery staple")).ok()
+    assert (await log_in(world)).errors("password") == ["INVALID_LOGIN"]
+    (await log_in(world, password="battery staple")).ok()
 
 
 async def test_changing_the_password_requires_the_old_password(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
 
     wrong_password = await alice.post("/auth/password", json={"password": "guess", "new_password": "battery staple"})
     short_password = await alice.post("/auth/password", json={"password": PASSWORD, "new_password": "short"})
 
     assert wrong_password.errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
     assert short_password.errors("new_password")
-    (await login(world)).ok()
+    (await log_in(world)).ok()
 
 
 # The second factor
 
 
 async def test_a_login_with_an_authenticator_requires_its_code(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     session = await alice.connect()
     secret, _ = await enable_totp(world, alice)
     assert (await session.next("USER_UPDATE"))["mfa_enabled"] is True
 
-    login_result = (await login(world)).ok()
+    login_result = (await log_in(world)).ok()
     assert (login_result["token"], login_result["mfa"]) == (None, True)
     body = {"ticket": login_result["ticket"], "code": totp_code(world, secret)}
     token_result = (await world.request("POST", "/auth/mfa/totp", json=body)).ok()
@@ -145,12 +114,12 @@ async def test_a_login_with_an_authenticator_requires_its_code(world: World) -> 
 
 
 async def test_codes_of_adjacent_steps_are_accepted_once(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     secret, _ = await enable_totp(world, alice)
     world.clock.advance(MINUTE_MS)
 
     async def try_code(code: str) -> ApiResponse:
-        ticket = (await login(world)).ok()["ticket"]
+        ticket = (await log_in(world)).ok()["ticket"]
         return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": code})
 
     assert (await try_code(totp_code(world, secret, -2))).errors("code") == ["MFA_INVALID_CODE"]
@@ -163,12 +132,12 @@ async def test_codes_of_adjacent_steps_are_accepted_once(world: World) -> None:
 
 
 async def test_a_backup_code_works_once(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     _, backup_codes = await enable_totp(world, alice)
     assert len(set(backup_codes)) == 10
 
     async def try_code(code: str) -> ApiResponse:
-        ticket = (await login(world)).ok()["ticket"]
+        ticket = (await log_in(world)).ok()["ticket"]
         return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": code})
 
     (await try_code(backup_codes[0].upper().replace("-", " "))).ok()
@@ -177,10 +146,10 @@ async def test_a_backup_code_works_once(world: World) -> None:
 
 
 async def test_a_ticket_expires_with_its_use_and_after_five_minutes(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     secret, _ = await enable_totp(world, alice)
-    used_ticket = (await login(world)).ok()["ticket"]
-    unused_ticket = (await login(world)).ok()["ticket"]
+    used_ticket = (await log_in(world)).ok()["ticket"]
+    unused_ticket = (await log_in(world)).ok()["ticket"]
     (await world.request("POST", "/auth/mfa/totp", json={"ticket": used_ticket, "code": totp_code(world, secret)})).ok()
 
     for expired_ticket, wait_ms in ((used_ticket, 30_000), (unused_ticket, 300_000)):
@@ -192,8 +161,8 @@ async def test_a_ticket_expires_with_its_use_and_after_five_minutes(world: World
 
 
 async def test_enabling_an_authenticator_requires_a_valid_code_and_password(world: World) -> None:
-    alice = await register(world)
-    secret = new_secret()
+    alice = await create_user_with_password(world)
+    secret = new_totp_secret()
     valid_body: dict[str, Any] = {"password": PASSWORD, "secret": secret, "code": totp_code(world, secret)}
 
     async def try_enable(**fields: str) -> ApiResponse:
@@ -207,7 +176,7 @@ async def test_enabling_an_authenticator_requires_a_valid_code_and_password(worl
 
 
 async def test_disabling_an_authenticator_requires_password_and_code(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     secret, _ = await enable_totp(world, alice)
 
     wrong_code = await alice.post("/users/@me/mfa/totp/disable", json={"password": PASSWORD, "code": "abcdef"})
@@ -215,7 +184,7 @@ async def test_disabling_an_authenticator_requires_password_and_code(world: Worl
     body = {"password": PASSWORD, "code": totp_code(world, secret)}
     (await alice.post("/users/@me/mfa/totp/disable", json=body)).ok()
 
-    assert (await login(world)).ok()["token"]
+    assert (await log_in(world)).ok()["token"]
 
 
 async def test_the_codes_match_rfc_6238() -> None:
@@ -231,23 +200,23 @@ async def test_the_codes_match_rfc_6238() -> None:
 
 
 async def test_brute_force_on_a_username_is_throttled_for_a_while(world: World) -> None:
-    await register(world)
+    await create_user_with_password(world)
 
     for _ in range(10):
-        assert (await login(world, password="guess")).status == 400
-    throttled = await login(world)
+        assert (await log_in(world, password="guess")).status == 400
+    throttled = await log_in(world)
     assert (throttled.status, throttled.headers["Retry-After"]) == (429, "900")
 
     world.clock.advance(15 * MINUTE_MS)
-    (await login(world)).ok()
+    (await log_in(world)).ok()
 
 
 async def test_concurrent_login_attempts_do_not_bypass_the_throttle(
     world: World,
 ) -> None:
-    await register(world)
+    await create_user_with_password(world)
 
-    responses = await asyncio.gather(*(login(world, password=f"guess {n}") for n in range(16)))
+    responses = await asyncio.gather(*(log_in(world, password=f"guess {n}") for n in range(16)))
 
     statuses = [response.status for response in responses]
     assert set(statuses) == {400, 429}
@@ -255,46 +224,46 @@ async def test_concurrent_login_attempts_do_not_bypass_the_throttle(
 
 
 async def test_a_successful_login_resets_the_failure_count(world: World) -> None:
-    await register(world)
+    await create_user_with_password(world)
 
     for _ in range(3):
         for _ in range(5):
-            await login(world, password="guess")
-        (await login(world)).ok()
+            await log_in(world, password="guess")
+        (await log_in(world)).ok()
 
 
 async def test_brute_force_over_many_usernames_is_throttled_by_ip_address(world: World) -> None:
-    await register(world)
-    await login(world, "unknown", "guess")
+    await create_user_with_password(world)
+    await log_in(world, "unknown", "guess")
     await world.write(
         lambda call: call.tx.run("UPDATE sign_in_failures SET failures = 99 WHERE key LIKE ?", "address:%")
     )
 
-    assert (await login(world, "unknown1", "guess")).status == 400
+    assert (await log_in(world, "unknown1", "guess")).status == 400
     await world.write(
         lambda call: call.tx.run("UPDATE sign_in_failures SET failures = 100 WHERE key LIKE ?", "address:%")
     )
-    assert (await login(world, "unknown2", "guess")).status == 429
-    assert (await login(world)).status == 429
+    assert (await log_in(world, "unknown2", "guess")).status == 429
+    assert (await log_in(world)).status == 429
 
 
 async def test_throttling_does_not_reveal_which_usernames_exist(world: World) -> None:
-    await register(world)
+    await create_user_with_password(world)
 
-    known_statuses = [(await login(world, "alice", "guess")).status for _ in range(11)]
-    unknown_statuses = [(await login(world, "unknown", "guess")).status for _ in range(11)]
+    known_statuses = [(await log_in(world, "alice", "guess")).status for _ in range(11)]
+    unknown_statuses = [(await log_in(world, "unknown", "guess")).status for _ in range(11)]
 
     assert known_statuses == unknown_statuses == [400] * 10 + [429]
 
 
 @pytest.mark.parametrize("attempts", [11])
 async def test_brute_force_on_codes_is_throttled_despite_the_right_password(world: World, attempts: int) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     secret, _ = await enable_totp(world, alice)
 
     statuses = []
     for _ in range(attempts):
-        ticket = (await login(world)).ok()["ticket"]
+        ticket = (await log_in(world)).ok()["ticket"]
         response = await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": "zzzzzz"})
         statuses.append(response.status)
     assert statuses == [400] * 10 + [429]
@@ -303,7 +272,7 @@ async def test_brute_force_on_codes_is_throttled_despite_the_right_password(worl
 
 
 async def test_a_password_entered_as_username_is_not_stored(world: World) -> None:
-    await login(world, "my secret password", "x")
+    await log_in(world, "my secret password", "x")
 
     rows = await world.app.database.read(lambda tx: tx.all("SELECT * FROM sign_in_failures"))
 

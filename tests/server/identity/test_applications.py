@@ -5,7 +5,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
-from tests.server.identity.test_users import png_data_uri
+from tests.media import data_uri, png
 from tests.world import World
 
 
@@ -56,7 +56,7 @@ async def test_updated_application_fields_are_stored(world: World) -> None:
     body = {
         "description": "Helps.",
         "tags": ["help", "fun"],
-        "icon": png_data_uri(),
+        "icon": data_uri(png()),
         "custom_install_url": "https://example.org/install",
         "integration_types_config": {"0": {"oauth2_install_params": {"scopes": ["bot"], "permissions": "8"}}},
     }
@@ -119,7 +119,7 @@ async def test_a_bot_token_starts_with_the_bots_id(world: World) -> None:
 async def test_an_application_can_be_updated_by_its_id(world: World) -> None:
     bot = await world.bot()
 
-    application = (await bot.patch(f"/applications/{bot.application_id}", json={"description": "new words"})).ok()
+    application = (await bot.patch(f"/applications/{bot.application_id}", json={"description": "new text"})).ok()
 
-    assert application["description"] == "new words"
-    assert (await bot.get("/applications/@me")).ok()["description"] == "new words"
+    assert application["description"] == "new text"
+    assert (await bot.get("/applications/@me")).ok()["description"] == "new text"

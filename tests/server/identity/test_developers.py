@@ -20,10 +20,10 @@ from hubbub.server.core.config import Config
 from hubbub.server.identity import applications, developers
 from hubbub.server.places import members
 from tests.fixtures.validator import ResponseMonitor
+from tests.media import data_uri, png
 from tests.oauth import REDIRECT, url_fields
 from tests.players import game, link_account, link_tokens, provisional_player
-from tests.server.identity.test_account_sessions import enable_totp, register, totp_code
-from tests.server.identity.test_users import png_data_uri
+from tests.server.identity.accounts import create_user_with_password, enable_totp, totp_code
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
 
 DAY_MS = 86_400_000
@@ -43,14 +43,14 @@ async def operated_world(store_config: Config, watch: ResponseMonitor) -> AsyncI
 
 
 async def create_application(owner: Actor, name: str = "My game") -> str:
-    """Create an application and return its id."""
+    """Create an application and return its ID."""
     created = (await owner.post("/applications", json={"name": name})).ok()
     application_id: str = created["id"]
     return application_id
 
 
 async def create_application_with_bot(owner: Actor, name: str = "My bot") -> tuple[str, Actor]:
-    """Create an application with a bot; return the application id and the bot."""
+    """Create an application with a bot; return the application's ID and the bot."""
     application_id = await create_application(owner, name)
     token = (await owner.post(f"/applications/{application_id}/bot")).ok()["token"]
     return application_id, Actor(
@@ -236,7 +236,7 @@ async def test_resetting_the_client_secret_invalidates_the_old_one(world: World)
 
 
 async def test_an_owner_with_an_authenticator_confirms_with_a_code(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     application_id, _ = await create_application_with_bot(alice)
     secret, _ = await enable_totp(world, alice)
 
@@ -252,7 +252,7 @@ async def test_an_owner_with_an_authenticator_confirms_with_a_code(world: World)
 
 
 async def test_guessing_codes_is_throttled(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     application_id = await create_application(alice)
     await enable_totp(world, alice)
 
@@ -277,7 +277,7 @@ async def test_other_users_cannot_manage_an_application(world: World) -> None:
         ("POST", f"{application_path}/testers", {"username": "x"}),
         ("POST", f"{application_path}/test-users", {"username": "xyz"}),
         ("DELETE", f"{application_path}/testers/1", None),
-        ("POST", f"/oauth2{application_path}/assets", {"name": "x", "image": png_data_uri()}),
+        ("POST", f"/oauth2{application_path}/assets", {"name": "x", "image": data_uri(png())}),
         ("DELETE", f"/oauth2{application_path}/assets/1", None),
     ):
         (await mallory.request(method, path, json=body)).rejected(403, 20012)
@@ -295,7 +295,7 @@ async def test_deleting_an_application_deletes_its_bot_tokens_and_memberships(wo
     (await alice.patch(f"/applications/{application_id}", json={"redirect_uris": [REDIRECT]})).ok()
     await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=bob.id)
     (await bot.put(f"/applications/{application_id}/commands", json=[{"name": "hi", "description": "x"}])).ok()
-    (await alice.post(f"/applications/{application_id}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
+    (await alice.post(f"/applications/{application_id}/emojis", json={"name": "wave", "image": data_uri(png())})).ok()
     message = await guild.send_message(bot)
     authorize_path = (
         f"/oauth2/authorize?client_id={application_id}&response_type=token&scope=identify&redirect_uri={REDIRECT}"
@@ -512,7 +512,7 @@ async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(op
     await add_members(operated_world, guild, 9_998)
     response = await alice.patch(path, json={"flags": GUILD_MEMBERS_LIMITED})
     assert response.errors("flags") == ["APPLICATION_INTENTS_NEED_REVIEW"]
-    body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "Greets people"}
+    body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "Greets new members"}
     assert (await alice.post(f"{path}/approvals", json=body)).ok()["state"] == "pending"
 
     def approve(call: Call) -> None:
@@ -735,15 +735,15 @@ async def test_rich_presence_assets_are_identified_by_their_name(world: World) -
     application_id = await create_application(alice)
     path = f"/oauth2/applications/{application_id}/assets"
 
-    created = (await alice.post(path, json={"name": "Big_Castle", "image": png_data_uri()})).ok()
+    created = (await alice.post(path, json={"name": "Big_Castle", "image": data_uri(png())})).ok()
 
     assert (created["name"], created["type"]) == ("big_castle", 2)
     assert (await world.request("GET", path)).ok() == [created]
     image = await world.request("GET", f"{world.url}/cdn/app-assets/{application_id}/{created['id']}.png?size=16")
     assert image.headers["Content-Type"] == "image/png"
-    duplicate = await alice.post(path, json={"name": "BIG_castle", "image": png_data_uri()})
+    duplicate = await alice.post(path, json={"name": "BIG_castle", "image": data_uri(png())})
     assert duplicate.errors("name") == ["APPLICATION_ASSET_NAME_TAKEN"]
-    assert (await alice.post(path, json={"name": " ", "image": png_data_uri()})).errors("name") == [
+    assert (await alice.post(path, json={"name": " ", "image": data_uri(png())})).errors("name") == [
         "BASE_TYPE_REQUIRED"
     ]
     assert (await alice.post(path, json={"name": "x", "image": "data:text/plain,x"})).errors("image")
@@ -767,6 +767,6 @@ async def test_the_number_of_rich_presence_assets_is_limited(world: World) -> No
 
     await world.write(insert_assets)
     response = await alice.post(
-        f"/oauth2/applications/{application_id}/assets", json={"name": "more", "image": png_data_uri()}
+        f"/oauth2/applications/{application_id}/assets", json={"name": "more", "image": data_uri(png())}
     )
     assert response.errors("image") == ["APPLICATION_ASSET_LIMIT"]

@@ -1,4 +1,4 @@
-"""Tests of stored OAuth2 sessions, including those left behind by a crash of all nodes."""
+"""Tests of stored game sessions, including those that remain after a crash of all nodes."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.identity import game_sessions
@@ -8,7 +8,7 @@ from tests.world import World
 
 
 async def add_orphaned_session(world: World, game: Game, player: Player) -> None:
-    """Store a session whose node no longer runs."""
+    """Insert a session of a node that has stopped."""
 
     def insert_session(call: Call) -> None:
         call.tx.run(
@@ -25,7 +25,7 @@ async def add_orphaned_session(world: World, game: Game, player: Player) -> None
 
 
 async def find_connected_players(world: World, game: Game, *players: Player) -> set[int]:
-    """Return the ids of the players who are connected to the game."""
+    """Return the IDs of the players who are connected to the game."""
     user_ids = [player.id for player in players]
     connected_ids: set[int] = await world.app.database.read(
         lambda tx: game_sessions.filter_connected(tx, game.id, user_ids)

@@ -23,7 +23,7 @@ PLATFORM_PATH, GAME_PATH = "/users/@me/relationships", "/users/@me/game-relation
 
 
 async def relationship_types(actor: Actor, path: str = PLATFORM_PATH) -> dict[int, int]:
-    """Return the relationship type by user id."""
+    """Return the types of an actor's relationships, by the other user's ID."""
     return {int(relationship["id"]): relationship["type"] for relationship in (await actor.get(path)).ok()}
 
 

@@ -3,26 +3,13 @@
 import base64
 import io
 import random
-import struct
-import zlib
 
 import aiohttp
 from PIL import Image
 
 from hubbub.protocol.enums import PremiumType
+from tests.media import data_uri, png
 from tests.world import World
-
-
-def png_data_uri(red: int = 255) -> str:
-    """Return a PNG image of one pixel as a data URI."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
-    pixels = zlib.compress(bytes([0, red, 0, 0]))
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
-    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
 
 
 async def test_users_and_bots_get_themselves(world: World) -> None:
@@ -50,7 +37,7 @@ async def test_a_new_name_and_avatar_are_stored_and_published(world: World) -> N
     guild = await world.guild(alice, bob)
     alice_session, bob_session = await alice.connect(), await bob.connect()
 
-    user = (await alice.patch("/users/@me", json={"global_name": "  Alice   L. ", "avatar": png_data_uri()})).ok()
+    user = (await alice.patch("/users/@me", json={"global_name": "  Alice   L. ", "avatar": data_uri(png())})).ok()
 
     assert user["global_name"] == "Alice L."
     assert (await alice_session.next("USER_UPDATE"))["avatar"] == user["avatar"]

@@ -15,7 +15,7 @@ from hubbub.server.core.payments import Charge, PaymentDeclined
 from hubbub.server.play.subscriptions import ledger
 from tests.fixtures.validator import ResponseMonitor
 from tests.pages import Browser
-from tests.server.identity.test_account_deletion import delete_account, register
+from tests.server.identity.accounts import delete_account, register_user
 from tests.server.play.test_entitlements import owner_of, publish_sku
 from tests.server.play.test_subscriptions import (
     DAY_MS,
@@ -419,7 +419,7 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: 
 
 
 async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, bank: Bank) -> None:
-    mary, bot, other, third = await register(paid_world), *[await paid_world.bot() for _ in range(3)]
+    mary, bot, other, third = await register_user(paid_world), *[await paid_world.bot() for _ in range(3)]
     guild = await paid_world.guild(None, mary)
     bought = await buy(mary, await publish_sku(bot))
     bought_for_guild = await buy(

@@ -4,7 +4,7 @@ import pytest
 
 from hubbub.protocol.permissions import Permissions
 from tests.game import game
-from tests.server.identity.test_account_deletion import PASSWORD, register
+from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.test_direct_messages import open_dm, send_message
 from tests.world import Actor, World
 
@@ -96,7 +96,7 @@ async def test_an_invalid_bulk_ack_is_rejected(world: World, body: object, error
 
 
 async def test_read_states_are_deleted_with_channel_guild_and_account(world: World) -> None:
-    alice = await register(world, "alice")
+    alice = await register_user(world, "alice")
     guild = await world.guild(alice)
     other = await world.guild(await world.user(), alice)
     extra = await guild.channel("extra")

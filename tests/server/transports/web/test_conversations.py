@@ -9,7 +9,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import ActivitiesConfig, Config
 from hubbub.server.transports.web.page_requests import client_policy
 from tests.pages import Browser
-from tests.server.identity.test_account_deletion import PASSWORD, register
+from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.test_attachments import PNG, send
 from tests.server.talk.test_direct_messages import create_group, open_dm, send_message
 from tests.server.transports.web.test_invitations import browser_of
@@ -409,7 +409,7 @@ async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: Wo
 
 
 async def test_the_login_returns_to_the_message(world: World) -> None:
-    mary, alice = await register(world), await world.user()
+    mary, alice = await register_user(world), await world.user()
     guild = await world.guild(alice, mary)
     message = await guild.send_message(alice, "for mary")
     browser = Browser(world)

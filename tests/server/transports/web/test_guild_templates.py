@@ -1,14 +1,14 @@
 """The page of a guild template."""
 
 from tests.pages import Browser
-from tests.server.identity.test_account_deletion import PASSWORD, register
+from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.places.test_templates import create_template
 from tests.server.transports.web.test_invitations import browser_of, fill_guild_list
 from tests.world import World
 
 
 async def test_a_template_shows_its_content_and_creates_a_guild(world: World) -> None:
-    mary = await register(world)
+    mary = await register_user(world)
     guild = await world.guild(await world.user("anna"))
     await guild.role("mods <b>")
     await guild.channel("ideas")

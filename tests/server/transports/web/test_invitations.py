@@ -7,7 +7,7 @@ import pytest
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.pages import Browser
-from tests.server.identity.test_account_deletion import PASSWORD, register
+from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.places.test_invites import create_invite, create_targeted_invite, member_roles
 from tests.server.places.test_scheduled_events import channel_event, create_event, external_event
 from tests.server.talk.test_direct_messages import create_group
@@ -27,7 +27,7 @@ async def is_member(user: Actor, guild: Guild) -> bool:
 
 
 async def test_a_visitor_sees_the_invite_logs_in_and_joins(world: World) -> None:
-    mary = await register(world)
+    mary = await register_user(world)
     guild = await world.guild(await world.user("anna"), name="Town <i>Square</i>")
     role = await guild.role("greeters")
     made = await create_invite(guild.owner, guild.general, role_ids=[str(role)])

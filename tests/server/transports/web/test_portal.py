@@ -8,11 +8,11 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from hubbub.server.places import members
+from tests.media import data_uri, png
 from tests.oauth import REDIRECT
 from tests.pages import Browser, Page
 from tests.receiver import Receiver
-from tests.server.identity.test_account_sessions import enable_totp, register, totp_code
-from tests.server.identity.test_users import png_data_uri
+from tests.server.identity.accounts import create_user_with_password, enable_totp, totp_code
 from tests.world import Actor, World
 
 SECTIONS = (
@@ -178,7 +178,7 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
 
 
 async def test_resetting_a_secret_needs_the_authenticator_code(world: World) -> None:
-    alice = await register(world)
+    alice = await create_user_with_password(world)
     secret, _ = await enable_totp(world, alice)
     browser = Browser(world)
     browser.sign_in_as(alice)
@@ -362,9 +362,9 @@ async def test_images_are_shown_and_deleted(world: World) -> None:
     browser, alice = await developer(world)
     portal_path, _ = await create_application(browser)
     identifier = portal_path.rpartition("/")[2]
-    (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
+    (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": data_uri(png())})).ok()
     (
-        await alice.post(f"/oauth2/applications/{identifier}/assets", json={"name": "castle", "image": png_data_uri()})
+        await alice.post(f"/oauth2/applications/{identifier}/assets", json={"name": "castle", "image": data_uri(png())})
     ).ok()
 
     page = await browser.open(f"{portal_path}/pictures")

@@ -5,7 +5,7 @@ import pytest
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.transports.web.templating import format_price
 from tests.pages import Browser
-from tests.server.identity.test_account_deletion import PASSWORD, register
+from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.play.test_entitlements import CONSUMABLE, DURABLE, publish_sku
 from tests.world import Actor, World
 
@@ -57,7 +57,7 @@ async def test_the_store_is_public_and_shows_listed_skus(world: World) -> None:
 
 
 async def test_the_login_returns_to_the_sku(world: World) -> None:
-    bot, mary = await world.bot(), await register(world)
+    bot, mary = await world.bot(), await register_user(world)
     sku = await publish_sku(bot, name="Gold")
     browser = Browser(world)
     path = f"{store_of(bot)}/{sku}"

@@ -118,7 +118,7 @@ def unban(call: Call, user_id: UserId) -> bool:
 
 
 def require_not_banned(call: Call, user_id: UserId) -> None:
-    """Reject a banned account. Call this only after the caller has proven that the account is theirs."""
+    """Reject a banned account. Call this only after the caller has proven that the account belongs to them."""
     if store.find_ban(call.tx, user_id, call.now_ms) is not None:
         raise errors.invalid("login", "ACCOUNT_DISABLED", "This account has been disabled.")
 

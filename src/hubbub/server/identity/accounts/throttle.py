@@ -28,6 +28,9 @@ class FailureCounter(NamedTuple):
     """Number of failures in one window at which further attempts are rejected."""
 
 
+# The first parts of the keys ("name", "person", …) are stored, so they do not change.
+
+
 def for_username(login: str) -> FailureCounter:
     """Return the counter of failed logins with one username, from any client."""
     return FailureCounter(_counter_key("name", login), USER_FAILURES_MAX)
