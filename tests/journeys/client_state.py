@@ -118,8 +118,8 @@ class ClientState:
 
     def guild_soundboard_sound_create(self, guild: Any, data: Any) -> None:
         """Add or update a soundboard sound."""
-        others = [sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != data["sound_id"]]
-        guild["soundboard_sounds"] = sorted([*others, data], key=lambda sound: int(sound["sound_id"]))
+        other_sounds = [sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != data["sound_id"]]
+        guild["soundboard_sounds"] = sorted([*other_sounds, data], key=lambda sound: int(sound["sound_id"]))
 
     guild_soundboard_sound_update = guild_soundboard_sound_create
 
@@ -187,13 +187,14 @@ class ClientState:
     def guild_scheduled_event_exception_create(self, guild: Any, data: Any) -> None:
         """Add an exception of a recurring event."""
         if (event := guild["guild_scheduled_events"].get(data["event_id"])) is not None:
-            others = [
+            other_exceptions = [
                 exception
                 for exception in event["guild_scheduled_event_exceptions"]
                 if exception["event_exception_id"] != data["event_exception_id"]
             ]
             exceptions = sorted(
-                [*others, _without(data, "guild_id")], key=lambda exception: int(exception["event_exception_id"])
+                [*other_exceptions, _without(data, "guild_id")],
+                key=lambda exception: int(exception["event_exception_id"]),
             )
             guild["guild_scheduled_events"][data["event_id"]] = event | {"guild_scheduled_event_exceptions": exceptions}
 

@@ -550,12 +550,12 @@ async def send_raw_frames(server: Server, frames: bytes) -> int | None:
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
             writer.write(frames)
             while True:
-                first, second = await reader.readexactly(2)
-                length = second & 0x7F
+                first_byte, second_byte = await reader.readexactly(2)
+                length = second_byte & 0x7F
                 if length == 126:
                     (length,) = struct.unpack(">H", await reader.readexactly(2))
                 payload = await reader.readexactly(length)
-                if first & 0x0F == WSMsgType.CLOSE:
+                if first_byte & 0x0F == WSMsgType.CLOSE:
                     return int.from_bytes(payload[:2], "big")
     except (asyncio.IncompleteReadError, ConnectionError):
         return None

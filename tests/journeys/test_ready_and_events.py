@@ -354,15 +354,15 @@ async def set_presence(scenario: Scenario, choose: Choose) -> None:
 async def use_private_channel(scenario: Scenario, choose: Choose) -> None:
     """Open a private channel between Carol and the watching user, and send a message in one or close it."""
     watching_user = scenario.watchers[-1][0]
-    first, second = (scenario.carol, watching_user) if choose(2) else (watching_user, scenario.carol)
+    sender, recipient = (scenario.carol, watching_user) if choose(2) else (watching_user, scenario.carol)
     record_created_id(
-        await first.post("/users/@me/channels", json={"recipient_id": str(second.id)}), scenario.private_channel_ids
+        await sender.post("/users/@me/channels", json={"recipient_id": str(recipient.id)}), scenario.private_channel_ids
     )
     channel_id = choose_one(choose, scenario.private_channel_ids)
     if choose(3):
-        await first.post(f"/channels/{channel_id}/messages", json={"content": "psst"})
+        await sender.post(f"/channels/{channel_id}/messages", json={"content": "psst"})
     else:
-        await first.delete(f"/channels/{channel_id}")
+        await sender.delete(f"/channels/{channel_id}")
 
 
 async def change_stage_instance(scenario: Scenario, choose: Choose) -> None:

@@ -145,17 +145,19 @@ async def read_opcodes_until_reconnect(ready: dict[str, Any], process: "subproce
 
 def test_dev_with_a_data_folder_keeps_its_world_and_messages(tmp_path: Path) -> None:
     arguments = ("dev", "--data", str(tmp_path / "data"), "--seed", "5", "--now", "2026-12-01T00:00:00Z")
-    with running_server(tmp_path, *arguments) as (process, first):
-        token = first["users"]["bob"]["token"]
-        messages = f"/channels/{first['guilds']['Town Square']['channels']['general']}/messages"
-        status, sent = send_request("POST", first["api"] + messages, token, json={"content": "still here"})
+    with running_server(tmp_path, *arguments) as (process, first_ready):
+        token = first_ready["users"]["bob"]["token"]
+        messages_path = f"/channels/{first_ready['guilds']['Town Square']['channels']['general']}/messages"
+        status, message = send_request(
+            "POST", first_ready["api"] + messages_path, token, json={"content": "still here"}
+        )
         assert status == 200
-        assert sent["timestamp"].startswith("2026-12-01T00:00:")
+        assert message["timestamp"].startswith("2026-12-01T00:00:")
         assert stop_process(process) == 0
-    with running_server(tmp_path, *arguments) as (process, second):
-        for part in ("users", "applications", "guilds"):
-            assert second[part] == first[part]
-        assert [message["content"] for message in send_request("GET", second["api"] + messages, token)[1]] == [
+    with running_server(tmp_path, *arguments) as (process, second_ready):
+        for key in ("users", "applications", "guilds"):
+            assert second_ready[key] == first_ready[key]
+        assert [entry["content"] for entry in send_request("GET", second_ready["api"] + messages_path, token)[1]] == [
             "still here"
         ]
         assert stop_process(process) == 0

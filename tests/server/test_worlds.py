@@ -71,11 +71,15 @@ async def build_world(text: str | None, seed: int) -> worlds.BuiltWorld:
 
 @pytest.mark.parametrize("text", [None, SMALL_WORLD], ids=["demo", "small"])
 async def test_the_same_file_and_seed_create_the_same_ids_and_tokens(text: str | None) -> None:
-    first, again, other = await build_world(text, 7), await build_world(text, 7), await build_world(text, 8)
+    first_world, same_world, other_world = (
+        await build_world(text, 7),
+        await build_world(text, 7),
+        await build_world(text, 8),
+    )
 
-    assert first == again
-    assert not {user.token for user in first.users.values()} & {user.token for user in other.users.values()}
-    assert not {guild.id for guild in first.guilds.values()} & {guild.id for guild in other.guilds.values()}
+    assert first_world == same_world
+    assert not {user.token for user in first_world.users.values()} & {user.token for user in other_world.users.values()}
+    assert not {guild.id for guild in first_world.guilds.values()} & {guild.id for guild in other_world.guilds.values()}
 
 
 async def test_a_world_file_defines_skus(app: App) -> None:
@@ -127,11 +131,11 @@ async def test_a_world_file_defines_friendships(app: App) -> None:
 async def test_a_world_file_defines_premium_of_users_and_guilds(app: App) -> None:
     text = SMALL_WORLD.replace("[users.ben]\n", '[users.ben]\npremium = "tier_0"\n')
     text = text.replace("[guilds.Home]\n", '[guilds.Home]\npremium_tier = 2\nfeatures = ["VANITY_URL"]\n')
-    before = await build_world(SMALL_WORLD, 1)
+    world_without_addition = await build_world(SMALL_WORLD, 1)
 
     built = await worlds.load(app, worlds.read_text(text), 1)
 
-    assert built == before
+    assert built == world_without_addition
     query = "SELECT username, premium_type FROM users WHERE bot = 0 ORDER BY username"
     assert await app.database.read(lambda tx: tx.all(query)) == [("ann", 0), ("ben", 3)]
     stored = await app.database.read(lambda tx: tx.all("SELECT premium_tier, features FROM guilds"))
@@ -189,12 +193,12 @@ async def test_a_world_file_defines_lobbies(app: App) -> None:
 
 
 async def test_lobbies_change_no_other_id() -> None:
-    before = await build_world(SMALL_WORLD, 1)
+    world_without_addition = await build_world(SMALL_WORLD, 1)
 
     built = await build_world(SMALL_WORLD + LOBBIES, 1)
 
     assert built.lobbies
-    assert msgspec.structs.replace(built, lobbies={}) == before
+    assert msgspec.structs.replace(built, lobbies={}) == world_without_addition
 
 
 @pytest.mark.parametrize(
@@ -240,14 +244,14 @@ async def test_an_invalid_sku_is_rejected_with_the_key_of_the_file(app: App) -> 
 
 
 async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
-    before = await build_world(SMALL_WORLD, 1)
-    after = await build_world(SMALL_WORLD + "\n[guilds.Home.channels.cellar]\n", 1)
+    original = await build_world(SMALL_WORLD, 1)
+    extended = await build_world(SMALL_WORLD + "\n[guilds.Home.channels.cellar]\n", 1)
 
-    assert after.users == before.users
-    assert after.applications == before.applications
-    home = after.guilds["Home"]
-    assert home.channels.pop("cellar")
-    assert home == before.guilds["Home"]
+    assert extended.users == original.users
+    assert extended.applications == original.applications
+    guild = extended.guilds["Home"]
+    assert guild.channels.pop("cellar")
+    assert guild == original.guilds["Home"]
 
 
 async def test_the_demo_world_has_the_documented_contents() -> None:
@@ -299,10 +303,10 @@ async def test_users_can_log_in_with_their_passwords(world: World) -> None:
 
 async def test_roles_overwrites_and_parents_match_the_file(world: World) -> None:
     built = await worlds.load(world.app, worlds.read_text(SMALL_WORLD), 0)
-    home = built.guilds["Home"]
+    guild = built.guilds["Home"]
     ann = Actor(world, built.users["ann"].id, built.users["ann"].token, "ann")
 
-    roles = {role["name"]: role for role in (await ann.get(f"/guilds/{home.id}/roles")).ok()}
+    roles = {role["name"]: role for role in (await ann.get(f"/guilds/{guild.id}/roles")).ok()}
     assert [name for name, _ in sorted(roles.items(), key=lambda item: -item[1]["position"])] == [
         "elders",
         "young",
@@ -311,21 +315,21 @@ async def test_roles_overwrites_and_parents_match_the_file(world: World) -> None
     ]
     assert int(roles["elders"]["permissions"]) == Permissions.MANAGE_MESSAGES
     assert roles["helper"]["managed"]
-    channels = {channel["name"]: channel for channel in (await ann.get(f"/guilds/{home.id}/channels")).ok()}
-    assert channels["hall"]["parent_id"] == str(home.channels["Rooms"])
+    channels = {channel["name"]: channel for channel in (await ann.get(f"/guilds/{guild.id}/channels")).ok()}
+    assert channels["hall"]["parent_id"] == str(guild.channels["Rooms"])
     # A channel without overwrites takes those of its category.
     assert channels["hall"]["permission_overwrites"] == channels["Rooms"]["permission_overwrites"] != []
     assert {(overwrite["id"], overwrite["type"]) for overwrite in channels["attic"]["permission_overwrites"]} == {
-        (str(home.id), 0),
+        (str(guild.id), 0),
         (str(built.applications["helper"].id), 1),
-        (str(home.roles["elders"]), 0),
+        (str(guild.roles["elders"]), 0),
     }
     members = {
-        member["user"]["username"]: member for member in (await ann.get(f"/guilds/{home.id}/members?limit=10")).ok()
+        member["user"]["username"]: member for member in (await ann.get(f"/guilds/{guild.id}/members?limit=10")).ok()
     }
     assert members["ben"]["nick"] == "Benny"
-    assert set(members["ben"]["roles"]) == {str(home.roles["elders"]), str(home.roles["young"])}
-    assert members["ann"]["roles"] == [str(home.roles["elders"])]
+    assert set(members["ben"]["roles"]) == {str(guild.roles["elders"]), str(guild.roles["young"])}
+    assert members["ann"]["roles"] == [str(guild.roles["elders"])]
     assert members["helper"]["roles"] == [roles["helper"]["id"]]
 
 
@@ -339,9 +343,9 @@ async def test_a_rejected_world_creates_nothing(app: App) -> None:
 
 
 async def test_beginning_twice_returns_the_same_world(app: App) -> None:
-    first = await worlds.load_initial(app, worlds.read_text(SMALL_WORLD), 3)
+    first_world = await worlds.load_initial(app, worlds.read_text(SMALL_WORLD), 3)
 
-    assert await worlds.load_initial(app, worlds.read_text(SMALL_WORLD), 3) == first
+    assert await worlds.load_initial(app, worlds.read_text(SMALL_WORLD), 3) == first_world
     with pytest.raises(WorldError, match="another world or seed"):
         await worlds.load_initial(app, worlds.demo_world(), 3)
 

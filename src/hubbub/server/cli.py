@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The agent runs beside the server, uses the SDK, and has its own settings.
         run: Callable[[Sequence[str]], int] = import_module("hubbub.agent.cli").main
         return run(argv[1:])
-    arguments = _parser().parse_args(argv)
+    arguments = _build_parser().parse_args(argv)
     try:
         command: Callable[[argparse.Namespace], int] = arguments.run
         return command(arguments)
@@ -81,14 +81,14 @@ def run_process() -> NoReturn:
     os._exit(code)
 
 
-def load(arguments: argparse.Namespace, defaults: dict[str, Any], *, rehearsal: bool = False) -> Config:
+def load_config(arguments: argparse.Namespace, defaults: dict[str, Any], *, is_rehearsal: bool = False) -> Config:
     """Load the configuration from the command line, the environment and the file.
 
-    `rehearsal` allows REHEARSAL_SETTINGS.
+    `is_rehearsal` allows REHEARSAL_SETTINGS.
     """
     flags = {name: value for name, value in vars(arguments).items() if name in _KEYS_BY_FLAG}
     config = settings.load(flags, environ=os.environ, file=arguments.config, defaults=defaults)
-    if not rehearsal:
+    if not is_rehearsal:
         for key in REHEARSAL_SETTINGS:
             if getattr(config, key):
                 raise ConfigError(key, "hubbub serve", "is only available in rehearsals; use hubbub dev")
@@ -99,13 +99,13 @@ _KEYS_BY_FLAG: Final = {key.replace(".", "_"): key for key in settings.KEYS}
 """Setting by the attribute that argparse stores it in."""
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hubbub", description="A social platform that you run yourself.")
     parser.add_argument("--version", action="version", version=f"hubbub {hubbub.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     serve = commands.add_parser("serve", help="run a server with durable data", usage="hubbub serve [SETTINGS]")
-    _add_settings(serve, MAIN_SETTINGS, without=REHEARSAL_SETTINGS)
+    _add_settings(serve, MAIN_SETTINGS, excluded_keys=REHEARSAL_SETTINGS)
     serve.set_defaults(run=_run_serve)
 
     dev = commands.add_parser(
@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
         help="run a rehearsal server in memory, with the demo world and the control API",
         usage="hubbub dev [SETTINGS]",
     )
-    _add_settings(dev, MAIN_SETTINGS | DEV_SETTINGS, without=("control",), defaults=DEV_DEFAULTS)
+    _add_settings(dev, MAIN_SETTINGS | DEV_SETTINGS, excluded_keys=("control",), defaults=DEV_DEFAULTS)
     dev.set_defaults(run=_run_dev)
 
     commands.add_parser(
@@ -121,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     admin = commands.add_parser("admin", help="manage users, applications, bots and guilds")
-    _add_admin(admin)
+    _add_admin_actions(admin)
 
     backup = commands.add_parser(
         "backup", help="copy the embedded database and files, also while the server is running"
@@ -134,7 +134,9 @@ def _parser() -> argparse.ArgumentParser:
         "doctor", help="check a configuration and suggest fixes", usage="hubbub doctor [SETTINGS]"
     )
     _add_settings(
-        doctor, {key: text for key, text in MAIN_SETTINGS.items() if key != "ready_file"}, without=REHEARSAL_SETTINGS
+        doctor,
+        {key: text for key, text in MAIN_SETTINGS.items() if key != "ready_file"},
+        excluded_keys=REHEARSAL_SETTINGS,
     )
     doctor.set_defaults(run=_store_command("doctor", "run"))
 
@@ -153,25 +155,25 @@ def _parser() -> argparse.ArgumentParser:
 def _add_settings(
     parser: argparse.ArgumentParser,
     documented: dict[str, str],
-    without: Iterable[str] | None = None,
+    excluded_keys: Iterable[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> None:
     """Add flags for settings to a parser.
 
-    `documented` are the settings with their own help text. All other settings except `without` are added in a group;
-    none of them if `without` is None. `defaults` are the values that the help text of the group shows.
+    `documented` are the settings with their own help text. All other settings except `excluded_keys` are added in a
+    group; none of them if `excluded_keys` is None. `defaults` are the values that the help text of the group shows.
     """
     parser.add_argument("--config", metavar="FILE", help="TOML file with settings (or set HUBBUB_CONFIG)")
     for key, text in documented.items():
         parser.add_argument(_flag_name(key), metavar=key.rsplit("_")[-1].upper(), help=text)
-    if without is None:
+    if excluded_keys is None:
         return
     group = parser.add_argument_group(
         "other settings",
         "described in docs/operating.md; each can also be set as HUBBUB_... in the environment or in the TOML file",
     )
     for key in settings.KEYS:
-        if key not in documented and key not in without:
+        if key not in documented and key not in excluded_keys:
             text = settings.describe_allowed(key)
             default = (defaults or {}).get(key, settings.default_text(key))
             if default is not None:
@@ -183,100 +185,116 @@ def _flag_name(key: str) -> str:
     return "--" + key.replace(".", "-").replace("_", "-")
 
 
-def _add_admin(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
+def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
+    subparsers = parser.add_subparsers(metavar="ACTION", required=True)
 
-    def action(name: str, function: str, text: str) -> argparse.ArgumentParser:
-        subparser = actions.add_parser(name, help=text)
+    def add_action(name: str, function: str, help_text: str) -> argparse.ArgumentParser:
+        subparser = subparsers.add_parser(name, help=help_text)
         _add_settings(subparser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
         subparser.set_defaults(run=_store_command("commands.admin", function))
         return subparser
 
-    user = action("create-user", "create_user", "create a user and print their token")
-    user.add_argument("username")
-    user.add_argument("--email")
-    user.add_argument("--global-name")
-    user.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+    create_user = add_action("create-user", "create_user", "create a user and print their token")
+    create_user.add_argument("username")
+    create_user.add_argument("--email")
+    create_user.add_argument("--global-name")
+    create_user.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
-    password = action("set-password", "set_password", "set a user's password, read from standard input")
-    password.add_argument("username")
+    set_password = add_action("set-password", "set_password", "set a user's password, read from standard input")
+    set_password.add_argument("username")
 
-    application = action("create-application", "create_application", "create an application and print its secrets once")
-    application.add_argument("name")
-    application.add_argument("--owner", required=True, metavar="USERNAME")
-    application.add_argument("--no-bot", action="store_true", help="do not create a bot user")
-    application.add_argument(
+    create_application = add_action(
+        "create-application", "create_application", "create an application and print its secrets once"
+    )
+    create_application.add_argument("name")
+    create_application.add_argument("--owner", required=True, metavar="USERNAME")
+    create_application.add_argument("--no-bot", action="store_true", help="do not create a bot user")
+    create_application.add_argument(
         "--intent", action="append", default=[], metavar="NAME", help="privileged intent to enable"
     )
-    application.add_argument("--redirect-uri", action="append", default=[], metavar="URI")
+    create_application.add_argument("--redirect-uri", action="append", default=[], metavar="URI")
 
-    token = action("reset-bot-token", "reset_bot_token", "revoke a bot's token and print the new one once")
-    token.add_argument("application_id", metavar="APPLICATION_ID")
+    reset_bot_token = add_action(
+        "reset-bot-token", "reset_bot_token", "revoke a bot's token and print the new one once"
+    )
+    reset_bot_token.add_argument("application_id", metavar="APPLICATION_ID")
 
-    action("list-approvals", "list_approvals", "list the scopes and intents that applications have requested")
-    scope = action("approve-scope", "approve_scope", "allow an application to request a scope that needs approval")
-    intent = action("approve-intent", "approve_intent", "grant a large application a privileged intent for one year")
-    denial = action("deny-approval", "deny_approval", "deny an application's request for a scope or an intent")
-    for decision in (scope, intent, denial):
-        decision.add_argument("application_id", metavar="APPLICATION_ID")
-        decision.add_argument("name", metavar="NAME", help="name of the scope or intent")
+    add_action("list-approvals", "list_approvals", "list the scopes and intents that applications have requested")
+    approve_scope = add_action(
+        "approve-scope", "approve_scope", "allow an application to request a scope that needs approval"
+    )
+    approve_intent = add_action(
+        "approve-intent", "approve_intent", "grant a large application a privileged intent for one year"
+    )
+    deny_approval = add_action(
+        "deny-approval", "deny_approval", "deny an application's request for a scope or an intent"
+    )
+    for decision_parser in (approve_scope, approve_intent, deny_approval):
+        decision_parser.add_argument("application_id", metavar="APPLICATION_ID")
+        decision_parser.add_argument("name", metavar="NAME", help="name of the scope or intent")
 
-    ban = action("ban-user", "ban_user", "disable an account, revoke all its tokens and remove it from all games")
-    ban.add_argument("username")
-    ban.add_argument(
+    ban_user = add_action(
+        "ban-user", "ban_user", "disable an account, revoke all its tokens and remove it from all games"
+    )
+    ban_user.add_argument("username")
+    ban_user.add_argument(
         "--until", metavar="TIME", help="end of the ban, such as 2026-12-01T00:00:00Z (default: permanent)"
     )
-    ban.add_argument("--reason")
+    ban_user.add_argument("--reason")
 
-    unban = action("unban-user", "unban_user", "enable a disabled account again")
-    unban.add_argument("username")
+    unban_user = add_action("unban-user", "unban_user", "enable a disabled account again")
+    unban_user.add_argument("username")
 
-    publisher = action("link-publisher", "link_publisher", "make an application a game of a publisher, permanently")
-    publisher.add_argument("application_id", metavar="APPLICATION_ID")
-    publisher.add_argument("parent_id", metavar="PARENT_ID")
-    publisher.add_argument("--yes", action="store_true", help="confirm that the application's player data is deleted")
+    link_publisher = add_action(
+        "link-publisher", "link_publisher", "make an application a game of a publisher, permanently"
+    )
+    link_publisher.add_argument("application_id", metavar="APPLICATION_ID")
+    link_publisher.add_argument("parent_id", metavar="PARENT_ID")
+    link_publisher.add_argument(
+        "--yes", action="store_true", help="confirm that the application's player data is deleted"
+    )
 
-    bot = action("add-bot", "add_bot", "add an application's bot to a guild")
-    bot.add_argument("application_id", metavar="APPLICATION_ID")
-    bot.add_argument("guild_id", metavar="GUILD_ID")
-    bot.add_argument(
+    add_bot = add_action("add-bot", "add_bot", "add an application's bot to a guild")
+    add_bot.add_argument("application_id", metavar="APPLICATION_ID")
+    add_bot.add_argument("guild_id", metavar="GUILD_ID")
+    add_bot.add_argument(
         "--permission", action="append", default=[], metavar="NAME", help="permission of the role to give it"
     )
 
-    guild = action("guild", "change_guild", "show or change a guild's boost tier and features")
-    guild.add_argument("guild_id", metavar="GUILD_ID")
-    guild.add_argument("--tier", type=int, choices=range(4), help="boost tier to set")
-    guild.add_argument(
+    change_guild = add_action("guild", "change_guild", "show or change a guild's boost tier and features")
+    change_guild.add_argument("guild_id", metavar="GUILD_ID")
+    change_guild.add_argument("--tier", type=int, choices=range(4), help="boost tier to set")
+    change_guild.add_argument(
         "--add-feature", action="append", default=[], metavar="NAME", help="feature to add, such as VANITY_URL"
     )
-    guild.add_argument("--remove-feature", action="append", default=[], metavar="NAME", help="feature to remove")
+    change_guild.add_argument("--remove-feature", action="append", default=[], metavar="NAME", help="feature to remove")
 
-    premium = action("user", "change_user", "show or change a user's premium tier")
-    premium.add_argument("username")
-    premium.add_argument("--premium", choices=("none", "tier_0", "tier_1", "tier_2"), help="premium tier to set")
+    change_user = add_action("user", "change_user", "show or change a user's premium tier")
+    change_user.add_argument("username")
+    change_user.add_argument("--premium", choices=("none", "tier_0", "tier_1", "tier_2"), help="premium tier to set")
 
-    split = action(
+    split_permissions = add_action(
         "split-permissions",
         "split_permissions",
         "add the permissions that were split off older ones to every role that has the older ones",
     )
-    split.add_argument("guild_id", metavar="GUILD_ID")
+    split_permissions.add_argument("guild_id", metavar="GUILD_ID")
 
 
 def _run_serve(arguments: argparse.Namespace) -> int:
-    return _run_server(load(arguments, SERVE_DEFAULTS), rehearsal=False)
+    return _run_server(load_config(arguments, SERVE_DEFAULTS), is_rehearsal=False)
 
 
 def _run_dev(arguments: argparse.Namespace) -> int:
-    return _run_server(load(arguments, DEV_DEFAULTS, rehearsal=True), rehearsal=True)
+    return _run_server(load_config(arguments, DEV_DEFAULTS, is_rehearsal=True), is_rehearsal=True)
 
 
-def _run_server(config: Config, *, rehearsal: bool) -> int:
+def _run_server(config: Config, *, is_rehearsal: bool) -> int:
     # Start-up only creates long-lived objects, so garbage collection would be wasted time.
     gc.disable()
     from hubbub.server.commands import serve
 
-    return serve.run(config, is_rehearsal=rehearsal)
+    return serve.run(config, is_rehearsal=is_rehearsal)
 
 
 def _run_parity(arguments: argparse.Namespace) -> int:
@@ -292,7 +310,7 @@ def _store_command(module: str, function: str) -> Callable[[argparse.Namespace],
     """Return a command that imports its module when it runs, and calls the function with the configuration."""
 
     def run(arguments: argparse.Namespace) -> int:
-        config = load(arguments, SERVE_DEFAULTS)
+        config = load_config(arguments, SERVE_DEFAULTS)
         command: Callable[[Config, argparse.Namespace], int] = getattr(
             import_module(f"hubbub.server.{module}"), function
         )

@@ -55,21 +55,25 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     """Print every finding. Return 1 if any of them is a problem."""
     # Log messages of libraries about unreachable servers would repeat the findings.
     logging.getLogger().addHandler(logging.NullHandler())
-    problems = asyncio.run(_print_findings(config))
-    print("No problems found." if not problems else f"{problems} problem{'s' if problems > 1 else ''} found.")
-    return 1 if problems else 0
+    problem_count = asyncio.run(_print_findings(config))
+    print(
+        "No problems found."
+        if not problem_count
+        else f"{problem_count} problem{'s' if problem_count > 1 else ''} found."
+    )
+    return 1 if problem_count else 0
 
 
 async def _print_findings(config: Config) -> int:
     """Print the findings and return the number of problems."""
-    problems = 0
+    problem_count = 0
     async for finding in run_checks(config):
         print(f"{finding.level:<8} {finding.subject:<10} {finding.message}")
         if finding.fix:
             print(f"{'':<19} -> {finding.fix}")
         sys.stdout.flush()
-        problems += finding.level == "problem"
-    return problems
+        problem_count += finding.level == "problem"
+    return problem_count
 
 
 async def run_checks(config: Config) -> AsyncIterator[Finding]:
@@ -148,14 +152,14 @@ def _check_folder(folder: Path) -> Finding:
             f"set --data to another folder, or run: chown $(id -u) {nearest}",
         )
     # A write can fail despite permissions: on a full disk, a read-only mount or a special file system.
-    probe = nearest / f".doctor-{secrets.token_hex(4)}"
+    probe_path = nearest / f".doctor-{secrets.token_hex(4)}"
     try:
         if folder.exists():
-            probe.write_bytes(b"probe")
-            probe.unlink()
+            probe_path.write_bytes(b"probe")
+            probe_path.unlink()
         else:
-            probe.mkdir()
-            probe.rmdir()
+            probe_path.mkdir()
+            probe_path.rmdir()
     except OSError as error:
         return Finding(
             "problem", "data", f"cannot write to {nearest}: {error.strerror}", "check its permissions and its disk"
@@ -164,11 +168,11 @@ def _check_folder(folder: Path) -> Finding:
 
 
 def _check_space(folder: Path) -> Finding:
-    free = shutil.disk_usage(_nearest_existing(folder)).free
-    message = f"{free / 1024**3:.1f} GiB free"
-    if free < FREE_BYTES_MIN:
+    free_bytes = shutil.disk_usage(_nearest_existing(folder)).free
+    message = f"{free_bytes / 1024**3:.1f} GiB free"
+    if free_bytes < FREE_BYTES_MIN:
         return Finding("problem", "disk", message, "free some space; a full disk blocks every write")
-    if free < FREE_BYTES_LOW:
+    if free_bytes < FREE_BYTES_LOW:
         return Finding("note", "disk", message, "free some space soon")
     return Finding("ok", "disk", message)
 
@@ -230,15 +234,15 @@ def _check_postgres(url: str) -> Finding:
     return Finding("ok", "database", f"PostgreSQL {version}, {message}")
 
 
-def _describe_schema(query: Callable[[str], list[tuple[object, ...]]], table: str) -> str:
+def _describe_schema(run_query: Callable[[str], list[tuple[object, ...]]], from_clause: str) -> str:
     """Return the version of the schema and the number of pending migrations.
 
-    `query` executes SQL. `table` is the FROM clause that has a row if the table of migrations exists.
+    `run_query` executes SQL. `from_clause` selects a row if the table of migrations exists.
     """
     available = migrations.load()
     applied: dict[int, tuple[str, str]] = {}
-    if query(f"SELECT 1 FROM {table}"):
-        rows = query("SELECT number, name, checksum FROM schema_migrations")
+    if run_query(f"SELECT 1 FROM {from_clause}"):
+        rows = run_query("SELECT number, name, checksum FROM schema_migrations")
         applied = {int(str(number)): (str(name), str(checksum)) for number, name, checksum in rows}
     pending = migrations.pending(applied, available)
     if not pending:

@@ -70,10 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
     traffic = read_traffic(Path(arguments.traffic)) if arguments.traffic else []
     table = EndpointTable(SLICES)
     rows = build_rows(described, table, traffic)
-    extra = undescribed_endpoints(described, table)
+    undescribed = undescribed_endpoints(described, table)
     output = Path(arguments.output)
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(render_page(rows, extra, with_traffic=bool(traffic)))
+    output.write_text(render_page(rows, undescribed, with_traffic=bool(traffic)))
     print(summary(rows))
     for row in rows:
         if row.state != "exercised":
@@ -107,23 +107,25 @@ def build_rows(
     described: Iterable[DescribedOperation], table: Iterable[Endpoint], traffic: Iterable[RecordedResponse]
 ) -> list[ParityRow]:
     """Combine the described operations with the endpoints that serve them and the tests that covered them."""
-    served: Mapping[OperationKey, Endpoint] = {
+    endpoints_by_key: Mapping[OperationKey, Endpoint] = {
         operation_key(endpoint.operation.method, endpoint.operation.path): endpoint for endpoint in table
     }
-    succeeded: dict[str, set[str]] = {}
-    rejected: set[str] = set()
+    tests_by_operation: dict[str, set[str]] = {}
+    operations_with_errors: set[str] = set()
     for response in traffic:
         if not response.valid:
             continue
         if response.status < 400:
-            succeeded.setdefault(response.operation, set()).add(response.test)
+            tests_by_operation.setdefault(response.operation, set()).add(response.test)
         else:
-            rejected.add(response.operation)
+            operations_with_errors.add(response.operation)
     rows = []
     for operation in described:
-        endpoint = served.get(operation_key(operation.method, operation.path))
+        endpoint = endpoints_by_key.get(operation_key(operation.method, operation.path))
         name = endpoint.name if endpoint is not None else ""
-        rows.append(ParityRow(operation, endpoint, sorted(succeeded.get(name, ())), name in rejected))
+        rows.append(
+            ParityRow(operation, endpoint, sorted(tests_by_operation.get(name, ())), name in operations_with_errors)
+        )
     return rows
 
 
@@ -140,12 +142,12 @@ def undescribed_endpoints(described: Iterable[DescribedOperation], table: Iterab
 
 def summary(rows: list[ParityRow]) -> str:
     """Return the totals in one sentence."""
-    served = sum(row.endpoint is not None for row in rows)
-    exercised = sum(bool(row.tests) for row in rows)
-    return f"{len(rows)} operations described, {served} served, {exercised} exercised by a test with a valid response"
+    served_count = sum(row.endpoint is not None for row in rows)
+    exercised_count = sum(bool(row.tests) for row in rows)
+    return f"{len(rows)} operations described, {served_count} served, {exercised_count} exercised by a test with a valid response"
 
 
-def render_page(rows: list[ParityRow], extra: list[Endpoint], *, with_traffic: bool) -> str:
+def render_page(rows: list[ParityRow], undescribed: list[Endpoint], *, with_traffic: bool) -> str:
     """Render the report as Markdown."""
     lines = [
         "# Parity with the public description",
@@ -167,7 +169,7 @@ def render_page(rows: list[ParityRow], extra: list[Endpoint], *, with_traffic: b
     lines += ["", "## Additional operations", "", "| Operation | Method and path | Slice |", "|---|---|---|"]
     lines += [
         f"| {endpoint.name} | {endpoint.operation.method} {endpoint.operation.path} | {endpoint.tag} |"
-        for endpoint in extra
+        for endpoint in undescribed
     ]
     return "\n".join(lines) + "\n"
 

@@ -119,9 +119,9 @@ async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
     assert (await client.bot.post(path, json={"external_user_id": ""})).errors("external_user_id") == [
         "BASE_TYPE_BAD_LENGTH"
     ]
-    plain = await game(world, flags=0)
-    assert plain.bot is not None
-    (await plain.bot.post(path, json={"external_user_id": "hero"})).rejected(403, 530000)
+    client_without_social_layer = await game(world, flags=0)
+    assert client_without_social_layer.bot is not None
+    (await client_without_social_layer.bot.post(path, json={"external_user_id": "hero"})).rejected(403, 530000)
 
 
 @pytest.mark.parametrize("unlink", [unmerge_as_bot, deauthorize_as_user, revoke_access_token, ban_user])
@@ -198,43 +198,43 @@ async def exchange_with_player_token(client: Client, user: Actor, token: str) ->
 
 
 async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World) -> None:
-    client, other = await game(world), await world.user()
+    client, other_user = await game(world), await world.user()
     user, _ = await create_linked_user(world, client)
     ends_ms = world.clock.now_ms() + DAY_MS
     await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
     player = await provisional_player(client, "hero")
 
     (await user.get("/users/@me")).rejected(401, 0)
-    (await exchange_with_player_token(client, other, player.token)).rejected(400, 530017)
+    (await exchange_with_player_token(client, other_user, player.token)).rejected(400, 530017)
     world.clock.set(ends_ms - 1)
-    (await exchange_with_player_token(client, other, player.token)).rejected(400, 530017)
+    (await exchange_with_player_token(client, other_user, player.token)).rejected(400, 530017)
     world.clock.set(ends_ms)
-    (await exchange_with_player_token(client, other, player.token)).ok()
+    (await exchange_with_player_token(client, other_user, player.token)).ok()
 
 
 async def test_lifting_a_ban_allows_merging_again(world: World) -> None:
-    client, other = await game(world), await world.user()
+    client, other_user = await game(world), await world.user()
     user, _ = await create_linked_user(world, client)
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
     player = await provisional_player(client, "hero")
     world.clock.set(world.clock.now_ms() + 6 * DAY_MS)
-    (await exchange_with_player_token(client, other, player.token)).rejected(400, 530017)
+    (await exchange_with_player_token(client, other_user, player.token)).rejected(400, 530017)
 
     assert await world.write(lambda call: accounts.unban(call, UserId(user.id)))
 
-    (await exchange_with_player_token(client, other, player.token)).ok()
+    (await exchange_with_player_token(client, other_user, player.token)).ok()
     assert not await world.write(lambda call: accounts.unban(call, UserId(user.id)))
 
 
 async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> None:
-    client, plain = await game(world), await game(world, flags=0)
+    client, plain_client = await game(world), await game(world, flags=0)
     user, _ = await create_linked_user(world, client)
-    tokens = await plain.tokens(user, "identify")
+    tokens = await plain_client.tokens(user, "identify")
 
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
-    (await plain.bearer(user, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
-    oauth2_error(await plain.refresh(tokens["refresh_token"]), "invalid_grant")
+    (await plain_client.bearer(user, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
+    oauth2_error(await plain_client.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
 async def test_a_banned_user_cannot_log_in(world: World) -> None:

@@ -81,12 +81,12 @@ async def test_urls_and_tags_are_validated(world: World) -> None:
 
 
 async def test_other_bots_and_users_cannot_read_or_update_an_application(world: World) -> None:
-    bot, other, stranger = await world.bot(), await world.bot(), await world.user()
+    bot, other_bot, other_user = await world.bot(), await world.bot(), await world.user()
 
-    for actor in (other, stranger):
+    for actor in (other_bot, other_user):
         (await actor.get(f"/applications/{bot.application_id}")).rejected(403, 20012)
         (await actor.patch(f"/applications/{bot.application_id}", json={"description": "x"})).rejected(403, 20012)
-    (await stranger.get("/applications/@me")).rejected(403, 20002)
+    (await other_user.get("/applications/@me")).rejected(403, 20002)
     (await bot.get("/applications/1")).rejected(404, 10002)
 
 

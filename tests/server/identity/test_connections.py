@@ -191,19 +191,19 @@ async def test_members_with_the_tag_receive_its_changes(world: World) -> None:
 
 
 async def test_invalid_tags_and_unavailable_guilds_are_rejected(world: World) -> None:
-    alice, stranger = await world.user(), await world.user()
+    alice, nonmember = await world.user(), await world.user()
     guild = await create_guild_with_tag(world, alice)
     guild_without_tags = await world.guild(None, alice)
     profile_path = f"/guilds/{guild.id}/profile"
 
     (await alice.patch(profile_path, json={"tag": "X"})).rejected(403, 50013)
-    (await stranger.get(profile_path)).rejected(403, 50001)
+    (await nonmember.get(profile_path)).rejected(403, 50001)
     assert (await guild.owner.patch(profile_path, json={"tag": "FIVES"})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
     assert (await guild.owner.patch(profile_path, json={"tag": " "})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
     (await guild_without_tags.owner.patch(f"/guilds/{guild_without_tags.id}/profile", json={"tag": "X"})).rejected(
         403, 50101
     )
-    (await stranger.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).rejected(403, 50001)
+    (await nonmember.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).rejected(403, 50001)
     (await alice.put("/users/@me/clan", json={"identity_guild_id": "1"})).rejected(404, 10004)
     response = await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild_without_tags.id)})
     assert response.errors("identity_guild_id") == ["GUILD_TAG_UNAVAILABLE"]

@@ -130,17 +130,17 @@ async def test_an_owner_updates_fields_that_the_bot_cannot(world: World) -> None
     }
 
     (await bot.patch(f"/applications/{application_id}", json=body)).ok()
-    before = (await alice.get(f"/applications/{application_id}")).ok()
+    application_before = (await alice.get(f"/applications/{application_id}")).ok()
     (await alice.patch(f"/applications/{application_id}", json=body | {"public_client": True})).ok()
-    after = (await alice.get(f"/applications/{application_id}")).ok()
+    application_after = (await alice.get(f"/applications/{application_id}")).ok()
 
-    assert not [key for key in body if before.get(key) == body[key]]
-    assert {key: after[key] for key in body} == body
-    assert after["flags"] == ApplicationFlags.PUBLIC_OAUTH2_CLIENT
+    assert not [key for key in body if application_before.get(key) == body[key]]
+    assert {key: application_after[key] for key in body} == body
+    assert application_after["flags"] == ApplicationFlags.PUBLIC_OAUTH2_CLIENT
     assert "channel_obfuscation" not in (await bot.get("/applications/@me")).ok()
     (await alice.patch(f"/applications/{application_id}", json={"public_client": False, "redirect_uris": None})).ok()
-    after = (await alice.get(f"/applications/{application_id}")).ok()
-    assert (after["flags"], after["redirect_uris"]) == (0, [])
+    application_after = (await alice.get(f"/applications/{application_id}")).ok()
+    assert (application_after["flags"], application_after["redirect_uris"]) == (0, [])
 
 
 async def test_each_invalid_redirect_uri_is_named(world: World) -> None:

@@ -44,12 +44,12 @@ async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None
 async def test_the_same_external_id_maps_to_the_same_account(world: World) -> None:
     client, other_client = await game(world), await game(world)
 
-    first = await provisional_player(client, "hero-1", preferred_global_name="First")
+    first_player = await provisional_player(client, "hero-1", preferred_global_name="First")
     same_player = await provisional_player(client, "hero-1", preferred_global_name="Second")
     other_player = await provisional_player(other_client, "hero-1")
 
-    assert first.id == same_player.id
-    assert other_player.id != first.id
+    assert first_player.id == same_player.id
+    assert other_player.id != first_player.id
     assert (await same_player.get("/users/@me")).ok()["global_name"] == "First"
 
 
@@ -84,16 +84,16 @@ async def test_provisional_accounts_require_the_social_layer(world: World) -> No
 
 async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(world: World) -> None:
     client = await game(world)
-    first, second = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
+    first_player, second_player = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
 
-    attached_player = await provisional_player(client, "hero-3", provisional_user_id=str(first.id))
+    attached_player = await provisional_player(client, "hero-3", provisional_user_id=str(first_player.id))
     same_player = await provisional_player(client, "hero-3")
 
-    assert attached_player.id == same_player.id == first.id
-    (await request_bot_token(client, "hero-3", provisional_user_id=str(second.id))).rejected(400, 530023)
+    assert attached_player.id == same_player.id == first_player.id
+    (await request_bot_token(client, "hero-3", provisional_user_id=str(second_player.id))).rejected(400, 530023)
     (await request_bot_token(client, "hero-4", provisional_user_id="1")).rejected(404, 10013)
-    stranger = await world.user()
-    (await request_bot_token(client, "hero-4", provisional_user_id=str(stranger.id))).rejected(404, 10013)
+    other_user = await world.user()
+    (await request_bot_token(client, "hero-4", provisional_user_id=str(other_user.id))).rejected(404, 10013)
 
 
 async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

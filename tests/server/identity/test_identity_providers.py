@@ -41,13 +41,13 @@ async def test_an_owner_configures_identity_providers(trusting_world: World, iss
 
 
 async def test_only_the_owner_manages_identity_providers(world: World) -> None:
-    client, stranger = await game(world), await world.user()
+    client, other_user = await game(world), await world.user()
     assert client.bot is not None
     body = {"clients": [{"id": "480"}]}
 
-    (await stranger.put(configuration_path(client, "STEAM"), json=body)).rejected(403, 20012)
-    (await stranger.get(configuration_path(client, "STEAM").rpartition("/")[0])).rejected(403, 20012)
-    (await stranger.delete(configuration_path(client, "STEAM"))).rejected(403, 20012)
+    (await other_user.put(configuration_path(client, "STEAM"), json=body)).rejected(403, 20012)
+    (await other_user.get(configuration_path(client, "STEAM").rpartition("/")[0])).rejected(403, 20012)
+    (await other_user.delete(configuration_path(client, "STEAM"))).rejected(403, 20012)
     (await client.bot.put(configuration_path(client, "STEAM"), json=body)).rejected(403, 20001)
     unknown_path = configuration_path(client, "STEAM").replace(str(client.id), "1")
     (await client.owner.put(unknown_path, json=body)).rejected(404, 10002)

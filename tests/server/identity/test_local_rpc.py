@@ -107,21 +107,21 @@ async def test_an_rpc_token_is_single_use_expires_and_belongs_to_its_application
         token: str = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
         return token
 
-    first, second, third = await issue_rpc_token(), await issue_rpc_token(), await issue_rpc_token()
+    first_token, second_token, third_token = await issue_rpc_token(), await issue_rpc_token(), await issue_rpc_token()
 
-    assert await authorize_with_rpc_token(mary, other_game, first) == "invalid_request"
-    assert await authorize_with_rpc_token(mary, game, first) == "code"
-    assert await authorize_with_rpc_token(mary, game, first) == "invalid_request"
+    assert await authorize_with_rpc_token(mary, other_game, first_token) == "invalid_request"
+    assert await authorize_with_rpc_token(mary, game, first_token) == "code"
+    assert await authorize_with_rpc_token(mary, game, first_token) == "invalid_request"
     assert await authorize_with_rpc_token(mary, game, "invented") == "invalid_request"
     await world.write(
         lambda call: call.tx.run(
             "INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'messages.read')", game.id
         )
     )
-    assert await authorize_with_rpc_token(mary, game, second, "identify messages.read") == "invalid_scope"
-    assert await authorize_with_rpc_token(mary, game, second) == "code"
+    assert await authorize_with_rpc_token(mary, game, second_token, "identify messages.read") == "invalid_scope"
+    assert await authorize_with_rpc_token(mary, game, second_token) == "code"
     world.clock.advance(RPC_TOKEN_SECONDS * 1000)
-    assert await authorize_with_rpc_token(mary, game, third) == "invalid_request"
+    assert await authorize_with_rpc_token(mary, game, third_token) == "invalid_request"
 
 
 async def test_an_rpc_token_is_not_accepted_as_another_grant(world: World) -> None:
@@ -173,10 +173,10 @@ async def test_a_user_sends_an_invite_to_their_own_sessions_activity(world: Worl
     invite = {"type": ActivityActionType.JOIN, "session_id": session.ready["session_id"], "party_id": "party"}
     path = f"/users/{zoe.id}/messages"
 
-    sent = (await mary.post(path, json={"application_id": str(game.id), "activity": invite, "content": "hi"})).ok()
+    message = (await mary.post(path, json={"application_id": str(game.id), "activity": invite, "content": "hi"})).ok()
 
     event = await zoe_session.next("MESSAGE_CREATE")
-    assert (event["id"], event["content"], event["activity"]) == (sent["id"], "hi", invite)
+    assert (event["id"], event["content"], event["activity"]) == (message["id"], "hi", invite)
     assert event["application"]["id"] == str(game.id)
     join_path = f"/users/{mary.id}/sessions/{session.ready['session_id']}/activities/{game.id}/1"
     query = f"?channel_id={event['channel_id']}&message_id={event['id']}"

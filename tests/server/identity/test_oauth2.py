@@ -362,35 +362,37 @@ async def test_a_refresh_token_of_a_public_client_expires_when_unused(world: Wor
 
 async def test_refreshing_replaces_both_tokens(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    first = await client.tokens(alice, "identify guilds")
+    first_tokens = await client.tokens(alice, "identify guilds")
 
-    second = (await client.refresh(first["refresh_token"])).ok()
+    second_tokens = (await client.refresh(first_tokens["refresh_token"])).ok()
 
-    assert second["scope"] == "identify guilds"
-    assert second["refresh_token"] != first["refresh_token"]
-    (await client.bearer(alice, first["access_token"]).get("/users/@me")).rejected(401, 0)
-    (await client.bearer(alice, second["access_token"]).get("/users/@me")).ok()
+    assert second_tokens["scope"] == "identify guilds"
+    assert second_tokens["refresh_token"] != first_tokens["refresh_token"]
+    (await client.bearer(alice, first_tokens["access_token"]).get("/users/@me")).rejected(401, 0)
+    (await client.bearer(alice, second_tokens["access_token"]).get("/users/@me")).ok()
 
 
 async def test_refreshing_can_narrow_scopes_but_not_widen_them(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    first = await client.tokens(alice, "identify guilds")
+    first_tokens = await client.tokens(alice, "identify guilds")
 
-    oauth2_error(await client.refresh(first["refresh_token"], scope="identify email"), "invalid_scope")
-    narrowed = (await client.refresh(first["refresh_token"], scope="identify")).ok()
-    restored = (await client.refresh(narrowed["refresh_token"])).ok()
+    oauth2_error(await client.refresh(first_tokens["refresh_token"], scope="identify email"), "invalid_scope")
+    narrowed_tokens = (await client.refresh(first_tokens["refresh_token"], scope="identify")).ok()
+    restored_tokens = (await client.refresh(narrowed_tokens["refresh_token"])).ok()
 
-    assert (narrowed["scope"], restored["scope"]) == ("identify", "identify guilds")
+    assert (narrowed_tokens["scope"], restored_tokens["scope"]) == ("identify", "identify guilds")
 
 
 async def test_a_gateway_session_survives_a_refresh_and_ends_on_revocation(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    first = await client.tokens(alice, "sdk.social_layer_presence")
-    session = await client.bearer(alice, first["access_token"]).connect(token=f"Bearer {first['access_token']}")
+    first_tokens = await client.tokens(alice, "sdk.social_layer_presence")
+    session = await client.bearer(alice, first_tokens["access_token"]).connect(
+        token=f"Bearer {first_tokens['access_token']}"
+    )
 
-    second = (await client.refresh(first["refresh_token"])).ok()
+    second_tokens = (await client.refresh(first_tokens["refresh_token"])).ok()
     await session.wait_processed()
-    (await client.post("/oauth2/token/revoke", token=second["access_token"])).ok()
+    (await client.post("/oauth2/token/revoke", token=second_tokens["access_token"])).ok()
 
     assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
 
@@ -475,14 +477,14 @@ async def test_revoking_a_token_revokes_the_whole_authorization(world: World, to
         await create_application(world),
         await create_application(world),
     )
-    first, second = await client.tokens(alice), await client.tokens(alice)
+    first_tokens, second_tokens = await client.tokens(alice), await client.tokens(alice)
     bob_tokens, other_tokens = await client.tokens(bob), await other_client.tokens(alice)
     alice_session = await alice.connect()
 
-    response = await client.post("/oauth2/token/revoke", token=first[token_type])
+    response = await client.post("/oauth2/token/revoke", token=first_tokens[token_type])
 
     assert (response.status, response.json) == (200, {})
-    for tokens in (first, second):
+    for tokens in (first_tokens, second_tokens):
         (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
         assert (
             oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")

@@ -392,12 +392,12 @@ async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
 
 
 async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) -> None:
-    full, guest, other = await create_users(world, 3)
+    full, guest, other_user = await create_users(world, 3)
     game = await create_application(world)
-    full_bearer, other_bearer = await world.bearer(full, game.id), await world.bearer(other, game.id)
-    await befriend(full, other)
+    full_bearer, other_bearer = await world.bearer(full, game.id), await world.bearer(other_user, game.id)
+    await befriend(full, other_user)
     await befriend(full_bearer, other_bearer, GAME_PATH)
-    (await other.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": BLOCKED})).ok()
+    (await other_user.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": BLOCKED})).ok()
 
     await world.write(
         lambda call: call.notify(
@@ -407,7 +407,7 @@ async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) 
         )
     )
 
-    assert (await relationship_types(full), await relationship_types(other)) == ({}, {full.id: BLOCKED})
+    assert (await relationship_types(full), await relationship_types(other_user)) == ({}, {full.id: BLOCKED})
     assert (await relationship_types(full_bearer, GAME_PATH), await relationship_types(other_bearer, GAME_PATH)) == (
         {},
         {},
@@ -415,11 +415,11 @@ async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) 
 
 
 async def test_an_unmerged_account_keeps_relationships_with_players(world: World) -> None:
-    full, guest, player, stranger, game_friend, blocker = await create_users(world, 6)
+    full, guest, player, nonplayer, game_friend, blocker = await create_users(world, 6)
     game = await create_application(world)
     bearers_by_user_id = {user.id: await world.bearer(user, game.id) for user in (full, guest, player, game_friend)}
     await befriend(full, player)
-    await befriend(full, stranger)
+    await befriend(full, nonplayer)
     await befriend(bearers_by_user_id[full.id], bearers_by_user_id[game_friend.id], GAME_PATH)
     (await blocker.put(f"{PLATFORM_PATH}/{full.id}", json={"type": BLOCKED})).ok()
 
@@ -437,7 +437,7 @@ async def test_an_unmerged_account_keeps_relationships_with_players(world: World
     assert await relationship_types(guest) == {player.id: FRIEND}
     assert await relationship_types(bearers_by_user_id[guest.id], GAME_PATH) == {game_friend.id: FRIEND}
     assert await relationship_types(blocker) == {full.id: BLOCKED, guest.id: BLOCKED}
-    assert await relationship_types(full) == {player.id: FRIEND, stranger.id: FRIEND}
+    assert await relationship_types(full) == {player.id: FRIEND, nonplayer.id: FRIEND}
 
 
 async def test_a_deleted_account_is_removed_from_relationships(world: World) -> None:

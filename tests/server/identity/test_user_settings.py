@@ -55,7 +55,7 @@ async def test_settings_have_defaults_and_changes_reach_own_clients(world: World
         ({"friend_source_flags": {"all": "yes"}}, "friend_source_flags.all"),
         ({"friend_source_flags": None}, "friend_source_flags"),
         ({"restricted_guilds": ["here"]}, "restricted_guilds.0"),
-        ({"restricted_guilds": [str(each) for each in range(201)]}, "restricted_guilds"),
+        ({"restricted_guilds": [str(guild_id) for guild_id in range(201)]}, "restricted_guilds"),
         ({"slayer_sdk_receive_dms_in_game": 4}, "slayer_sdk_receive_dms_in_game"),
     ],
 )
