@@ -141,7 +141,7 @@ class ApiUser:
         return ApiUser(self.client, server.url, self.id, self.token)
 
     async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> ApiResponse:
-        """Send an API request and return the decoded body."""
+        """Send an API request and return the response."""
         headers = {"Authorization": self.token} if self.token else {}
         headers |= options.pop("headers", {})
         if json is not None:
@@ -184,7 +184,7 @@ def demo_users(client: aiohttp.ClientSession, server: Server) -> dict[str, ApiUs
     return {name: ApiUser(client, server.url, *credentials) for name, credentials in credentials_by_name.items()}
 
 
-async def register(client: aiohttp.ClientSession, server: Server, name: str) -> ApiUser:
+async def register_user(client: aiohttp.ClientSession, server: Server, name: str) -> ApiUser:
     """Register a new user."""
     anonymous_user = ApiUser(client, server.url, "", "")
     body = {"username": f"{name}{next(_numbers)}", "password": PASSWORD}
@@ -194,7 +194,7 @@ async def register(client: aiohttp.ClientSession, server: Server, name: str) -> 
 
 async def create_guild(owner: ApiUser, *members: ApiUser) -> tuple[str, str, str]:
     """Create a guild with these members; return its ID, its first text channel's ID and the code of an unlimited invite."""
-    guild_id = (await owner.post("/guilds", {"name": "Trouble"})).ok()["id"]
+    guild_id = (await owner.post("/guilds", {"name": "Guild"})).ok()["id"]
     channels = (await owner.get(f"/guilds/{guild_id}/channels")).ok()
     channel_id = next(channel["id"] for channel in channels if channel["type"] == ChannelType.GUILD_TEXT)
     code = (await owner.post(f"/channels/{channel_id}/invites", {"max_age": 0})).ok()["code"]
@@ -210,10 +210,10 @@ class GatewaySession:
         self.user = user
         self.compress = compress
         self.intents = intents
-        self.frames: list[Frame] = []
+        self.dispatches: list[Frame] = []
         """Every dispatch, in order of arrival."""
         self.other_frames: list[Frame] = []
-        """All other frames."""
+        """Every frame that is not a dispatch, in order of arrival."""
         self.ready: Any = None
         self.seq = 0
         self.close_code: int | None = None
@@ -236,7 +236,7 @@ class GatewaySession:
     async def identify(self) -> None:
         """Start a session on the current connection."""
         payload = {"token": self.user.token.removeprefix("Bot "), "intents": self.intents, "properties": {}}
-        frame_count = len(self.frames)
+        frame_count = len(self.dispatches)
         await self.send(GatewayOpcode.IDENTIFY, payload)
         self.ready = await self.wait_event("READY", since=frame_count)
 
@@ -273,7 +273,7 @@ class GatewaySession:
         connection = self.socket._response.connection
         if connection is not None and connection.transport is not None:
             connection.transport.abort()
-        # Data that arrived before the cut is read or lost with the client; a resume requests the rest in both cases.
+        # Data that arrived before is either read or discarded; a resume requests the missing events in both cases.
         self._reader_task.cancel()
         await asyncio.gather(self._reader_task, return_exceptions=True)
 
@@ -297,7 +297,7 @@ class GatewaySession:
             frame = jsonlib.loads(data)
             async with self._frame_arrived:
                 if frame["op"] == GatewayOpcode.DISPATCH:
-                    self.frames.append(frame)
+                    self.dispatches.append(frame)
                     self.seq = frame["s"]
                 else:
                     self.other_frames.append(frame)
@@ -312,33 +312,34 @@ class GatewaySession:
             async with asyncio.timeout(timeout_seconds), self._frame_arrived:
                 await self._frame_arrived.wait_for(condition)
         except TimeoutError:
-            names = [frame["t"] for frame in self.frames[-20:]]
+            names = [frame["t"] for frame in self.dispatches[-20:]]
             raise AssertionError(
-                f"no matching frame; last: {names}, {self.other_frames[-3:]}, {self.close_code}"
+                f"no matching frame arrived; last events: {names}, last other frames: {self.other_frames[-3:]}, "
+                f"close code: {self.close_code}"
             ) from None
 
     async def wait_event(self, name: str, matches: Callable[[Any], bool] = lambda _: True, *, since: int = 0) -> Any:
-        """Return the first dispatch with this name that matches."""
+        """Wait for the first dispatch from index `since` on with this name that matches; return its data."""
         position = since
 
         def find() -> bool:
             nonlocal position
-            while position < len(self.frames):
-                frame = self.frames[position]
+            while position < len(self.dispatches):
+                frame = self.dispatches[position]
                 if frame["t"] == name and matches(frame["d"]):
                     return True
                 position += 1
             return False
 
         await self.wait_until(find)
-        return self.frames[position]["d"]
+        return self.dispatches[position]["d"]
 
     async def wait_message(self, content: str, *, since: int = 0) -> Any:
-        """Return the message with this content."""
-        return await self.wait_event("MESSAGE_CREATE", lambda d: d["content"] == content, since=since)
+        """Wait for the message with this content, from index `since` of the dispatches on, and return it."""
+        return await self.wait_event("MESSAGE_CREATE", lambda message: message["content"] == content, since=since)
 
     async def wait_opcode(self, opcode: int) -> Frame:
-        """Return the first frame with this opcode."""
+        """Wait for the first frame with this opcode and return it."""
         await self.wait_until(lambda: any(frame["op"] == opcode for frame in self.other_frames))
         return next(frame for frame in self.other_frames if frame["op"] == opcode)
 
@@ -349,8 +350,8 @@ class GatewaySession:
 
     def message_contents(self) -> list[str]:
         """Return the contents of received messages, in order."""
-        return [frame["d"]["content"] for frame in self.frames if frame["t"] == "MESSAGE_CREATE"]
+        return [frame["d"]["content"] for frame in self.dispatches if frame["t"] == "MESSAGE_CREATE"]
 
     def sequence_numbers(self) -> list[int]:
         """Return the sequence numbers of all dispatches."""
-        return [frame["s"] for frame in self.frames]
+        return [frame["s"] for frame in self.dispatches]

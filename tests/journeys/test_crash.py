@@ -16,7 +16,7 @@ import pytest
 
 from hubbub.protocol.enums import MessageType
 from tests.fixtures.postgres import start_postgres
-from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, Server, create_guild, register
+from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, Server, create_guild, register_user
 
 pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
 
@@ -63,7 +63,7 @@ class CrashGuild:
 
 
 async def create_crash_guild(client: aiohttp.ClientSession, server: Server, write_log: WriteLog) -> CrashGuild:
-    owner, *others = await asyncio.gather(*(register(client, server, "user") for _ in range(5)))
+    owner, *others = await asyncio.gather(*(register_user(client, server, "user") for _ in range(5)))
     joining_users, reacting_users = others[:2], others[2:]
     guild_id, channel_id, invite_code = await create_guild(owner, *reacting_users)
     role = (await owner.post(f"/guilds/{guild_id}/roles", {"name": "role-0"})).ok()

@@ -23,7 +23,7 @@ from tests.journeys.processes import (
     GatewaySession,
     Server,
     create_guild,
-    register,
+    register_user,
     running_server,
 )
 
@@ -106,7 +106,9 @@ async def test_an_event_in_one_process_reaches_all_processes(
 ) -> None:
     async with run_cluster(tmp_path, postgres_database, nats_url, DISABLE_POLLING) as cluster:
         first_api, second_api = cluster.apis
-        alice, bob, carol = [await register(cluster.client, api, "user") for api in (first_api, second_api, first_api)]
+        alice, bob, carol = [
+            await register_user(cluster.client, api, "user") for api in (first_api, second_api, first_api)
+        ]
         guild_id, channel_id, _ = await create_guild(alice, bob, carol)
         alice_session = await cluster.open_session(alice, 0)
         bob_session = await cluster.open_session(bob, 1, compress="zlib-stream")
@@ -186,7 +188,7 @@ async def check_presence_reaches_all_processes(
     await bob_session.wait_event(
         "PRESENCE_UPDATE", lambda data: data["user"]["id"] == carol.id and data["status"] == "online"
     )
-    frame_count = len(bob_session.frames)
+    frame_count = len(bob_session.dispatches)
     assert carol_session.socket is not None
     await carol_session.socket.close(code=1000)
     await bob_session.wait_event(
@@ -238,7 +240,9 @@ async def test_sessions_restart_after_a_bus_outage(
     nats = nats_server()
     async with run_cluster(tmp_path, postgres_database, nats.url) as cluster:
         first_api, second_api = cluster.apis
-        alice, bob, carol = [await register(cluster.client, api, "user") for api in (first_api, second_api, first_api)]
+        alice, bob, carol = [
+            await register_user(cluster.client, api, "user") for api in (first_api, second_api, first_api)
+        ]
         _, channel_id, _ = await create_guild(alice, bob, carol)
         sessions = [
             await cluster.open_session(alice, 0),
@@ -266,7 +270,7 @@ async def test_sessions_restart_after_a_bus_outage(
         for session in sessions:
             # Missed events are unknown, so the session starts again and reads the current state.
             assert (await session.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
-            frame_count = len(session.frames)
+            frame_count = len(session.dispatches)
             await session.identify()
             await session.wait_event("GUILD_CREATE", since=frame_count)
         history = (await bob.get(f"/channels/{channel_id}/messages")).ok()
@@ -294,7 +298,7 @@ async def test_another_node_cleans_up_after_a_killed_gateway(
             running_server(tmp_path, "serve", "--roles", "gateway", *flags) as killed_gateway,
             aiohttp.ClientSession() as client,
         ):
-            alice, bob = [await register(client, local_server, "user") for _ in range(2)]
+            alice, bob = [await register_user(client, local_server, "user") for _ in range(2)]
             guild_id, _, _ = await create_guild(alice, bob)
             channels = (await alice.get(f"/guilds/{guild_id}/channels")).ok()
             voice_id = next(channel["id"] for channel in channels if channel["type"] == ChannelType.GUILD_VOICE)
@@ -318,7 +322,7 @@ async def test_another_node_cleans_up_after_a_killed_gateway(
                 return (await alice.get(f"/guilds/{guild_id}/voice-states/{bob.id}")).status == 404
 
             await wait_until(is_voice_state_deleted)
-            frame_count = len(alice_session.frames)
+            frame_count = len(alice_session.dispatches)
             await alice_session.identify()
             guild = await alice_session.wait_event("GUILD_CREATE", since=frame_count)
             assert guild["voice_states"] == []
@@ -335,7 +339,7 @@ async def test_sessions_restart_when_another_node_dies_but_not_when_it_shuts_dow
     """Events that a killed process committed but did not publish are lost for the sessions of other nodes."""
     async with run_local_node(tmp_path, postgres_database, nats_url) as (app, local_server, flags):
         async with aiohttp.ClientSession() as client:
-            alice = await register(client, local_server, "alice")
+            alice = await register_user(client, local_server, "alice")
             _, channel_id, _ = await create_guild(alice)
             session = await GatewaySession(alice, local_server.gateway).open()
             assert app.gateway is not None
@@ -360,7 +364,7 @@ async def test_sessions_restart_when_another_node_dies_but_not_when_it_shuts_dow
             assert [frame["op"] for frame in session.other_frames] == [GatewayOpcode.HELLO]
             feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
             assert (await session.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
-            frame_count = len(session.frames)
+            frame_count = len(session.dispatches)
             await session.identify()
             await session.wait_event("GUILD_CREATE", since=frame_count)
             await alice.create_message(channel_id, "again")

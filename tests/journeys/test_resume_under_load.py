@@ -29,8 +29,8 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 def general_channel_id(server: Server) -> str:
-    channel: str = server.document["guilds"]["Town Square"]["channels"]["general"]
-    return channel
+    channel_id: str = server.document["guilds"]["Town Square"]["channels"]["general"]
+    return channel_id
 
 
 async def open_sessions(users_by_name: dict[str, ApiUser], server: Server, *compressions: str) -> list[GatewaySession]:
@@ -89,9 +89,9 @@ async def test_no_event_is_missed_or_repeated_when_connections_break(
         assert steady_session.message_contents() == sent_contents
         for session in sessions:
             assert session.message_contents() == sent_contents
-            assert session.sequence_numbers() == list(range(1, len(session.frames) + 1))
-            # It was one session all the time.
-            assert [frame["t"] for frame in session.frames].count("READY") == 1
+            assert session.sequence_numbers() == list(range(1, len(session.dispatches) + 1))
+            # The session was resumed each time and never started again.
+            assert [frame["t"] for frame in session.dispatches].count("READY") == 1
             assert not [frame for frame in session.other_frames if frame["op"] == GatewayOpcode.INVALID_SESSION]
             await session.close()
         await steady_session.close()
@@ -106,11 +106,11 @@ def create_small_socket(address: Any) -> socket.socket:
 
 
 SHORT_CLOSE_TIMEOUT = "from hubbub.server.transports import sockets; sockets.CLOSE_TIMEOUT_SECONDS = 0.01"
-"""Code for the start of a server that hardly waits until a client has read the close frame."""
+"""Startup code of a server that waits only 10 ms until a client has read the close frame."""
 
 
 @pytest.mark.parametrize("compress", ["", "zlib-stream"])
-async def test_a_client_that_stops_reading_is_cut_and_can_resume(
+async def test_a_client_that_stops_reading_is_disconnected_and_can_resume(
     tmp_path: Path, client: aiohttp.ClientSession, compress: str
 ) -> None:
     flags = ["--gateway-outgoing-buffer-bytes", str(SMALL_BUFFER_BYTES)]
@@ -130,8 +130,8 @@ async def test_a_client_that_stops_reading_is_cut_and_can_resume(
         random_source = random.Random(7)
         sent_contents: list[str] = []
         while await read_metric(users_by_name["alice"], "gateway_connections") == connection_count:
-            frame_count = len(fast_session.frames)
-            # Four bytes a character that hardly compress: the kernel's buffers are full after some hundred messages.
+            frame_count = len(fast_session.dispatches)
+            # Random characters of four bytes each compress badly, so a few hundred messages fill the kernel's buffers.
             contents = ["".join(map(chr, random_source.choices(range(0x20000, 0x2A000), k=2000))) for _ in range(50)]
             messages = await asyncio.gather(
                 *(users_by_name["alice"].create_message(general_channel_id(server), content) for content in contents)
@@ -154,6 +154,6 @@ async def test_a_client_that_stops_reading_is_cut_and_can_resume(
         await slow_session.resume()
         await slow_session.wait_message("last")
         assert slow_session.message_contents() == sent_contents
-        assert slow_session.sequence_numbers() == list(range(1, len(slow_session.frames) + 1))
+        assert slow_session.sequence_numbers() == list(range(1, len(slow_session.dispatches) + 1))
         await slow_session.close()
         await fast_session.close()

@@ -83,7 +83,7 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     await unauthorized_caller.send_json(VoiceOpcode.IDENTIFY, unauthorized_caller.identify_payload())
     assert await unauthorized_caller.closed() == VoiceCloseCode.SERVER_NOT_FOUND
 
-    # The voice server receives the platform's state: a muted user is silent, whichever process muted them.
+    # The voice server applies mutes, whichever process they come from.
     path = f"/guilds/{guild.id}/members/{alice.actor.id}"
     (await guild.owner.patch(path, json={"mute": True})).ok()
     await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["mute"])

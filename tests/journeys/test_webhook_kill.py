@@ -7,12 +7,13 @@ from typing import Any
 import aiohttp
 import pytest
 
+from hubbub.protocol.enums import EntitlementOwnerType, EventWebhooksStatus, SkuType
+from hubbub.protocol.flags import SkuFlags
 from tests.journeys.processes import ApiUser, Server, demo_users
 from tests.receiver import Receiver
 
 pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
 
-SUBSCRIPTION, FOR_USERS = 5, 1 << 8
 ROUNDS = 4
 
 
@@ -24,7 +25,7 @@ class EntitlementApplication:
         self.application_path = ""
         self.sku_id = ""
         self.expected_events: dict[str, list[tuple[str, str]]] = {}
-        """The expected events of each user, in order: types and entitlements."""
+        """Type and entitlement ID of the expected events, in order, by user ID."""
 
     async def set_up(self) -> None:
         """Create a SKU and set the webhook URL."""
@@ -32,21 +33,25 @@ class EntitlementApplication:
         self.receiver.use_key_of(application)
         self.application_path = f"/applications/{application['id']}"
         types = ["ENTITLEMENT_CREATE", "ENTITLEMENT_DELETE"]
-        settings = {"event_webhooks_url": self.receiver.url, "event_webhooks_status": 2, "event_webhooks_types": types}
+        settings = {
+            "event_webhooks_url": self.receiver.url,
+            "event_webhooks_status": EventWebhooksStatus.ENABLED,
+            "event_webhooks_types": types,
+        }
         (await self.bot.request("PATCH", "/applications/@me", json=settings)).ok()
-        sku_body = {"type": SUBSCRIPTION, "name": "Gold", "flags": FOR_USERS}
+        sku_body = {"type": SkuType.SUBSCRIPTION, "name": "Gold", "flags": SkuFlags.USER_SUBSCRIPTION}
         self.sku_id = (await self.bot.post(f"{self.application_path}/skus", sku_body)).ok()["id"]
 
     async def create_and_delete_entitlement(self, user: ApiUser) -> None:
-        """Cause two events about one user."""
-        body = {"sku_id": self.sku_id, "owner_id": user.id, "owner_type": 2}
+        """Create and delete an entitlement of a user, which causes two events."""
+        body = {"sku_id": self.sku_id, "owner_id": user.id, "owner_type": EntitlementOwnerType.USER}
         entitlement_id = (await self.bot.post(f"{self.application_path}/entitlements", body)).ok()["id"]
         self.expected_events.setdefault(user.id, []).append(("ENTITLEMENT_CREATE", entitlement_id))
         (await self.bot.request("DELETE", f"{self.application_path}/entitlements/{entitlement_id}")).ok()
         self.expected_events[user.id].append(("ENTITLEMENT_DELETE", entitlement_id))
 
     def list_received_events(self) -> dict[str, list[tuple[str, str]]]:
-        """Return the received events of each user, in order; an immediate repetition counts once."""
+        """Return the type and entitlement ID of the received events, by user ID; an immediate repetition counts once."""
         keys_by_user_id: dict[str, list[tuple[str, str]]] = {}
         for event in self.receiver.events:
             keys_by_user_id.setdefault(event["data"]["user_id"], []).append((event["type"], event["data"]["id"]))
