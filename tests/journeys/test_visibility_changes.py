@@ -5,7 +5,7 @@ from hubbub.protocol.permissions import Permissions
 from tests.world import World
 
 
-async def test_gaining_sight_of_a_voice_channel_sends_its_voice_states(world: World) -> None:
+async def test_gaining_access_to_a_voice_channel_sends_its_voice_states(world: World) -> None:
     alice, carol = await world.user(), await world.user()
     guild = await world.guild(alice, carol)
     channel_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)

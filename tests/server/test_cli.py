@@ -1,4 +1,4 @@
-"""The commands as an operator runs them, in real processes where that matters."""
+"""Tests of the `hubbub` commands, in separate processes where a test needs one."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The control API: time, worlds, snapshots, forks, faults, the delivery trace and the rate limit report."""
+"""Tests of the control API: time, worlds, snapshots, forks, faults, the delivery trace and the rate limit report."""
 
 import asyncio
 from collections.abc import AsyncIterator

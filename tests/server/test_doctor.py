@@ -1,4 +1,4 @@
-"""The doctor reports problems with a fix, and leaves nothing behind."""
+"""Tests of `hubbub doctor`: it reports problems with a fix, and creates no files."""
 
 import socket
 from pathlib import Path
@@ -57,12 +57,12 @@ async def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None
 @pytest.mark.parametrize("subpath", ["x", "x/y"])
 async def test_a_folder_that_cannot_be_created_is_a_problem(tmp_path: Path, subpath: str) -> None:
     (tmp_path / "file").write_text("")
+    # No user can create folders inside a file or in /proc, whatever the permissions.
     folders = [tmp_path / "file", Path("/proc")]
 
     for folder in folders if folders[1].is_dir() else folders[:1]:
         finding = (await run_doctor(data=str(folder / subpath)))["data"]
 
-        # No user can create folders there, with any permissions.
         assert (finding.level, str(folder) in finding.message) == ("problem", True), finding
 
 
@@ -137,7 +137,7 @@ async def test_the_file_store_is_tested(tmp_path: Path) -> None:
     assert (await run_doctor(files_url="ftp://example"))["files"].level == "problem"
 
 
-def test_the_exit_code_tells_whether_there_are_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_code_is_1_if_there_are_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = ["--data", str(tmp_path / "data"), "--port", "0"]
     assert cli.main(["doctor", *settings]) == 0
     assert "No problems found." in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The ledger of operations: described, served and exercised by tests."""
+"""Tests of the parity report: operations that are described, served and exercised by tests."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_each_operation_has_a_slice_a_state_and_tests(table: EndpointTable) -> N
         RecordedResponse("get_user", 200, True, "tests/server/test_b.py::test_two"),
         RecordedResponse("get_user", 200, True, "tests/server/test_a.py::test_one"),
         RecordedResponse("get_user", 404, True, "tests/server/test_a.py::test_none"),
-        RecordedResponse("create_guild_role", 403, True, "tests/server/test_a.py::test_refused"),
+        RecordedResponse("create_guild_role", 403, True, "tests/server/test_a.py::test_rejected"),
         # A response that does not match the description does not count.
         RecordedResponse("create_guild_role", 200, False, "tests/server/test_a.py::test_other"),
         RecordedResponse("list_guild_roles", 200, False, "tests/server/test_a.py::test_wrong"),
@@ -58,7 +58,7 @@ def test_each_operation_has_a_slice_a_state_and_tests(table: EndpointTable) -> N
     assert "| fly | POST /users/{user_id}/fly |  | not served |  |" in page
 
 
-def test_operations_beyond_the_description_are_listed(table: EndpointTable) -> None:
+def test_operations_without_a_description_are_listed(table: EndpointTable) -> None:
     undescribed_names = {endpoint.name for endpoint in undescribed_endpoints([GET_USER], table)}
 
     assert "get_user" not in undescribed_names

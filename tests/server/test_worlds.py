@@ -181,7 +181,7 @@ async def test_a_world_file_defines_lobbies(app: App) -> None:
         assert lobby["linked_channel"]["linked_lobby"]["linked_by"] == str(ann_id)
         lobby_path = f"/lobbies/{built.lobbies['Corner'].id}"
         assert (await get(lobby_path))[0] == 200
-        # Idle timeouts start now, although the world is older: the unvisited lobby expires in one minute.
+        # Idle timeouts start at the current time, although the world is older: the empty lobby expires in one minute.
         assert isinstance(app.clock, ControlledClock)
         assert app.worker is not None
         app.clock.advance(59_000)
@@ -342,7 +342,7 @@ async def test_a_rejected_world_creates_nothing(app: App) -> None:
     assert await app.database.read(lambda tx: tx.value("SELECT COUNT(*) FROM users")) == 1
 
 
-async def test_beginning_twice_returns_the_same_world(app: App) -> None:
+async def test_loading_the_initial_world_twice_returns_the_same_world(app: App) -> None:
     first_world = await worlds.load_initial(app, worlds.read_text(SMALL_WORLD), 3)
 
     assert await worlds.load_initial(app, worlds.read_text(SMALL_WORLD), 3) == first_world

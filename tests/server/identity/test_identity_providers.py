@@ -439,7 +439,7 @@ async def test_a_malformed_provider_response_is_rejected(
     (await request_token(client, credential, auth_type)).rejected(status, code)
 
 
-# Provider stand-ins of a rehearsal
+# Emulated providers of a rehearsal
 
 PROVIDERS = [
     ("oidc", "id_token", "OIDC"),
@@ -504,7 +504,7 @@ async def test_a_credential_of_another_provider_is_rejected(rehearsal: Rehearsal
     )
 
 
-async def test_keys_of_a_stand_in_can_be_rotated(rehearsal: RehearsalWorld) -> None:
+async def test_keys_of_an_emulated_provider_can_be_rotated(rehearsal: RehearsalWorld) -> None:
     auth_type, old_credential = await rehearsal.credential("unity", "1")
     (await request_token(rehearsal.demo_game, old_credential, auth_type)).ok()
 

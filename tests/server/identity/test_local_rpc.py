@@ -1,4 +1,4 @@
-"""The API that the local agent uses: application data, RPC tokens, and activity invites of a user (spec/rpc.md#7, 12)."""
+"""Tests of the API for the local agent: application data, RPC tokens and activity invites (spec/rpc.md#7, 12)."""
 
 import pytest
 

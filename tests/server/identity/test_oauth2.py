@@ -1,4 +1,4 @@
-"""OAuth2: consent, grants, tokens, revocation, devices, OpenID Connect."""
+"""Tests of OAuth2: consent, grants, tokens, revocation, devices and OpenID Connect."""
 
 import base64
 from typing import Any
@@ -50,7 +50,7 @@ async def test_a_grant_redirects_with_code_state_and_issuer(world: World) -> Non
     assert (fields["state"], fields["iss"]) == ("a b&c", world.url)
 
 
-async def test_a_refusal_redirects_with_access_denied(world: World) -> None:
+async def test_a_denial_redirects_with_access_denied(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
 
     response = (await alice.post(client.authorize_path(state="s"), json={"authorize": False})).ok()

@@ -1,4 +1,4 @@
-"""Friends, friend requests and blocks, on the platform and in games."""
+"""Tests of friends, friend requests and blocks, on the platform and in games."""
 
 import pytest
 
@@ -189,7 +189,7 @@ async def test_the_number_of_friends_is_limited(world: World, monkeypatch: pytes
     (await alice.put(f"{PLATFORM_PATH}/{dave.id}", json={})).rejected(400, 30002)
     (await dave.put(f"{PLATFORM_PATH}/{alice.id}", json={})).ok()
     (await alice.put(f"{PLATFORM_PATH}/{dave.id}", json={})).rejected(400, 30002)
-    # Accepting needs no free slot: the pending request was already counted.
+    # Carol can accept, because the pending request already counts as a friend.
     (await carol.put(f"{PLATFORM_PATH}/{alice.id}", json={})).ok()
 
 
@@ -299,7 +299,7 @@ async def test_platform_and_game_friendships_are_independent(world: World) -> No
     assert await relationship_types(alice_bearer) == {}
 
 
-async def test_a_game_sees_which_friends_play_it(world: World) -> None:
+async def test_a_game_receives_which_friends_play_it(world: World) -> None:
     alice, bob, carol = await create_users(world, 3)
     game = await create_application(world)
     alice_bearer = await world.bearer(alice, game.id)

@@ -1,4 +1,4 @@
-"""Releases of the SDK (spec/sdk.md#17)."""
+"""Tests of the list of SDK releases (spec/sdk.md#17)."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Users: getting yourself and others, and updating yourself."""
+"""Tests of getting users and of updating the current user."""
 
 import base64
 import io
