@@ -90,7 +90,7 @@ def list_in_games(tx: Tx, user_id: int) -> list[RelationshipRow]:
     """Return a user's sides of relationships in all games."""
     return tx.fetch(
         RelationshipRow,
-        f"SELECT {_COLUMNS} FROM relationships WHERE user_id = ? AND family_id <> 0 ORDER BY family_id, other_id",
+        f"SELECT {_COLUMNS} FROM relationships WHERE user_id = ? AND family_id <> {PLATFORM} ORDER BY family_id, other_id",
         user_id,
     )
 
@@ -125,8 +125,8 @@ def have_mutual_friend(tx: Tx, user_id: int, other_id: int, family_id: int) -> b
     families = (PLATFORM, family_id)
     value = tx.value(
         "SELECT 1 FROM relationships a JOIN relationships b ON b.other_id = a.other_id "
-        f"WHERE a.user_id = ? AND a.type = 1 AND a.family_id IN ({placeholders(families)}) "
-        f"AND b.user_id = ? AND b.type = 1 AND b.family_id IN ({placeholders(families)}) LIMIT 1",
+        f"WHERE a.user_id = ? AND a.type = {RelationshipType.FRIEND:d} AND a.family_id IN ({placeholders(families)}) "
+        f"AND b.user_id = ? AND b.type = {RelationshipType.FRIEND:d} AND b.family_id IN ({placeholders(families)}) LIMIT 1",
         user_id,
         *families,
         other_id,
@@ -149,11 +149,12 @@ def is_blocked_between(tx: Tx, user_id: int, other_id: int) -> bool:
 def filter_blocked(tx: Tx, user_id: int, other_ids: Iterable[int]) -> set[int]:
     """Return the IDs of the users in `other_ids` who are blocked by a user or block that user."""
     user_id_list, blocked_ids = list(other_ids), set[int]()
+    is_block = f"family_id = {PLATFORM} AND type = {RelationshipType.BLOCKED:d}"
     for batch in batches(user_id_list):
         in_batch = f"IN ({placeholders(batch)})"
         rows = tx.all(
-            f"SELECT other_id FROM relationships WHERE user_id = ? AND family_id = 0 AND type = 2 AND other_id {in_batch} "
-            f"UNION SELECT user_id FROM relationships WHERE other_id = ? AND family_id = 0 AND type = 2 AND user_id {in_batch}",
+            f"SELECT other_id FROM relationships WHERE user_id = ? AND {is_block} AND other_id {in_batch} "
+            f"UNION SELECT user_id FROM relationships WHERE other_id = ? AND {is_block} AND user_id {in_batch}",
             user_id,
             *batch,
             user_id,
@@ -215,7 +216,7 @@ def list_private_channel_partners(tx: Tx, user_id: int) -> set[int]:
 def count(tx: Tx, user_id: int, types: Collection[int]) -> int:
     """Return the number of a user's platform relationships with these types."""
     total: int = tx.value(
-        f"SELECT COUNT(*) FROM relationships WHERE user_id = ? AND family_id = 0 AND type IN ({placeholders(types)})",
+        f"SELECT COUNT(*) FROM relationships WHERE user_id = ? AND family_id = {PLATFORM} AND type IN ({placeholders(types)})",
         user_id,
         *types,
     )
