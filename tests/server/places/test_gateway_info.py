@@ -9,7 +9,7 @@ import pytest
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, GatewayConfig
-from hubbub.server.places.gateway_info import gateway_url
+from hubbub.server.places.gateway_info import build_gateway_url
 from tests.world import NOW_MS, World
 
 
@@ -110,4 +110,4 @@ async def test_gateway_bot_rejects_users_and_anonymous_clients(world: World) -> 
     ],
 )
 def test_the_gateway_url_follows_the_public_url(public_url: str | None, url: str) -> None:
-    assert gateway_url(Config(public_url=public_url)) == url
+    assert build_gateway_url(Config(public_url=public_url)) == url

@@ -397,7 +397,7 @@ async def test_a_widget_is_available_as_an_image(world: World, style: str | None
 
 def test_every_widget_style_fits_large_numbers() -> None:
     for style in image._LAYOUTS:
-        assert image.draw("x" * 100, 500_000, style)
+        assert image.draw_widget("x" * 100, 500_000, style)
 
 
 # Integrations

@@ -459,7 +459,7 @@ async def test_the_gateway_state_contains_roles_channels_and_members(world: Worl
     await guild.overwrite(guild.general, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
 
     state = await world.app.database.read(lambda tx: guild_state.read_guild_state(tx, guild.id))
-    members = await world.app.database.read(lambda tx: guild_state.member_states(tx, guild.id, [bob.id, 1]))
+    members = await world.app.database.read(lambda tx: guild_state.read_member_states(tx, guild.id, [bob.id, 1]))
 
     assert state is not None
     assert state.roles == {guild.id: Permissions.DEFAULT_EVERYONE, role: Permissions.KICK_MEMBERS}
@@ -471,7 +471,7 @@ async def test_the_gateway_state_contains_roles_channels_and_members(world: Worl
     assert members[bob.id].roles == (role,)
     assert datetime.fromisoformat(members[bob.id].joined_at) == datetime.fromtimestamp(world.clock.now_ms() / 1000, UTC)
     assert await world.app.database.read(lambda tx: guild_state.read_guild_state(tx, 1)) is None
-    assert await world.app.database.read(lambda tx: guild_state.guild_ids(tx, bob.id)) == [guild.id]
+    assert await world.app.database.read(lambda tx: guild_state.list_guild_ids(tx, bob.id)) == [guild.id]
 
 
 # Operator grants

@@ -418,7 +418,7 @@ def test_recurrence_rules_produce_their_dates(rule: dict[str, Any], days: list[s
     recurrence_rule = RecurrenceRule(start=codec.timestamp(MONDAY_MS), **{"interval": 1, **rule})
     moment, found = MONDAY_MS - 1, []
     for _ in days:
-        following = recurrence.next_after(recurrence_rule, moment)
+        following = recurrence.find_next(recurrence_rule, moment)
         assert following is not None
         assert recurrence.occurs(recurrence_rule, following)
         assert not recurrence.occurs(recurrence_rule, following + 1)

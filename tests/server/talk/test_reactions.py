@@ -6,7 +6,7 @@ import pytest
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
-from hubbub.server.places.expressions.emojis import is_unicode
+from hubbub.server.places.expressions.emojis import is_unicode_emoji
 from tests.world import Actor, Guild, World
 
 FIRE = "🔥"
@@ -33,7 +33,7 @@ async def set_everyone_permissions(guild: Guild, permissions: int) -> None:
     ["🔥", "❤", "❤️", "👍🏽", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪", "🇦", "1️⃣", "#⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "©", "🫠", "🧑🏿‍❤️‍💋‍🧑🏻", "⬆️", "🪿", "🛜"],
 )
 def test_unicode_emoji_are_recognized(text: str) -> None:
-    assert is_unicode(text)
+    assert is_unicode_emoji(text)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_unicode_emoji_are_recognized(text: str) -> None:
     ],
 )
 def test_other_text_is_not_an_emoji(text: str) -> None:
-    assert not is_unicode(text)
+    assert not is_unicode_emoji(text)
 
 
 async def test_a_reaction_is_stored_published_and_returned(world: World) -> None:

@@ -104,7 +104,7 @@ class GuildReader(Protocol):
         """Return the guild, or None if it was deleted."""
         ...
 
-    def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
+    def member_states(self, tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberState]:
         """Return the membership of the given users; users who are not members are left out."""
         ...
 

@@ -21,7 +21,7 @@ def find_session_start_limit(call: Call, guild_count: int) -> wire.SessionStartL
     Return None in a process without a gateway."""
 
 
-def gateway_url(config: Config) -> str:
+def build_gateway_url(config: Config) -> str:
     """Return the WebSocket URL of the gateway without a query; clients add their own query."""
     parts = urlsplit(config.public_url or f"http://{config.host}:{config.port}")
     scheme = "wss" if parts.scheme == "https" else "ws"
@@ -31,7 +31,7 @@ def gateway_url(config: Config) -> str:
 @handles(wire.GET_GATEWAY)
 def get_gateway(call: Call) -> wire.GatewayUrl:
     """Get the gateway URL."""
-    return wire.GatewayUrl(url=gateway_url(call.config))
+    return wire.GatewayUrl(url=build_gateway_url(call.config))
 
 
 @handles(wire.GET_BOT_GATEWAY)
@@ -49,7 +49,7 @@ def get_bot_gateway(call: Call) -> wire.BotGateway:
         total=total_starts, remaining=total_starts, reset_after=0, max_concurrency=max_concurrency
     )
     return wire.BotGateway(
-        url=gateway_url(call.config),
+        url=build_gateway_url(call.config),
         shards=shard_count,
         session_start_limit=limit,
     )

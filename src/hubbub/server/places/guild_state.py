@@ -1,4 +1,4 @@
-"""Reads the guild state that gateway nodes cache, composed of guilds, roles, members and channels."""
+"""Reads of the guild state that gateway nodes cache, composed of guilds, roles, members and channels."""
 
 from collections.abc import Iterable
 
@@ -20,8 +20,8 @@ def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
     if row is None:
         return None
     role_rows = roles.list_of_guild(tx, guild_id)
-    overwrites = channels.overwrites_of_guild(tx, guild_id)
-    guild_fields = msgspec.structs.asdict(guilds.guild(tx, row, role_rows, now=None))
+    overwrites = channels.find_overwrites_of_guild(tx, guild_id)
+    guild_fields = msgspec.structs.asdict(guilds.guild(tx, row, role_rows, now_ms=None))
     return GuildState(
         id=guild_id,
         owner_id=row.owner_id,
@@ -50,8 +50,8 @@ def _channel_state(row: channels.ChannelRow, overwrites: list[channels.Overwrite
     )
 
 
-def member_states(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberState]:
-    """Return the membership of the users with the IDs `user_ids`, by user ID. Users who are not members are omitted."""
+def read_member_states(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberState]:
+    """Return the member states of the users among `user_ids` who are members, by user ID."""
     rows = members.find_rows(tx, guild_id, user_ids)
     role_ids_by_user = members.find_role_ids(tx, guild_id, rows)
     return {
@@ -66,9 +66,9 @@ def member_states(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, M
     }
 
 
-def guild_ids(tx: Tx, user_id: int) -> list[int]:
+def list_guild_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of the guilds of a user."""
-    return guilds.ids_of_user(tx, user_id)
+    return guilds.list_ids_of_user(tx, user_id)
 
 
 class StoreGuildReader:
@@ -78,20 +78,20 @@ class StoreGuildReader:
         """Return the state of a guild, or None if the guild does not exist."""
         return read_guild_state(tx, guild_id)
 
-    def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-        """Return the membership of the users with the IDs `user_ids`, by user ID."""
-        return member_states(tx, guild_id, users)
+    def member_states(self, tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberState]:
+        """Return the member states of the users among `user_ids` who are members, by user ID."""
+        return read_member_states(tx, guild_id, user_ids)
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
         """Return the IDs of the guilds that a user is in."""
-        return guild_ids(tx, user_id)
+        return list_guild_ids(tx, user_id)
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
         """Return the number of guilds that a user is in."""
         return guilds.count_of_user(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
-        """Return the names of the existing guilds among `guild_ids`, by ID."""
+        """Return the names of the existing guilds among `list_guild_ids`, by ID."""
         return {row.id: row.name for row in guilds.find_many(tx, list(guild_ids)).values()}
 
     def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:

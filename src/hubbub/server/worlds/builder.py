@@ -428,7 +428,7 @@ class _Builder:
         if name == guild.owner:
             roles.assign(self._call.tx, built.id, user_id, role_ids)
         else:
-            members.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, welcome=False)
+            members.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, announce=False)
 
     def _build_lobby(self, name: str, lobby: schema.Lobby) -> None:
         application = applications.find(self._call.tx, self._built.applications[lobby.application].id)

@@ -18,13 +18,13 @@ SLICE = Slice(
     name="activity_instances",
     modules=(routes,),
     listeners={
-        ActivitiesToggled: actions.activities_toggled,
-        ApplicationDeleting: actions.application_deleting,
-        ChannelsDeleted: actions.channels_deleted,
-        MemberRemoved: actions.member_removed,
+        ActivitiesToggled: actions.on_activities_toggled,
+        ApplicationDeleting: actions.on_application_deleting,
+        ChannelsDeleted: actions.on_channels_deleted,
+        MemberRemoved: actions.on_member_removed,
     },
-    guild=views.snapshot,
-    session_ended=actions.session_ended,
+    guild=views.guild_create_fields,
+    session_ended=actions.on_session_ended,
 )
 
 __all__ = [

@@ -50,7 +50,7 @@ def leave(call: Call, row: InstanceRow, user_id: int, *, session_id: str | None 
     return True
 
 
-def session_ended(call: Call, user_id: int, session_id: str) -> None:
+def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
     """Remove the user from the activities joined by an ended gateway session.
 
     If it was the last session of the user, also remove the user from the activities joined without a session."""
@@ -61,27 +61,27 @@ def session_ended(call: Call, user_id: int, session_id: str) -> None:
             leave(call, row, user_id, session_id=joined_session_id)
 
 
-def member_removed(call: Call, signal: MemberRemoved) -> None:
+def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Remove a user from the activities of a guild they left."""
     for row in dict.fromkeys(row for row, _ in store.list_of_user(call.tx, signal.user_id)):
         if row.guild_id == signal.guild_id:
             leave(call, row, signal.user_id)
 
 
-def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """End the activities in deleted channels."""
     for row in store.list_of_channels(call.tx, signal.channel_ids):
         store.delete(call.tx, row.id)
         _publish_update(call, row)
 
 
-def activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
+def on_activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
     """End the running activities of an application that disabled activities."""
     if not signal.row.flags & ApplicationFlags.EMBEDDED:
         _end_all_of_application(call, signal.row.id)
 
 
-def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """End the running activities of an application that is being deleted."""
     _end_all_of_application(call, signal.row.id)
 
@@ -96,13 +96,13 @@ def delete_all(call: Call) -> None:
     """Delete all instances when a single-process platform starts.
 
     Nothing is published, because no session exists yet."""
-    store.clear(call.tx)
+    store.delete_all(call.tx)
 
 
 def _publish_update(call: Call, row: InstanceRow) -> None:
     activity = views.load_embedded_activity(call.tx, row)
     if row.guild_id is None:
-        audience = Audience.of_users(*store.recipients(call.tx, row.channel_id))
+        audience = Audience.of_users(*store.list_recipient_ids(call.tx, row.channel_id))
     else:
         audience = Audience.viewers(row.guild_id, row.channel_id)
     call.tx.emit(wire.EMBEDDED_ACTIVITY_UPDATE_V2, activity, audience)

@@ -139,8 +139,8 @@ def find_participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[Par
     return participants_by_instance
 
 
-def recipients(tx: Tx, channel_id: int) -> list[int]:
-    """List the recipients of a private channel."""
+def list_recipient_ids(tx: Tx, channel_id: int) -> list[int]:
+    """List the user IDs of the recipients of a private channel."""
     return [row[0] for row in tx.all("SELECT user_id FROM recipients WHERE channel_id = ?", channel_id)]
 
 
@@ -186,7 +186,7 @@ def delete(tx: Tx, instance_id: int) -> None:
     tx.run("DELETE FROM activity_instances WHERE id = ?", instance_id)
 
 
-def clear(tx: Tx) -> None:
+def delete_all(tx: Tx) -> None:
     """Delete all activities."""
     tx.run("DELETE FROM activity_participants")
     tx.run("DELETE FROM activity_instances")

@@ -69,19 +69,23 @@ def load_embedded_activity(tx: Tx, row: InstanceRow) -> wire.EmbeddedActivity:
 
 
 def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[ParticipantRow]) -> dict[int, Member]:
-    """Return the participants of a guild's activity as members by user ID; empty in private channels."""
+    """Return the members among the participants of an activity, by user ID; empty in private channels."""
     if row.guild_id is None or not participants:
         return {}
     return members.find_views(tx, row.guild_id, {participant.user_id for participant in participants})
 
 
-def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
+def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the keys that activities add to GUILD_CREATE, limited to the channels the viewer sees."""
     rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
-    participants = store.find_participants(call.tx, [row.id for row in rows])
+    participants_by_instance = store.find_participants(call.tx, [row.id for row in rows])
     members_by_id = members.find_views(
         call.tx,
         view.guild.id,
-        {participant.user_id for participant_rows in participants.values() for participant in participant_rows},
+        {participant.user_id for participants in participants_by_instance.values() for participant in participants},
     )
-    return {"activity_instances": [embedded_activity(row, participants.get(row.id, ()), members_by_id) for row in rows]}
+    return {
+        "activity_instances": [
+            embedded_activity(row, participants_by_instance.get(row.id, ()), members_by_id) for row in rows
+        ]
+    }

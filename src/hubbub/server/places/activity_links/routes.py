@@ -142,7 +142,7 @@ def _find_link(call: Call, application_id: int, link_id: str) -> LinkRow | None:
 
 
 def _parse_referrer_id(referrer_id: str) -> UserId | None:
-    """Return the user ID, or None if the text is not an ID."""
+    """Return the referrer's user ID, or None if the text is not an ID."""
     try:
         return parse_wide(UserId, referrer_id)
     except ValueError:

@@ -30,7 +30,7 @@ _COLUMNS = ", ".join(LinkRow._fields)
 
 
 def find(tx: Tx, application_id: int, link_type: int, link_id: int, now_ms: int) -> LinkRow | None:
-    """Return an unexpired link of an application, or None. `link_type` is the type of the link."""
+    """Return the unexpired link of an application with a type and an ID, or None. `now_ms` is in Unix milliseconds."""
     return tx.find(
         LinkRow,
         f"SELECT {_COLUMNS} FROM activity_links WHERE id = ? AND application_id = ? AND type = ? "

@@ -29,25 +29,28 @@ def require_url_map(rows: Sequence[wire.UrlMapping], *, allow_private: bool) -> 
 
     `allow_private` permits targets in private networks."""
     form = errors.FormErrors()
-    validated: list[MappingRow] = []
+    mappings: list[MappingRow] = []
     seen_prefixes: set[str] = set()
     for index, row in enumerate(rows):
         prefix, target = row.prefix.rstrip("/") or "/", row.target.rstrip("/")
-        problem = _prefix_problem(row.prefix)
-        if problem is None and prefix in seen_prefixes:
-            problem = "URL_MAPPING_PREFIX_TAKEN", "An earlier mapping has this prefix, so this one would never be used."
-        if problem is not None:
-            form.add(("url_map", index, "prefix"), *problem)
-        problem = _target_problem(row.target, set(PLACEHOLDER.findall(row.prefix)), allow_private)
-        if problem is not None:
-            form.add(("url_map", index, "target"), *problem)
+        prefix_error = _find_prefix_error(row.prefix)
+        if prefix_error is None and prefix in seen_prefixes:
+            prefix_error = (
+                "URL_MAPPING_PREFIX_TAKEN",
+                "An earlier mapping has this prefix, so this one would never be used.",
+            )
+        if prefix_error is not None:
+            form.add(("url_map", index, "prefix"), *prefix_error)
+        target_error = _find_target_error(row.target, set(PLACEHOLDER.findall(row.prefix)), allow_private)
+        if target_error is not None:
+            form.add(("url_map", index, "target"), *target_error)
         seen_prefixes.add(prefix)
-        validated.append(MappingRow(prefix, target))
+        mappings.append(MappingRow(prefix, target))
     form.raise_if_any()
-    return validated
+    return mappings
 
 
-def _prefix_problem(prefix: str) -> FormError | None:
+def _find_prefix_error(prefix: str) -> FormError | None:
     if not prefix.startswith("/"):
         return "URL_MAPPING_PREFIX_INVALID", "A prefix must be a path that starts with a slash."
     if prefix == "/":
@@ -58,10 +61,10 @@ def _prefix_problem(prefix: str) -> FormError | None:
     names = PLACEHOLDER.findall(prefix)
     if len(set(names)) < len(names):
         return "URL_MAPPING_PLACEHOLDER_TWICE", "A prefix can use each placeholder only once."
-    return _segment_problem(segments)
+    return _find_segment_error(segments)
 
 
-def _segment_problem(segments: Sequence[str]) -> FormError | None:
+def _find_segment_error(segments: Sequence[str]) -> FormError | None:
     for segment in segments:
         if not segment or segment in (".", ".."):
             return "URL_MAPPING_PATH_INVALID", "Path segments must not be empty, '.' or '..'."
@@ -78,8 +81,8 @@ def _segment_problem(segments: Sequence[str]) -> FormError | None:
     return None
 
 
-def _target_problem(target: str, prefix_placeholders: set[str], allow_private: bool) -> FormError | None:
-    """Return the error in a target, or None. It may use only the placeholders of its prefix."""
+def _find_target_error(target: str, prefix_placeholders: set[str], allow_private: bool) -> FormError | None:
+    """Return the form error of a target, or None. A target may use only the placeholders of its prefix."""
     if "://" in target:
         return "URL_MAPPING_TARGET_SCHEME", "A target must be a host without https://."
     authority, _, path = target.partition("/")
@@ -95,7 +98,7 @@ def _target_problem(target: str, prefix_placeholders: set[str], allow_private: b
         )
     if not allow_private and _is_private(match["host"]):
         return "URL_MAPPING_TARGET_PRIVATE", "A target must be reachable from the internet."
-    return _segment_problem(path.rstrip("/").split("/")) if path.rstrip("/") else None
+    return _find_segment_error(path.rstrip("/").split("/")) if path.rstrip("/") else None
 
 
 def _is_host(host: str) -> bool:

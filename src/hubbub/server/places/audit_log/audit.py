@@ -1,4 +1,4 @@
-"""Writes audit log entries: one per action, in the action's own transaction, with its event."""
+"""Record audit log entries and publish their events, in the transaction of the audited action."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

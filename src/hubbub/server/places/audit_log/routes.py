@@ -18,7 +18,7 @@ def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.List
         for column in ("user_id", "target_id", "action_type")
         if (value := getattr(query, column)) is not UNSET
     }
-    rows = store.page(
+    rows = store.list_page(
         call.tx,
         guild_id,
         call.now_ms,

@@ -16,25 +16,25 @@ class EntryRow(NamedTuple):
 
     id: int
     user_id: int | None
-    """The user who took the action; None if the platform took it."""
+    """ID of the user who took the action; None if the platform took it."""
     target_id: int | None
     """ID of the affected object; None if the action has no target."""
     action_type: int
     """Value of an `AuditLogAction`."""
     changes: str | None
-    """JSON list of `AuditLogChange`."""
+    """JSON list of `AuditLogChange`; None without changes."""
     options: str | None
-    """JSON object with string values."""
+    """JSON object with string values; None without options."""
     reason: str | None
 
 
 COLUMNS = ", ".join(EntryRow._fields)
 
 
-def page(
+def list_page(
     tx: Tx,
     guild_id: int,
-    now: int,
+    now_ms: int,
     *,
     filters: dict[str, int],
     before: int | None,
@@ -43,11 +43,11 @@ def page(
 ) -> list[EntryRow]:
     """Return a page of a guild's unexpired log entries, newest first, or oldest first if only `after` is set.
 
-    `now` is in Unix milliseconds. `filters` are required column values. `before` takes precedence over `after`
+    `now_ms` is in Unix milliseconds. `filters` are required values by column name. `before` takes precedence over `after`
     (spec/http.md#1.10)."""
     ascending = after is not None and before is None
     conditions = ["guild_id = ?", "id >= ?"]
-    values: list[Any] = [guild_id, oldest_entry_id(now)]
+    values: list[Any] = [guild_id, oldest_entry_id(now_ms)]
     for column, value in filters.items():
         conditions.append(f"{column} = ?")
         values.append(value)
@@ -88,7 +88,7 @@ def find_deletion(
 ) -> tuple[int, int] | None:
     """Return the ID and count of the newest MESSAGE_DELETE entry (72) for an author's messages in a channel, or None.
 
-    Its ID must be at least `since_id`, its user `actor_id`, and its reason must be equal."""
+    The entry must have an ID of at least `since_id`, the user `actor_id` and the reason `reason`."""
     for entry_id, options, entry_reason in tx.all(
         "SELECT id, options, reason FROM audit_log WHERE guild_id = ? AND id >= ? AND action_type = 72 AND user_id = ? "
         "AND target_id = ? ORDER BY id DESC",

@@ -17,7 +17,7 @@ from hubbub.server.places.bans.signals import MemberBanned
 from hubbub.server.places.bans.store import BanRow
 
 _BAN_EVENT_PERMISSIONS = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
-"""Permissions of which one is enough to receive GUILD_BAN_ADD and GUILD_BAN_REMOVE (spec/gateway.md#5.1)."""
+"""Permissions to receive GUILD_BAN_ADD and GUILD_BAN_REMOVE; one of them is enough (spec/gateway.md#5.1)."""
 
 
 def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_message_seconds: int) -> None:
@@ -43,7 +43,7 @@ def raise_member_banned(call: Call, guild_id: GuildId, user_id: int, delete_mess
 
 
 def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
-    """Lift the ban of a user."""
+    """Remove the ban of a user."""
     store.delete(call.tx, guild_id, target.id)
     audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_REMOVE, target_id=target.id)
     call.tx.emit(

@@ -17,7 +17,7 @@ DAY_SECONDS = 86_400
 @handles(wire.LIST_GUILD_BANS, long=True)
 def list_guild_bans(call: Call, guild_id: GuildId, query: wire.ListGuildBans) -> list[wire.Ban]:
     """List guild bans."""
-    rows = store.page(
+    rows = store.list_page(
         call.tx,
         guild_id,
         before=None if query.before is UNSET else query.before,

@@ -37,7 +37,7 @@ def find_banned_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
     return {row[0] for row in rows}
 
 
-def page(tx: Tx, guild_id: int, *, before: int | None, after: int | None, limit: int) -> list[BanRow]:
+def list_page(tx: Tx, guild_id: int, *, before: int | None, after: int | None, limit: int) -> list[BanRow]:
     """Return a page of bans by ascending user ID. `before` takes precedence over `after` (spec/http.md#1.10)."""
     select = f"SELECT {COLUMNS} FROM bans WHERE guild_id = ?"
     if before is not None:

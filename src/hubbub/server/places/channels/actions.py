@@ -61,7 +61,7 @@ def create(
     of its category. `form` holds the errors that the caller found; they are raised with those found while the body is
     applied. `quiet` suppresses the audit log entry and the event, for example while a world is loaded."""
     form = form or FormErrors()
-    guild = guild or store.guild_traits(call.tx, guild_id)
+    guild = guild or store.find_guild_traits(call.tx, guild_id)
     if guild is None:
         raise errors.UNKNOWN_GUILD()
     channel_type = int(body.type or ChannelType.GUILD_TEXT)
@@ -79,7 +79,7 @@ def create(
         is_category = channel_type == ChannelType.GUILD_CATEGORY
         row = row._replace(position=store.next_position(call.tx, guild_id, is_category=is_category))
     if overwrites is None:
-        overwrites = [] if row.parent_id is None else store.overwrites_of(call.tx, row.parent_id)
+        overwrites = [] if row.parent_id is None else store.list_overwrites(call.tx, row.parent_id)
     guilds.ports.check_names(call, (row.name or "",))
     store.insert(call.tx, row)
     overwrites = [overwrite._replace(channel_id=row.id) for overwrite in overwrites]
@@ -109,7 +109,8 @@ def update(
 ) -> wire.Channel:
     """Store, audit and publish a changed channel and its overwrites, and update synced children.
 
-    `old` and `new` are the overwrites before and after the change; `new` is None if they are unchanged."""
+    `old_overwrites` and `new_overwrites` are the overwrites before and after the change; `new_overwrites` is None if they
+    are unchanged."""
     new_overwrites = old_overwrites if new_overwrites is None else new_overwrites
     view = views.channel(after, new_overwrites)
     guild_id = before.guild_id or 0
@@ -119,7 +120,7 @@ def update(
         store.update(call.tx, before, after)
         changes = audit.differences(views.channel(before, old_overwrites), view, AUDITED_FIELDS)
         audit.record(call, guild_id, AuditLogAction.CHANNEL_UPDATE, target_id=after.id, changes=changes)
-    overwrites_changed = rules.bits_of(new_overwrites) != rules.bits_of(old_overwrites)
+    overwrites_changed = rules.bits_by_target(new_overwrites) != rules.bits_by_target(old_overwrites)
     if overwrites_changed:
         store.replace_overwrites(call.tx, after.id, new_overwrites)
         _record_overwrites(call, after, old_overwrites, new_overwrites)
@@ -146,24 +147,29 @@ def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> w
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
     after = row._replace(linked_lobby=None if lobby is None else codec.encode(lobby).decode())
-    return update(call, row, after, store.overwrites_of(call.tx, channel_id))
+    return update(call, row, after, store.list_overwrites(call.tx, channel_id))
 
 
-def _sync_children(call: Call, category_id: int, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
+def _sync_children(
+    call: Call, category_id: int, old_overwrites: Sequence[OverwriteRow], new_overwrites: Sequence[OverwriteRow]
+) -> None:
     """Copy a category's new overwrites to the children that had the same overwrites as the category (spec/http.md#2.2)."""
     children = store.list_children(call.tx, category_id)
-    overwrites = store.overwrites_of_many(call.tx, [child.id for child in children])
+    overwrites_by_channel = store.find_overwrites_of_channels(call.tx, [child.id for child in children])
+    old_bits = rules.bits_by_target(old_overwrites)
     for child in children:
-        if rules.bits_of(overwrites.get(child.id, [])) == rules.bits_of(old):
-            rows = [overwrite._replace(channel_id=child.id) for overwrite in new]
-            store.replace_overwrites(call.tx, child.id, rows)
-            publish(call, wire.CHANNEL_UPDATE, child, views.channel(child, rows))
+        if rules.bits_by_target(overwrites_by_channel.get(child.id, [])) == old_bits:
+            child_overwrites = [overwrite._replace(channel_id=child.id) for overwrite in new_overwrites]
+            store.replace_overwrites(call.tx, child.id, child_overwrites)
+            publish(call, wire.CHANNEL_UPDATE, child, views.channel(child, child_overwrites))
 
 
-def _record_overwrites(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
+def _record_overwrites(
+    call: Call, row: ChannelRow, old_overwrites: Sequence[OverwriteRow], new_overwrites: Sequence[OverwriteRow]
+) -> None:
     """Record one audit entry for each created, changed or deleted overwrite."""
-    old_by_target = {overwrite.target_id: overwrite for overwrite in old}
-    new_by_target = {overwrite.target_id: overwrite for overwrite in new}
+    old_by_target = {overwrite.target_id: overwrite for overwrite in old_overwrites}
+    new_by_target = {overwrite.target_id: overwrite for overwrite in new_overwrites}
     changed_ids = [
         target_id
         for target_id in old_by_target.keys() | new_by_target.keys()
@@ -193,51 +199,51 @@ def _record_overwrites(call: Call, row: ChannelRow, old: Sequence[OverwriteRow],
         )
 
 
-def put_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], overwrite: OverwriteRow) -> None:
-    """Set the overwrite of a role or member in a channel. `old` are the current overwrites of the channel."""
-    new = sorted(
-        [*(other for other in old if other.target_id != overwrite.target_id), overwrite],
-        key=lambda other: other.target_id,
+def put_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[OverwriteRow], overwrite: OverwriteRow) -> None:
+    """Set the overwrite of a role or member in a channel. `old_overwrites` are the channel's current ones."""
+    other_overwrites = [other for other in old_overwrites if other.target_id != overwrite.target_id]
+    new_overwrites = sorted([*other_overwrites, overwrite], key=lambda row: row.target_id)
+    update(call, row, row, old_overwrites, new_overwrites)
+
+
+def delete_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[OverwriteRow], target_id: int) -> None:
+    """Delete the overwrite of a role or member in a channel. `old_overwrites` are the channel's current ones."""
+    update(
+        call, row, row, old_overwrites, [overwrite for overwrite in old_overwrites if overwrite.target_id != target_id]
     )
-    update(call, row, row, old, new)
-
-
-def delete_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], target_id: int) -> None:
-    """Delete the overwrite of a role or member in a channel. `old` are the current overwrites of the channel."""
-    update(call, row, row, old, [overwrite for overwrite in old if overwrite.target_id != target_id])
 
 
 def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
-    """Add the newer permission bits to a guild's roles and overwrites. Return how many roles and overwrites changed."""
-    added_bits = changed_roles = changed_overwrites = 0
+    """Add the newer permission bits to a guild's roles and overwrites.
+
+    Return the number of changed roles and the number of changed overwrites."""
+    added_bits = changed_role_count = changed_overwrite_count = 0
     for role in roles.list_of_guild(call.tx, guild_id):
         permissions = role.permissions | permission_split.implied_bits(role.permissions)
         if permissions != role.permissions:
-            roles.change(call, role, role._replace(permissions=permissions))
+            roles.update(call, role, role._replace(permissions=permissions))
             added_bits |= permissions & ~role.permissions
-            changed_roles += 1
+            changed_role_count += 1
     for channel in store.list_of_guild(call.tx, guild_id):
         # Read one channel at a time: changing a category also changes its synced children.
-        old = store.overwrites_of(call.tx, channel.id)
-        new = [permission_split.split(overwrite) for overwrite in old]
-        if new != old:
-            update(call, channel, channel, old, new)
-            changed_overwrites += sum(
-                old_overwrite != new_overwrite for old_overwrite, new_overwrite in zip(old, new, strict=True)
-            )
-            for old_overwrite, new_overwrite in zip(old, new, strict=True):
+        old_overwrites = store.list_overwrites(call.tx, channel.id)
+        new_overwrites = [permission_split.split(overwrite) for overwrite in old_overwrites]
+        if new_overwrites != old_overwrites:
+            update(call, channel, channel, old_overwrites, new_overwrites)
+            for old_overwrite, new_overwrite in zip(old_overwrites, new_overwrites, strict=True):
+                changed_overwrite_count += old_overwrite != new_overwrite
                 added_bits |= (new_overwrite.allow & ~old_overwrite.allow) | (new_overwrite.deny & ~old_overwrite.deny)
     for bit, action in permission_split.AUDIT_ACTIONS:
         if added_bits & bit:
             audit.record(call, guild_id, action, target_id=guild_id)
-    return changed_roles, changed_overwrites
+    return changed_role_count, changed_overwrite_count
 
 
 def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> wire.Channel:
     """Delete a guild channel. Children of a category stay, without a parent."""
     guild_id = row.guild_id or 0
     view = views.channel(row, overwrites)
-    orphans = store.list_children(call.tx, row.id) if row.type == ChannelType.GUILD_CATEGORY else []
+    children = store.list_children(call.tx, row.id) if row.type == ChannelType.GUILD_CATEGORY else []
     call.notify(ChannelsDeleted(guild_id=guild_id, channel_ids=(row.id,)))
     store.delete(call.tx, row.id)
     was_referenced = guilds.clear_channel_references(call.tx, guild_id, row.id)
@@ -247,21 +253,20 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     guild = guilds.find(call.tx, guild_id) if was_referenced else None
     if guild is not None:
         guilds.publish_update(
-            call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now_ms)
+            call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now_ms=call.now_ms)
         )
-    overwrites_by_channel = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
-    for orphan in orphans:
-        orphaned = orphan._replace(parent_id=None)
-        store.update(call.tx, orphan, orphaned)
-        publish(
-            call, wire.CHANNEL_UPDATE, orphaned, views.channel(orphaned, overwrites_by_channel.get(orphaned.id, []))
-        )
+    overwrites_by_channel = store.find_overwrites_of_channels(call.tx, [child.id for child in children])
+    for child in children:
+        updated_child = child._replace(parent_id=None)
+        store.update(call.tx, child, updated_child)
+        child_view = views.channel(updated_child, overwrites_by_channel.get(child.id, []))
+        publish(call, wire.CHANNEL_UPDATE, updated_child, child_view)
     return view
 
 
 def private_channel_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChannel:
     """Build a private channel for one of its members. Its recipients are the other members."""
-    other_ids = [other_id for other_id in store.recipients_of(call.tx, row.id) if other_id != user_id]
+    other_ids = [other_id for other_id in store.list_recipient_ids(call.tx, row.id) if other_id != user_id]
     users_by_id = users.find_many(call.tx, other_ids)
     return views.private_channel(
         row,
@@ -291,26 +296,26 @@ def update_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> Ch
         after = after._replace(icon=body.icon.hash if body.icon else None)
     if after != before:
         store.update(call.tx, before, after)
-        for user_id in store.recipients_of(call.tx, after.id):
+        for user_id in store.list_recipient_ids(call.tx, after.id):
             call.tx.emit(wire.CHANNEL_UPDATE, private_channel_for(call, after, user_id), Audience.of_users(user_id))
     return after
 
 
-def role_deleted(call: Call, signal: roles.RoleDeleted) -> None:
+def on_role_deleted(call: Call, signal: roles.RoleDeleted) -> None:
     """Delete a deleted role's overwrites and publish the affected channels."""
     channel_ids = store.list_ids_with_overwrite(call.tx, signal.guild_id, signal.role_id)
     if not channel_ids:
         return
     store.delete_overwrites(call.tx, channel_ids, signal.role_id)
     rows = store.find_many(call.tx, channel_ids)
-    remaining = store.overwrites_of_many(call.tx, channel_ids)
+    overwrites_by_channel = store.find_overwrites_of_channels(call.tx, channel_ids)
     for row in rows.values():
-        publish(call, wire.CHANNEL_UPDATE, row, views.channel(row, remaining.get(row.id, [])))
+        publish(call, wire.CHANNEL_UPDATE, row, views.channel(row, overwrites_by_channel.get(row.id, [])))
 
 
-def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
+def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     """Delete the channels and threads of a guild that is being deleted."""
-    channel_ids = store.ids_of_guild(call.tx, signal.guild_id)
+    channel_ids = store.list_ids_of_guild(call.tx, signal.guild_id)
     if channel_ids:
         call.notify(ChannelsDeleted(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
     store.delete_of_guild(call.tx, signal.guild_id)

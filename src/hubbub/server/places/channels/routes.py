@@ -26,7 +26,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
         return views.thread(row, member=UNSET if membership is None else views.thread_member(membership))
     if row.guild_id is None:
         return actions.private_channel_for(call, row, call.user_id)
-    return views.channel(row, store.overwrites_of(call.tx, row.id))
+    return views.channel(row, store.list_overwrites(call.tx, row.id))
 
 
 @handles(wire.LIST_GUILD_CHANNELS)
@@ -41,11 +41,11 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
     if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.is_active(call.now_ms):
         visible = access.visible_channels(call.tx, standing)
         rows = [row for row in rows if row.id in visible]
-    overwrites = store.overwrites_of_guild(call.tx, guild_id)
+    overwrites = store.find_overwrites_of_guild(call.tx, guild_id)
     channel_views = [views.channel(row, overwrites.get(row.id, [])) for row in rows]
     if query.with_can_link_lobby:
         visible = access.visible_channels(call.tx, standing)
-        everyone_permissions = store.role_permissions(call.tx, guild_id)
+        everyone_permissions = store.find_role_permissions(call.tx, guild_id)
         for row, channel in zip(rows, channel_views, strict=True):
             channel.can_link_lobby = rules.can_link_lobby(row, visible.get(row.id, 0))
             channel.is_viewable_and_writeable_by_all_members = rules.is_open_to_all(
@@ -78,7 +78,7 @@ def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.U
         access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_ROLES)
     row = _require_row(call, channel_access.channel.id)
     guild = _require_guild_traits(call, channel_access.guild_id)
-    old_overwrites = store.overwrites_of(call.tx, row.id)
+    old_overwrites = store.list_overwrites(call.tx, row.id)
     form = FormErrors()
     after = row
     if isinstance(body.type, ChannelType) and body.type != row.type:
@@ -112,7 +112,7 @@ def delete_guild_channel(call: Call, channel_access: ChannelAccess) -> wire.Chan
     row = _require_row(call, channel_access.channel.id)
     if rules.is_required_by_community(_require_guild_traits(call, channel_access.guild_id), row.id):
         raise errors.CANNOT_DELETE_COMMUNITY_CHANNEL()
-    return actions.delete(call, row, store.overwrites_of(call.tx, row.id))
+    return actions.delete(call, row, store.list_overwrites(call.tx, row.id))
 
 
 @handles(wire.BULK_UPDATE_GUILD_CHANNELS)
@@ -121,7 +121,7 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
 
     At most one channel can move to another category in one request."""
     rows_by_id = {row.id: row for row in store.list_of_guild(call.tx, guild_id)}
-    overwrites = store.overwrites_of_guild(call.tx, guild_id)
+    overwrites = store.find_overwrites_of_guild(call.tx, guild_id)
     form = FormErrors()
     planned_changes: list[tuple[ChannelRow, ChannelRow, list[OverwriteRow]]] = []
     moved_count = 0
@@ -163,12 +163,12 @@ def set_channel_permission_overwrite(
     """Set a channel permission overwrite."""
     channel_access, row = _require_overwritable_channel(call, channel_id)
     role_ids, user_ids = store.find_overwrite_targets(call.tx, channel_access.guild_id, [overwrite_id])
-    overwrite_type = rules.overwrite_type(body.type, bool(role_ids))
+    overwrite_type = rules.resolve_overwrite_type(body.type, bool(role_ids))
     if overwrite_id not in (role_ids if overwrite_type == OverwriteType.ROLE else user_ids):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
     allow, deny = (body.allow or 0) & Permissions.ALL, (body.deny or 0) & Permissions.ALL
     overwrite = OverwriteRow(row.id, overwrite_id, overwrite_type, allow, deny)
-    old_overwrites = store.overwrites_of(call.tx, row.id)
+    old_overwrites = store.list_overwrites(call.tx, row.id)
     other_overwrites = [old_overwrite for old_overwrite in old_overwrites if old_overwrite.target_id != overwrite_id]
     rules.require_overwrites(channel_access, old_overwrites, [*other_overwrites, overwrite])
     if len(other_overwrites) >= wire.OVERWRITES_MAX:
@@ -180,7 +180,7 @@ def set_channel_permission_overwrite(
 def delete_channel_permission_overwrite(call: Call, channel_id: ChannelId, overwrite_id: Snowflake) -> None:
     """Delete a channel permission overwrite."""
     channel_access, row = _require_overwritable_channel(call, channel_id)
-    old_overwrites = store.overwrites_of(call.tx, row.id)
+    old_overwrites = store.list_overwrites(call.tx, row.id)
     remaining_overwrites = [overwrite for overwrite in old_overwrites if overwrite.target_id != overwrite_id]
     if len(remaining_overwrites) == len(old_overwrites):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
@@ -206,7 +206,7 @@ def _require_row(call: Call, channel_id: int) -> ChannelRow:
 
 
 def _require_guild_traits(call: Call, guild_id: int) -> GuildTraits:
-    guild = store.guild_traits(call.tx, guild_id)
+    guild = store.find_guild_traits(call.tx, guild_id)
     if guild is None:
         raise errors.UNKNOWN_GUILD()
     return guild

@@ -24,7 +24,7 @@ from hubbub.server.places.standing import ChannelAccess, GuildAccess, access
 TEXT_LIKE_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, *FORUM_TYPES})
 """Types of channels with a lowercase name and a topic."""
 
-Bits = tuple[int, int]
+AllowDenyBits = tuple[int, int]
 """The allow and deny bits of an overwrite."""
 
 
@@ -45,19 +45,22 @@ def check_type(channel_type: int, guild: GuildTraits, form: FormErrors) -> None:
         form.add("type", *errors.choices(sorted(creatable_types)))
 
 
-def features(guild: GuildTraits) -> frozenset[str]:
+def decode_features(guild: GuildTraits) -> frozenset[str]:
     """Return the guild's features."""
     return frozenset(codec.decode(guild.features, list[str]))
 
 
 def has_announcements(guild: GuildTraits) -> bool:
     """Return whether the guild can have announcement channels. Every community can."""
-    return not features(guild).isdisjoint({"NEWS", "COMMUNITY"})
+    return not decode_features(guild).isdisjoint({"NEWS", "COMMUNITY"})
 
 
 def is_required_by_community(guild: GuildTraits, channel_id: int) -> bool:
     """Return whether the guild is a community and the channel is its rules or public updates channel."""
-    return "COMMUNITY" in features(guild) and channel_id in (guild.rules_channel_id, guild.public_updates_channel_id)
+    return "COMMUNITY" in decode_features(guild) and channel_id in (
+        guild.rules_channel_id,
+        guild.public_updates_channel_id,
+    )
 
 
 def bitrate_max(channel_type: int, guild: GuildTraits) -> int:
@@ -65,7 +68,7 @@ def bitrate_max(channel_type: int, guild: GuildTraits) -> int:
     if channel_type == ChannelType.GUILD_STAGE_VOICE:
         return wire.STAGE_BITRATE_MAX
     tiers = wire.BITRATE_MAX_BY_TIER
-    return tiers[-1] if "VIP_REGIONS" in features(guild) else tiers[min(guild.premium_tier, len(tiers) - 1)]
+    return tiers[-1] if "VIP_REGIONS" in decode_features(guild) else tiers[min(guild.premium_tier, len(tiers) - 1)]
 
 
 def apply_body(
@@ -130,7 +133,7 @@ def check_emojis(
             emoji_row = emojis.find(call.tx, emoji.emoji_id)
             if emoji_row is None or emoji_row.guild_id != row.guild_id:
                 form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
-        elif emoji.emoji_name and not emoji.emoji_id and not emojis.is_unicode(emoji.emoji_name):
+        elif emoji.emoji_name and not emoji.emoji_id and not emojis.is_unicode_emoji(emoji.emoji_name):
             form.add((*path, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
 
 
@@ -270,7 +273,7 @@ def build_overwrites(
     role_ids, user_ids = store.find_overwrite_targets(call.tx, guild_id, target_ids)
     rows_by_target: dict[int, OverwriteRow] = {}
     for index, overwrite_request in enumerate(requests):
-        target_type = overwrite_type(overwrite_request.type, overwrite_request.id in role_ids)
+        target_type = resolve_overwrite_type(overwrite_request.type, overwrite_request.id in role_ids)
         if overwrite_request.id not in (role_ids if target_type == OverwriteType.ROLE else user_ids):
             form.add(
                 ("permission_overwrites", index, "id"), "CHANNEL_OVERWRITE_TARGET_INVALID", "Unknown role or user."
@@ -287,15 +290,15 @@ def build_overwrites(
     return [rows_by_target[target_id] for target_id in sorted(rows_by_target)]
 
 
-def overwrite_type(requested: OverwriteType | None | UnsetType, is_role: bool) -> int:
+def resolve_overwrite_type(requested: OverwriteType | None | UnsetType, is_role: bool) -> int:
     """Return the requested type of an overwrite, or the type of its target if none was requested."""
     if requested is None or requested is UNSET:
         return int(OverwriteType.ROLE if is_role else OverwriteType.MEMBER)
     return int(requested)
 
 
-def changed_bits(before: Mapping[int, Bits], after: Mapping[int, Bits]) -> int:
-    """Return every bit that differs between two sets of overwrites, which are given by target ID."""
+def changed_bits(before: Mapping[int, AllowDenyBits], after: Mapping[int, AllowDenyBits]) -> int:
+    """Return every bit that differs between two sets of overwrites; both map target IDs to allow and deny bits."""
     bits = 0
     for target_id in before.keys() | after.keys():
         old, new = before.get(target_id, (0, 0)), after.get(target_id, (0, 0))
@@ -310,7 +313,7 @@ def require_new_overwrites(
     category_permissions = 0
     if parent_id is not None:
         category_permissions = access.permissions_in(call.tx, standing, parent_id)
-    if not can_overwrite(standing.allowed, category_permissions, changed_bits({}, bits_of(rows))):
+    if not can_overwrite(standing.allowed, category_permissions, changed_bits({}, bits_by_target(rows))):
         raise errors.MISSING_PERMISSIONS()
 
 
@@ -321,17 +324,19 @@ def require_overwrites(
     standing = channel_access.guild
     if standing is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    manages_by_overwrite = any(
+    has_manage_roles_overwrite = any(
         overwrite.allow & Permissions.MANAGE_ROLES
         for overwrite in before
         if overwrite.target_id == standing.user_id or overwrite.target_id in standing.permissions_by_role
     )
-    bits = changed_bits(bits_of(before), bits_of(after))
-    if not can_overwrite(standing.allowed, channel_access.allowed, bits, manages_by_overwrite=manages_by_overwrite):
+    bits = changed_bits(bits_by_target(before), bits_by_target(after))
+    if not can_overwrite(
+        standing.allowed, channel_access.allowed, bits, manages_by_overwrite=has_manage_roles_overwrite
+    ):
         raise errors.MISSING_PERMISSIONS()
 
 
-def bits_of(rows: Sequence[OverwriteRow]) -> dict[int, Bits]:
+def bits_by_target(rows: Sequence[OverwriteRow]) -> dict[int, AllowDenyBits]:
     """Return the allow and deny bits of overwrites by target ID."""
     return {row.target_id: (row.allow, row.deny) for row in rows}
 

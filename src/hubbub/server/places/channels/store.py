@@ -30,7 +30,7 @@ READS: Final = {
 
 
 SlowModeKind = Literal["message", "thread"]
-"""The two intervals of slow mode that are counted separately."""
+"""Action that slow mode limits: sending a message or creating a thread. Each has its own interval."""
 
 
 class ChannelRow(NamedTuple):
@@ -54,7 +54,7 @@ class ChannelRow(NamedTuple):
     application_id: int | None = None
     last_pin_ms: int | None = None
     linked_lobby: str | None = None
-    """JSON of a `LinkedLobby`."""
+    """JSON of a `LinkedLobby`; None if no lobby is linked."""
     last_message_id: int | None = None
     """Read-only: the newest message, or the newest post in forums."""
     bitrate: int | None = None
@@ -117,7 +117,7 @@ _stored_values: Final = attrgetter(*_STORED_FIELDS)
 _ref_values: Final = attrgetter(*ChannelRef._fields)
 
 
-def ref(row: ChannelRow) -> ChannelRef:
+def to_ref(row: ChannelRow) -> ChannelRef:
     """Return the part of a channel that access checks need."""
     return channel_ref(_ref_values(row))
 
@@ -192,9 +192,9 @@ def update(tx: Tx, before: ChannelRow, after: ChannelRow) -> None:
         )
 
 
-def set_last_pin(tx: Tx, channel_id: int, ms: int | None) -> None:
+def set_last_pin(tx: Tx, channel_id: int, pinned_ms: int | None) -> None:
     """Store when a message was last pinned in a channel, in Unix milliseconds; None clears the time."""
-    tx.run("UPDATE channels SET last_pin_ms = ? WHERE id = ?", ms, channel_id)
+    tx.run("UPDATE channels SET last_pin_ms = ? WHERE id = ?", pinned_ms, channel_id)
 
 
 def delete(tx: Tx, channel_id: int) -> None:
@@ -203,7 +203,7 @@ def delete(tx: Tx, channel_id: int) -> None:
     tx.run("DELETE FROM channels WHERE id = ?", channel_id)
 
 
-def ids_of_guild(tx: Tx, guild_id: int) -> list[int]:
+def list_ids_of_guild(tx: Tx, guild_id: int) -> list[int]:
     """List the IDs of every channel and thread of a guild."""
     return [channel_id for (channel_id,) in tx.all("SELECT id FROM channels WHERE guild_id = ?", guild_id)]
 
@@ -214,7 +214,7 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
     tx.run("DELETE FROM channels WHERE guild_id = ?", guild_id)
 
 
-def overwrites_of(tx: Tx, channel_id: int) -> list[OverwriteRow]:
+def list_overwrites(tx: Tx, channel_id: int) -> list[OverwriteRow]:
     """List the overwrites of a channel, by target ID."""
     return tx.fetch(
         OverwriteRow,
@@ -223,7 +223,7 @@ def overwrites_of(tx: Tx, channel_id: int) -> list[OverwriteRow]:
     )
 
 
-def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
+def find_overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
     """Return every overwrite in a guild, by channel ID."""
     return _group_by_channel(
         tx.fetch(
@@ -235,7 +235,7 @@ def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
     )
 
 
-def overwrites_of_many(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[OverwriteRow]]:
+def find_overwrites_of_channels(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[OverwriteRow]]:
     """Return the overwrites of the given channels, by channel ID. Channels without overwrites are omitted."""
     if not channel_ids:
         return {}
@@ -291,17 +291,17 @@ def list_ids_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
     return [channel_id for (channel_id,) in rows]
 
 
-def find_overwrite_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], set[int]]:
-    """Return the IDs among `ids` that are roles of the guild, and those that are users, members or not."""
-    if not ids:
+def find_overwrite_targets(tx: Tx, guild_id: int, target_ids: Sequence[int]) -> tuple[set[int], set[int]]:
+    """Return the IDs among `target_ids` that are roles of the guild, and those that are users, members or not."""
+    if not target_ids:
         return set(), set()
-    marks = placeholders(ids)
-    role_rows = tx.all(f"SELECT id FROM roles WHERE guild_id = ? AND id IN ({marks})", guild_id, *ids)
-    user_rows = tx.all(f"SELECT id FROM users WHERE id IN ({marks})", *ids)
+    id_placeholders = placeholders(target_ids)
+    role_rows = tx.all(f"SELECT id FROM roles WHERE guild_id = ? AND id IN ({id_placeholders})", guild_id, *target_ids)
+    user_rows = tx.all(f"SELECT id FROM users WHERE id IN ({id_placeholders})", *target_ids)
     return {row[0] for row in role_rows}, {row[0] for row in user_rows}
 
 
-def role_permissions(tx: Tx, role_id: int) -> int:
+def find_role_permissions(tx: Tx, role_id: int) -> int:
     """Return the permissions of a role. The @everyone role has the guild's ID."""
     return int(tx.value("SELECT permissions FROM roles WHERE id = ?", role_id) or 0)
 
@@ -316,7 +316,7 @@ class GuildTraits(NamedTuple):
     public_updates_channel_id: int | None
 
 
-def guild_traits(tx: Tx, guild_id: int) -> GuildTraits | None:
+def find_guild_traits(tx: Tx, guild_id: int) -> GuildTraits | None:
     """Return the columns that a guild's channels depend on, or None if the guild does not exist."""
     return tx.find(
         GuildTraits,
@@ -325,7 +325,7 @@ def guild_traits(tx: Tx, guild_id: int) -> GuildTraits | None:
     )
 
 
-def recipients_of(tx: Tx, channel_id: int) -> list[int]:
+def list_recipient_ids(tx: Tx, channel_id: int) -> list[int]:
     """List the user IDs of all members of a private channel, in ascending order."""
     return [
         user_id
@@ -357,20 +357,20 @@ def find_thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow 
     )
 
 
-def count_message(tx: Tx, thread_id: int) -> None:
-    """Increment the message counts of a thread."""
+def increment_message_counts(tx: Tx, thread_id: int) -> None:
+    """Increment `message_count` and `total_message_sent` of a thread."""
     tx.run(
         "UPDATE channels SET message_count = message_count + 1, total_message_sent = total_message_sent + 1 WHERE id = ?",
         thread_id,
     )
 
 
-def subtract_messages(tx: Tx, thread_id: int, number: int) -> None:
-    """Subtract `number` from the message count of a thread, to at least 0. `total_message_sent` stays unchanged."""
+def subtract_message_count(tx: Tx, thread_id: int, count: int) -> None:
+    """Subtract `count` from the message count of a thread, to at least 0. `total_message_sent` stays unchanged."""
     tx.run(
         "UPDATE channels SET message_count = CASE WHEN message_count > ? THEN message_count - ? ELSE 0 END WHERE id = ?",
-        number,
-        number,
+        count,
+        count,
         thread_id,
     )
 
@@ -381,12 +381,12 @@ def delete_threads(tx: Tx, thread_ids: Iterable[int]) -> None:
         tx.run(f"DELETE FROM channels WHERE id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch)
 
 
-def add_thread_members(tx: Tx, thread_id: int, number: int) -> None:
-    """Add `number`, which may be negative, to the member count of a thread."""
-    tx.run("UPDATE channels SET member_count = member_count + ? WHERE id = ?", number, thread_id)
+def adjust_thread_member_count(tx: Tx, thread_id: int, change: int) -> None:
+    """Add `change`, which may be negative, to the member count of a thread."""
+    tx.run("UPDATE channels SET member_count = member_count + ? WHERE id = ?", change, thread_id)
 
 
-def last_use_ms(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind) -> int | None:
+def find_last_use_ms(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind) -> int | None:
     """Return when a user last sent a message or created a thread in a channel with slow mode, or None.
 
     The time is in Unix milliseconds."""
@@ -396,15 +396,15 @@ def last_use_ms(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind) -> in
     return last_ms
 
 
-def record_use(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, now: int) -> None:
-    """Record that a user sent a message or created a thread in a channel with slow mode."""
+def record_use(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, now_ms: int) -> None:
+    """Record that a user sent a message or created a thread in a channel with slow mode at `now_ms` (Unix milliseconds)."""
     tx.run(
         "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
         channel_id,
         user_id,
         kind,
-        now,
+        now_ms,
     )
 
 
@@ -428,7 +428,7 @@ def remove_recipient(tx: Tx, channel_id: int, user_id: int) -> bool:
     return tx.run("DELETE FROM recipients WHERE channel_id = ? AND user_id = ?", channel_id, user_id) > 0
 
 
-def unhide(tx: Tx, channel_id: int, user_id: int) -> bool:
+def unhide_for(tx: Tx, channel_id: int, user_id: int) -> bool:
     """Unhide a private channel for a recipient. Return False if it was not hidden."""
     return (
         tx.run(

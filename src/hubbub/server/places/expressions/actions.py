@@ -92,7 +92,7 @@ def play(call: Call, channel_access: ChannelAccess, sound: soundboard.Soundboard
         sound_volume=sound.volume,
     )
     audience = Audience.guild(
-        channel_access.guild_id, users=store.list_connected_users(call.tx, channel_access.channel.id)
+        channel_access.guild_id, users=store.list_connected_user_ids(call.tx, channel_access.channel.id)
     )
     call.tx.emit(soundboard.VOICE_CHANNEL_EFFECT_SEND, payload, audience)
 

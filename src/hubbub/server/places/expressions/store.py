@@ -1,4 +1,4 @@
-"""SQL for emojis, stickers and sounds."""
+"""SQL for the emojis, stickers and sounds tables."""
 
 from collections.abc import Iterable
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -16,7 +16,7 @@ TABLES: Final = (
 READS: Final = {
     "guilds": "boost tier and features that decide the limits",
     "members": "use of expressions by members of their guild",
-    "voice_states": "users who hear a sound",
+    "voice_states": "users who receive a played sound",
 }
 """Tables of other slices that this slice reads, with the reason."""
 
@@ -28,17 +28,17 @@ class EmojiRow(NamedTuple):
     guild_id: int | None
     application_id: int | None
     user_id: int
-    """The user who created the emoji."""
+    """ID of the user who created the emoji."""
     name: str
     image: str
     """The hash of the image."""
     animated: int = 0
     roles: str = "[]"
-    """JSON list of the role IDs that may use the emoji; empty means all."""
+    """JSON list of the IDs of the roles that may use the emoji; empty means all."""
 
     @property
     def role_ids(self) -> list[RoleId]:
-        """The roles that may use the emoji; empty means all."""
+        """The IDs of the roles that may use the emoji, decoded from `roles`; empty means all."""
         return codec.decode(self.roles, list[RoleId])
 
 
@@ -48,7 +48,7 @@ class StickerRow(NamedTuple):
     id: int
     guild_id: int
     user_id: int
-    """The user who created the sticker."""
+    """ID of the user who created the sticker."""
     name: str
     description: str | None
     tags: str
@@ -63,7 +63,7 @@ class SoundRow(NamedTuple):
     id: int
     guild_id: int
     user_id: int
-    """The user who created the sound."""
+    """ID of the user who created the sound."""
     name: str
     volume: float
     emoji_id: int | None
@@ -173,7 +173,7 @@ def find_connected_member(tx: Tx, guild_id: int, user_id: int) -> ConnectedMembe
     return ConnectedMember(row[0], any(row[1:])) if row else None
 
 
-def list_connected_users(tx: Tx, channel_id: int) -> frozenset[int]:
+def list_connected_user_ids(tx: Tx, channel_id: int) -> frozenset[int]:
     """Return the IDs of the users connected to a voice channel."""
     return frozenset(
         user_id for (user_id,) in tx.all("SELECT user_id FROM voice_states WHERE channel_id = ?", channel_id)

@@ -10,7 +10,7 @@ SLICE = Slice(
     name="guild_tags",
     modules=(routes,),
     jobs=JOBS,
-    listeners={GuildDeleted: actions.guild_deleted, MemberRemoved: actions.member_removed},
+    listeners={GuildDeleted: actions.on_guild_deleted, MemberRemoved: actions.on_member_removed},
 )
 
 __all__ = ["SLICE"]

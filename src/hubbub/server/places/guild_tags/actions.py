@@ -19,6 +19,7 @@ from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved
 
 UPDATE_MEMBERS_JOB: Final = "guild_tags.retell"
+"""Name of the job that updates the members who display a changed tag. Stored jobs contain it, so it must not change."""
 MEMBERS_BATCH_SIZE: Final = 100
 """Number of members that one job updates."""
 
@@ -68,7 +69,7 @@ def displayed_tag(row: GuildTagRow) -> PrimaryGuild:
 
 
 def update_members(call: Call, payload: UpdateMembersPayload) -> None:
-    """Update one batch of members to the current tag, or clear it, and schedule the next batch."""
+    """Set the displayed tag of one batch of members to the guild's current tag, or clear it, and schedule the next batch."""
     row = store.find(call.tx, payload.guild_id)
     tag = CLEARED if row is None else displayed_tag(row)
     batch = users.list_by_primary_guild(
@@ -84,7 +85,7 @@ def update_members(call: Call, payload: UpdateMembersPayload) -> None:
         )
 
 
-def guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the tag of a deleted guild and schedule the update of the members who display it."""
     store.put(call.tx, None, signal.guild_id)
     call.tx.enqueue(
@@ -92,7 +93,7 @@ def guild_deleted(call: Call, signal: GuildDeleted) -> None:
     )
 
 
-def member_removed(call: Call, signal: MemberRemoved) -> None:
+def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Clear the tag of a member who left the guild."""
     user = users.find(call.tx, signal.user_id)
     if user is None or user.primary_guild is None:

@@ -65,12 +65,12 @@ def update(call: Call, before: GuildRow, after: GuildRow, extra_changes: Sequenc
 
     `extra_changes` holds further changes for the audit log entry, such as those of the welcome screen."""
     role_rows = roles.list_of_guild(call.tx, before.id)
-    guild = views.guild(call.tx, after, role_rows, now=call.now_ms)
+    guild = views.guild(call.tx, after, role_rows, now_ms=call.now_ms)
     if after != before:
         if (after.name, after.description) != (before.name, before.description):
             ports.check_names(call, (after.name, after.description or ""))
         store.update(call.tx, before, after)
-        previous_guild = views.guild(call.tx, before, role_rows, now=call.now_ms)
+        previous_guild = views.guild(call.tx, before, role_rows, now_ms=call.now_ms)
         audited_fields = [key for key in guild.__struct_fields__ if key not in _UNAUDITED_FIELDS]
         extra_changes = [*audit.differences(previous_guild, guild, audited_fields), *extra_changes]
         publish_update(call, guild)
@@ -114,7 +114,7 @@ def publish_update(call: Call, guild: wire.Guild) -> None:
 
 def delete(call: Call, row: GuildRow) -> None:
     """Delete a guild and publish its deletion to all members."""
-    member_ids = store.member_ids(call.tx, row.id)
+    member_ids = store.list_member_ids(call.tx, row.id)
     call.notify(GuildDeleted(GuildId(row.id)))
     roles.delete_of_guild(call.tx, row.id)
     ports.delete_rows(call, row.id)

@@ -58,9 +58,9 @@ def default_contents(call: Call) -> InitialContents:
 
 
 def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) -> InitialContents:
-    """Build the contents of a request, replacing its placeholder IDs by generated IDs.
+    """Build the initial contents that a request describes, with generated IDs in place of its placeholder IDs.
 
-    Without channels or roles in the request, the default channels or roles are used."""
+    A request without channels creates the default channels, and a request without roles only @everyone."""
     everyone_permissions, role_rows, role_ids = _requested_roles(call, guild_id, body)
     if body.channels is UNSET or body.channels is None:
         return default_contents(call)._replace(everyone_permissions=everyone_permissions, roles=role_rows)
@@ -130,7 +130,7 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
 def _requested_roles(
     call: Call, guild_id: GuildId, body: wire.CreateGuild
 ) -> tuple[int, list[roles.RoleRow], dict[int, int]]:
-    """Return the permissions of @everyone, the other roles, and the generated ID of each placeholder ID."""
+    """Return the permissions of @everyone, the rows of the other roles, and the generated role IDs by placeholder ID."""
     requested_roles = body.roles if body.roles is not UNSET and body.roles is not None else []
     everyone_permissions: int = Permissions.DEFAULT_EVERYONE
     # Placeholder 0 means @everyone, as does the ID of the first role in the list.

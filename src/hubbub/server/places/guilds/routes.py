@@ -52,7 +52,7 @@ def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
     row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, contents=contents, **settings)
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now_ms)
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now_ms=call.now_ms)
 
 
 @handles(wire.GET_GUILD)
@@ -63,7 +63,7 @@ def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild
     access.get_guild_standing(call, guild_id)
     row = _require_guild(call, guild_id)
     online_count = _count_online(call, [row])[guild_id] if query.with_counts else None
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), online_count, now=call.now_ms)
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), online_count, now_ms=call.now_ms)
 
 
 @handles(wire.GET_GUILD_PREVIEW)
@@ -103,7 +103,7 @@ def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.
 def set_guild_mfa_level(call: Call, guild_id: GuildId, body: wire.GuildMfaLevel) -> wire.GuildMfaLevel:
     """Set the MFA level of a guild.
 
-    Only the owner may, and only with two-factor authentication enabled."""
+    Only the owner may set it, and only if the owner uses two-factor authentication."""
     rules.require_owner(access.get_guild_standing(call, guild_id))
     if body.level not in (MfaLevel.NONE, MfaLevel.ELEVATED):
         raise errors.INVALID_MFA_LEVEL()

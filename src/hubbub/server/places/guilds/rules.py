@@ -15,7 +15,7 @@ from hubbub.server.places.guilds.store import GuildRow
 from hubbub.server.places.standing import GuildAccess, access
 
 BOT_GUILDS_MAX: Final = 10
-"""Number of guilds from which on a bot could not create guilds, before bots lost this ability (spec/dated-changes.md#2.3)."""
+"""A bot in this many guilds cannot create another one, until bots lose this ability (spec/dated-changes.md#2.3)."""
 
 _FEATURE_PERMISSIONS: Final[dict[str, int]] = {
     GuildFeature.COMMUNITY: Permissions.ADMINISTRATOR,
@@ -95,7 +95,7 @@ def require_channel(call: Call, guild_id: int, field: str, channel_id: int) -> N
 
 
 def updated_features(standing: GuildAccess, before: Iterable[str], requested: Iterable[str]) -> list[str]:
-    """Return the sorted features of a guild after a request that changes `before` to `requested`.
+    """Return the sorted features of a guild with the features `before` after a request for the features `requested`.
 
     Changes of features that members cannot set are ignored (spec/http.md#3.5). Raises if the caller lacks the permission
     for a changed feature."""
@@ -118,7 +118,7 @@ def require_community(row: GuildRow) -> None:
 
 
 def require_image_features(field: str, image: ImageData, features: Iterable[str]) -> None:
-    """Require that the guild's `updated_features` allow an image in a field; an animated image may need another feature."""
+    """Require that the guild's `features` allow an image in `field`; an animated image may need a second feature."""
     feature_by_field = {
         "splash": GuildFeature.INVITE_SPLASH,
         "discovery_splash": GuildFeature.DISCOVERABLE,
@@ -141,5 +141,5 @@ def require_locale(locale: str) -> str:
 
 def reject_guild_owner(call: Call, user_id: int) -> None:
     """Reject the deletion of a user who owns a guild."""
-    if store.is_owner(call.tx, user_id):
+    if store.owns_any_guild(call.tx, user_id):
         raise errors.MUST_TRANSFER_OWNERSHIP()

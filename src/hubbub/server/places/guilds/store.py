@@ -59,11 +59,11 @@ class GuildRow(NamedTuple):
         return codec.decode(self.features, list[str])
 
 
-def with_feature(row: GuildRow, feature: str, enabled: bool) -> GuildRow:
-    """Return a guild row with a feature added, or removed if `enabled` is False."""
+def with_feature(row: GuildRow, feature: str, is_enabled: bool) -> GuildRow:
+    """Return a guild row with a feature added, or removed if `is_enabled` is False."""
     other_features = {name for name in row.feature_names if name != feature}
     return row._replace(
-        features=codec.encode(sorted(other_features | {str(feature)} if enabled else other_features)).decode()
+        features=codec.encode(sorted(other_features | {str(feature)} if is_enabled else other_features)).decode()
     )
 
 
@@ -121,7 +121,7 @@ def find_pending(tx: Tx, guild_id: int, user_id: int) -> int | None:
     return pending
 
 
-def ids_of_user(tx: Tx, user_id: int) -> list[int]:
+def list_ids_of_user(tx: Tx, user_id: int) -> list[int]:
     """List the IDs of the guilds of a user, in ascending order."""
     rows = tx.all("SELECT guild_id FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
     return [guild_id for (guild_id,) in rows]
@@ -141,7 +141,7 @@ def list_of_user(tx: Tx, user_id: int, *, before: int | None, after: int | None,
     return tx.fetch(GuildRow, f"{select} AND g.id > ? ORDER BY g.id LIMIT ?", user_id, after or 0, limit)
 
 
-def member_ids(tx: Tx, guild_id: int) -> list[int]:
+def list_member_ids(tx: Tx, guild_id: int) -> list[int]:
     """List the user IDs of the members of a guild."""
     return [user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ?", guild_id)]
 
@@ -149,7 +149,7 @@ def member_ids(tx: Tx, guild_id: int) -> list[int]:
 def count_online(tx: Tx, guilds: Sequence[GuildRow], online_ids: Collection[int]) -> dict[int, int]:
     """Return the number of members of each guild whose user ID is in `online_ids`, by guild ID.
 
-    Reads either the members of the guilds or the memberships of the users, whichever are fewer."""
+    Reads either the members of the guilds or the memberships of the online users, whichever are fewer."""
     counts = {guild.id: 0 for guild in guilds}
     guild_ids = list(counts)
     if sum(guild.member_count for guild in guilds) < len(online_ids):
@@ -157,8 +157,7 @@ def count_online(tx: Tx, guilds: Sequence[GuildRow], online_ids: Collection[int]
         for guild_id, user_id in tx.all(sql, *guild_ids) if guild_ids else ():
             counts[guild_id] += user_id in online_ids
         return counts
-    present_ids = list(online_ids)
-    for batch in batches(present_ids if guild_ids else ()):
+    for batch in batches(list(online_ids) if guild_ids else ()):
         for guild_id, count in tx.all(
             f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({placeholders(guild_ids)}) "
             f"AND user_id IN ({placeholders(batch)}) GROUP BY guild_id",
@@ -190,7 +189,7 @@ def delete(tx: Tx, guild_id: int) -> None:
     tx.run("DELETE FROM guilds WHERE id = ?", guild_id)
 
 
-def is_owner(tx: Tx, user_id: int) -> bool:
+def owns_any_guild(tx: Tx, user_id: int) -> bool:
     """Return whether a user owns any guild."""
     owned_guild = tx.value(
         "SELECT 1 FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ? AND g.owner_id = ? LIMIT 1",
@@ -200,7 +199,7 @@ def is_owner(tx: Tx, user_id: int) -> bool:
     return owned_guild is not None
 
 
-_CHANNEL_REFERENCES: Final = (
+_CHANNEL_REFERENCE_COLUMNS: Final = (
     "afk_channel_id",
     "system_channel_id",
     "rules_channel_id",
@@ -213,18 +212,18 @@ _CHANNEL_REFERENCES: Final = (
 def clear_channel_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
     """Clear a guild's references to a channel (system channel, AFK channel, ...). Return whether there were any."""
     assignments = ", ".join(
-        f"{column} = CASE WHEN {column} = ? THEN NULL ELSE {column} END" for column in _CHANNEL_REFERENCES
+        f"{column} = CASE WHEN {column} = ? THEN NULL ELSE {column} END" for column in _CHANNEL_REFERENCE_COLUMNS
     )
-    condition = " OR ".join(f"{column} = ?" for column in _CHANNEL_REFERENCES)
-    ids = [channel_id] * len(_CHANNEL_REFERENCES)
+    condition = " OR ".join(f"{column} = ?" for column in _CHANNEL_REFERENCE_COLUMNS)
+    ids = [channel_id] * len(_CHANNEL_REFERENCE_COLUMNS)
     return tx.run(f"UPDATE guilds SET {assignments} WHERE id = ? AND ({condition})", *ids, guild_id, *ids) > 0
 
 
-def add_members(tx: Tx, guild_id: int, number: int) -> None:
-    """Add `number`, which may be negative, to the member count of a guild."""
-    tx.run("UPDATE guilds SET member_count = member_count + ? WHERE id = ?", number, guild_id)
+def adjust_member_count(tx: Tx, guild_id: int, change: int) -> None:
+    """Add `change`, which may be negative, to the member count of a guild."""
+    tx.run("UPDATE guilds SET member_count = member_count + ? WHERE id = ?", change, guild_id)
 
 
 def set_moderation_rule_bits(tx: Tx, guild_id: int, bits: int) -> None:
-    """Store which kinds of auto moderation rules are enabled in a guild."""
+    """Store the bit set of the kinds of auto moderation rules that are enabled in a guild."""
     tx.run("UPDATE guilds SET moderated = ? WHERE id = ? AND moderated <> ?", bits, guild_id, bits)

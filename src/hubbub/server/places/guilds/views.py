@@ -16,16 +16,16 @@ from hubbub.server.places.guilds.store import GuildRow
 
 
 def guild(
-    tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], online_count: int | None = None, *, now: int | None
+    tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], online_count: int | None = None, *, now_ms: int | None
 ) -> wire.Guild:
-    """Build a guild as its members see it at `now` (Unix milliseconds). None includes all fields of the roles.
+    """Build a guild as its members see it at `now_ms` (Unix milliseconds). If it is None, roles have all their fields.
 
     `online_count` is the number of online members; if it is None, both approximate counts are omitted."""
     return wire.Guild(
         id=GuildId(row.id),
         name=row.name,
         owner_id=UserId(row.owner_id),
-        roles=[roles.role(role, now) for role in role_rows],
+        roles=[roles.role(role, now_ms) for role in role_rows],
         emojis=emojis.list_of_guild(tx, row.id),
         stickers=stickers.list_of_guild(tx, row.id),
         features=row.feature_names,
@@ -79,7 +79,7 @@ def preview(tx: Tx, row: GuildRow, online_count: int) -> wire.GuildPreview:
     )
 
 
-def my_guild(row: GuildRow, user_id: int, permissions: int, online_count: int | None, now: int) -> wire.MyGuild:
+def my_guild(row: GuildRow, user_id: int, permissions: int, online_count: int | None, now_ms: int) -> wire.MyGuild:
     """Build a guild of a user's own guild list. `permissions` are the user's permissions in the guild.
 
     `online_count` is the number of online members; if it is None, both approximate counts are omitted."""
@@ -88,7 +88,7 @@ def my_guild(row: GuildRow, user_id: int, permissions: int, online_count: int | 
         id=GuildId(row.id),
         name=row.name,
         icon=row.icon,
-        banner=row.banner if changes.GUILD_LIST_BANNER.is_active(now) else UNSET,
+        banner=row.banner if changes.GUILD_LIST_BANNER.is_active(now_ms) else UNSET,
         owner=row.owner_id == user_id,
         permissions=Permissions(permissions),
         features=row.feature_names,

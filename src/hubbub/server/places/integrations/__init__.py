@@ -35,9 +35,9 @@ SLICE = Slice(
     name="integrations",
     modules=(routes,),
     listeners={
-        MemberAdded: actions.member_added,
-        MemberRemoved: actions.member_removed,
-        UserChanged: actions.user_changed,
+        MemberAdded: actions.on_member_added,
+        MemberRemoved: actions.on_member_removed,
+        UserChanged: actions.on_user_changed,
     },
 )
 

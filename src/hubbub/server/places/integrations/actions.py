@@ -52,7 +52,7 @@ def publish_deleted(call: Call, guild_id: int, row: ApplicationRow) -> None:
     _publish_integrations_update(call, guild_id)
 
 
-def member_added(call: Call, signal: MemberAdded) -> None:
+def on_member_added(call: Call, signal: MemberAdded) -> None:
     """Publish the integration of a bot's application when the bot joins a guild."""
     row = applications.find_by_bot(call.tx, signal.user_id)
     bot = None if row is None else users.find(call.tx, signal.user_id)
@@ -60,19 +60,19 @@ def member_added(call: Call, signal: MemberAdded) -> None:
         publish_created(call, signal.guild_id, row, bot, views.BOT_SCOPES)
 
 
-def member_removed(call: Call, signal: MemberRemoved) -> None:
+def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Publish the removal of the integration when its bot leaves the guild."""
     row = applications.find_by_bot(call.tx, signal.user_id)
     if row is not None:
         publish_deleted(call, signal.guild_id, row)
 
 
-def user_changed(call: Call, signal: UserChanged) -> None:
+def on_user_changed(call: Call, signal: UserChanged) -> None:
     """Publish an integration update when its bot's profile changes, since integrations embed the bot user."""
     row = applications.find_by_bot(call.tx, signal.row.id) if signal.row.bot else None
     if row is None:
         return
-    for guild_id in guilds.ids_of_user(call.tx, signal.row.id):
+    for guild_id in guilds.list_ids_of_user(call.tx, signal.row.id):
         payload = views.guild_integration(guild_id, row, signal.row)
         call.tx.emit(wire.INTEGRATION_UPDATE, payload, Audience.guild(guild_id))
         _publish_integrations_update(call, guild_id)

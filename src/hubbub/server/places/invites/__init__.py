@@ -1,4 +1,4 @@
-"""Invites: codes that admit users to a guild or a group DM."""
+"""Invites: codes with which users join a guild or a group DM."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.channels import ChannelsDeleted
@@ -12,7 +12,7 @@ SLICE = Slice(
     name="invites",
     modules=(routes, ports),
     jobs=JOBS,
-    listeners={ChannelsDeleted: actions.delete_with_channels},
+    listeners={ChannelsDeleted: actions.on_channels_deleted},
 )
 
 __all__ = [

@@ -55,8 +55,8 @@ def create(
 ) -> InviteRow:
     """Create an invite from a template row, under a new code.
 
-    `target_list` limits the invite to the listed users; None allows all users. Pass `logged=False` for invites that the
-    platform creates itself; they get no audit log entry."""
+    `target_list` limits the invite to the listed users; None allows all users. With `is_audited=False`, for invites that
+    the platform creates itself, no audit log entry is recorded."""
     if template.guild_id is not None and store.count(call.tx, template.guild_id, call.now_ms) >= wire.INVITES_MAX:
         raise errors.MAX_INVITES()
     row = template._replace(code=_new_code())
@@ -79,7 +79,7 @@ def _new_code() -> str:
 
 
 def _audit_values(row: InviteRow) -> dict[str, Any]:
-    """Return the audit log fields of an invite."""
+    """Return the values of an invite that the audit log records, by key."""
     values: dict[str, Any] = {
         "code": row.code,
         "channel_id": ChannelId(row.channel_id),
@@ -131,7 +131,7 @@ def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> Invit
         completed_ms=call.now_ms if len(first_batch) == len(user_ids) else None,
         header=target_list.header,
     )
-    store.set_targets(call.tx, row.code, targets)
+    store.set_targets_progress(call.tx, row.code, targets)
     for start in range(TARGETS_BATCH_SIZE, len(user_ids), TARGETS_BATCH_SIZE):
         batch = TargetsBatch(row.code, call.now_ms, user_ids[start : start + TARGETS_BATCH_SIZE])
         call.tx.enqueue(STORE_TARGETS_JOB, batch, key=f"{STORE_TARGETS_JOB}:{row.code}")
@@ -151,7 +151,7 @@ def store_targets_batch(call: Call, batch: TargetsBatch) -> None:
     targets.processed += len(batch.user_ids)
     if targets.processed >= targets.total:
         targets.completed_ms = call.now_ms
-    store.set_targets(call.tx, batch.code, targets)
+    store.set_targets_progress(call.tx, batch.code, targets)
 
 
 # Acceptance
@@ -161,7 +161,7 @@ def accept(call: Call, row: InviteRow) -> None:
     """Add the caller to the guild or group, and grant the invite's roles. An existing member only gets the roles."""
     if row.guild_id is None:
         ports.add_to_group(call, row.channel_id, call.user_id)
-        _count_use(call, row)
+        _record_use(call, row)
         return
     granted_role_ids = list(roles.find_many(call.tx, row.guild_id, row.granted_role_ids))
     member = members.find(call.tx, row.guild_id, call.user_id)
@@ -169,19 +169,19 @@ def accept(call: Call, row: InviteRow) -> None:
         missing_role_ids = [role_id for role_id in granted_role_ids if RoleId(role_id) not in member.role_ids]
         if missing_role_ids:
             members.grant_roles(call, row.guild_id, call.user_id, missing_role_ids)
-            # Only count a use when the member gained a role; otherwise an invite with one use would serve all members.
-            _count_use(call, row)
+            # Granting roles counts as a use, so that a single-use invite cannot grant its roles to several members.
+            _record_use(call, row)
         return
     members.require_can_join(call, row.guild_id, call.user_id)
     rules.require_invites_enabled(call, row.guild_id)
     members.add(call, row.guild_id, call.user_id, role_ids=granted_role_ids, temporary=bool(row.temporary))
-    _count_use(call, row)
+    _record_use(call, row)
 
 
-def _count_use(call: Call, row: InviteRow) -> None:
-    """Count a use of an invite, and delete the invite after its last permitted use."""
+def _record_use(call: Call, row: InviteRow) -> None:
+    """Increment the uses of an invite, or delete it after its last permitted use."""
     if row.is_vanity:
-        vanity_urls.count_use(call.tx, row.code)
+        vanity_urls.increment_uses(call.tx, row.code)
     elif row.max_uses and row.uses + 1 >= row.max_uses:
         delete(call, row)
     else:
@@ -213,7 +213,7 @@ def delete(call: Call, row: InviteRow) -> None:
         call.tx.emit(wire.INVITE_DELETE, payload, _managers_audience(row))
 
 
-def delete_with_channels(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Delete the invites to deleted channels."""
     for row in store.list_of_channels(call.tx, signal.channel_ids):
         delete(call, row)

@@ -24,13 +24,13 @@ def list_guild_invites(call: Call, guild_id: GuildId) -> list[wire.Invite]:
     standing = access.get_guild_standing(call, guild_id)
     can_manage = standing.can(Permissions.MANAGE_GUILD)
     access.require_guild(call, guild_id, Permissions.MANAGE_GUILD if can_manage else Permissions.VIEW_AUDIT_LOG)
-    return views.invites(call, store.list_of_guild(call.tx, guild_id, call.now_ms), metadata=can_manage)
+    return views.invites(call, store.list_of_guild(call.tx, guild_id, call.now_ms), with_metadata=can_manage)
 
 
 @handles(wire.LIST_CHANNEL_INVITES)
 def list_channel_invites(call: Call, channel_id: ChannelId) -> list[wire.Invite]:
     """List channel invites."""
-    return views.invites(call, store.list_of_channels(call.tx, [channel_id], call.now_ms), metadata=True)
+    return views.invites(call, store.list_of_channels(call.tx, [channel_id], call.now_ms), with_metadata=True)
 
 
 @handles(wire.CREATE_CHANNEL_INVITE)
@@ -73,7 +73,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
     if target_list is None and not body.unique:
         # An equal invite with at least half of its lifetime left (seconds * 1000 / 2) is reused (decisions/0017).
         row = store.find_reusable(call.tx, template, call.now_ms + max_age * 500)
-    return _invite_view(call, row or actions.create(call, template, target_list), metadata=True)
+    return _invite_view(call, row or actions.create(call, template, target_list), with_metadata=True)
 
 
 @handles(wire.INVITE_RESOLVE)
@@ -81,7 +81,7 @@ def invite_resolve(call: Call, code: str, query: wire.ResolveInvite) -> wire.Inv
     """Get an invite."""
     row = _require_invite(call, code)
     rules.require_visible(call, row)
-    invite = _invite_view(call, row, metadata=False)
+    invite = _invite_view(call, row, with_metadata=False)
     if query.with_counts:
         _add_counts(call, row, invite)
     if query.guild_scheduled_event_id is not UNSET and invite.guild is not UNSET:
@@ -98,7 +98,7 @@ def invite_revoke(call: Call, code: str) -> wire.Invite:
     if row.is_vanity:
         # A vanity code is removed with PATCH vanity-url.
         raise errors.UNKNOWN_INVITE()
-    invite = _invite_view(call, row, metadata=False)
+    invite = _invite_view(call, row, with_metadata=False)
     actions.revoke(call, row)
     return invite
 
@@ -112,7 +112,7 @@ def accept_invite(call: Call, code: str) -> wire.Invite:
     row = _require_invite(call, code)
     if row.targets is not None and not store.is_target(call.tx, row.code, call.user_id):
         raise errors.UNKNOWN_INVITE()
-    invite = _invite_view(call, row, metadata=False)
+    invite = _invite_view(call, row, with_metadata=False)
     actions.accept(call, row)
     return invite
 
@@ -126,7 +126,7 @@ def get_invite_target_users(call: Call, code: str) -> bytes:
         raise errors.UNKNOWN_INVITE_TARGET_USERS()
     # Before `TARGET_USERS_HEADER`, the header of the uploaded file was returned (spec/dated-changes.md#3).
     header = target_files.HEADER if changes.TARGET_USERS_HEADER.is_active(call.now_ms) else progress.header
-    return target_files.serialize(store.list_targets(call.tx, row.code), header)
+    return target_files.serialize(store.list_target_ids(call.tx, row.code), header)
 
 
 @handles(wire.UPDATE_INVITE_TARGET_USERS)
@@ -172,11 +172,11 @@ def _require_targets_released(call: Call) -> None:
         raise errors.NOT_FOUND()
 
 
-def _invite_view(call: Call, row: InviteRow, *, metadata: bool) -> wire.Invite:
+def _invite_view(call: Call, row: InviteRow, *, with_metadata: bool) -> wire.Invite:
     """Build an invite; an invite to a group includes the members of the group."""
-    invite = views.invite(call, row, metadata=metadata)
+    invite = views.invite(call, row, with_metadata=with_metadata)
     if row.guild_id is None and invite.channel is not None:
-        recipient_ids = channels.recipients_of(call.tx, row.channel_id)
+        recipient_ids = channels.list_recipient_ids(call.tx, row.channel_id)
         users_by_id = users.find_many(call.tx, recipient_ids)
         invite.channel.recipients = views.recipients(
             [users_by_id[user_id] for user_id in recipient_ids if user_id in users_by_id]

@@ -82,9 +82,9 @@ class InviteRow(NamedTuple):
         """Whether the invite is the synthetic invite of a vanity code, which has no row in the table."""
         return not self.created_ms
 
-    def is_expired(self, now: int) -> bool:
-        """Return whether the invite has expired at `now` (Unix milliseconds). Its row may still exist for a moment."""
-        return self.expires_ms is not None and self.expires_ms <= now
+    def is_expired(self, now_ms: int) -> bool:
+        """Return whether the invite has expired at `now_ms` (Unix milliseconds). Its row exists until the job deletes it."""
+        return self.expires_ms is not None and self.expires_ms <= now_ms
 
 
 COLUMNS = ", ".join(InviteRow._fields)
@@ -95,19 +95,19 @@ def find(tx: Tx, code: str) -> InviteRow | None:
     return tx.find(InviteRow, f"SELECT {COLUMNS} FROM invites WHERE code = ?", code)
 
 
-def list_of_guild(tx: Tx, guild_id: int, now: int) -> list[InviteRow]:
+def list_of_guild(tx: Tx, guild_id: int, now_ms: int) -> list[InviteRow]:
     """Return a guild's unexpired invites, oldest first."""
     return tx.fetch(
         InviteRow,
         f"SELECT {COLUMNS} FROM invites WHERE guild_id = ? AND (expires_ms IS NULL OR expires_ms > ?) "
         "ORDER BY created_ms, code",
         guild_id,
-        now,
+        now_ms,
     )
 
 
-def list_of_channels(tx: Tx, channel_ids: Iterable[int], now: int = 0) -> list[InviteRow]:
-    """Return the invites to the given channels that are unexpired at `now` (Unix milliseconds), or all if `now` is 0.
+def list_of_channels(tx: Tx, channel_ids: Iterable[int], now_ms: int = 0) -> list[InviteRow]:
+    """Return the invites to the given channels that are unexpired at `now_ms` (Unix milliseconds), or all if it is 0.
 
     The invites to one channel are sorted by creation time."""
     rows: list[InviteRow] = []
@@ -117,16 +117,18 @@ def list_of_channels(tx: Tx, channel_ids: Iterable[int], now: int = 0) -> list[I
             f"SELECT {COLUMNS} FROM invites WHERE channel_id IN ({placeholders(batch)}) "
             "AND (expires_ms IS NULL OR expires_ms > ?) ORDER BY created_ms, code",
             *batch,
-            now,
+            now_ms,
         )
     return rows
 
 
-def count(tx: Tx, guild_id: int, now: int) -> int:
+def count(tx: Tx, guild_id: int, now_ms: int) -> int:
     """Return the number of a guild's unexpired invites."""
     return int(
         tx.value(
-            "SELECT COUNT(*) FROM invites WHERE guild_id = ? AND (expires_ms IS NULL OR expires_ms > ?)", guild_id, now
+            "SELECT COUNT(*) FROM invites WHERE guild_id = ? AND (expires_ms IS NULL OR expires_ms > ?)",
+            guild_id,
+            now_ms,
         )
     )
 
@@ -187,7 +189,7 @@ def is_target(tx: Tx, code: str, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM invite_targets WHERE code = ? AND user_id = ?", code, user_id) is not None
 
 
-def list_targets(tx: Tx, code: str) -> list[int]:
+def list_target_ids(tx: Tx, code: str) -> list[int]:
     """Return the IDs of an invite's target users, in ascending order."""
     return [row[0] for row in tx.all("SELECT user_id FROM invite_targets WHERE code = ? ORDER BY user_id", code)]
 
@@ -205,9 +207,9 @@ def clear_targets(tx: Tx, code: str) -> None:
     tx.run("DELETE FROM invite_targets WHERE code = ?", code)
 
 
-def set_targets(tx: Tx, code: str, targets: TargetsProgress) -> None:
-    """Store the progress of the target user list."""
-    tx.run("UPDATE invites SET targets = ? WHERE code = ?", codec.encode(targets).decode(), code)
+def set_targets_progress(tx: Tx, code: str, progress: TargetsProgress) -> None:
+    """Store the progress of an invite's target user list."""
+    tx.run("UPDATE invites SET targets = ? WHERE code = ?", codec.encode(progress).decode(), code)
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:

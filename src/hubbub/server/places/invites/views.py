@@ -43,9 +43,9 @@ class RelatedObjects:
         for application_id in {row.target_application_id for row in rows if row.target_application_id is not None}:
             if (application_row := applications.find(tx, application_id)) is not None:
                 self.applications[application_id] = application_row
-        self.now = call.now_ms
+        self.now_ms = call.now_ms
         # Before `TARGET_USERS_HEADER`, an invite included its complete roles (spec/dated-changes.md#3).
-        self.partial_roles = changes.TARGET_USERS_HEADER.is_active(call.now_ms)
+        self.has_partial_roles = changes.TARGET_USERS_HEADER.is_active(call.now_ms)
 
     def user(self, user_id: int | None) -> User | UnsetType:
         """Return the user with an ID, or UNSET if the ID is None or the user does not exist."""
@@ -57,7 +57,7 @@ class RelatedObjects:
         row = self.applications.get(application_id or 0)
         if row is None:
             return UNSET
-        flags, flags_new = wire_flags(row.flags, self.now)
+        flags, flags_new = wire_flags(row.flags, self.now_ms)
         return PublicApplication(
             id=ApplicationId(row.id),
             name=row.name,
@@ -75,23 +75,23 @@ class RelatedObjects:
         if not role_rows:
             return UNSET
         return [
-            roles.partial_role(role, self.now) if self.partial_roles else roles.role(role, self.now)
+            roles.partial_role(role, self.now_ms) if self.has_partial_roles else roles.role(role, self.now_ms)
             for role in role_rows
         ]
 
 
-def invites(call: Call, rows: Sequence[InviteRow], *, metadata: bool) -> list[wire.Invite]:
-    """Build invites, with the metadata that managers see if `metadata` is set."""
+def invites(call: Call, rows: Sequence[InviteRow], *, with_metadata: bool) -> list[wire.Invite]:
+    """Build invites; `with_metadata` includes the metadata that managers see."""
     related = RelatedObjects(call, rows)
-    return [_invite_view(related, row, metadata) for row in rows]
+    return [_invite_view(related, row, with_metadata) for row in rows]
 
 
-def invite(call: Call, row: InviteRow, *, metadata: bool) -> wire.Invite:
-    """Build one invite, with the metadata that managers see if `metadata` is set."""
-    return invites(call, [row], metadata=metadata)[0]
+def invite(call: Call, row: InviteRow, *, with_metadata: bool) -> wire.Invite:
+    """Build one invite; `with_metadata` includes the metadata that managers see."""
+    return invites(call, [row], with_metadata=with_metadata)[0]
 
 
-def _invite_view(related: RelatedObjects, row: InviteRow, metadata: bool) -> wire.Invite:
+def _invite_view(related: RelatedObjects, row: InviteRow, with_metadata: bool) -> wire.Invite:
     channel = related.channels.get(row.channel_id)
     guild = related.guilds.get(row.guild_id or 0)
     view = wire.Invite(
@@ -109,7 +109,7 @@ def _invite_view(related: RelatedObjects, row: InviteRow, metadata: bool) -> wir
         view.target_user = related.user(row.target_user_id)
         view.target_application = related.application(row.target_application_id)
         view.roles = related.granted_roles(row)
-    if metadata:
+    if with_metadata:
         view.max_age = row.max_age
         view.created_at = codec.timestamp(row.created_ms)
         if guild is not None:
@@ -169,15 +169,15 @@ def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
     )
 
 
-def targets_job(targets: TargetsProgress) -> wire.TargetUsersJob:
+def targets_job(progress: TargetsProgress) -> wire.TargetUsersJob:
     """Build the processing status of a target user list."""
-    is_completed = targets.completed_ms is not None
+    is_completed = progress.completed_ms is not None
     return wire.TargetUsersJob(
         status=TargetUsersJobStatus.COMPLETED if is_completed else TargetUsersJobStatus.PROCESSING,
-        total_users=targets.total,
-        processed_users=targets.processed,
-        created_at=codec.timestamp(targets.created_ms),
-        completed_at=_timestamp_or_none(targets.completed_ms),
+        total_users=progress.total,
+        processed_users=progress.processed,
+        created_at=codec.timestamp(progress.created_ms),
+        completed_at=_timestamp_or_none(progress.completed_ms),
         error_message=None,
     )
 

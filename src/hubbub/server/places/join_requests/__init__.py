@@ -8,7 +8,7 @@ from hubbub.server.places.members import MemberRemoved
 SLICE = Slice(
     name="join_requests",
     modules=(routes,),
-    listeners={GuildDeleted: actions.guild_deleted, MemberRemoved: actions.member_removed},
+    listeners={GuildDeleted: actions.on_guild_deleted, MemberRemoved: actions.on_member_removed},
 )
 
 __all__ = ["SLICE"]

@@ -24,8 +24,8 @@ def update_form(
 ) -> None:
     """Store a guild's form, and the features that enable it.
 
-    `is_enabled` means that new members must complete the form, `requires_review` that join requests need manual approval. Pending
-    members are admitted when the form is disabled."""
+    `is_enabled` means that new members must complete the form, `requires_review` that join requests need manual approval.
+    Disabling the form admits all pending members."""
     if after != before:
         store.put_form(call.tx, after)
         previous_view = None if before is None else views.member_verification(before)
@@ -39,7 +39,7 @@ def update_form(
     )
     guilds.update(call, guild, updated_guild)
     if rules.is_form_enabled(guild) and not is_enabled:
-        members.admit(call, guild.id, members.pending_ids(call.tx, guild.id))
+        members.admit(call, guild.id, members.list_pending_ids(call.tx, guild.id))
 
 
 def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
@@ -73,22 +73,22 @@ def withdraw(call: Call, row: JoinRequestRow) -> None:
     payload = wire.JoinRequestDeleted(
         id=JoinRequestId(row.id), user_id=UserId(row.user_id), guild_id=GuildId(row.guild_id)
     )
-    call.tx.emit(wire.GUILD_JOIN_REQUEST_DELETE, payload, _reviewers(row))
+    call.tx.emit(wire.GUILD_JOIN_REQUEST_DELETE, payload, _reviewers_audience(row))
 
 
-def member_removed(call: Call, signal: MemberRemoved) -> None:
+def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Withdraw the pending request of a member who leaves; reviewed requests stay."""
     row = store.find_of_user(call.tx, signal.guild_id, signal.user_id)
     if row is not None and row.status == JoinRequestStatus.SUBMITTED:
         withdraw(call, row)
 
 
-def guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the form and the join requests of a deleted guild."""
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def _reviewers(row: JoinRequestRow) -> Audience:
+def _reviewers_audience(row: JoinRequestRow) -> Audience:
     """Return the audience of join request events: members with KICK_MEMBERS (spec/gateway.md#5.1)."""
     return Audience.guild(row.guild_id, permission=Permissions.KICK_MEMBERS)
 
@@ -97,4 +97,4 @@ def _publish_request(call: Call, event: Event[Any], row: JoinRequestRow) -> None
     payload = wire.GuildJoinRequest(
         guild_id=GuildId(row.guild_id), request=views.join_request(call.tx, row), status=row.status
     )
-    call.tx.emit(event, payload, _reviewers(row))
+    call.tx.emit(event, payload, _reviewers_audience(row))

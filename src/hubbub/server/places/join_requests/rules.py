@@ -13,7 +13,7 @@ from hubbub.server.places import guilds, members
 from hubbub.server.places.guilds import GuildRow
 
 _TYPE_ATTRIBUTE = {FormFieldType.TERMS: "values", FormFieldType.MULTIPLE_CHOICE: "choices"}
-"""The attribute that a field of the type requires; it is removed from fields of other types."""
+"""Attribute that a form field requires, by its type. It is removed from fields of other types."""
 
 
 def is_form_enabled(guild: GuildRow) -> bool:

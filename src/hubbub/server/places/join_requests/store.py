@@ -21,14 +21,14 @@ class FormRow(NamedTuple):
 
     guild_id: int
     version_ms: int
-    """Time of the last change in milliseconds; a join request must contain it."""
+    """Time of the last change in Unix milliseconds. A join request must contain it, so that an outdated form is rejected."""
     description: str | None = None
     fields: str = "[]"
     """JSON list of `FormField`."""
 
     @property
     def form_fields(self) -> list[wire.FormField]:
-        """Decode the form fields."""
+        """The form fields, decoded from `fields`."""
         return codec.decode(self.fields, list[wire.FormField])
 
 
@@ -51,7 +51,7 @@ class JoinRequestRow(NamedTuple):
 
     @property
     def answered_fields(self) -> list[wire.AnsweredField]:
-        """Decode the responses."""
+        """The form fields with the user's responses, decoded from `responses`."""
         return codec.decode(self.responses, list[wire.AnsweredField])
 
 

@@ -7,12 +7,12 @@ from hubbub.server.places.members import actions, commands, ports, routes, views
 from hubbub.server.places.members.actions import (
     add,
     admit,
-    change,
     delete_of_guild,
     grant_roles,
     insert_owner,
     remove,
     remove_many,
+    update,
 )
 from hubbub.server.places.members.rules import require_can_join, require_roles
 from hubbub.server.places.members.signals import (
@@ -32,7 +32,7 @@ from hubbub.server.places.members.store import (
     find_row,
     find_rows,
     is_banned,
-    pending_ids,
+    list_pending_ids,
 )
 from hubbub.server.places.members.views import (
     export_data,
@@ -48,12 +48,12 @@ SLICE = Slice(
     name="members",
     modules=(routes, commands, ports),
     listeners={
-        UserChanged: actions.user_changed,
-        UserDeleted: actions.user_deleted,
-        ApplicationDeleting: actions.application_deleting,
+        UserChanged: actions.on_user_changed,
+        UserDeleted: actions.on_user_deleted,
+        ApplicationDeleting: actions.on_application_deleting,
     },
     guild=views.guild_create_fields,
-    session_ended=actions.session_ended,
+    session_ended=actions.on_session_ended,
 )
 
 __all__ = [
@@ -67,7 +67,7 @@ __all__ = [
     "VoiceModerated",
     "add",
     "admit",
-    "change",
+    "update",
     "export_data",
     "find",
     "find_many",
@@ -81,7 +81,7 @@ __all__ = [
     "is_banned",
     "member",
     "partial_member",
-    "pending_ids",
+    "list_pending_ids",
     "ports",
     "presence_in_guild",
     "find_ranks",

@@ -42,13 +42,13 @@ def add(
     temporary: bool = False,
     pending: bool | None = None,
     permissions: int | None = None,
-    welcome: bool = True,
+    announce: bool = True,
 ) -> Membership | None:
     """Add a user to a guild; return None if they are already a member.
 
     The caller checks `require_can_join` first. If `pending` is None, a user is pending if they must complete the
     guild's form first. For a bot, `permissions` are the requested permissions; the bot gets a managed role with them.
-    `temporary` members are removed with their last session. `welcome` is False if the member is not announced."""
+    `temporary` members are removed when their last session ends. With `announce=False` no join message is posted."""
     user = users.find(call.tx, user_id)
     if user is None:
         raise errors.UNKNOWN_USER()
@@ -91,7 +91,7 @@ def add(
     )
     # The gateway replaces the ID with the whole guild, as each session may see it.
     call.tx.emit(GUILD_CREATE, UnavailableGuild(id=GuildId(guild_id)), Audience.of_users(user_id))
-    call.notify(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), welcome=welcome))
+    call.notify(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), is_announced=announce))
     return membership
 
 
@@ -113,12 +113,12 @@ def _create_bot_role(call: Call, row: MemberRow, name: str, permissions: int) ->
     return RoleId(role.id)
 
 
-def change(
+def update(
     call: Call, before: Membership, row: MemberRow, role_ids: Iterable[int] | None = None, *, is_audited: bool = True
 ) -> Membership:
     """Store a member's new row and, unless `role_ids` is None, replace their roles; return the stored member.
 
-    An event is published only for changes that clients can see. With `logged=False` no audit log entry is written."""
+    An event is published only for changes that clients can see. With `is_audited=False` no audit log entry is recorded."""
     if row.flags & MemberFlags.BYPASSES_VERIFICATION:
         row = row._replace(pending=0)
     new_role_ids = before.role_ids if role_ids is None else tuple(RoleId(role_id) for role_id in sorted(set(role_ids)))
@@ -126,7 +126,7 @@ def change(
     if row != before.row:
         store.update(call.tx, row)
     if new_role_ids != before.role_ids:
-        _change_roles(call, before, after, logged=is_audited)
+        _change_roles(call, before, after, is_audited=is_audited)
     differences = audit.differences(views.member(before), views.member(after), _AUDITED_FIELDS)
     if differences and is_audited:
         audit.record(call, row.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=row.user_id, changes=differences)
@@ -154,7 +154,7 @@ def admit(call: Call, guild_id: int, user_ids: Iterable[int]) -> None:
 
     No audit log entry is written, since no moderator changes the members."""
     for membership in store.find_many(call.tx, guild_id, user_ids).values():
-        change(call, membership, membership.row._replace(pending=0), is_audited=False)
+        update(call, membership, membership.row._replace(pending=0), is_audited=False)
 
 
 def _permission_state(row: MemberRow) -> tuple[int, int, int]:
@@ -162,13 +162,13 @@ def _permission_state(row: MemberRow) -> tuple[int, int, int]:
     return row.timed_out_until_ms, row.pending, row.flags
 
 
-def _change_roles(call: Call, before: Membership, after: Membership, *, logged: bool) -> None:
+def _change_roles(call: Call, before: Membership, after: Membership, *, is_audited: bool) -> None:
     guild_id, user_id = after.row.guild_id, after.row.user_id
     added_ids = [role_id for role_id in after.role_ids if role_id not in before.role_ids]
     removed_ids = [role_id for role_id in before.role_ids if role_id not in after.role_ids]
     roles.assign(call.tx, guild_id, user_id, added_ids)
     roles.unassign(call.tx, guild_id, user_id, removed_ids)
-    if not logged:
+    if not is_audited:
         return
     rows_by_id = roles.find_many(call.tx, guild_id, added_ids + removed_ids)
 
@@ -194,7 +194,7 @@ def _publish_update(call: Call, membership: Membership, *, refresh: str = "") ->
     )
 
 
-def move(call: Call, guild_id: GuildId, user_id: UserId, channel_id: ChannelId | None) -> None:
+def move_to_channel(call: Call, guild_id: GuildId, user_id: UserId, channel_id: ChannelId | None) -> None:
     """Move a connected member to another voice channel, or disconnect them if `channel_id` is None."""
     if channel_id is not None:
         options = {"channel_id": int(channel_id), "count": 1}
@@ -208,7 +208,7 @@ def grant_roles(call: Call, guild_id: int, user_id: int, role_ids: Iterable[int]
     """Add the roles that a member lacks, for example those of an invite. Does nothing for a user who is not a member."""
     membership = store.find(call.tx, guild_id, user_id)
     if membership is not None:
-        change(call, membership, membership.row, {*membership.role_ids, *role_ids})
+        update(call, membership, membership.row, {*membership.role_ids, *role_ids})
 
 
 def kick(call: Call, guild_id: int, user_id: int) -> None:
@@ -266,29 +266,29 @@ def _delete_bot_roles(call: Call, guild_id: int, bot_ids: set[UserId]) -> None:
             roles.delete(call, row)
 
 
-def user_changed(call: Call, signal: users.UserChanged) -> None:
+def on_user_changed(call: Call, signal: users.UserChanged) -> None:
     """Publish a user's changed profile in every guild they are in."""
-    for membership in store.memberships_of_user(call.tx, signal.row.id):
+    for membership in store.iterate_memberships(call.tx, signal.row.id):
         _publish_update(call, membership._replace(user=signal.row))
 
 
-def user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Remove a deleted account from every guild."""
-    for guild_id in guilds.ids_of_user(call.tx, signal.user_id):
+    for guild_id in guilds.list_ids_of_user(call.tx, signal.user_id):
         remove(call, guild_id, signal.user_id)
 
 
-def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Remove a deleted application's bot from every guild."""
     if signal.row.bot_id is not None:
-        for guild_id in guilds.ids_of_user(call.tx, signal.row.bot_id):
+        for guild_id in guilds.list_ids_of_user(call.tx, signal.row.bot_id):
             remove(call, guild_id, signal.row.bot_id)
 
 
-def session_ended(call: Call, user_id: int, session_id: str) -> None:
+def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
     """Remove temporary members without a role when their last session ends."""
     if not call.presences.is_connected(user_id, excluding=session_id):
-        for guild_id in store.temporary_guild_ids(call.tx, user_id):
+        for guild_id in store.list_temporary_guild_ids(call.tx, user_id):
             remove(call, guild_id, user_id)
 
 

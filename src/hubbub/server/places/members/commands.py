@@ -99,7 +99,7 @@ def _reply_with_chunks(
             chunk_index=index,
             chunk_count=chunk_count,
             not_found=missing_ids if missing_ids and index == 0 else UNSET,
-            presences=views.presences_of(call, (membership.user.id for membership in batch))
+            presences=views.find_presences(call, (membership.user.id for membership in batch))
             if with_presences
             else UNSET,
             nonce=nonce if nonce and len(nonce.encode()) <= NONCE_BYTES_MAX else UNSET,

@@ -22,7 +22,7 @@ def _require_member(call: Call, guild_id: GuildId, user_id: UserId) -> Membershi
 
 
 def _require_standing(call: Call, guild_id: GuildId, user_id: UserId) -> GuildAccess:
-    standing = access.find_member(call.tx, call.now_ms, guild_id, user_id)
+    standing = access.find_guild_standing(call.tx, call.now_ms, guild_id, user_id)
     if standing is None:
         raise errors.UNKNOWN_MEMBER()
     return standing
@@ -134,11 +134,11 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
         until_ms = until_ms if until_ms > call.now_ms else 0
         rules.require_timeout(call, standing, target, until_ms)
         row = row._replace(timed_out_until_ms=until_ms)
-    if _changes_voice(body) and store.voice_channel_id(call.tx, guild_id, user_id) is None:
+    if _changes_voice(body) and store.find_voice_channel_id(call.tx, guild_id, user_id) is None:
         raise errors.TARGET_NOT_IN_VOICE()
-    updated_membership = actions.change(call, membership, row, role_ids)
+    updated_membership = actions.update(call, membership, row, role_ids)
     if body.channel_id is not UNSET:
-        actions.move(call, guild_id, user_id, body.channel_id)
+        actions.move_to_channel(call, guild_id, user_id, body.channel_id)
     return views.member(updated_membership)
 
 
@@ -182,7 +182,7 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
             row = row._replace(banner=body.banner.hash if body.banner else None)
         if body.bio is not UNSET:
             row = row._replace(bio=body.bio or "")
-    return views.member(actions.change(call, membership, row), standing.permissions)
+    return views.member(actions.update(call, membership, row), standing.permissions)
 
 
 @handles(wire.UPDATE_MY_GUILD_MEMBER_NICK)
@@ -190,7 +190,7 @@ def update_my_guild_member_nick(call: Call, guild_id: GuildId, body: wire.Update
     """Update the current member's nickname."""
     membership = _require_member(call, guild_id, call.user_id)
     if body.nick is not UNSET:
-        membership = actions.change(call, membership, membership.row._replace(nick=_clean_nick(body.nick)))
+        membership = actions.update(call, membership, membership.row._replace(nick=_clean_nick(body.nick)))
     return wire.MyNick(nick=membership.row.nick)
 
 
@@ -206,7 +206,7 @@ def add_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_i
     """Add a role to a guild member."""
     membership = _require_member(call, guild_id, user_id)
     rules.require_roles(call, access.get_guild_standing(call, guild_id), (role_id,))
-    actions.change(call, membership, membership.row, {*membership.role_ids, role_id})
+    actions.update(call, membership, membership.row, {*membership.role_ids, role_id})
 
 
 @handles(wire.DELETE_GUILD_MEMBER_ROLE)
@@ -214,13 +214,13 @@ def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, rol
     """Remove a role from a guild member."""
     membership = _require_member(call, guild_id, user_id)
     rules.require_roles(call, access.get_guild_standing(call, guild_id), (role_id,))
-    actions.change(call, membership, membership.row, {*membership.role_ids} - {role_id})
+    actions.update(call, membership, membership.row, {*membership.role_ids} - {role_id})
 
 
 def _prunable_ids(call: Call, guild_id: GuildId, days: int, included_role_ids: list[RoleId]) -> list[int]:
     """Return the IDs of members to prune, without the caller; raise unless the caller may prune."""
     rules.require_prune(call, access.get_guild_standing(call, guild_id), included_role_ids)
-    inactive_ids = store.inactive_ids(call.tx, guild_id, call.now_ms - days * rules.DAY_MS, included_role_ids)
+    inactive_ids = store.list_inactive_ids(call.tx, guild_id, call.now_ms - days * rules.DAY_MS, included_role_ids)
     return [user_id for user_id in inactive_ids if user_id != call.user_id]
 
 

@@ -1,4 +1,4 @@
-"""Signals of the members slice, raised inside the transaction."""
+"""Signals that the members slice raises inside the transaction."""
 
 import msgspec
 
@@ -10,8 +10,8 @@ class MemberAdded(msgspec.Struct, frozen=True, kw_only=True):
 
     guild_id: GuildId
     user_id: UserId
-    welcome: bool = True
-    """Whether to announce the member; False for initial members of a world."""
+    is_announced: bool = True
+    """Whether a join message is posted; False for initial members of a world."""
 
 
 class MemberRenamed(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
-"""SQL for the members and member_roles tables.
+"""SQL for the members table.
 
-Rows, roles and users of any number of members load in three queries."""
+Members are loaded in batches, with three queries for each batch: rows, role IDs and users."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -70,7 +70,7 @@ def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
 
 
 def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberRow]:
-    """Return the rows of those users who are members, by user ID."""
+    """Return the rows of the members among `user_ids`, by user ID."""
     rows_by_user: dict[int, MemberRow] = {}
     for batch in distinct_batches(user_ids):
         rows = tx.all(
@@ -108,12 +108,12 @@ def _with_roles_and_users(tx: Tx, guild_id: int, rows: Sequence[MemberRow]) -> l
 
 
 def find(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
-    """Return the member, or None."""
+    """Return a member with roles and user, or None."""
     return find_many(tx, guild_id, (user_id,)).get(user_id)
 
 
 def find_many(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membership]:
-    """Return those users who are members, by user ID, in three queries."""
+    """Return the members among `user_ids` with roles and users, by user ID."""
     rows = list(find_rows(tx, guild_id, user_ids).values())
     return {membership.row.user_id: membership for membership in _with_roles_and_users(tx, guild_id, rows)}
 
@@ -138,29 +138,29 @@ def iterate_all(tx: Tx, guild_id: int) -> Iterator[Membership]:
         after = page[-1].row.user_id
 
 
-def memberships_of_user(tx: Tx, user_id: int) -> Iterator[Membership]:
+def iterate_memberships(tx: Tx, user_id: int) -> Iterator[Membership]:
     """Iterate over a user's memberships in all guilds."""
     user = users.find(tx, user_id)
     if user is None:
         return
     rows = tx.fetch(MemberRow, f"SELECT {COLUMNS} FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
     for batch in batches(rows):
-        roles_by_guild: dict[int, list[RoleId]] = {}
+        role_ids_by_guild: dict[int, list[RoleId]] = {}
         for guild_id, role_id in tx.all(
             f"SELECT guild_id, role_id FROM member_roles WHERE user_id = ? AND guild_id IN ({placeholders(batch)}) "
             "ORDER BY role_id",
             user_id,
             *(row.guild_id for row in batch),
         ):
-            roles_by_guild.setdefault(guild_id, []).append(RoleId(role_id))
+            role_ids_by_guild.setdefault(guild_id, []).append(RoleId(role_id))
         for row in batch:
-            yield Membership(row, tuple(roles_by_guild.get(row.guild_id, ())), user)
+            yield Membership(row, tuple(role_ids_by_guild.get(row.guild_id, ())), user)
 
 
 def search(tx: Tx, guild_id: int, prefix: str, limit: int) -> list[Membership]:
-    """Return members by a case-insensitive prefix of username, global name or nickname, by ascending ID.
+    """Return at most `limit` members whose username, global name or nickname begins with `prefix`, by ascending user ID.
 
-    The query walks only the guild's range of the primary key, and stops at the limit."""
+    The comparison ignores case."""
     if prefix.isascii():
         pattern = _like_pattern(prefix.lower())
         rows = tx.all(
@@ -176,15 +176,16 @@ def search(tx: Tx, guild_id: int, prefix: str, limit: int) -> list[Membership]:
         user_ids = [row[0] for row in rows]
     else:
         # SQLite's LOWER handles ASCII only and PostgreSQL's depends on the locale, so other letters are compared in Python.
-        folded = prefix.casefold()
+        folded_prefix = prefix.casefold()
         rows = tx.all(
             "SELECT m.user_id, u.username, m.nick, u.global_name FROM members m JOIN users u ON u.id = m.user_id "
             "WHERE m.guild_id = ? ORDER BY m.user_id",
             guild_id,
         )
-        user_ids = [row[0] for row in rows if any(name and name.casefold().startswith(folded) for name in row[1:])][
-            :limit
+        matching_ids = [
+            row[0] for row in rows if any(name and name.casefold().startswith(folded_prefix) for name in row[1:])
         ]
+        user_ids = matching_ids[:limit]
     memberships = find_many(tx, guild_id, user_ids)
     return [memberships[user_id] for user_id in user_ids if user_id in memberships]
 
@@ -196,7 +197,7 @@ def _like_pattern(text: str) -> str:
     return text + "%"
 
 
-def pending_ids(tx: Tx, guild_id: int) -> list[int]:
+def list_pending_ids(tx: Tx, guild_id: int) -> list[int]:
     """Return the IDs of pending members."""
     rows = tx.all("SELECT user_id FROM members WHERE guild_id = ? AND pending = 1 ORDER BY user_id", guild_id)
     return [row[0] for row in rows]
@@ -214,12 +215,12 @@ def list_with_prominence(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
     return [(row[0], bool(row[1])) for row in rows]
 
 
-def connected_ids(tx: Tx, guild_id: int) -> list[int]:
+def list_connected_ids(tx: Tx, guild_id: int) -> list[int]:
     """Return the IDs of members connected to voice."""
     return [row[0] for row in tx.all("SELECT user_id FROM voice_states WHERE guild_id = ? ORDER BY user_id", guild_id)]
 
 
-def voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
+def find_voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
     """Return the ID of the voice channel that a member is connected to, or None."""
     channel_id: int | None = tx.value(
         "SELECT channel_id FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id
@@ -250,7 +251,7 @@ def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
-def temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
+def list_temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of guilds in which a user is a temporary member without a role."""
     rows = tx.all(
         "SELECT m.guild_id FROM members m WHERE m.user_id = ? AND m.temporary = 1 AND NOT EXISTS "
@@ -260,10 +261,10 @@ def temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def inactive_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: Sequence[int]) -> list[int]:
+def list_inactive_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: Sequence[int]) -> list[int]:
     """Return the IDs of members who neither joined nor sent a message since `since_ms`, a time in milliseconds.
 
-    Members with a role that is not in `included_role_ids` (role IDs), the owner and bots are left out."""
+    Members with a role that is not in `included_role_ids`, the owner and bots are left out."""
     roles_sql = f" AND mr.role_id NOT IN ({placeholders(included_role_ids)})" if included_role_ids else ""
     rows = tx.all(
         "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id JOIN guilds g ON g.id = m.guild_id "
@@ -283,7 +284,7 @@ def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
     """Insert a member and increment the member count; return False if they are already a member."""
     if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row):
         return False
-    guilds.add_members(tx, row.guild_id, 1)
+    guilds.adjust_member_count(tx, row.guild_id, 1)
     roles.assign(tx, row.guild_id, row.user_id, role_ids)
     return True
 
@@ -315,7 +316,7 @@ def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
         where = f"WHERE guild_id = ? AND user_id IN ({placeholders(batch)})"
         roles.unassign_all(tx, guild_id, batch)
         count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
-    guilds.add_members(tx, guild_id, -count)
+    guilds.adjust_member_count(tx, guild_id, -count)
 
 
 def insert_owner(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:

@@ -28,10 +28,10 @@ def _optional_timestamp(ms: int | None) -> Timestamp | None:
     return codec.timestamp(ms) if ms else None
 
 
-def partial_member(row: MemberRow, roles: tuple[RoleId, ...]) -> wire.PartialMember:
+def partial_member(row: MemberRow, role_ids: tuple[RoleId, ...]) -> wire.PartialMember:
     """Return a member without the user, as in messages and interactions."""
     return wire.PartialMember(
-        roles=list(roles),
+        roles=list(role_ids),
         joined_at=codec.timestamp(row.joined_ms),
         deaf=bool(row.deaf),
         mute=bool(row.mute),
@@ -87,12 +87,12 @@ def guild_member(membership: Membership) -> wire.GuildMember:
 
 
 def find_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire.Member]:
-    """Return the views of those users who are members, by user ID, in three queries."""
+    """Build the members among `user_ids`, by user ID."""
     return {user_id: member(membership) for user_id, membership in store.find_many(tx, guild_id, user_ids).items()}
 
 
 def find_partial_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire.PartialMember]:
-    """Return partial views of those users who are members, by user ID, in two queries."""
+    """Build the partial members among `user_ids`, by user ID. This takes one query less than `find_views`."""
     rows = store.find_rows(tx, guild_id, user_ids)
     role_ids_by_user = store.find_role_ids(tx, guild_id, rows)
     return {user_id: partial_member(row, role_ids_by_user.get(user_id, ())) for user_id, row in rows.items()}
@@ -116,7 +116,7 @@ def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     ]
     presences: list[presence.Presence] = []
     if view.intents & Intents.GUILD_PRESENCES:
-        presences = presences_of(call, (member_view.user.id for member_view in member_views))
+        presences = find_presences(call, (member_view.user.id for member_view in member_views))
     return {
         "member_count": member_count,
         "large": member_count > view.large_threshold,
@@ -132,7 +132,7 @@ def _included_members(call: Call, view: GuildView, member_count: int) -> list[Me
     if member_count <= view.large_threshold and (with_presences or view.intents & Intents.GUILD_MEMBERS):
         return store.list_page(call.tx, guild_id, limit=wire.MEMBERS_PAGE_MAX)
     if not with_presences or member_count > LARGE_GUILD_MEMBERS:
-        user_ids = store.connected_ids(call.tx, guild_id)
+        user_ids = store.list_connected_ids(call.tx, guild_id)
     else:
         user_ids = [
             user_id
@@ -142,8 +142,8 @@ def _included_members(call: Call, view: GuildView, member_count: int) -> list[Me
     return list(store.find_many(call.tx, guild_id, user_ids).values())
 
 
-def presences_of(call: Call, user_ids: Iterable[int]) -> list[presence.Presence]:
-    """Return the presences of those users who are online."""
+def find_presences(call: Call, user_ids: Iterable[int]) -> list[presence.Presence]:
+    """Return the presences of the online users among `user_ids`."""
     presences = (call.presences.find(user_id) for user_id in user_ids)
     return [presence_in_guild(user_presence) for user_presence in presences if user_presence is not None]
 
@@ -160,7 +160,7 @@ def presence_in_guild(user_presence: Presence) -> presence.Presence:
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's guild memberships for their data export."""
-    memberships = list(store.memberships_of_user(call.tx, user_id))
+    memberships = list(store.iterate_memberships(call.tx, user_id))
     guilds_by_id = guilds.find_many(call.tx, [membership.row.guild_id for membership in memberships])
     entries = [
         {

@@ -1,4 +1,4 @@
-"""Onboarding: the prompts that a guild shows to new members, and their answers."""
+"""Onboarding: the prompts that a guild shows to new members, and the members' responses."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import GuildDeleted

@@ -1,4 +1,4 @@
-"""Store onboarding settings and answers, record audit log entries and assign the chosen roles."""
+"""Store onboarding settings and responses, record audit log entries and assign the chosen roles."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -17,7 +17,7 @@ from hubbub.server.places.onboarding.store import OnboardingRow
 _AUDITED_FIELDS: Final = ("enabled", "mode", "default_channel_ids")
 
 
-def change(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> None:
+def update(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> None:
     """Store a guild's onboarding, with audit log entries for the settings and for each changed prompt.
 
     `before` is None if onboarding was never set. The guild's feature GUILD_ONBOARDING follows `after.enabled`."""
@@ -37,14 +37,14 @@ def change(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> No
         guilds.update(call, guild, guilds.with_feature(guild, GuildFeature.GUILD_ONBOARDING, bool(after.enabled)))
 
 
-def set_answers(call: Call, row: OnboardingRow, member: Membership, option_ids: Sequence[Snowflake]) -> Membership:
-    """Store a member's answers and replace the roles of the earlier answers by those of the new ones.
+def set_responses(call: Call, row: OnboardingRow, member: Membership, option_ids: Sequence[Snowflake]) -> Membership:
+    """Store a member's responses, and replace the roles of the earlier responses with those of the new ones.
 
     `option_ids` are the IDs of the chosen options. Returns the updated member."""
-    previous_option_ids = store.find_answers(call.tx, row.guild_id, member.row.user_id)
-    store.put_answers(call.tx, row.guild_id, member.row.user_id, option_ids)
-    # Managed roles and @everyone are never assigned by hand (spec/http.md#2.3), even if an option was created before the
-    # role changed.
+    previous_option_ids = store.find_responses(call.tx, row.guild_id, member.row.user_id)
+    store.put_responses(call.tx, row.guild_id, member.row.user_id, option_ids)
+    # Managed roles and @everyone cannot be assigned (spec/http.md#2.3). An option may still list a role that became managed
+    # after the option was stored.
     assignable_role_ids = {
         role.id for role in roles.list_of_guild(call.tx, row.guild_id) if not role.managed and not role.is_everyone
     }
@@ -53,7 +53,7 @@ def set_answers(call: Call, row: OnboardingRow, member: Membership, option_ids: 
     )
     flags = member.row.flags | MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING
     # Members choose these roles themselves, so there is no audit log entry.
-    return members.change(
+    return members.update(
         call,
         member,
         member.row._replace(flags=flags),
@@ -75,12 +75,12 @@ def _option_role_ids(row: OnboardingRow, option_ids: Iterable[Snowflake]) -> set
 
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:
-    """Delete the answers of a removed member, who answers again after rejoining."""
-    store.delete_answers(call.tx, signal.guild_id, signal.user_id)
+    """Delete the responses of a removed member, who responds again after rejoining."""
+    store.delete_responses(call.tx, signal.guild_id, signal.user_id)
 
 
 def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
-    """Delete the onboarding and the answers of a deleted guild."""
+    """Delete the onboarding and the responses of a deleted guild."""
     store.delete_of_guild(call.tx, signal.guild_id)
 
 

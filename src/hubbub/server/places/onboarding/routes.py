@@ -27,7 +27,7 @@ def get_guilds_onboarding(call: Call, guild_id: GuildId) -> wire.Onboarding:
 def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboarding) -> wire.Onboarding:
     """Update a guild's onboarding.
 
-    Requires enough default channels while onboarding is enabled. Fields that are absent from the body stay
+    While onboarding is enabled, the guild needs enough default channels. Fields that are absent from the body stay
     unchanged."""
     contents = rules.GuildContents(call, access.get_guild_standing(call, guild_id))
     stored = store.find(call.tx, guild_id)
@@ -47,7 +47,7 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
     if body.mode is not UNSET:
         after = after._replace(mode=int(body.mode or OnboardingMode.DEFAULT))
     rules.require_channels(call, contents, before, after)
-    actions.change(call, stored, after)
+    actions.update(call, stored, after)
     return views.onboarding(call.tx, after)
 
 
@@ -56,7 +56,7 @@ def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.Onboar
     """Get the current user's onboarding responses in a guild."""
     access.get_guild_standing(call, guild_id)
     row = store.find(call.tx, guild_id) or OnboardingRow(guild_id)
-    return views.answers(call.tx, row, _require_own_membership(call, guild_id).row)
+    return views.responses(call.tx, row, _require_own_membership(call, guild_id).row)
 
 
 @handles(wire.SET_GUILD_ONBOARDING_RESPONSES)
@@ -68,9 +68,9 @@ def set_guild_onboarding_responses(
     Replaces earlier responses: the member receives the roles of the chosen options and loses those of options no longer
     chosen."""
     row = rules.require_enabled(access.get_guild_standing(call, guild_id), store.find(call.tx, guild_id))
-    rules.check_answers(row.decoded_prompts, body.onboarding_responses)
-    membership = actions.set_answers(call, row, _require_own_membership(call, guild_id), body.onboarding_responses)
-    return views.answers(call.tx, row, membership.row)
+    rules.require_valid_responses(row.decoded_prompts, body.onboarding_responses)
+    membership = actions.set_responses(call, row, _require_own_membership(call, guild_id), body.onboarding_responses)
+    return views.responses(call.tx, row, membership.row)
 
 
 def _require_own_membership(call: Call, guild_id: GuildId) -> Membership:

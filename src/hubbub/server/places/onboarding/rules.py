@@ -1,4 +1,4 @@
-"""Validation of onboarding settings and answers (spec/http.md#3.5)."""
+"""Validation of onboarding settings and responses (spec/http.md#3.5)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -33,8 +33,8 @@ def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> Onboard
     return row
 
 
-def check_answers(prompts: Sequence[wire.OnboardingPrompt], option_ids: Sequence[int]) -> None:
-    """Raise an error unless the chosen options, given by their IDs, are valid answers to the prompts.
+def require_valid_responses(prompts: Sequence[wire.OnboardingPrompt], option_ids: Sequence[int]) -> None:
+    """Raise form errors unless the chosen options, given by their IDs, are valid responses to the prompts.
 
     Each option must exist and be listed once, a single-select prompt takes one option, and required prompts need at
     least one."""
@@ -60,7 +60,7 @@ def check_answers(prompts: Sequence[wire.OnboardingPrompt], option_ids: Sequence
 
 
 class GuildContents:
-    """The guild's roles, channels and emoji by ID, loaded once to validate all IDs of a request.
+    """The guild's roles, channels and emojis by ID, loaded once to validate all IDs of a request.
 
     `standing` is the caller's standing in the guild."""
 
@@ -77,17 +77,19 @@ class GuildContents:
         return row is not None and not row.managed and not row.is_everyone and self.standing.outranks_role(row.rank)
 
 
-def check_channels(contents: GuildContents, ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors) -> None:
+def check_channels(
+    contents: GuildContents, channel_ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors
+) -> None:
     """Add a form error for each ID that is not a channel of the guild, or that is listed twice.
 
     `path` is the path of the list in the request."""
-    seen: set[int] = set()
-    for index, channel_id in enumerate(ids):
+    seen_ids: set[int] = set()
+    for index, channel_id in enumerate(channel_ids):
         if channel_id not in contents.channels:
             form.add((*path, index), "CHANNEL_UNKNOWN", "Unknown channel")
-        elif channel_id in seen:
+        elif channel_id in seen_ids:
             form.add((*path, index), *errors.duplicate())
-        seen.add(channel_id)
+        seen_ids.add(channel_id)
 
 
 def build_prompts(
@@ -98,8 +100,7 @@ def build_prompts(
 ) -> list[wire.OnboardingPrompt]:
     """Build the prompts to store and add form errors for invalid ones.
 
-    `requested_prompts` are the prompts of the request, `stored_prompts` the stored ones. Prompts and options that
-    are stored already keep
+    `requested_prompts` are the prompts of the request, `stored_prompts` the stored ones. Stored prompts and options keep
     their IDs, others get new ones."""
     previous_prompts = {prompt.id: prompt for prompt in stored_prompts}
     built_prompts = []
@@ -156,7 +157,7 @@ def _option_emoji(
         if emoji is not None:
             return wire.OnboardingEmoji(id=EmojiId(option.emoji_id), name=emoji.name, animated=bool(emoji.animated))
         form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
-    elif option.emoji_name and not emojis.is_unicode(option.emoji_name):
+    elif option.emoji_name and not emojis.is_unicode_emoji(option.emoji_name):
         form.add((*path, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
     return wire.OnboardingEmoji(id=None, name=option.emoji_name or None, animated=False)
 
@@ -182,7 +183,7 @@ def require_channels(call: Call, contents: GuildContents, before: OnboardingRow,
         }
     offered_ids &= contents.channels.keys()
     everyone_permissions = contents.roles[contents.standing.guild_id].permissions
-    overwrites = channels.overwrites_of_guild(call.tx, contents.standing.guild_id)
+    overwrites = channels.find_overwrites_of_guild(call.tx, contents.standing.guild_id)
     required_permissions = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
     writable_count = 0
     for channel_id in offered_ids:

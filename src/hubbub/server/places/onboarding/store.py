@@ -1,4 +1,4 @@
-"""SQL for the onboardings and onboarding_answers tables."""
+"""SQL for the onboardings table, and for the onboarding_answers table with the responses of members."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -29,11 +29,12 @@ class OnboardingRow(NamedTuple):
 
     @property
     def decoded_channel_ids(self) -> list[ChannelId]:
-        """Return the default channel IDs. Some channels may have been deleted."""
+        """The default channel IDs, decoded from `default_channel_ids`. Some channels may have been deleted."""
         return codec.decode(self.default_channel_ids, list[ChannelId])
 
     @property
     def decoded_prompts(self) -> list[wire.OnboardingPrompt]:
+        """The prompts, decoded from `prompts`."""
         return codec.decode(self.prompts, list[wire.OnboardingPrompt])
 
 
@@ -55,25 +56,25 @@ def put(tx: Tx, row: OnboardingRow) -> None:
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Delete a guild's onboarding and all answers to it."""
+    """Delete a guild's onboarding and all responses to it."""
     tx.run("DELETE FROM onboardings WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM onboarding_answers WHERE guild_id = ?", guild_id)
 
 
-def find_answers(tx: Tx, guild_id: int, user_id: int) -> list[Snowflake]:
+def find_responses(tx: Tx, guild_id: int, user_id: int) -> list[Snowflake]:
     """Return the option IDs that a member chose. Some options may have been deleted."""
     sql = "SELECT option_ids FROM onboarding_answers WHERE guild_id = ? AND user_id = ?"
-    stored = tx.value(sql, guild_id, user_id)
-    return [] if stored is None else codec.decode(stored, list[Snowflake])
+    option_ids_json = tx.value(sql, guild_id, user_id)
+    return [] if option_ids_json is None else codec.decode(option_ids_json, list[Snowflake])
 
 
-def list_answers(tx: Tx, user_id: int) -> list[tuple[int, list[Snowflake]]]:
-    """Return (guild ID, chosen option IDs) for each guild in which the user answered."""
+def list_responses(tx: Tx, user_id: int) -> list[tuple[int, list[Snowflake]]]:
+    """Return (guild ID, chosen option IDs) for each guild in which the user responded."""
     rows = tx.all("SELECT guild_id, option_ids FROM onboarding_answers WHERE user_id = ? ORDER BY guild_id", user_id)
     return [(guild_id, codec.decode(option_ids, list[Snowflake])) for guild_id, option_ids in rows]
 
 
-def put_answers(tx: Tx, guild_id: int, user_id: int, option_ids: Sequence[Snowflake]) -> None:
+def put_responses(tx: Tx, guild_id: int, user_id: int, option_ids: Sequence[Snowflake]) -> None:
     """Insert or update the options that a member chose."""
     tx.run(
         "INSERT INTO onboarding_answers (guild_id, user_id, option_ids) VALUES (?, ?, ?) "
@@ -84,6 +85,6 @@ def put_answers(tx: Tx, guild_id: int, user_id: int, option_ids: Sequence[Snowfl
     )
 
 
-def delete_answers(tx: Tx, guild_id: int, user_id: int) -> None:
-    """Delete a member's answers."""
+def delete_responses(tx: Tx, guild_id: int, user_id: int) -> None:
+    """Delete a member's responses."""
     tx.run("DELETE FROM onboarding_answers WHERE guild_id = ? AND user_id = ?", guild_id, user_id)

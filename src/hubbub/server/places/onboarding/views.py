@@ -15,33 +15,33 @@ from hubbub.server.places.onboarding.store import OnboardingRow
 
 def onboarding(tx: Tx, row: OnboardingRow) -> wire.Onboarding:
     """Return a guild's onboarding without deleted roles and channels."""
-    existing_channels = channels.find_many(
+    channels_by_id = channels.find_many(
         tx,
         [
             *row.decoded_channel_ids,
             *(channel_id for prompt in row.decoded_prompts for channel_id in _prompt_channel_ids(prompt)),
         ],
     )
-    existing_roles = {role.id for role in roles.list_of_guild(tx, row.guild_id)}
+    existing_role_ids = {role.id for role in roles.list_of_guild(tx, row.guild_id)}
     prompts = row.decoded_prompts
     for prompt in prompts:
         for option in prompt.options:
-            option.role_ids = [role_id for role_id in option.role_ids if role_id in existing_roles]
-            option.channel_ids = [channel_id for channel_id in option.channel_ids if channel_id in existing_channels]
+            option.role_ids = [role_id for role_id in option.role_ids if role_id in existing_role_ids]
+            option.channel_ids = [channel_id for channel_id in option.channel_ids if channel_id in channels_by_id]
     return wire.Onboarding(
         guild_id=GuildId(row.guild_id),
         prompts=prompts,
-        default_channel_ids=[channel_id for channel_id in row.decoded_channel_ids if channel_id in existing_channels],
+        default_channel_ids=[channel_id for channel_id in row.decoded_channel_ids if channel_id in channels_by_id],
         enabled=bool(row.enabled),
         mode=row.mode,
     )
 
 
-def answers(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingResponses:
-    """Return a member's answers without deleted options, roles and channels."""
+def responses(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingResponses:
+    """Return a member's responses without deleted options, roles and channels."""
     view = onboarding(tx, row)
-    chosen = set(store.find_answers(tx, row.guild_id, member.user_id))
-    options = [option for prompt in view.prompts for option in prompt.options if option.id in chosen]
+    chosen_ids = set(store.find_responses(tx, row.guild_id, member.user_id))
+    options = [option for prompt in view.prompts for option in prompt.options if option.id in chosen_ids]
     option_channel_ids = [channel_id for option in options for channel_id in option.channel_ids]
     return wire.OnboardingResponses(
         guild_id=view.guild_id,
@@ -54,11 +54,11 @@ def answers(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingRes
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's onboarding responses for the export of their data."""
-    responses = [
-        {"guild_id": str(guild_id), "responses": [str(int(option_id)) for option_id in chosen]}
-        for guild_id, chosen in store.list_answers(call.tx, user_id)
+    entries = [
+        {"guild_id": str(guild_id), "responses": [str(int(option_id)) for option_id in option_ids]}
+        for guild_id, option_ids in store.list_responses(call.tx, user_id)
     ]
-    return {"onboarding_responses": responses}
+    return {"onboarding_responses": entries}
 
 
 def _prompt_channel_ids(prompt: wire.OnboardingPrompt) -> list[int]:

@@ -62,7 +62,7 @@ def set_roles(call: Call, member: Membership, is_assigned_by_role: dict[int, boo
     role_ids = {role_id for role_id in member.role_ids if is_assigned_by_role.get(role_id, True)} | {
         role_id for role_id, is_assigned in is_assigned_by_role.items() if is_assigned
     }
-    members.change(call, member, member.row, role_ids, is_audited=False)
+    members.update(call, member, member.row, role_ids, is_audited=False)
 
 
 def set_requirements(call: Call, row: RoleRow, alternatives: Sequence[Sequence[RoleConnectionRequirement]]) -> None:
@@ -78,7 +78,7 @@ def set_requirements(call: Call, row: RoleRow, alternatives: Sequence[Sequence[R
         store.delete_linked(call.tx, row.id)
         tags.guild_connections = UNSET
     encoded_tags = None if tags == RoleTags() else codec.encode(tags).decode()
-    roles.change(call, row, row._replace(tags=encoded_tags))
+    roles.update(call, row, row._replace(tags=encoded_tags))
 
 
 def on_role_deleted(call: Call, signal: RoleDeleted) -> None:

@@ -39,7 +39,7 @@ def update_application_role_connections_metadata(
 @handles(wire.GET_APPLICATION_USER_ROLE_CONNECTION)
 def get_application_user_role_connection(call: Call, application_id: ApplicationId) -> wire.RoleConnection:
     """Get the current user's role connection for an application."""
-    rules.require_own_connection(call, application_id)
+    rules.require_own_application(call, application_id)
     row = store.find(call.tx, call.user_id, application_id)
     return wire.RoleConnection() if row is None else _connection_view(row)
 
@@ -51,7 +51,7 @@ def update_application_user_role_connection(
     """Update the current user's role connection for an application.
 
     Fields that are left out are cleared. The user's linked roles are updated in every guild."""
-    rules.require_own_connection(call, application_id)
+    rules.require_own_application(call, application_id)
     values = body.metadata or {}
     rules.require_values(store.find_metadata(call.tx, [application_id]).get(application_id, []), values)
     row = RoleConnectionRow(
@@ -70,7 +70,7 @@ def delete_application_user_role_connection(call: Call, application_id: Applicat
     """Delete the current user's role connection for an application.
 
     The user's linked roles are updated in every guild."""
-    rules.require_own_connection(call, application_id)
+    rules.require_own_application(call, application_id)
     actions.delete_connection(call, call.user_id, application_id)
 
 

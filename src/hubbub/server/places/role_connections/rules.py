@@ -34,7 +34,7 @@ _BOOLEAN_VALUES: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
 _DAY_MS: Final = 86_400_000
 
 
-def require_own_connection(call: Call, application_id: int) -> None:
+def require_own_application(call: Call, application_id: int) -> None:
     """Raise an error unless the caller's token belongs to this application."""
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -45,12 +45,12 @@ def require_own_connection(call: Call, application_id: int) -> None:
 def build_records(requested_records: Sequence[wire.SetRoleConnectionMetadata]) -> list[RoleConnectionMetadata]:
     """Return the metadata records of a request as they are stored; raise form errors for invalid ones."""
     form = errors.FormErrors()
-    seen: set[str] = set()
+    seen_keys: set[str] = set()
     records = []
     for index, record in enumerate(requested_records):
-        if record.key in seen:
+        if record.key in seen_keys:
             form.add((index, "key"), *errors.duplicate())
-        seen.add(record.key)
+        seen_keys.add(record.key)
         records.append(
             RoleConnectionMetadata(
                 type=record.type,
@@ -151,13 +151,14 @@ def qualifies(
     role: LinkedRoleRow,
     connections: Mapping[int, RoleConnectionRow],
     metadata: Mapping[int, Sequence[RoleConnectionMetadata]],
-    now: int,
+    now_ms: int,
 ) -> bool:
     """Return whether a user's connections meet any alternative of a linked role.
 
-    `connections` and `metadata`, the metadata records, are by application ID; `now` is in milliseconds."""
+    `connections` and `metadata` map application IDs to the user's connection and to the application's metadata records.
+    `now_ms` is in Unix milliseconds."""
     return any(
-        all(_meets_requirement(requirement, connections, metadata, now) for requirement in requirements)
+        all(_meets_requirement(requirement, connections, metadata, now_ms) for requirement in requirements)
         for requirements in role.alternatives
     )
 
@@ -166,7 +167,7 @@ def _meets_requirement(
     requirement: RoleConnectionRequirement,
     connections: Mapping[int, RoleConnectionRow],
     metadata: Mapping[int, Sequence[RoleConnectionMetadata]],
-    now: int,
+    now_ms: int,
 ) -> bool:
     row = connections.get(requirement.application_id)
     if row is None:
@@ -185,28 +186,27 @@ def _meets_requirement(
         or _value_error(metadata_type, value) is not None
     ):
         return False
-    return is_satisfied(metadata_type, value, requirement.value, now)
+    return is_satisfied(metadata_type, value, requirement.value, now_ms)
 
 
-def is_satisfied(metadata_type: int, value: str, required_value: str, now: int) -> bool:
-    """Return whether a user's value satisfies the value `required_value` by the guild, according to the metadata
-    type `metadata_type`.
+def is_satisfied(metadata_type: int, value: str, required_value: str, now_ms: int) -> bool:
+    """Return whether a user's value meets the guild's `required_value`, compared as the metadata type defines.
 
-    Times are compared by their age in whole days; `now` is in milliseconds."""
+    Times are compared by their age in whole days at `now_ms` (Unix milliseconds)."""
     types = RoleConnectionMetadataType
     if metadata_type in _DATETIME_TYPES:
-        age_days = (now - (_parse_time_ms(value) or 0)) // _DAY_MS
+        age_days = (now_ms - (_parse_time_ms(value) or 0)) // _DAY_MS
         return (
             age_days <= int(required_value)
             if metadata_type == types.DATETIME_LESS_THAN_EQUAL
             else age_days >= int(required_value)
         )
     if metadata_type in _INTEGER_TYPES:
-        left, right = int(value), int(required_value)
+        number, required_number = int(value), int(required_value)
     else:
-        left, right = _BOOLEAN_VALUES[value.lower()], _BOOLEAN_VALUES[required_value.lower()]
+        number, required_number = _BOOLEAN_VALUES[value.lower()], _BOOLEAN_VALUES[required_value.lower()]
     if metadata_type == types.INTEGER_LESS_THAN_EQUAL:
-        return left <= right
+        return number <= required_number
     if metadata_type == types.INTEGER_GREATER_THAN_EQUAL:
-        return left >= right
-    return (left == right) is (metadata_type in (types.INTEGER_EQUAL, types.BOOLEAN_EQUAL))
+        return number >= required_number
+    return (number == required_number) is (metadata_type in (types.INTEGER_EQUAL, types.BOOLEAN_EQUAL))

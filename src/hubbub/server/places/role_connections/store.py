@@ -31,7 +31,7 @@ class RoleConnectionRow(NamedTuple):
 
     @property
     def values(self) -> dict[str, str]:
-        """Return the values by key."""
+        """The metadata values by key, decoded from `metadata`."""
         return codec.decode(self.metadata, dict[str, str])
 
 
@@ -45,7 +45,7 @@ class LinkedRoleRow(NamedTuple):
 
     @property
     def alternatives(self) -> list[list[RoleConnectionRequirement]]:
-        """Return the alternative sets of requirements; any one of them suffices."""
+        """The alternative sets of requirements, decoded from `configuration`. A member must meet one set."""
         return codec.decode(self.configuration, list[list[RoleConnectionRequirement]])
 
 

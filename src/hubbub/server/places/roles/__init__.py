@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.roles import routes, views
-from hubbub.server.places.roles.actions import change, create, delete
+from hubbub.server.places.roles.actions import create, delete, update
 from hubbub.server.places.roles.signals import RoleDeleted
 from hubbub.server.places.roles.store import (
     RoleRow,
@@ -24,7 +24,7 @@ __all__ = [
     "SLICE",
     "RoleDeleted",
     "RoleRow",
-    "change",
+    "update",
     "create",
     "delete",
     "delete_of_guild",

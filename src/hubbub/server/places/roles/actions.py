@@ -46,7 +46,7 @@ def create(call: Call, row: RoleRow) -> wire.Role:
     return role
 
 
-def change(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
+def update(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
     """Update a role. Does nothing if nothing changed."""
     role = views.role(after, call.now_ms)
     if after != before:

@@ -37,7 +37,7 @@ def guild_role_member_counts(call: Call, guild_id: GuildId) -> dict[RoleId, int]
     if not changes.ROLE_MEMBER_COUNTS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
     access.get_guild_standing(call, guild_id)
-    return store.member_counts(call.tx, guild_id)
+    return store.count_members_by_role(call.tx, guild_id)
 
 
 @handles(wire.CREATE_GUILD_ROLE)
@@ -71,7 +71,7 @@ def update_guild_role(call: Call, guild_id: GuildId, role_id: RoleId, body: wire
         default_permissions = _require_role(call, guild_id, guild_id).permissions if body.permissions is None else 0
     after = _apply_body(call, body, before, default_permissions)
     rules.require_grantable(standing, before.permissions, after.permissions)
-    return actions.change(call, before, after)
+    return actions.update(call, before, after)
 
 
 @handles(wire.BULK_UPDATE_GUILD_ROLES)
@@ -117,15 +117,17 @@ def _apply_body(call: Call, body: wire.UpdateRole, row: RoleRow, default_permiss
     """Return the role with the changes of a body applied.
 
     Null resets a field to the value of a new role; for permissions that is `default_permissions`."""
-    features = store.guild_features(call.tx, row.guild_id)
-    rules.require_icons(body, features)
-    colors = rules.colors(body, rules.Colors(row.color, row.secondary_color, row.tertiary_color), features, call.now_ms)
+    features = store.find_guild_features(call.tx, row.guild_id)
+    rules.require_icon_feature(body, features)
+    colors = rules.updated_colors(
+        body, rules.Colors(row.color, row.secondary_color, row.tertiary_color), features, call.now_ms
+    )
     row = row._replace(color=colors.primary, secondary_color=colors.secondary, tertiary_color=colors.tertiary)
     if body.name is not UNSET:
         row = row._replace(name=wire.DEFAULT_ROLE_NAME if body.name is None else rules.clean_name(body.name))
     if body.permissions is not UNSET:
         row = row._replace(
-            permissions=default_permissions if body.permissions is None else rules.known_bits(body.permissions)
+            permissions=default_permissions if body.permissions is None else rules.drop_unknown_bits(body.permissions)
         )
     if body.hoist is not UNSET:
         row = row._replace(hoist=int(body.hoist or False))

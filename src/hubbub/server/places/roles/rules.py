@@ -21,20 +21,20 @@ class Colors(NamedTuple):
     tertiary: int | None = None
 
 
-def require_below(access: GuildAccess, row: RoleRow) -> None:
+def require_below(standing: GuildAccess, row: RoleRow) -> None:
     """Raise an error unless the role is below the caller's highest role (spec/http.md#2.3)."""
-    if not access.outranks_role(row.rank):
+    if not standing.outranks_role(row.rank):
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_grantable(access: GuildAccess, before: int, after: int) -> None:
+def require_grantable(standing: GuildAccess, before: int, after: int) -> None:
     """Raise an error unless the caller has every permission that differs between `before` and `after`."""
-    if not can_grant(access.allowed, before ^ after):
+    if not can_grant(standing.allowed, before ^ after):
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_deletable(row: RoleRow) -> None:
-    """Raise an error for roles that cannot be deleted by hand: @everyone and managed roles."""
+    """Raise an error for roles that users cannot delete: @everyone and managed roles."""
     if row.is_everyone or row.managed:
         raise errors.INVALID_ROLE()
 
@@ -47,23 +47,23 @@ def clean_name(name: str) -> str:
     return stripped
 
 
-def require_icons(body: wire.UpdateRole, features: frozenset[str]) -> None:
+def require_icon_feature(body: wire.UpdateRole, features: frozenset[str]) -> None:
     """Raise an error if the body sets an icon and the guild lacks the feature."""
     if (body.icon or body.unicode_emoji) and GuildFeature.ROLE_ICONS not in features:
         raise errors.MORE_BOOSTS_NEEDED()
 
 
-def known_bits(permissions: int) -> int:
-    """Return the permissions without unknown bits, to which a later version might give a meaning."""
+def drop_unknown_bits(permissions: int) -> int:
+    """Return the permissions without unknown bits, which a later version might define."""
     return permissions & Permissions.ALL
 
 
-def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now: int) -> Colors:
+def updated_colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now_ms: int) -> Colors:
     """Return the colors of a role after a request.
 
-    `before` are its current colors, `features` those of the guild, and `now` is in milliseconds. In the body `colors`
-    takes precedence over `color`; either may be absent."""
-    requested = body.colors if changes.ROLE_GRADIENTS.is_active(now) else UNSET
+    `before` are its current colors, `features` the guild's features, and `now_ms` is in Unix milliseconds. In the body
+    `colors` takes precedence over `color`; either may be absent."""
+    requested = body.colors if changes.ROLE_GRADIENTS.is_active(now_ms) else UNSET
     if requested is None or (requested is UNSET and body.color is None):
         return Colors(0)
     if requested is UNSET:
@@ -83,10 +83,10 @@ def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now:
 
 
 def reorder(rows: Sequence[RoleRow], positions_by_id: Mapping[int, int]) -> list[RoleRow]:
-    """Return the roles in their new order: some moved to the positions in `positions_by_id`, and the others filling the gaps.
+    """Return the roles in their new order: moved roles at the positions in `positions_by_id`, other roles in the gaps.
 
-    `rows` are sorted from lowest to highest, without @everyone. `positions_by_id` has positions by role ID, counted from 1. A
-    position that occurs twice or is beyond the end becomes the nearest one that keeps the requested order."""
+    `rows` are sorted from lowest to highest, without @everyone. `positions_by_id` maps role IDs to positions, which start
+    at 1. A position that occurs twice or is beyond the end becomes the nearest one that keeps the requested order."""
     moved_rows = sorted((row for row in rows if row.id in positions_by_id), key=lambda row: positions_by_id[row.id])
     positions: list[int] = []
     for row in moved_rows:
@@ -103,8 +103,8 @@ def reorder(rows: Sequence[RoleRow], positions_by_id: Mapping[int, int]) -> list
     ]
 
 
-def require_reorder(access: GuildAccess, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
+def require_reorder(standing: GuildAccess, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
     """Raise an error if the order of roles at or above the caller's highest role would change."""
-    protected_ids = [row.id for row in before if not access.outranks_role(row.rank)]
+    protected_ids = [row.id for row in before if not standing.outranks_role(row.rank)]
     if protected_ids and [row.id for row in after[-len(protected_ids) :]] != protected_ids:
         raise errors.MISSING_PERMISSIONS()

@@ -41,12 +41,12 @@ class RoleRow(NamedTuple):
 
     @property
     def rank(self) -> Rank:
-        """Return the key by which roles are compared in the hierarchy."""
+        """The key by which roles are compared in the hierarchy."""
         return self.position, self.id
 
     @property
     def is_everyone(self) -> bool:
-        """Return whether this is the @everyone role, which all members have."""
+        """Whether this is the @everyone role, which all members have."""
         return self.id == self.guild_id
 
 
@@ -59,7 +59,7 @@ def find(tx: Tx, guild_id: int, role_id: int) -> RoleRow | None:
 
 
 def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleRow]:
-    """Return those of the roles that exist in the guild, by ID."""
+    """Return the roles among `role_ids` that exist in the guild, by ID."""
     distinct_ids = list(dict.fromkeys(role_ids))
     if not distinct_ids:
         return {}
@@ -118,7 +118,7 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
     tx.run("DELETE FROM roles WHERE guild_id = ?", guild_id)
 
 
-def member_counts(tx: Tx, guild_id: int) -> dict[RoleId, int]:
+def count_members_by_role(tx: Tx, guild_id: int) -> dict[RoleId, int]:
     """Return the number of members of each role of a guild, without @everyone."""
     rows = tx.all(
         "SELECT r.id, COUNT(mr.user_id) FROM roles r LEFT JOIN member_roles mr ON mr.role_id = r.id "
@@ -129,7 +129,7 @@ def member_counts(tx: Tx, guild_id: int) -> dict[RoleId, int]:
     return {RoleId(role_id): member_count for role_id, member_count in rows}
 
 
-def guild_features(tx: Tx, guild_id: int) -> frozenset[str]:
+def find_guild_features(tx: Tx, guild_id: int) -> frozenset[str]:
     """Return the feature names of a guild."""
     features_json = tx.value("SELECT features FROM guilds WHERE id = ?", guild_id)
     return frozenset(codec.decode(features_json or "[]", list[str]))
@@ -178,7 +178,7 @@ def unassign(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -> No
 
 
 def unassign_all(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> None:
-    """Remove all roles from some members."""
+    """Remove all roles from the members `user_ids`, of which there must be at least one."""
     tx.run(
         f"DELETE FROM member_roles WHERE guild_id = ? AND user_id IN ({placeholders(user_ids)})", guild_id, *user_ids
     )

@@ -14,15 +14,15 @@ from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.places.roles.store import RoleRow
 
 
-def role(row: RoleRow, now: int | None) -> wire.Role:
-    """Return a role with the fields that exist at the time `now`, in milliseconds; None includes all fields."""
+def role(row: RoleRow, now_ms: int | None) -> wire.Role:
+    """Return a role with the fields that exist at `now_ms` (Unix milliseconds); None includes all fields."""
     return wire.Role(
         id=RoleId(row.id),
         name=row.name,
         permissions=Permissions(row.permissions),
         position=row.position,
         color=row.color,
-        colors=_colors(row, now),
+        colors=_colors(row, now_ms),
         hoist=bool(row.hoist),
         icon=row.icon,
         unicode_emoji=row.unicode_emoji,
@@ -33,14 +33,14 @@ def role(row: RoleRow, now: int | None) -> wire.Role:
     )
 
 
-def partial_role(row: RoleRow, now: int) -> wire.PartialRole:
-    """Return the partial role that an invite shows at the time `now`, in milliseconds."""
+def partial_role(row: RoleRow, now_ms: int) -> wire.PartialRole:
+    """Return the partial role that an invite shows at `now_ms` (Unix milliseconds)."""
     return wire.PartialRole(
         id=RoleId(row.id),
         name=row.name,
         position=row.position,
         color=row.color,
-        colors=_colors(row, now),
+        colors=_colors(row, now_ms),
         icon=row.icon,
         unicode_emoji=row.unicode_emoji,
     )
@@ -59,9 +59,9 @@ def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     }
 
 
-def _colors(row: RoleRow, now: int | None) -> wire.RoleColors | UnsetType:
+def _colors(row: RoleRow, now_ms: int | None) -> wire.RoleColors | UnsetType:
     # spec/dated-changes.md#3: before gradients a role had `color` only.
-    if now is not None and not changes.ROLE_GRADIENTS.is_active(now):
+    if now_ms is not None and not changes.ROLE_GRADIENTS.is_active(now_ms):
         return UNSET
     return wire.RoleColors(
         primary_color=row.color, secondary_color=row.secondary_color, tertiary_color=row.tertiary_color

@@ -66,7 +66,7 @@ SLICE = Slice(
         ChannelsDeleted: actions.on_channels_deleted,
         GuildDeleted: actions.on_guild_deleted,
         MemberRemoved: actions.on_member_removed,
-        StageInstanceClosed: actions.end_with_stage,
+        StageInstanceClosed: actions.on_stage_instance_closed,
         VoiceChannelChanged: actions.on_voice_channel_changed,
     },
     guild=_guild_create_fields,

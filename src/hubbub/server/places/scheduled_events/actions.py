@@ -24,9 +24,9 @@ from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, 
 from hubbub.server.places.stage_instances import StageInstanceClosed, StageInstanceRow
 from hubbub.server.places.voice_states import VoiceChannelChanged
 
-ADVANCE: Final = "scheduled_events.advance"
+ADVANCE_JOB: Final = "scheduled_events.advance"
 """Name of the job that starts, ends or cancels an event at its time."""
-END: Final = "scheduled_events.end"
+END_JOB: Final = "scheduled_events.end"
 """Name of the job that ends an event whose voice channel stays empty."""
 
 _AUDITED_FIELDS: Final = (
@@ -45,8 +45,8 @@ _AUDITED_FIELDS: Final = (
 _AUDITED_EXCEPTION_FIELDS: Final = ("scheduled_start_time", "scheduled_end_time", "is_canceled")
 
 
-class EventJob(msgspec.Struct):
-    """Payload of the jobs `ADVANCE` and `END`."""
+class EventJobPayload(msgspec.Struct):
+    """Payload of the jobs `ADVANCE_JOB` and `END_JOB`."""
 
     event_id: ScheduledEventId
 
@@ -69,15 +69,15 @@ def create(call: Call, row: EventRow) -> None:
     changes = audit.differences(None, view, _AUDITED_FIELDS)
     action = AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE
     audit.record(call, row.guild_id, action, target_id=row.id, changes=changes)
-    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_CREATE, view, _audience(row))
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_CREATE, view, _event_audience(row))
     _schedule_job(call, row, [])
 
 
-def change(call: Call, before: EventRow, after: EventRow) -> EventRow:
-    """Update an event with all consequences, and return the stored event.
+def update(call: Call, before: EventRow, after: EventRow) -> EventRow:
+    """Update an event and its stage instance, and return the stored event.
 
-    A stage starts or ends with its event, and a recurring event that ends moves to its next occurrence. A new
-    recurrence rule deletes all exceptions."""
+    The stage instance starts and ends with its event, and a recurring event that ends moves to its next occurrence. A
+    changed recurrence rule deletes all exceptions."""
     if after == before:
         return before
     exceptions = _list_exceptions(call, before)
@@ -104,11 +104,11 @@ def _store_update(call: Call, before: EventRow, after: EventRow, exceptions: Seq
         audit.record(call, after.guild_id, action, target_id=after.id, changes=changes)
     if after.channel_id is not None and after.channel_id != before.channel_id:
         # Members who saw the old channel and cannot see the new one must drop the event.
-        losing_audience = _audience(before, without_view_channel_id=after.channel_id)
+        losing_audience = _event_audience(before, without_view_channel_id=after.channel_id)
         call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, previous_view, losing_audience)
     # Events of a deleted channel lose their channel, so the update goes to members who could see the old channel.
     is_channel_deleted = after.channel_id is None and after.is_finished
-    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_UPDATE, view, _audience(before if is_channel_deleted else after))
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_UPDATE, view, _event_audience(before if is_channel_deleted else after))
     _schedule_job(call, after, exceptions)
 
 
@@ -139,7 +139,7 @@ def _move_to_next_occurrence(call: Call, row: EventRow, exceptions: Sequence[Exc
     canceled_ids = {exception.id for exception in exceptions if exception.canceled}
     occurrence_ms: int | None = max(row.start_ms, call.now_ms)
     while occurrence_ms is not None:
-        occurrence_ms = recurrence.next_after(rule, occurrence_ms)
+        occurrence_ms = recurrence.find_next(rule, occurrence_ms)
         if occurrence_ms is not None and Snowflake.at(occurrence_ms) not in canceled_ids:
             duration_ms = None if row.end_ms is None else row.end_ms - row.start_ms
             return row._replace(
@@ -159,7 +159,7 @@ def delete(call: Call, row: EventRow) -> None:
     changes = audit.differences(view, None, _AUDITED_FIELDS)
     action = AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE
     audit.record(call, row.guild_id, action, target_id=row.id, changes=changes)
-    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, view, _audience(row))
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, view, _event_audience(row))
     _close_stage(call, row)
 
 
@@ -172,7 +172,7 @@ def _close_stage(call: Call, row: EventRow) -> None:
         stage_instances.close(call, stage)
 
 
-def _audience(row: EventRow, *, without_view_channel_id: int | None = None) -> Audience:
+def _event_audience(row: EventRow, *, without_view_channel_id: int | None = None) -> Audience:
     """Return the audience of an event: members who can see its channel, or the whole guild (spec/gateway.md#5.1).
 
     Members who can see the channel `without_view_channel_id` are excluded."""
@@ -191,19 +191,21 @@ def _job_key(kind: str, event_id: int) -> str:
 
 
 def _cancel_jobs(call: Call, row: EventRow) -> None:
-    for kind in (ADVANCE, END):
+    for kind in (ADVANCE_JOB, END_JOB):
         jobs.cancel_jobs(call.tx, kind, _job_key(kind, row.id))
 
 
 def _schedule_job(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
     """Schedule the job for the event's next automatic change."""
     _cancel_jobs(call, row)
-    due_ms = _due_ms(row, exceptions)
+    due_ms = _next_change_ms(row, exceptions)
     if due_ms is not None:
-        call.tx.enqueue(ADVANCE, EventJob(ScheduledEventId(row.id)), due_ms=due_ms, key=_job_key(ADVANCE, row.id))
+        call.tx.enqueue(
+            ADVANCE_JOB, EventJobPayload(ScheduledEventId(row.id)), due_ms=due_ms, key=_job_key(ADVANCE_JOB, row.id)
+        )
 
 
-def _due_ms(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
+def _next_change_ms(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
     """Return when the event starts, ends or is canceled automatically, in milliseconds, or None (spec/http.md#3.9)."""
     occurrence = _current_occurrence(row, exceptions)
     is_external = row.entity_type == EventEntityType.EXTERNAL
@@ -227,21 +229,21 @@ def _current_occurrence(row: EventRow, exceptions: Sequence[ExceptionRow]) -> Oc
 
 
 def advance(call: Call, event_id: int) -> None:
-    """Apply the automatic change that is due; does nothing if the event has changed meanwhile."""
+    """Start, end or cancel an event whose automatic change is due; reschedule the job if the change is due later."""
     row = store.find(call.tx, event_id)
     exceptions = [] if row is None else _list_exceptions(call, row)
-    due_ms = None if row is None else _due_ms(row, exceptions)
+    due_ms = None if row is None else _next_change_ms(row, exceptions)
     if row is None or due_ms is None:
         return
     if due_ms > call.now_ms:
         _schedule_job(call, row, exceptions)
     elif row.status == EventStatus.ACTIVE:
-        change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
+        update(call, row, row._replace(status=int(EventStatus.COMPLETED)))
     elif row.entity_type == EventEntityType.EXTERNAL and not _current_occurrence(row, exceptions).is_canceled:
-        change(call, row, row._replace(status=int(EventStatus.ACTIVE)))
+        update(call, row, row._replace(status=int(EventStatus.ACTIVE)))
     else:
         next_row = _move_to_next_occurrence(call, row, exceptions)
-        change(call, row, row._replace(status=int(EventStatus.CANCELED)) if next_row == row else next_row)
+        update(call, row, row._replace(status=int(EventStatus.CANCELED)) if next_row == row else next_row)
 
 
 def end(call: Call, event_id: int) -> None:
@@ -252,7 +254,7 @@ def end(call: Call, event_id: int) -> None:
         and row.status == EventStatus.ACTIVE
         and not voice_states.count_connected(call.tx, row.channel_id or 0)
     ):
-        change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
+        update(call, row, row._replace(status=int(EventStatus.COMPLETED)))
 
 
 def start_with_stage(call: Call, stage: StageInstanceRow, event_id: int) -> None:
@@ -264,30 +266,30 @@ def start_with_stage(call: Call, stage: StageInstanceRow, event_id: int) -> None
         raise errors.UNKNOWN_SCHEDULED_EVENT()
     if row.entity_type != EventEntityType.STAGE_INSTANCE or row.channel_id != stage.channel_id:
         raise errors.WRONG_EVENT_ENTITY_TYPE()
-    change(call, row, row._replace(status=int(EventStatus.ACTIVE), entity_id=stage.id))
+    update(call, row, row._replace(status=int(EventStatus.ACTIVE), entity_id=stage.id))
 
 
 # Listeners
 
 
-def end_with_stage(call: Call, signal: StageInstanceClosed) -> None:
+def on_stage_instance_closed(call: Call, signal: StageInstanceClosed) -> None:
     """End the active event of a stage instance that ended."""
     row = store.find(call.tx, signal.scheduled_event_id)
     if row is not None and row.status == EventStatus.ACTIVE:
-        change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
+        update(call, row, row._replace(status=int(EventStatus.COMPLETED)))
 
 
 def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
     """Schedule the end of an active event when its voice channel becomes empty; cancel the job when a user joins."""
     for row in store.list_of_channels(call.tx, (signal.channel_id,)):
         if row.status == EventStatus.ACTIVE and row.entity_type == EventEntityType.VOICE:
-            jobs.cancel_jobs(call.tx, END, _job_key(END, row.id))
+            jobs.cancel_jobs(call.tx, END_JOB, _job_key(END_JOB, row.id))
             if not voice_states.count_connected(call.tx, signal.channel_id):
                 call.tx.enqueue(
-                    END,
-                    EventJob(ScheduledEventId(row.id)),
+                    END_JOB,
+                    EventJobPayload(ScheduledEventId(row.id)),
                     due_ms=call.now_ms + wire.EVENT_IDLE_MS,
-                    key=_job_key(END, row.id),
+                    key=_job_key(END_JOB, row.id),
                 )
 
 
@@ -308,7 +310,7 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Withdraw the responses of a removed member."""
-    responses = store.list_of_user(call.tx, signal.guild_id, signal.user_id)
+    responses = store.list_responses_of_user(call.tx, signal.guild_id, signal.user_id)
     rows = {
         row.id: row for row in store.find_many(call.tx, signal.guild_id, [response.event_id for response in responses])
     }
@@ -331,7 +333,7 @@ def put_exception(call: Call, row: EventRow, before: ExceptionRow | None, after:
         action = AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE
         event = wire.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE
     _record_exception(call, row, action, before, after)
-    call.tx.emit(event, views.guild_exception(after, row.guild_id), _audience(row))
+    call.tx.emit(event, views.guild_exception(after, row.guild_id), _event_audience(row))
     _apply_exceptions(call, row)
 
 
@@ -340,7 +342,7 @@ def delete_exception(call: Call, row: EventRow, exception: ExceptionRow) -> None
     store.delete_exception(call.tx, row.id, exception.id)
     _record_exception(call, row, AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE, exception, None)
     view = views.guild_exception(exception, row.guild_id)
-    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE, view, _audience(row))
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE, view, _event_audience(row))
     _apply_exceptions(call, row)
 
 
@@ -362,7 +364,7 @@ def _delete_exceptions(call: Call, row: EventRow, exceptions: Sequence[Exception
         event_id=ScheduledEventId(row.id),
         event_exception_ids=[Snowflake(exception.id) for exception in exceptions],
     )
-    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE, payload, _audience(row))
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE, payload, _event_audience(row))
 
 
 def _record_exception(
@@ -382,15 +384,15 @@ def _record_exception(
     )
 
 
-# Users
+# Responses
 
 
 def respond(call: Call, row: EventRow, response: EventUserRow) -> None:
     """Store a member's response to an event or to one occurrence, and publish it if it changed."""
-    before = store.find_user(call.tx, row.id, response.exception_id, response.user_id)
+    before = store.find_response(call.tx, row.id, response.exception_id, response.user_id)
     if before == response:
         return
-    store.put_user(call.tx, response)
+    store.put_response(call.tx, response)
     if response.response:
         _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_ADD, row, response)
     elif before is not None:
@@ -399,7 +401,7 @@ def respond(call: Call, row: EventRow, response: EventUserRow) -> None:
 
 def withdraw(call: Call, row: EventRow, response: EventUserRow) -> None:
     """Delete a member's response and publish the removal."""
-    store.delete_user(call.tx, row.id, response.exception_id, response.user_id)
+    store.delete_response(call.tx, row.id, response.exception_id, response.user_id)
     if response.response:
         _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, response)
 
@@ -411,4 +413,4 @@ def _publish_response(call: Call, event: Event[Any], row: EventRow, response: Ev
         guild_id=GuildId(row.guild_id),
         guild_scheduled_event_exception_id=Snowflake(response.exception_id) if response.exception_id else UNSET,
     )
-    call.tx.emit(event, payload, _audience(row))
+    call.tx.emit(event, payload, _event_audience(row))

@@ -130,36 +130,38 @@ def _is_day_of_month(month: int, day: int) -> bool:
 # Occurrences
 
 
-def starting_at(rule: wire.RecurrenceRule, ms: int) -> wire.RecurrenceRule:
-    """Return the rule with its start replaced by a time in milliseconds.
+def with_start(rule: wire.RecurrenceRule, start_ms: int) -> wire.RecurrenceRule:
+    """Return the rule with its start replaced by `start_ms` (Unix milliseconds).
 
     A series starts with its event, regardless of the start in the body (decisions/0021)."""
-    return msgspec.structs.replace(rule, start=codec.timestamp(ms))
+    return msgspec.structs.replace(rule, start=codec.timestamp(start_ms))
 
 
-def start_ms(rule: wire.RecurrenceRule) -> int:
-    """Return the start of the rule in milliseconds; its time of day applies to every occurrence."""
+def read_start_ms(rule: wire.RecurrenceRule) -> int:
+    """Return the start of the rule in Unix milliseconds; its time of day applies to every occurrence."""
     return codec.milliseconds(datetime.fromisoformat(rule.start))
 
 
-def occurs(rule: wire.RecurrenceRule, ms: int) -> bool:
-    """Return whether the rule has an occurrence at a time in milliseconds."""
-    rule_start_ms = start_ms(rule)
+def occurs(rule: wire.RecurrenceRule, time_ms: int) -> bool:
+    """Return whether the rule has an occurrence at `time_ms` (Unix milliseconds)."""
+    rule_start_ms = read_start_ms(rule)
     return (
-        ms >= rule_start_ms
-        and (ms - rule_start_ms) % DAY_MS == 0
-        and _matches_day(rule, _utc_date(rule_start_ms), _utc_date(ms))
+        time_ms >= rule_start_ms
+        and (time_ms - rule_start_ms) % DAY_MS == 0
+        and _matches_day(rule, _utc_date(rule_start_ms), _utc_date(time_ms))
     )
 
 
-def next_after(rule: wire.RecurrenceRule, ms: int) -> int | None:
-    """Return the first occurrence after a time, or None if there is none within HORIZON_DAYS. Both are in milliseconds."""
-    rule_start_ms = start_ms(rule)
+def find_next(rule: wire.RecurrenceRule, after_ms: int) -> int | None:
+    """Return the first occurrence after `after_ms`, or None if there is none within HORIZON_DAYS.
+
+    Both times are in Unix milliseconds."""
+    rule_start_ms = read_start_ms(rule)
     first_day = _utc_date(rule_start_ms)
-    day = max(first_day, _utc_date(ms))
+    day = max(first_day, _utc_date(after_ms))
     for _ in range(HORIZON_DAYS):
         candidate_ms = (day.toordinal() - _EPOCH_ORDINAL) * DAY_MS + rule_start_ms % DAY_MS
-        if candidate_ms > ms and _matches_day(rule, first_day, day):
+        if candidate_ms > after_ms and _matches_day(rule, first_day, day):
             return candidate_ms
         if day == date.max:
             return None

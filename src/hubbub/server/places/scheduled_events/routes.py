@@ -50,7 +50,7 @@ def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.Creat
         row = row._replace(location=rules.location(body.entity_metadata or None))
     rules.require_permissions(call, row, rules.creation_permissions(call))
     if body.recurrence_rule:
-        row = row.with_rule(recurrence.starting_at(recurrence.parse(body.recurrence_rule, form), row.start_ms))
+        row = row.with_rule(recurrence.with_start(recurrence.parse(body.recurrence_rule, form), row.start_ms))
     rules.check_event(row, None, call.now_ms, form)
     form.raise_if_any()
     if store.count_open(call.tx, guild_id) >= wire.ACTIVE_EVENTS_MAX:
@@ -89,7 +89,7 @@ def update_guild_scheduled_event(
     status = body.status or before.status
     rules.check_transition(before, status, form)
     form.raise_if_any()
-    after = actions.change(call, before, after._replace(status=int(status)))
+    after = actions.update(call, before, after._replace(status=int(status)))
     return _event_view(call, after)
 
 
@@ -169,9 +169,9 @@ def count_guild_scheduled_event_users(
     """Count the users interested in a guild scheduled event and in some of its occurrences."""
     row = _require_event(call, guild_id, guild_scheduled_event_id)
     exception_ids = list(dict.fromkeys(query.guild_scheduled_event_exception_ids))
-    counts = store.count_occurrence_users(call.tx, row.id, exception_ids)
+    counts = store.count_interested_users_by_occurrence(call.tx, row.id, exception_ids)
     return wire.ScheduledEventUserCount(
-        guild_scheduled_event_count=store.count_users(call.tx, [row.id])[row.id],
+        guild_scheduled_event_count=store.count_interested_users(call.tx, [row.id])[row.id],
         guild_scheduled_event_exception_counts={
             Snowflake(exception_id): counts[exception_id] for exception_id in exception_ids
         },
@@ -201,7 +201,7 @@ def create_guild_scheduled_event_user(
     rules.require_open(row)
     response = EventUserRow(row.id, 0, call.user_id, int(ScheduledEventResponse.INTERESTED))
     actions.respond(call, row, response)
-    return views.event_user(response)
+    return views.response(response)
 
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT_USER)
@@ -227,7 +227,7 @@ def create_guild_scheduled_event_exception_user(
     rules.require_occurrence_ms(row, guild_scheduled_event_exception_id)
     response = EventUserRow(row.id, guild_scheduled_event_exception_id, call.user_id, int(body.response))
     actions.respond(call, row, response)
-    return views.event_user(response)
+    return views.response(response)
 
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
@@ -275,7 +275,7 @@ def _require_exception(call: Call, row: EventRow, exception_id: int) -> Exceptio
 
 def _require_own_response(call: Call, row: EventRow, exception_id: int) -> EventUserRow:
     """Return the caller's response to one occurrence, or to the whole event if `exception_id` is 0."""
-    response = store.find_user(call.tx, row.id, exception_id, call.user_id)
+    response = store.find_response(call.tx, row.id, exception_id, call.user_id)
     if response is None:
         raise errors.UNKNOWN_SCHEDULED_EVENT_USER()
     return response
@@ -288,7 +288,7 @@ def _event_view(call: Call, row: EventRow, *, with_user_count: bool = False) -> 
 def _list_users(
     call: Call, row: EventRow, exception_id: int, query: wire.ListScheduledEventUsers
 ) -> list[wire.ScheduledEventUser]:
-    responses = store.list_users(
+    responses = store.list_responses(
         call.tx,
         row.id,
         exception_id,
@@ -301,7 +301,7 @@ def _list_users(
     member_views = members.find_views(call.tx, row.guild_id, user_ids) if query.with_member else {}
     response_views = []
     for response in responses:
-        view = views.event_user(response)
+        view = views.response(response)
         view.user = users.user_view(users_by_id[response.user_id]) if response.user_id in users_by_id else UNSET
         view.member = member_views.get(response.user_id, UNSET)
         response_views.append(view)
@@ -338,7 +338,7 @@ def _apply_body(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors
         row = row.with_rule(recurrence.parse(body.recurrence_rule, form) if body.recurrence_rule else None)
     rule = row.rule
     if rule is not None and (row.start_ms, rule) != (before.start_ms, before.rule):
-        row = row.with_rule(recurrence.starting_at(rule, row.start_ms))
+        row = row.with_rule(recurrence.with_start(rule, row.start_ms))
     return row
 
 

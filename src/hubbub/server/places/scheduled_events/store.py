@@ -17,7 +17,7 @@ TABLES: Final = (
 """Tables that only this slice writes."""
 
 
-FINISHED = frozenset({EventStatus.COMPLETED, EventStatus.CANCELED})
+FINISHED_STATUSES = frozenset({EventStatus.COMPLETED, EventStatus.CANCELED})
 
 
 class EventRow(NamedTuple):
@@ -36,7 +36,7 @@ class EventRow(NamedTuple):
     status: int = int(EventStatus.SCHEDULED)
     channel_id: int | None = None
     entity_id: int | None = None
-    """ID of the stage instance while a stage event is active."""
+    """ID of the stage instance while a stage event is active; otherwise None."""
     location: str | None = None
     description: str | None = None
     image: str | None = None
@@ -45,12 +45,12 @@ class EventRow(NamedTuple):
 
     @property
     def is_finished(self) -> bool:
-        """Return whether the event is completed or canceled."""
-        return self.status in FINISHED
+        """Whether the event is completed or canceled."""
+        return self.status in FINISHED_STATUSES
 
     @property
     def rule(self) -> wire.RecurrenceRule | None:
-        """Return the recurrence rule, or None."""
+        """The recurrence rule, decoded from `recurrence`; None if the event does not recur."""
         return None if self.recurrence is None else codec.decode(self.recurrence, wire.RecurrenceRule)
 
     def with_rule(self, rule: wire.RecurrenceRule | None) -> "EventRow":
@@ -94,7 +94,7 @@ def find(tx: Tx, event_id: int) -> EventRow | None:
 
 
 def find_many(tx: Tx, guild_id: int, event_ids: Sequence[int]) -> list[EventRow]:
-    """Return those of the events that exist in a guild, by ascending ID."""
+    """Return the events among `event_ids` that exist in a guild, by ascending ID."""
     if not event_ids:
         return []
     return tx.fetch(
@@ -188,6 +188,7 @@ def put_exception(tx: Tx, row: ExceptionRow) -> None:
 
 
 def delete_exception(tx: Tx, event_id: int, exception_id: int) -> None:
+    """Delete the exception of one occurrence; responses to the occurrence stay."""
     tx.run("DELETE FROM scheduled_event_exceptions WHERE event_id = ? AND id = ?", event_id, exception_id)
 
 
@@ -197,11 +198,11 @@ def delete_exceptions(tx: Tx, event_id: int) -> None:
     tx.run("DELETE FROM scheduled_event_users WHERE event_id = ? AND exception_id <> 0", event_id)
 
 
-# Users
+# Responses
 
 
-def find_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> EventUserRow | None:
-    """Return a user's response, or None."""
+def find_response(tx: Tx, event_id: int, exception_id: int, user_id: int) -> EventUserRow | None:
+    """Return a user's response to one occurrence, or to the whole event if `exception_id` is 0; None without a response."""
     return tx.find(
         EventUserRow,
         f"SELECT {_USER_COLUMNS} FROM scheduled_event_users WHERE event_id = ? AND exception_id = ? AND user_id = ?",
@@ -211,7 +212,7 @@ def find_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> EventUs
     )
 
 
-def list_users(
+def list_responses(
     tx: Tx, event_id: int, exception_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[EventUserRow]:
     """Return a page of responses by ascending user ID. `before` and `after` are user IDs; `before` takes precedence."""
@@ -231,7 +232,7 @@ def list_users(
     )
 
 
-def count_users(tx: Tx, event_ids: Iterable[int]) -> dict[int, int]:
+def count_interested_users(tx: Tx, event_ids: Iterable[int]) -> dict[int, int]:
     """Return the number of interested users of each event, by event ID."""
     ids = list(event_ids)
     if not ids:
@@ -244,7 +245,7 @@ def count_users(tx: Tx, event_ids: Iterable[int]) -> dict[int, int]:
     return dict.fromkeys(ids, 0) | dict(rows)
 
 
-def count_occurrence_users(tx: Tx, event_id: int, exception_ids: Sequence[int]) -> dict[int, int]:
+def count_interested_users_by_occurrence(tx: Tx, event_id: int, exception_ids: Sequence[int]) -> dict[int, int]:
     """Return the number of interested users of each occurrence, by exception ID."""
     if not exception_ids:
         return {}
@@ -257,7 +258,7 @@ def count_occurrence_users(tx: Tx, event_id: int, exception_ids: Sequence[int]) 
     return dict.fromkeys(exception_ids, 0) | dict(rows)
 
 
-def put_user(tx: Tx, row: EventUserRow) -> None:
+def put_response(tx: Tx, row: EventUserRow) -> None:
     """Insert or update a response."""
     tx.run(
         f"INSERT INTO scheduled_event_users ({_USER_COLUMNS}) VALUES ({placeholders(row)}) "
@@ -266,7 +267,7 @@ def put_user(tx: Tx, row: EventUserRow) -> None:
     )
 
 
-def delete_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> None:
+def delete_response(tx: Tx, event_id: int, exception_id: int, user_id: int) -> None:
     """Delete a response."""
     tx.run(
         "DELETE FROM scheduled_event_users WHERE event_id = ? AND exception_id = ? AND user_id = ?",
@@ -276,7 +277,7 @@ def delete_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> None:
     )
 
 
-def list_of_user(tx: Tx, guild_id: int, user_id: int) -> list[EventUserRow]:
+def list_responses_of_user(tx: Tx, guild_id: int, user_id: int) -> list[EventUserRow]:
     """Return a user's responses to the events of a guild."""
     columns = ", ".join(f"u.{field}" for field in EventUserRow._fields)
     return tx.fetch(

@@ -51,7 +51,7 @@ def scheduled_events(
     exceptions = store.list_exceptions(tx, [row.id for row in rows if row.recurrence is not None])
     creator_ids = [row.creator_id for row in rows if row.creator_id is not None] if with_creators else []
     creators = users.find_many(tx, creator_ids)
-    counts = store.count_users(tx, event_ids) if with_user_count else {}
+    counts = store.count_interested_users(tx, event_ids) if with_user_count else {}
     return [
         scheduled_event(
             row,
@@ -85,7 +85,7 @@ def guild_exception(row: ExceptionRow, guild_id: int) -> wire.GuildScheduledEven
     )
 
 
-def event_user(row: EventUserRow) -> wire.ScheduledEventUser:
+def response(row: EventUserRow) -> wire.ScheduledEventUser:
     """Return a user's response without the user object."""
     return wire.ScheduledEventUser(
         guild_scheduled_event_id=ScheduledEventId(row.event_id),

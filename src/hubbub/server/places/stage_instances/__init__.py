@@ -1,4 +1,4 @@
-"""Stage instances: stages that are live."""
+"""Stage instances: live stages in stage channels."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ SLICE = Slice(
     modules=(routes, ports),
     jobs=JOBS,
     listeners={
-        ChannelsDeleted: actions.close_with_channels,
+        ChannelsDeleted: actions.on_channels_deleted,
         VoiceChannelChanged: actions.on_voice_channel_changed,
         SpeakerAdded: actions.on_speaker_added,
     },

@@ -21,13 +21,13 @@ from hubbub.server.places.stage_instances.signals import (
 from hubbub.server.places.stage_instances.store import StageInstanceRow
 from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
 
-CLOSE: Final = "stage_instances.close"
+CLOSE_JOB: Final = "stage_instances.close"
 """Name of the job that ends a stage without speakers."""
 
 _AUDITED_FIELDS: Final = ("topic", "privacy_level")
 
 
-class CloseJob(msgspec.Struct):
+class CloseJobPayload(msgspec.Struct):
     """Payload of the job that ends a stage without speakers."""
 
     channel_id: ChannelId
@@ -42,12 +42,12 @@ def create(
     *,
     privacy_level: int,
     scheduled_event_id: int | None = None,
-    notify: bool = False,
+    notify_everyone: bool = False,
 ) -> StageInstanceRow:
     """Start a stage instance without checking permissions.
 
-    `notify` notifies the whole guild with the start message. `scheduled_event_id` is the event that the stage belongs to; the
-    function does not start it."""
+    `notify_everyone` makes the start message notify the whole guild. `scheduled_event_id` is the event that the stage
+    belongs to; the function does not start the event."""
     guilds.ports.check_names(call, (topic,))
     opener_id = None if call.actor_or_none is None else int(call.user_id)
     stage_instance_id = call.new_id(StageInstanceId)
@@ -55,7 +55,7 @@ def create(
     store.insert(call.tx, row)
     _record_audit_entry(call, AuditLogAction.STAGE_INSTANCE_CREATE, None, row)
     _publish(call, wire.STAGE_INSTANCE_CREATE, row)
-    _post_message(call, MessageType.STAGE_START, row, notify_everyone=notify)
+    _post_message(call, MessageType.STAGE_START, row, notify_everyone=notify_everyone)
     _schedule_close(call, row)
     return row
 
@@ -66,7 +66,7 @@ def start_event(call: Call, row: StageInstanceRow) -> None:
         ports.start_event(call, row, row.scheduled_event_id)
 
 
-def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> None:
+def update(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> None:
     """Update a stage instance. Does nothing if nothing changed."""
     if after != before:
         if after.topic != before.topic:
@@ -84,7 +84,7 @@ def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> No
     Without an acting user there is no audit log entry. With `post_message=False`, for a deleted channel, no message is
     posted."""
     store.delete(call.tx, row.channel_id)
-    jobs.cancel_jobs(call.tx, CLOSE, _close_job_key(row))
+    jobs.cancel_jobs(call.tx, CLOSE_JOB, _close_job_key(row))
     if call.actor_or_none is not None:
         _record_audit_entry(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
     _publish(call, wire.STAGE_INSTANCE_DELETE, row)
@@ -95,7 +95,7 @@ def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> No
         call.notify(StageInstanceClosed(guild_id=GuildId(row.guild_id), scheduled_event_id=event_id))
 
 
-def close_with_channels(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """End the stage instances of deleted channels."""
     for row in store.list_of_channels(call.tx, signal.channel_ids):
         close(call, row, post_message=False)
@@ -105,7 +105,7 @@ def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
     """Reschedule the end of a stage without speakers after a member joined or left its channel."""
     row = store.find(call.tx, signal.channel_id)
     if row is not None:
-        jobs.cancel_jobs(call.tx, CLOSE, _close_job_key(row))
+        jobs.cancel_jobs(call.tx, CLOSE_JOB, _close_job_key(row))
         _schedule_close(call, row)
 
 
@@ -121,12 +121,15 @@ def _schedule_close(call: Call, row: StageInstanceRow) -> None:
     if not voice_states.count_speakers(call.tx, row.channel_id):
         due_ms = call.now_ms + wire.STAGE_IDLE_MS
         call.tx.enqueue(
-            CLOSE, CloseJob(ChannelId(row.channel_id), StageInstanceId(row.id)), due_ms=due_ms, key=_close_job_key(row)
+            CLOSE_JOB,
+            CloseJobPayload(ChannelId(row.channel_id), StageInstanceId(row.id)),
+            due_ms=due_ms,
+            key=_close_job_key(row),
         )
 
 
 def _close_job_key(row: StageInstanceRow) -> str:
-    return f"{CLOSE}:{row.id}"
+    return f"{CLOSE_JOB}:{row.id}"
 
 
 def _record_audit_entry(

@@ -34,7 +34,7 @@ def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.St
         body.topic,
         privacy_level=int(body.privacy_level or StagePrivacyLevel.GUILD_ONLY),
         scheduled_event_id=body.guild_scheduled_event_id or None,
-        notify=body.send_start_notification is True,
+        notify_everyone=body.send_start_notification is True,
     )
     actions.start_event(call, row)
     return views.stage_instance(row)
@@ -56,7 +56,7 @@ def update_stage_instance(call: Call, channel_id: ChannelId, body: wire.UpdateSt
         after = after._replace(topic=body.topic)
     if body.privacy_level is not UNSET:
         after = after._replace(privacy_level=int(body.privacy_level))
-    actions.change(call, before, after)
+    actions.update(call, before, after)
     return views.stage_instance(after)
 
 

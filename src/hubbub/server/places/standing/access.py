@@ -2,8 +2,10 @@
 
 `get_guild_standing` and `get_channel_standing` return the standing or raise; `require_guild` and `require_channel`
 also require permission bits.
-A caller outside the guild gets MISSING_ACCESS if the guild exists and UNKNOWN_GUILD if it does not (spec/http.md#1.3). A
-channel that the caller cannot see is MISSING_ACCESS, one that does not exist UNKNOWN_CHANNEL.
+
+A caller who is not a member of a guild gets MISSING_ACCESS, or UNKNOWN_GUILD if the guild does not exist
+(spec/http.md#1.3). For a channel that the caller cannot see the error is MISSING_ACCESS, and UNKNOWN_CHANNEL if the channel
+does not exist.
 """
 
 from hubbub.protocol import errors
@@ -30,36 +32,36 @@ __all__ = [
     "GuildAccess",
     "Membership",
     "apply_overwrites",
-    "caller_and_other",
+    "get_caller_and_other_standing",
     "get_channel_standing",
     "channel_ref",
-    "channel_standing",
+    "build_channel_standing",
     "find_channel",
-    "find_member",
-    "find_standing",
+    "find_guild_standing",
+    "find_channel_standing",
     "get_guild_standing",
     "is_restricted",
     "permissions_in",
     "require_channel",
     "require_guild",
-    "role_ids",
-    "standing_and_roles",
+    "sorted_role_ids",
+    "find_standing_and_role_ids",
     "visible_channels",
 ]
 
 
-def find_member(tx: Tx, now: int, guild_id: int, user_id: int) -> GuildAccess | None:
+def find_guild_standing(tx: Tx, now_ms: int, guild_id: int, user_id: int) -> GuildAccess | None:
     """Return a user's standing in a guild, or None if the guild does not exist or they are not a member.
 
-    `now`, in milliseconds, decides whether a timeout is over."""
-    membership = store.membership(tx, guild_id, user_id)
+    `now_ms` (Unix milliseconds) decides whether a timeout is over."""
+    membership = store.find_membership(tx, guild_id, user_id)
     if membership is None or membership[2] is None:
         return None
-    return _build_standing(now, guild_id, user_id, membership, store.roles(tx, guild_id, user_id))
+    return _build_standing(now_ms, guild_id, user_id, membership, store.list_roles(tx, guild_id, user_id))
 
 
 def _build_standing(
-    now: int, guild_id: int, user_id: int, membership: Membership, role_rows: list[tuple[int, ...]]
+    now_ms: int, guild_id: int, user_id: int, membership: Membership, role_rows: list[tuple[int, ...]]
 ) -> GuildAccess:
     owner_id, mfa_level, _, pending, flags, timed_out_until_ms = membership
     permissions_by_role = {role_id: permissions for role_id, permissions, _ in role_rows}
@@ -71,7 +73,7 @@ def _build_standing(
         permissions_by_role=permissions_by_role,
         ranks=[(position, role_id) for role_id, _, position in role_rows],
         permissions=base_permissions(owner_id == user_id, 0, permissions_by_role.values()),
-        is_restricted=timed_out_until_ms > now or is_restricted(pending, flags),
+        is_restricted=timed_out_until_ms > now_ms or is_restricted(pending, flags),
     )
 
 
@@ -85,12 +87,12 @@ def get_guild_standing(call: Call, guild_id: int) -> GuildAccess:
     standing: GuildAccess | None = call.standing_cache.get(("guild", guild_id))
     if standing is not None:
         return standing
-    membership = store.membership(call.tx, guild_id, call.user_id)
+    membership = store.find_membership(call.tx, guild_id, call.user_id)
     if membership is None:
         raise errors.UNKNOWN_GUILD()
     if membership[2] is None:
         raise errors.MISSING_ACCESS()
-    role_rows = store.roles(call.tx, guild_id, call.user_id)
+    role_rows = store.list_roles(call.tx, guild_id, call.user_id)
     standing = call.standing_cache["guild", guild_id] = _build_standing(
         call.now_ms, guild_id, call.user_id, membership, role_rows
     )
@@ -110,57 +112,57 @@ def get_channel_standing(call: Call, channel_id: int) -> ChannelAccess:
     channel_access: ChannelAccess | None = call.standing_cache.get(("channel", channel_id))
     if channel_access is not None:
         return channel_access
-    channel_and_membership = store.channel_and_membership(call.tx, channel_id, call.user_id)
+    channel_and_membership = store.find_channel_and_membership(call.tx, channel_id, call.user_id)
     if channel_and_membership is None:
         raise errors.UNKNOWN_CHANNEL()
     ref, membership = channel_and_membership
     if ref.guild_id is None:
-        channel_access = _private_channel_access(call, ref)
+        channel_access = _build_private_access(call, ref)
     else:
-        channel_access = _visible_access(call, ref, membership, store.grants(call.tx, ref, call.user_id))
+        channel_access = _build_visible_access(call, ref, membership, store.list_grants(call.tx, ref, call.user_id))
     call.standing_cache["channel", channel_id] = channel_access
     return channel_access
 
 
-def _visible_access(call: Call, ref: ChannelRef, membership: Membership, grants: Grants) -> ChannelAccess:
-    """Build the caller's standing from the rows of `store.grants`. Raise if they cannot see the channel."""
+def _build_visible_access(call: Call, ref: ChannelRef, membership: Membership, grants: Grants) -> ChannelAccess:
+    """Build the caller's standing from the rows of `store.list_grants`. Raise if they cannot see the channel."""
     assert ref.guild_id is not None
     if membership[2] is None:
         raise errors.MISSING_ACCESS()
     standing: GuildAccess | None = call.standing_cache.get(("guild", ref.guild_id))
     if standing is None:
         standing = call.standing_cache["guild", ref.guild_id] = _build_standing(
-            call.now_ms, ref.guild_id, call.user_id, membership, _roles(grants)
+            call.now_ms, ref.guild_id, call.user_id, membership, _role_rows(grants)
         )
-    channel_access = _overwritten_access(call.tx, standing, ref, grants)
+    channel_access = _build_channel_access(call.tx, standing, ref, grants)
     if not channel_access.allowed & Permissions.VIEW_CHANNEL:
         raise errors.MISSING_ACCESS()
     return channel_access
 
 
-def _roles(grants: Grants) -> list[tuple[int, ...]]:
-    """Return ID, permissions and position of the member's roles from the rows of `store.grants`."""
+def _role_rows(grants: Grants) -> list[tuple[int, ...]]:
+    """Return ID, permissions and position of the member's roles from the rows of `store.list_grants`."""
     return [grant[1:] for grant in grants if grant[0] == store.ROLE]
 
 
-def _overwritten_access(tx: Tx, standing: GuildAccess, ref: ChannelRef, grants: Grants) -> ChannelAccess:
-    """Build a member's standing in a channel from the overwrites among the rows of `store.grants`."""
+def _build_channel_access(tx: Tx, standing: GuildAccess, ref: ChannelRef, grants: Grants) -> ChannelAccess:
+    """Build a member's standing in a channel from the overwrites among the rows of `store.list_grants`."""
     overwrites = {grant[1]: (grant[2], grant[3]) for grant in grants if grant[0] == store.OVERWRITE}
-    return channel_standing(tx, standing, ref, apply_overwrites(standing, overwrites))
+    return build_channel_standing(tx, standing, ref, apply_overwrites(standing, overwrites))
 
 
-def caller_and_other(
+def get_caller_and_other_standing(
     call: Call, ref: ChannelRef, membership: Membership, other_id: int
 ) -> tuple[ChannelAccess, ChannelAccess | None]:
     """Return the caller's standing in a channel that was read with their membership, and that of another user.
 
     The other user may be unable to see the channel; their standing is None if they are not in its guild."""
     if ref.guild_id is None:
-        channel_access, other_access = _private_channel_access(call, ref), None
+        channel_access, other_access = _build_private_access(call, ref), None
     else:
         guild_id = ref.guild_id
-        grants = store.grants_with_member(call.tx, ref, call.user_id, other_id)
-        channel_access, other_access = _visible_access(call, ref, membership, grants), None
+        grants = store.list_grants_with_member(call.tx, ref, call.user_id, other_id)
+        channel_access, other_access = _build_visible_access(call, ref, membership, grants), None
         other_member = next((grant for grant in grants if grant[0] == store.OTHER_MEMBER), None)
         if other_member is not None:
             # @everyone, the role with the guild's ID, is listed once among the caller's roles.
@@ -172,43 +174,45 @@ def caller_and_other(
             other_standing = _build_standing(
                 call.now_ms, guild_id, other_id, (*membership[:2], other_id, *other_member[1:]), other_roles
             )
-            other_access = _overwritten_access(call.tx, other_standing, ref, grants)
+            other_access = _build_channel_access(call.tx, other_standing, ref, grants)
     call.standing_cache["channel", ref.id] = channel_access
     return channel_access, other_access
 
 
-def find_standing(tx: Tx, now: int, channel_id: int, user_id: int) -> tuple[ChannelRef, ChannelAccess | None] | None:
+def find_channel_standing(
+    tx: Tx, now_ms: int, channel_id: int, user_id: int
+) -> tuple[ChannelRef, ChannelAccess | None] | None:
     """Return a channel and a user's standing in it, whether or not they can see it; None if it does not exist.
 
     The standing is None if the user is not in the channel's guild, and for private channels."""
-    channel_and_membership = store.channel_and_membership(tx, channel_id, user_id)
+    channel_and_membership = store.find_channel_and_membership(tx, channel_id, user_id)
     if channel_and_membership is None:
         return None
     ref, membership = channel_and_membership
     if ref.guild_id is None or membership[2] is None:
         return ref, None
-    return ref, _access_from_grants(tx, now, ref, user_id, membership, store.grants(tx, ref, user_id))
+    return ref, _build_access_from_grants(tx, now_ms, ref, user_id, membership, store.list_grants(tx, ref, user_id))
 
 
-def standing_and_roles(
-    tx: Tx, now: int, ref: ChannelRef, membership: Membership, user_id: int, other_id: int
+def find_standing_and_role_ids(
+    tx: Tx, now_ms: int, ref: ChannelRef, membership: Membership, user_id: int, other_id: int
 ) -> tuple[ChannelAccess, tuple[RoleId, ...]]:
     """Return a member's standing in a channel that was read with their membership, and the role IDs of another member.
 
     The role IDs are in ascending order, without @everyone."""
     assert ref.guild_id is not None
-    grants = store.grants_with_roles_of(tx, ref, user_id, other_id)
+    grants = store.list_grants_with_roles_of(tx, ref, user_id, other_id)
     other_role_ids = sorted(RoleId(grant[1]) for grant in grants if grant[0] == store.OTHER_ROLE)
-    return _access_from_grants(tx, now, ref, user_id, membership, grants), tuple(other_role_ids)
+    return _build_access_from_grants(tx, now_ms, ref, user_id, membership, grants), tuple(other_role_ids)
 
 
-def _access_from_grants(
-    tx: Tx, now: int, ref: ChannelRef, user_id: int, membership: Membership, grants: Grants
+def _build_access_from_grants(
+    tx: Tx, now_ms: int, ref: ChannelRef, user_id: int, membership: Membership, grants: Grants
 ) -> ChannelAccess:
-    """Build a member's standing from the rows of `store.grants`."""
+    """Build a member's standing from the rows of `store.list_grants`."""
     assert ref.guild_id is not None
-    standing = _build_standing(now, ref.guild_id, user_id, membership, _roles(grants))
-    return _overwritten_access(tx, standing, ref, grants)
+    standing = _build_standing(now_ms, ref.guild_id, user_id, membership, _role_rows(grants))
+    return _build_channel_access(tx, standing, ref, grants)
 
 
 def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess:
@@ -223,7 +227,7 @@ def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess
     return channel_access
 
 
-def channel_standing(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) -> ChannelAccess:
+def build_channel_standing(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) -> ChannelAccess:
     """Return a member's standing in a channel. `bits` are their permissions after the channel's overwrites.
 
     Without VIEW_CHANNEL `allowed` is 0."""
@@ -245,7 +249,7 @@ def permissions_in(tx: Tx, standing: GuildAccess, channel_id: int) -> int:
     """Return a member's computed permission bits in a guild channel (not a thread)."""
     if standing.permissions & Permissions.ADMINISTRATOR:
         return Permissions.ALL
-    return apply_overwrites(standing, store.overwrites(tx, channel_id))
+    return apply_overwrites(standing, store.find_overwrites(tx, channel_id))
 
 
 def apply_overwrites(standing: GuildAccess, overwrites: dict[int, tuple[int, int]]) -> int:
@@ -268,11 +272,11 @@ def visible_channels(tx: Tx, standing: GuildAccess) -> dict[int, int]:
     """Return the guild channels (without threads) that a member can see: permission bits by channel ID.
 
     A category is visible if any of its children is."""
-    overwrites = store.overwrites_of_guild(tx, standing.guild_id)
+    overwrites = store.find_overwrites_of_guild(tx, standing.guild_id)
     visible_permissions: dict[int, int] = {}
     hidden_categories: dict[int, int] = {}
     parent_ids: set[int] = set()
-    for channel_id, channel_type, parent_id in store.channels_of_guild(tx, standing.guild_id):
+    for channel_id, channel_type, parent_id in store.list_channels(tx, standing.guild_id):
         bits = apply_overwrites(standing, overwrites.get(channel_id, {}))
         if bits & Permissions.VIEW_CHANNEL:
             visible_permissions[channel_id] = bits
@@ -285,7 +289,7 @@ def visible_channels(tx: Tx, standing: GuildAccess) -> dict[int, int]:
     }
 
 
-def _private_channel_access(call: Call, ref: ChannelRef) -> ChannelAccess:
+def _build_private_access(call: Call, ref: ChannelRef) -> ChannelAccess:
     """Return the caller's standing in a direct or group message channel: every recipient has the same permissions."""
     if not store.is_recipient(call.tx, ref.id, call.user_id):
         raise errors.MISSING_ACCESS()
@@ -315,6 +319,6 @@ def _require_second_factor(call: Call, standing: GuildAccess, bits: int) -> None
         raise errors.TWO_FACTOR_REQUIRED()
 
 
-def role_ids(standing: GuildAccess) -> list[RoleId]:
+def sorted_role_ids(standing: GuildAccess) -> list[RoleId]:
     """Return the IDs of a member's roles without @everyone, lowest ID first."""
     return sorted(RoleId(role_id) for role_id in standing.permissions_by_role if role_id != standing.guild_id)

@@ -30,11 +30,11 @@ Membership = tuple[Any, ...]
 `timed_out_until_ms`."""
 
 ROLE: Final = 0
-"""First column of a role in the rows of `grants`; then its ID, permissions and position."""
+"""First column of a role in the rows of `list_grants`; then its ID, permissions and position."""
 OVERWRITE: Final = 1
-"""First column of an overwrite in the rows of `grants`; then its target, allow and deny bits."""
+"""First column of an overwrite in the rows of `list_grants`; then its target, allow and deny bits."""
 OTHER_MEMBER: Final = 2
-"""First column of the other user in `grants_with_member`; then `pending`, `flags` and `timed_out_until_ms`."""
+"""First column of the other user in `list_grants_with_member`; then `pending`, `flags` and `timed_out_until_ms`."""
 OTHER_ROLE: Final = 3
 """First column of a role of the other user; then its ID, permissions and position."""
 
@@ -63,7 +63,7 @@ _SELECT_GRANTS_WITH_ROLES_OF = (
 )
 
 
-def membership(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
+def find_membership(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
     """Return a guild and a user's membership in it, or None if the guild does not exist."""
     return tx.one(
         f"SELECT {_MEMBERSHIP_COLUMNS} FROM guilds g LEFT JOIN members m ON m.guild_id = g.id AND m.user_id = ? WHERE g.id = ?",
@@ -72,7 +72,7 @@ def membership(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
     )
 
 
-def roles(tx: Tx, guild_id: int, user_id: int) -> list[tuple[int, ...]]:
+def list_roles(tx: Tx, guild_id: int, user_id: int) -> list[tuple[int, ...]]:
     """Return ID, permissions and position of a member's roles, including @everyone."""
     return tx.all(
         "SELECT r.id, r.permissions, r.position FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
@@ -103,19 +103,19 @@ def channel_ref(row: Sequence[Any]) -> ChannelRef:
     )
 
 
-def channel_and_membership(tx: Tx, channel_id: int, user_id: int) -> tuple[ChannelRef, Membership] | None:
+def find_channel_and_membership(tx: Tx, channel_id: int, user_id: int) -> tuple[ChannelRef, Membership] | None:
     """Return a channel and a user's membership in its guild, or None if the channel does not exist."""
     row = tx.one(_SELECT_CHANNEL_AND_MEMBERSHIP, user_id, channel_id)
     return None if row is None else (channel_ref(row[:-6]), row[-6:])
 
 
-def grants(tx: Tx, ref: ChannelRef, user_id: int) -> Grants:
+def list_grants(tx: Tx, ref: ChannelRef, user_id: int) -> Grants:
     """Return a member's roles and the overwrites of a channel."""
     return tx.all(_SELECT_GRANTS, ref.guild_id, user_id, ref.guild_id, ref.overwrites_channel_id)
 
 
-def grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
-    """Return the rows of `grants` together with another user's membership and roles."""
+def list_grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
+    """Return the rows of `list_grants` together with another user's membership and roles."""
     guild_id = ref.guild_id
     return tx.all(
         _SELECT_GRANTS_WITH_MEMBER,
@@ -130,21 +130,21 @@ def grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> 
     )
 
 
-def grants_with_roles_of(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
-    """Return the rows of `grants` together with another member's roles, whose permissions and positions are set to 0."""
+def list_grants_with_roles_of(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
+    """Return the rows of `list_grants` together with another member's roles, whose permissions and positions are set to 0."""
     guild_id = ref.guild_id
     return tx.all(
         _SELECT_GRANTS_WITH_ROLES_OF, guild_id, user_id, guild_id, ref.overwrites_channel_id, guild_id, other_id
     )
 
 
-def overwrites(tx: Tx, channel_id: int) -> dict[int, tuple[int, int]]:
+def find_overwrites(tx: Tx, channel_id: int) -> dict[int, tuple[int, int]]:
     """Return allow and deny bits of a channel's overwrites by role or user ID."""
     rows = tx.all("SELECT target_id, allow, deny FROM overwrites WHERE channel_id = ?", channel_id)
     return {target_id: (allow, deny) for target_id, allow, deny in rows}
 
 
-def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, dict[int, tuple[int, int]]]:
+def find_overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, dict[int, tuple[int, int]]]:
     """Return the overwrites of every channel of a guild by channel ID."""
     overwrites_by_channel: dict[int, dict[int, tuple[int, int]]] = {}
     for channel_id, target_id, allow, deny in tx.all(
@@ -156,7 +156,7 @@ def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, dict[int, tuple[int,
     return overwrites_by_channel
 
 
-def channels_of_guild(tx: Tx, guild_id: int) -> list[tuple[Any, ...]]:
+def list_channels(tx: Tx, guild_id: int) -> list[tuple[Any, ...]]:
     """Return ID, type and parent ID of a guild's channels, without threads (types 10, 11 and 12)."""
     return tx.all("SELECT id, type, parent_id FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id)
 

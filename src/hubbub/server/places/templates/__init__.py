@@ -6,10 +6,10 @@ from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.templates import routes, store
 
 
-def _delete_of_guild(call: Call, signal: GuildDeleted) -> None:
+def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-SLICE = Slice(name="templates", modules=(routes,), listeners={GuildDeleted: _delete_of_guild})
+SLICE = Slice(name="templates", modules=(routes,), listeners={GuildDeleted: _on_guild_deleted})
 
 __all__ = ["SLICE"]

@@ -46,8 +46,8 @@ def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFrom
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
     row = snapshots.create_guild(call, codec.decode(template.snapshot, wire.TemplateGuild), name, settings)
-    store.count_use(call.tx, code)
-    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now_ms)
+    store.increment_usage_count(call.tx, code)
+    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now_ms=call.now_ms)
 
 
 @handles(wire.LIST_GUILD_TEMPLATES, long=True)
@@ -127,7 +127,7 @@ def _require_template(call: Call, guild_id: int, code: str) -> TemplateRow:
 
 def _take_snapshot(call: Call, guild_id: int) -> str:
     """Return the guild's current structure as JSON of `TemplateGuild`."""
-    return codec.encode(snapshots.take(call.tx, guild_id)).decode()
+    return codec.encode(snapshots.take_snapshot(call.tx, guild_id)).decode()
 
 
 def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:

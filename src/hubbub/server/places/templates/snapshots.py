@@ -25,7 +25,7 @@ _TEMPLATE_CHANNEL_TYPES: Final = {
 """Channel type in a template, by type of the channel. The published format has only four types."""
 
 
-def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
+def take_snapshot(tx: Tx, guild_id: int) -> wire.TemplateGuild:
     """Return the structure of a guild: its settings, its roles without managed ones, and its channels.
 
     Roles and channels have small numbers in place of their IDs; @everyone is role 0, and channels start at 1."""
@@ -33,14 +33,14 @@ def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
     if guild is None:
         raise errors.UNKNOWN_GUILD()
     role_rows = [row for row in roles.list_of_guild(tx, guild_id) if not row.managed]
-    role_numbers = {row.id: template_id for template_id, row in enumerate(role_rows)}
-    overwrites = channels.overwrites_of_guild(tx, guild_id)
+    role_numbers = {row.id: number for number, row in enumerate(role_rows)}
+    overwrites = channels.find_overwrites_of_guild(tx, guild_id)
     channel_rows = channels.list_of_guild(tx, guild_id)
     # Categories come first, so that a parent is numbered before its channels.
     channel_rows.sort(key=lambda row: (row.type != ChannelType.GUILD_CATEGORY, row.position, row.id))
-    channel_numbers = {row.id: template_id for template_id, row in enumerate(channel_rows, start=1)}
+    channel_numbers = {row.id: number for number, row in enumerate(channel_rows, start=1)}
 
-    def template_id(channel_id: int | None) -> ChannelId | None:
+    def channel_number(channel_id: int | None) -> ChannelId | None:
         return ChannelId(channel_numbers[channel_id]) if channel_id in channel_numbers else None
 
     return wire.TemplateGuild(
@@ -51,14 +51,14 @@ def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
         default_message_notifications=guild.default_message_notifications,
         explicit_content_filter=guild.explicit_content_filter,
         preferred_locale=guild.preferred_locale,
-        afk_channel_id=template_id(guild.afk_channel_id),
+        afk_channel_id=channel_number(guild.afk_channel_id),
         afk_timeout=guild.afk_timeout,
-        system_channel_id=template_id(guild.system_channel_id),
+        system_channel_id=channel_number(guild.system_channel_id),
         system_channel_flags=guild.system_channel_flags,
         roles=[_template_role(role_numbers[row.id], row) for row in role_rows],
         channels=[
             _template_channel(
-                channel_numbers[row.id], row, template_id(row.parent_id), overwrites.get(row.id, []), role_numbers
+                channel_numbers[row.id], row, channel_number(row.parent_id), overwrites.get(row.id, []), role_numbers
             )
             for row in channel_rows
             if row.type in _TEMPLATE_CHANNEL_TYPES
@@ -66,9 +66,9 @@ def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
     )
 
 
-def _template_role(template_id: int, row: roles.RoleRow) -> wire.TemplateRole:
+def _template_role(number: int, row: roles.RoleRow) -> wire.TemplateRole:
     return wire.TemplateRole(
-        id=template_id,
+        id=number,
         name=row.name,
         permissions=Permissions(row.permissions),
         color=row.color,
@@ -83,17 +83,17 @@ def _template_role(template_id: int, row: roles.RoleRow) -> wire.TemplateRole:
 
 
 def _template_channel(
-    template_id: int,
+    number: int,
     row: channels.ChannelRow,
     parent_id: ChannelId | None,
     overwrites: list[channels.OverwriteRow],
     role_numbers: dict[int, int],
 ) -> wire.TemplateChannel:
-    """Return a channel of a template; `role_numbers` has the numbers of the template's roles, by role ID."""
+    """Return a channel of a template, whose ID there is `number`; `role_numbers` maps role IDs to the template's role IDs."""
     is_forum = row.type in FORUM_TYPES
     reaction_json = row.default_reaction_emoji
     return wire.TemplateChannel(
-        id=template_id,
+        id=number,
         type=int(_TEMPLATE_CHANNEL_TYPES[ChannelType(row.type)]),
         name=row.name,
         position=row.position,
@@ -130,11 +130,9 @@ def _template_channel(
     )
 
 
-def _template_tag(template_id: int, tag: ForumTag) -> wire.TemplateTag:
-    # A custom emoji belongs to the original guild.
-    return wire.TemplateTag(
-        id=template_id, name=tag.name, emoji_id=None, emoji_name=tag.emoji_name, moderated=tag.moderated
-    )
+def _template_tag(number: int, tag: ForumTag) -> wire.TemplateTag:
+    # A custom emoji belongs to the source guild, so the template has only Unicode emojis.
+    return wire.TemplateTag(id=number, name=tag.name, emoji_id=None, emoji_name=tag.emoji_name, moderated=tag.moderated)
 
 
 def _without_custom_emoji(reaction: DefaultReaction) -> DefaultReaction | None:
@@ -147,7 +145,7 @@ def _without_custom_emoji(reaction: DefaultReaction) -> DefaultReaction | None:
 def create_guild(
     call: Call, template_guild: wire.TemplateGuild, name: str, settings: dict[str, Any]
 ) -> guilds.GuildRow:
-    """Create a guild with the structure `template_guild`, a name, and further columns of its row in `settings`."""
+    """Create a guild from a snapshot, with another name and with `settings`, which are further columns of its row."""
     guild_id = call.new_id(GuildId)
     role_ids: dict[int, int] = {
         role.id: guild_id if role.id == 0 else call.new_id(RoleId) for role in template_guild.roles

@@ -53,7 +53,7 @@ def update(tx: Tx, row: TemplateRow) -> None:
     )
 
 
-def count_use(tx: Tx, code: str) -> None:
+def increment_usage_count(tx: Tx, code: str) -> None:
     """Increment the usage count of a template."""
     tx.run("UPDATE guild_templates SET usage_count = usage_count + 1 WHERE code = ?", code)
 

@@ -5,7 +5,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import FeaturesRemoved, GuildDeleted
 from hubbub.server.places.vanity_urls import routes, store
-from hubbub.server.places.vanity_urls.store import VanityRow, count_use, find
+from hubbub.server.places.vanity_urls.store import VanityRow, find, increment_uses
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
@@ -23,4 +23,4 @@ SLICE = Slice(
     listeners={GuildDeleted: _on_guild_deleted, FeaturesRemoved: _on_features_removed},
 )
 
-__all__ = ["SLICE", "VanityRow", "find", "count_use"]
+__all__ = ["SLICE", "VanityRow", "find", "increment_uses"]

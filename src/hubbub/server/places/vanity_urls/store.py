@@ -45,7 +45,7 @@ def put(tx: Tx, guild_id: int, code: str | None) -> None:
         tx.run("INSERT INTO vanity_urls (code, guild_id) VALUES (?, ?)", code, guild_id)
 
 
-def count_use(tx: Tx, code: str) -> None:
+def increment_uses(tx: Tx, code: str) -> None:
     """Increment the number of uses of a code."""
     tx.run("UPDATE vanity_urls SET uses = uses + 1 WHERE code = ?", code.lower())
 

@@ -62,7 +62,7 @@ def _on_member_removed(call: Call, signal: MemberRemoved) -> None:
 
 
 def _on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
-    actions.leave(call, store.list_of_channels(call.tx, signal.channel_ids), ended=True)
+    actions.leave(call, store.list_of_channels(call.tx, signal.channel_ids), has_call_ended=True)
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
@@ -93,7 +93,7 @@ def reset(call: Call) -> None:
 SLICE = Slice(
     name="voice_states",
     modules=(routes, commands, ports),
-    jobs={actions.MOVE_TO_AFK: actions.move_to_afk, commands.JOIN: commands.join_after_delay},
+    jobs={actions.MOVE_TO_AFK_JOB: actions.move_to_afk, commands.JOIN_JOB: commands.join_after_delay},
     listeners={
         ChannelsDeleted: _on_channels_deleted,
         GuildDeleted: _on_guild_deleted,

@@ -21,11 +21,11 @@ from hubbub.server.places.voice_states import rules, store, tickets, views
 from hubbub.server.places.voice_states.signals import CallerDisplaced, SpeakerAdded, VoiceChannelChanged
 from hubbub.server.places.voice_states.store import VoiceChannelRow, VoiceStateRow
 
-MOVE_TO_AFK: Final = "voice_states.away"
-"""Name of the job that moves an inactive member to the AFK channel."""
+MOVE_TO_AFK_JOB: Final = "voice_states.away"
+"""Name of the job that moves an inactive member to the AFK channel. Stored jobs contain it, so it must not change."""
 
 
-class AfkJob(msgspec.Struct, kw_only=True):
+class AfkJobPayload(msgspec.Struct, kw_only=True):
     """Payload of the job that moves an inactive member to the AFK channel."""
 
     guild_id: GuildId
@@ -43,7 +43,7 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
     has_moved = before is not None and before.channel_id != row.channel_id
     if before is not None and has_moved:
         # spec/gateway.md#5.1: users who saw the member and cannot see the new channel see them leave.
-        _publish_state(call, before, member, left=True, hidden_in=row.channel_id)
+        _publish_state(call, before, member, has_left=True, hidden_channel_id=row.channel_id)
     if before is None or has_moved:
         _set_start_time(call, row)
     if before is not None and has_moved:
@@ -54,7 +54,7 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
     if not row.suppress and (before is None or has_moved or before.suppress):
         call.notify(SpeakerAdded(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
     _schedule_afk(call, row)
-    # A session that takes over from another one of the same user needs its own connection. So does a user whose voice
+    # A session that takes over from another session of the user needs its own connection. So does a user whose voice
     # server was lost.
     if (
         before is None
@@ -67,13 +67,13 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
     notify_voice_server(call, row.guild_id, row.user_id)
 
 
-def send_voice_server(call: Call, row: VoiceStateRow, game_session: str | None = None) -> None:
+def send_voice_server(call: Call, row: VoiceStateRow, game_session_id: str | None = None) -> None:
     """Issue a new voice server ticket and send it to the requesting session, or to the session that owns the state."""
-    if game_session is None:
-        # The guild's audience keeps the order of state and server, and reaches the session on its own shard.
+    if game_session_id is None:
+        # An event to the guild's audience stays behind the state update, and reaches the session on its own shard.
         audience = Audience.guild(row.guild_id, users=frozenset({int(row.user_id)}), voice_session_id=row.session_id)
     else:
-        audience = Audience.of_users(row.user_id, session_id=game_session)
+        audience = Audience.of_users(row.user_id, session_id=game_session_id)
     token, endpoint = tickets.issue(call, row.guild_id, row.user_id, row.channel_id, row.session_id)
     voice_server = wire.VoiceServer(token=token, guild_id=GuildId(row.guild_id), endpoint=endpoint)
     call.tx.emit(wire.VOICE_SERVER_UPDATE, voice_server, audience)
@@ -91,7 +91,7 @@ def reallocate(call: Call, endpoint: str) -> None:
         call.notify(CallerDisplaced(row=caller))
 
 
-def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
+def update(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
     """Update a voice state. Does nothing if nothing changed."""
     if after != before:
         put(call, before, after)
@@ -99,7 +99,7 @@ def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
 
 def moderate(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
     """Update a member's voice state on a stage on behalf of a moderator, with an audit log entry."""
-    change(call, before, after)
+    update(call, before, after)
     suppress_change = AuditLogChange(key="suppress", old_value=bool(before.suppress), new_value=bool(after.suppress))
     audit.record(call, after.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=after.user_id, changes=[suppress_change])
 
@@ -108,7 +108,7 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
     """Move a member to another channel."""
     if before.channel_id == channel_id:
         return
-    channel_access = rules.find_standing(call, before.guild_id, channel_id, before.user_id)
+    channel_access = rules.find_voice_channel_standing(call, before.guild_id, channel_id, before.user_id)
     row = before._replace(
         channel_id=channel_id,
         suppress=int(rules.is_suppressed(channel_access)),
@@ -123,16 +123,16 @@ def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
 
     A deafened member counts as inactive (decisions/0018). Any change of the voice state restarts the timeout."""
     key = _afk_job_key(row)
-    jobs.cancel_jobs(call.tx, MOVE_TO_AFK, key)
+    jobs.cancel_jobs(call.tx, MOVE_TO_AFK_JOB, key)
     guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
     if guild is not None:
-        afk_job = AfkJob(guild_id=row.guild_id, user_id=row.user_id)
-        call.tx.enqueue(MOVE_TO_AFK, afk_job, due_ms=call.now_ms + guild.afk_timeout * 1000, key=key)
+        afk_job = AfkJobPayload(guild_id=row.guild_id, user_id=row.user_id)
+        call.tx.enqueue(MOVE_TO_AFK_JOB, afk_job, due_ms=call.now_ms + guild.afk_timeout * 1000, key=key)
 
 
 def move_to_afk(call: Call, job: jobs.Job) -> None:
     """Move a member who is still inactive to the guild's AFK channel, if there is one. Stages are exempt."""
-    afk_job = job.decode(AfkJob)
+    afk_job = job.decode(AfkJobPayload)
     row = store.find(call.tx, afk_job.guild_id, afk_job.user_id)
     guild = guilds.find(call.tx, afk_job.guild_id)
     if row is None or not row.self_deaf or guild is None or guild.afk_channel_id is None:
@@ -143,11 +143,11 @@ def move_to_afk(call: Call, job: jobs.Job) -> None:
 
 
 def _afk_job_key(row: VoiceStateRow) -> str:
-    return f"{MOVE_TO_AFK}:{row.guild_id}:{row.user_id}"
+    return f"{MOVE_TO_AFK_JOB}:{row.guild_id}:{row.user_id}"
 
 
-def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> None:
-    """Disconnect users, all of the same guild. `ended` means that their channel was deleted."""
+def leave(call: Call, rows: Sequence[VoiceStateRow], *, has_call_ended: bool = False) -> None:
+    """Disconnect users, all of one guild. `has_call_ended` is True if their channel was deleted."""
     if not rows:
         return
     guild_id = rows[0].guild_id
@@ -155,13 +155,13 @@ def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> 
     for row in rows:
         store.delete(call.tx, guild_id, row.user_id)
         store.delete_ticket(call.tx, guild_id, row.user_id)
-        jobs.cancel_jobs(call.tx, MOVE_TO_AFK, _afk_job_key(row))
-        _publish_state(call, row, members_by_id.get(row.user_id), left=True)
+        jobs.cancel_jobs(call.tx, MOVE_TO_AFK_JOB, _afk_job_key(row))
+        _publish_state(call, row, members_by_id.get(row.user_id), has_left=True)
     for channel_id in dict.fromkeys(row.channel_id for row in rows):
         _clear_if_empty(call, guild_id, channel_id)
         _signal_channel_changed(call, guild_id, channel_id)
     for row in rows:
-        notify_voice_server(call, guild_id, row.user_id, ended=ended)
+        notify_voice_server(call, guild_id, row.user_id, has_call_ended=has_call_ended)
 
 
 def leave_guilds(call: Call, user_id: int) -> None:
@@ -173,16 +173,16 @@ def leave_guilds(call: Call, user_id: int) -> None:
 def end_guild(call: Call, guild_id: GuildId) -> None:
     """Delete the voice states of a deleted guild. Only the voice server is notified."""
     rows = store.list_of_guild(call.tx, guild_id)
-    store.delete_guild(call.tx, guild_id)
+    store.delete_of_guild(call.tx, guild_id)
     for row in rows:
-        jobs.cancel_jobs(call.tx, MOVE_TO_AFK, _afk_job_key(row))
-        notify_voice_server(call, guild_id, row.user_id, ended=True)
+        jobs.cancel_jobs(call.tx, MOVE_TO_AFK_JOB, _afk_job_key(row))
+        notify_voice_server(call, guild_id, row.user_id, has_call_ended=True)
 
 
 def reset(call: Call) -> None:
     """Delete all voice states when the server starts. No events are published, since there are no sessions yet."""
     channel_keys = dict.fromkeys((row.guild_id, row.channel_id) for row in store.list_all(call.tx))
-    store.clear(call.tx)
+    store.delete_all(call.tx)
     for guild_id, channel_id in channel_keys:
         _signal_channel_changed(call, guild_id, channel_id)
 
@@ -214,11 +214,11 @@ def _signal_channel_changed(call: Call, guild_id: int, channel_id: int) -> None:
     call.notify(VoiceChannelChanged(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id)))
 
 
-def notify_voice_server(call: Call, server_id: int, user_id: int, *, ended: bool = False) -> None:
-    """Publish to the voice servers that they must reload a user's ticket. `ended` means that the whole call is over.
+def notify_voice_server(call: Call, server_id: int, user_id: int, *, has_call_ended: bool = False) -> None:
+    """Publish to the voice servers that they must reload a user's ticket.
 
-    `server_id` is the ID of the guild, lobby or private channel."""
-    voice_changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=ended)
+    `server_id` is the ID of the guild, lobby or private channel. `has_call_ended` is True if the whole call is over."""
+    voice_changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=has_call_ended)
     call.tx.emit(VOICE_CHANGED, voice_changed, Audience())
 
 
@@ -227,18 +227,23 @@ def _member_view(call: Call, row: VoiceStateRow) -> Member | None:
 
 
 def _publish_state(
-    call: Call, row: VoiceStateRow, member: Member | None, *, left: bool = False, hidden_in: int | None = None
+    call: Call,
+    row: VoiceStateRow,
+    member: Member | None,
+    *,
+    has_left: bool = False,
+    hidden_channel_id: int | None = None,
 ) -> None:
-    """Publish a voice state; `left` shows it without its channel.
+    """Publish a voice state; with `has_left` the state has no channel.
 
-    `hidden_in` limits the audience to other members who cannot see the channel with this ID."""
-    state = views.voice_state(row, member, left=left)
-    if hidden_in is None:
+    `hidden_channel_id` limits the audience to other members who cannot see the channel with this ID."""
+    state = views.voice_state(row, member, has_left=has_left)
+    if hidden_channel_id is None:
         # spec/gateway.md#5: a user receives their own state without the intent as well, since voice libraries wait for it.
         audience = Audience.viewers(row.guild_id, row.channel_id, intent_exempt_user_id=int(row.user_id))
     else:
         audience = Audience.viewers(
-            row.guild_id, row.channel_id, without_view_channel_id=hidden_in, excluded_user_id=int(row.user_id)
+            row.guild_id, row.channel_id, without_view_channel_id=hidden_channel_id, excluded_user_id=int(row.user_id)
         )
     call.tx.emit(wire.VOICE_STATE_UPDATE, state, audience)
 

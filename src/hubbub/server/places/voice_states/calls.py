@@ -21,14 +21,14 @@ from hubbub.server.places.voice_states.store import (
 class PutResult(NamedTuple):
     """The result of adding or updating a participant."""
 
-    changed: bool
+    is_changed: bool
     """Whether the participant's state changed and must be published."""
     needs_ticket: bool
     """Whether the participant must connect to the voice server, possibly again."""
 
 
 def join_delay_ms(call: Call, call_id: int, user_id: int) -> int:
-    """Return the delay in milliseconds before a join, imposed after refused voice connections (spec/voice.md#1)."""
+    """Return the delay in milliseconds before a join, imposed after rejected voice connections (spec/voice.md#1)."""
     return rules.join_delay_ms(call, *store.find_failures(call.tx, call_id, user_id))
 
 
@@ -61,11 +61,12 @@ def remove(call: Call, row: CallStateRow) -> None:
     store.delete_ticket(call.tx, row.call_id, row.user_id)
 
 
-def notify_voice_server(call: Call, row: CallStateRow, *, ended: bool = False) -> None:
+def notify_voice_server(call: Call, row: CallStateRow, *, has_call_ended: bool = False) -> None:
     """Let the voice server reload a participant's ticket, which closes the socket of a participant without one.
 
-    Call this after all other events are published. `ended` means that the owner of the call was deleted."""
-    actions.notify_voice_server(call, row.call_id, row.user_id, ended=ended)
+    Call this after all other events are published. `has_call_ended` is True if the lobby or channel of the call was
+    deleted."""
+    actions.notify_voice_server(call, row.call_id, row.user_id, has_call_ended=has_call_ended)
 
 
 def list_of_user(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
@@ -77,8 +78,8 @@ def list_of_user(call: Call, kind: CallKind, user_id: int, session_id: str | Non
     ]
 
 
-def new_state(call_id: int, user_id: int, kind: CallKind, session_id: str, now: int, **flags: bool) -> CallStateRow:
-    """Return the state of a new participant who joins at `now`, in milliseconds.
+def new_state(call_id: int, user_id: int, kind: CallKind, session_id: str, now_ms: int, **flags: bool) -> CallStateRow:
+    """Return the state of a new participant who joins at `now_ms` (Unix milliseconds).
 
     `flags` are `self_deaf`, `self_mute` and `self_video`."""
     return CallStateRow(
@@ -86,7 +87,7 @@ def new_state(call_id: int, user_id: int, kind: CallKind, session_id: str, now: 
         user_id=UserId(user_id),
         kind=kind,
         session_id=session_id,
-        joined_ms=now,
+        joined_ms=now_ms,
         **{name: int(value) for name, value in flags.items()},
     )
 

@@ -24,10 +24,10 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     if body.guild_id is None:
         _set_private_voice_state(call, body)
         return
-    failures, failed_ms = store.find_failures(call.tx, body.guild_id, call.user_id)
-    if failures:
+    failure_count, last_failure_ms = store.find_failures(call.tx, body.guild_id, call.user_id)
+    if failure_count:
         # A new request replaces a pending join.
-        jobs.cancel_jobs(call.tx, JOIN, _join_job_key(body.guild_id, call.user_id))
+        jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(body.guild_id, call.user_id))
     if body.channel_id is None:
         if (before := store.find(call.tx, body.guild_id, call.user_id)) is not None:
             actions.leave(call, [before])
@@ -43,10 +43,10 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         self_mute=body.self_mute,
         self_video=body.self_video,
     )
-    delay_ms = rules.join_delay_ms(call, failures, failed_ms)
+    delay_ms = rules.join_delay_ms(call, failure_count, last_failure_ms)
     if delay_ms:
         call.tx.enqueue(
-            JOIN, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(request.guild_id, request.user_id)
+            JOIN_JOB, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(request.guild_id, request.user_id)
         )
     else:
         _connect(call, request)
@@ -81,16 +81,16 @@ class VoiceJoinRequest(msgspec.Struct, kw_only=True):
     self_video: bool
 
 
-JOIN: Final = "voice_states.join"
+JOIN_JOB: Final = "voice_states.join"
 """Name of the job that joins a voice channel after a delay."""
 
 
 def _join_job_key(guild_id: int, user_id: int) -> str:
-    return f"{JOIN}:{guild_id}:{user_id}"
+    return f"{JOIN_JOB}:{guild_id}:{user_id}"
 
 
 def join_after_delay(call: Call, job: jobs.Job) -> None:
-    """Join a voice channel after the delay imposed because the voice server refused an earlier attempt."""
+    """Join a voice channel after the delay imposed because the voice server rejected earlier connections."""
     _connect(call, job.decode(VoiceJoinRequest))
 
 
@@ -98,7 +98,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
     """Join or move the user, or update their state if they are in the channel already; ignore a forbidden request."""
     before = store.find(call.tx, request.guild_id, request.user_id)
     state_in_channel = before if before is not None and before.channel_id == request.channel_id else None
-    channel_access = rules.find_standing(call, request.guild_id, request.channel_id, request.user_id)
+    channel_access = rules.find_voice_channel_standing(call, request.guild_id, request.channel_id, request.user_id)
     if channel_access is None or not rules.can_connect(call, channel_access, is_joining=state_in_channel is None):
         return
     if request.person and before is None:
@@ -125,7 +125,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
 @handles_command(wire.REQUEST_CHANNEL_INFO)
 def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
     """Send the status and start time of the guild's voice channels that the caller can see."""
-    standing = access.find_member(call.tx, call.now_ms, body.guild_id, call.user_id)
+    standing = access.find_guild_standing(call.tx, call.now_ms, body.guild_id, call.user_id)
     if standing is None:
         return
     visible = access.visible_channels(call.tx, standing)
@@ -161,8 +161,8 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
 def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:
     """Cancel a user's pending joins of guild channels.
 
-    Returns the IDs of guilds, lobbies and private channels whose voice server recently refused the user."""
+    Returns the IDs of guilds, lobbies and private channels whose voice server recently rejected the user."""
     failed_server_ids = tuple(store.list_failed_servers(call.tx, user_id))
     for server_id in failed_server_ids:
-        jobs.cancel_jobs(call.tx, JOIN, _join_job_key(server_id, user_id))
+        jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(server_id, user_id))
     return failed_server_ids

@@ -19,7 +19,7 @@ from hubbub.server.places.voice_states.store import VoiceStateRow
 @handles(wire.GET_SELF_VOICE_STATE)
 def get_self_voice_state(call: Call, guild_id: GuildId) -> wire.VoiceState:
     """Get the current user's voice state in a guild."""
-    rules.require_readable(call.now_ms)
+    rules.require_reads_released(call.now_ms)
     access.get_guild_standing(call, guild_id)
     return _state_view(call, store.find(call.tx, guild_id, call.user_id))
 
@@ -29,7 +29,7 @@ def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Voic
     """Get a user's voice state in a guild.
 
     Requires permission to connect to the user's channel."""
-    rules.require_readable(call.now_ms)
+    rules.require_reads_released(call.now_ms)
     access.get_guild_standing(call, guild_id)
     row = store.find(call.tx, guild_id, user_id)
     if row is not None and row.user_id != call.user_id:
@@ -58,7 +58,7 @@ def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelf
         else:
             channel_access.require(Permissions.MUTE_MEMBERS)
         after = after._replace(suppress=int(body.suppress))
-    actions.change(call, before, after)
+    actions.update(call, before, after)
 
 
 @handles(wire.UPDATE_VOICE_STATE)
@@ -86,7 +86,7 @@ def update_voice_channel_status(call: Call, channel_id: ChannelId, body: wire.Up
     """Set the status of a voice channel.
 
     Requires MANAGE_CHANNELS if the caller is not connected to the channel."""
-    rules.require_statuses(call.now_ms)
+    rules.require_statuses_released(call.now_ms)
     channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.channel.type != ChannelType.GUILD_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()

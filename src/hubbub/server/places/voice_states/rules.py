@@ -1,4 +1,4 @@
-"""Permission checks for voice channels and stages, and the join delay after refused connections."""
+"""Permission checks for voice channels and stages, and the join delay after rejected connections."""
 
 from typing import Final
 
@@ -12,47 +12,51 @@ from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.places.voice_states import store
 from hubbub.server.places.voice_states.store import VoiceStateRow
 
-FREE_FAILURES_MAX: Final = 2
-"""Number of consecutive refused voice connections that are not followed by a delay."""
+FAILURES_BEFORE_DELAY: Final = 2
+"""Number of consecutive rejected voice connections after which joins are delayed."""
 JOIN_DELAY_MIN_MS: Final = 1_000
-"""Initial join delay in milliseconds; it doubles with each further refusal."""
+"""Initial join delay in milliseconds; it doubles with each further rejection."""
 JOIN_DELAY_MAX_MS: Final = 8_000
 """Maximum join delay in milliseconds."""
 FAILURES_EXPIRE_MS: Final = 60_000
-"""Time in milliseconds after which refusals are no longer counted."""
+"""Time in milliseconds after which rejections are no longer counted."""
 
 
-def join_delay_ms(call: Call, failures: int, failed_ms: int) -> int:
-    """Return the delay of a join in milliseconds after refused voice connections (spec/voice.md#1).
+def join_delay_ms(call: Call, failure_count: int, last_failure_ms: int) -> int:
+    """Return the delay of a join in milliseconds after rejected voice connections (spec/voice.md#1).
 
-    `failures` is their number and `failed_ms` the time of the last one. Some client libraries retry immediately and
-    without end, so the delay limits their rate."""
-    elapsed_ms = call.now_ms - failed_ms
-    if failures < FREE_FAILURES_MAX or call.config.rate_limits == "off" or not 0 <= elapsed_ms < FAILURES_EXPIRE_MS:
+    `failure_count` is the number of rejections and `last_failure_ms` the time of the last one in Unix milliseconds. The
+    delay limits the rate of client libraries that retry immediately and without end."""
+    elapsed_ms = call.now_ms - last_failure_ms
+    if (
+        failure_count < FAILURES_BEFORE_DELAY
+        or call.config.rate_limits == "off"
+        or not 0 <= elapsed_ms < FAILURES_EXPIRE_MS
+    ):
         return 0
-    wait_ms = min(JOIN_DELAY_MIN_MS << min(failures - FREE_FAILURES_MAX, 10), JOIN_DELAY_MAX_MS)
+    wait_ms = min(JOIN_DELAY_MIN_MS << min(failure_count - FAILURES_BEFORE_DELAY, 10), JOIN_DELAY_MAX_MS)
     return max(0, wait_ms - elapsed_ms)
 
 
-def require_readable(now: int) -> None:
+def require_reads_released(now_ms: int) -> None:
     """Raise NOT_FOUND before voice states became readable over HTTP (spec/dated-changes.md#3)."""
-    if not changes.VOICE_STATE_READS.is_active(now):
+    if not changes.VOICE_STATE_READS.is_active(now_ms):
         raise errors.NOT_FOUND()
 
 
-def require_statuses(now: int) -> None:
+def require_statuses_released(now_ms: int) -> None:
     """Raise NOT_FOUND before voice channels had a status (spec/dated-changes.md#3)."""
-    if not changes.VOICE_STATUS.is_active(now):
+    if not changes.VOICE_STATUS.is_active(now_ms):
         raise errors.NOT_FOUND()
 
 
-def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
+def find_voice_channel_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
     """Return a member's standing in a voice channel, or None if there is no such member or channel."""
-    standing = access.find_member(call.tx, call.now_ms, guild_id, user_id)
+    standing = access.find_guild_standing(call.tx, call.now_ms, guild_id, user_id)
     ref = access.find_channel(call.tx, channel_id)
     if standing is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
         return None
-    return access.channel_standing(call.tx, standing, ref, access.permissions_in(call.tx, standing, ref.id))
+    return access.build_channel_standing(call.tx, standing, ref, access.permissions_in(call.tx, standing, ref.id))
 
 
 def can_connect(call: Call, channel_access: ChannelAccess, *, is_joining: bool) -> bool:

@@ -22,17 +22,17 @@ class SpeakerAdded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingJoinsCanceled(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised when a session of a user ends whose voice connections were recently refused, so that joins may be pending."""
+    """Raised when a session ends and the user's voice connections were recently rejected, so that joins may be pending."""
 
     user_id: UserId
     server_ids: tuple[int, ...]
-    """IDs of the guilds, lobbies and private channels whose voice server refused the user."""
+    """IDs of the guilds, lobbies and private channels whose voice server rejected the user."""
 
 
 class CallerMustLeave(msgspec.Struct, frozen=True, kw_only=True):
     """Raised when a user must leave the call of a lobby or a private channel.
 
-    Their session ended, the voice server lost or refused them, or they joined another channel."""
+    The user's session ended, the voice server lost or rejected the connection, or the user joined another channel."""
 
     row: CallStateRow
 

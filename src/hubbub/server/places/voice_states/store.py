@@ -33,7 +33,7 @@ class VoiceStateRow(NamedTuple):
     user_id: UserId
     channel_id: ChannelId
     session_id: str
-    """Derived from the gateway session ID, which must stay secret."""
+    """ID derived from the gateway session ID, which must stay secret."""
     self_deaf: int
     self_mute: int
     self_video: int
@@ -160,7 +160,7 @@ def list_channels(tx: Tx, guild_id: int) -> list[VoiceChannelRow]:
     )
 
 
-def delete_guild(tx: Tx, guild_id: int) -> None:
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
     """Delete all voice data of a guild."""
     for table in ("voice_states", "voice_channels"):
         tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
@@ -182,7 +182,7 @@ def delete_channel(tx: Tx, channel_id: int) -> None:
     tx.run("DELETE FROM voice_channels WHERE channel_id = ?", channel_id)
 
 
-def clear(tx: Tx) -> None:
+def delete_all(tx: Tx) -> None:
     """Delete all rows of all tables of this slice."""
     for table in ("voice_states", "voice_channels", "call_states", "voice_tickets", "voice_servers", "voice_failures"):
         tx.run(f"DELETE FROM {table}")
@@ -207,7 +207,7 @@ class CallStateRow(NamedTuple):
     kind: int
     """Value of `CallKind`."""
     session_id: str
-    """Derived from the gateway session ID, which must stay secret."""
+    """ID derived from the gateway session ID, which must stay secret."""
     self_deaf: int
     self_mute: int
     self_video: int
@@ -241,6 +241,7 @@ def list_callers(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow
 
 
 def list_calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
+    """Return the calls outside guilds that a user is in, in order of joining."""
     return tx.fetch(
         CallStateRow, f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE user_id = ? ORDER BY joined_ms", user_id
     )
@@ -295,6 +296,7 @@ def put_ticket(tx: Tx, row: TicketRow) -> None:
 
 
 def delete_ticket(tx: Tx, server_id: int, user_id: int) -> None:
+    """Delete a user's ticket for a guild, lobby or private channel."""
     tx.run("DELETE FROM voice_tickets WHERE server_id = ? AND user_id = ?", server_id, user_id)
 
 
@@ -346,35 +348,35 @@ def find_server(tx: Tx, channel_id: int) -> str | None:
     return server
 
 
-def list_of_server(tx: Tx, server: str) -> list[VoiceStateRow]:
+def list_of_server(tx: Tx, endpoint: str) -> list[VoiceStateRow]:
     """Return the voice states of guild members on a voice server."""
     columns = ", ".join(f"s.{name}" for name in VoiceStateRow._fields)
     return tx.fetch(
         VoiceStateRow,
         f"SELECT {columns} FROM voice_tickets t JOIN voice_states s ON s.guild_id = t.server_id AND s.user_id = t.user_id "
         "WHERE t.server = ? ORDER BY s.joined_ms, s.user_id",
-        server,
+        endpoint,
     )
 
 
-def list_callers_of_server(tx: Tx, server: str) -> list[CallStateRow]:
+def list_callers_of_server(tx: Tx, endpoint: str) -> list[CallStateRow]:
     """Return the participants of calls outside guilds on a voice server."""
     columns = ", ".join(f"s.{name}" for name in CallStateRow._fields)
     return tx.fetch(
         CallStateRow,
         f"SELECT {columns} FROM voice_tickets t JOIN call_states s ON s.call_id = t.server_id AND s.user_id = t.user_id "
         "WHERE t.server = ? ORDER BY s.joined_ms, s.user_id",
-        server,
+        endpoint,
     )
 
 
-def put_server(tx: Tx, endpoint: str, now: int) -> None:
-    """Record a heartbeat of a voice server; `now` is in milliseconds."""
+def put_server(tx: Tx, endpoint: str, now_ms: int) -> None:
+    """Record a heartbeat of a voice server at `now_ms` (Unix milliseconds)."""
     tx.run(
         "INSERT INTO voice_servers (endpoint, seen_ms) VALUES (?, ?) "
         "ON CONFLICT (endpoint) DO UPDATE SET seen_ms = excluded.seen_ms",
         endpoint,
-        now,
+        now_ms,
     )
 
 
@@ -389,7 +391,7 @@ def list_servers(tx: Tx) -> dict[str, int]:
 
 
 def find_failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
-    """Return how often the voice server refused a user, and the time of the last refusal in milliseconds; 0 if never."""
+    """Return how often the voice server rejected a user, and when it last did so in Unix milliseconds; both 0 if never."""
     row = tx.one(
         "SELECT failures, failed_ms FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id
     )
@@ -397,17 +399,17 @@ def find_failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
 
 
 def list_failed_servers(tx: Tx, user_id: int) -> list[int]:
-    """Return the IDs of guilds, lobbies and private channels whose voice server recently refused a user."""
+    """Return the IDs of guilds, lobbies and private channels whose voice server recently rejected a user."""
     return [row[0] for row in tx.all("SELECT server_id FROM voice_failures WHERE user_id = ?", user_id)]
 
 
 def delete_expired_failures(tx: Tx, before_ms: int) -> None:
-    """Delete the counts of refusals whose last one was before `before_ms`."""
+    """Delete the counts of rejected connections if the last rejection was before `before_ms` (Unix milliseconds)."""
     tx.run("DELETE FROM voice_failures WHERE failed_ms < ?", before_ms)
 
 
-def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now: int) -> None:
-    """Set the number of refused connections, the last one at `now` in milliseconds; a count of 0 deletes the row."""
+def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now_ms: int) -> None:
+    """Set the number of rejected connections, the last one at `now_ms` (Unix milliseconds); 0 deletes the row."""
     if not count:
         tx.run("DELETE FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id)
         return
@@ -417,5 +419,5 @@ def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now: int) -> 
         server_id,
         user_id,
         count,
-        now,
+        now_ms,
     )

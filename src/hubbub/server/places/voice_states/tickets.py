@@ -1,4 +1,4 @@
-"""Tickets for the voice server."""
+"""Issue tickets, with which users connect to a voice server, and choose the server."""
 
 import hashlib
 import secrets

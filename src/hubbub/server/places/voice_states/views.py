@@ -10,14 +10,14 @@ from hubbub.server.places.voice_states.store import VoiceStateRow
 
 
 def voice_state(
-    row: VoiceStateRow, member: Member | None, *, left: bool = False, with_guild: bool = True
+    row: VoiceStateRow, member: Member | None, *, has_left: bool = False, with_guild: bool = True
 ) -> wire.VoiceState:
-    """Return a voice state; `left` shows it without its channel.
+    """Return a voice state; with `has_left` it has no channel, and without `with_guild` no guild ID.
 
-    Without a member, the guild's mute and deafen are false."""
+    If `member` is None, the guild's mute and deafen are false."""
     return wire.VoiceState(
         guild_id=GuildId(row.guild_id) if with_guild else UNSET,
-        channel_id=None if left else ChannelId(row.channel_id),
+        channel_id=None if has_left else ChannelId(row.channel_id),
         user_id=UserId(row.user_id),
         session_id=row.session_id,
         deaf=member is not None and member.deaf,

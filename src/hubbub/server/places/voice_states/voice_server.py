@@ -18,12 +18,12 @@ def find_ticket_of_user(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | N
 
 
 def on_connected(call: Call, ticket: VoiceTicket) -> None:
-    """Delete the count of refused connections after a connection was established."""
+    """Delete the count of rejected connections after a connection was established."""
     store.put_failures(call.tx, ticket.server_id, ticket.user_id, 0, call.now_ms)
 
 
 def on_rejected(call: Call, ticket: VoiceTicket) -> None:
-    """Disconnect a user whose connection was refused despite a valid ticket, and delay their next join."""
+    """Disconnect a user whose connection was rejected despite a valid ticket, and count the rejection."""
     if not _is_newest(call, ticket):
         return
     store.delete_expired_failures(call.tx, call.now_ms - rules.FAILURES_EXPIRE_MS)

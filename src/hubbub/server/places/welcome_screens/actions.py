@@ -11,13 +11,15 @@ from hubbub.server.places.welcome_screens import store
 from hubbub.server.places.welcome_screens.store import WelcomeScreenRow
 
 
-def change(call: Call, guild: GuildRow, before: WelcomeScreenRow, after: WelcomeScreenRow, enabled: bool) -> None:
+def update_screen(
+    call: Call, guild: GuildRow, before: WelcomeScreenRow, after: WelcomeScreenRow, is_enabled: bool
+) -> None:
     """Update a guild's welcome screen, and the guild feature that enables it."""
     if after != before:
         store.put(call.tx, after)
     changes = audit.differences(_screen_view(before), _screen_view(after))
     guilds.update(
-        call, guild, guilds.with_feature(guild, GuildFeature.WELCOME_SCREEN_ENABLED, enabled), extra_changes=changes
+        call, guild, guilds.with_feature(guild, GuildFeature.WELCOME_SCREEN_ENABLED, is_enabled), extra_changes=changes
     )
 
 

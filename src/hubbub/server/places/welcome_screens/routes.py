@@ -28,7 +28,7 @@ def get_guild_welcome_screen(call: Call, guild_id: GuildId) -> wire.WelcomeScree
     guild = _require_guild(call, guild_id)
     row = store.find(call.tx, guild_id)
     if GuildFeature.WELCOME_SCREEN_ENABLED not in guild.feature_names:
-        member = access.find_member(call.tx, call.now_ms, guild_id, call.user_id)
+        member = access.find_guild_standing(call.tx, call.now_ms, guild_id, call.user_id)
         if member is None or not member.can(Permissions.MANAGE_GUILD):
             raise errors.UNKNOWN_WELCOME_SCREEN()
     return _screen_view(call, row or WelcomeScreenRow(guild_id))
@@ -48,7 +48,7 @@ def update_guild_welcome_screen(call: Call, guild_id: GuildId, body: wire.Update
     is_enabled = GuildFeature.WELCOME_SCREEN_ENABLED in guild.feature_names
     if isinstance(body.enabled, bool):
         is_enabled = body.enabled
-    actions.change(call, guild, before, after, is_enabled)
+    actions.update_screen(call, guild, before, after, is_enabled)
     return _screen_view(call, after)
 
 
@@ -110,13 +110,13 @@ def _guide_view(guild_id: GuildId, guide: wire.SetNewMemberWelcome) -> wire.NewM
 
 
 def _filter_existing(call: Call, guild_id: int, channel_ids: Sequence[int]) -> set[int]:
-    """Return those of the IDs that are channels of the guild."""
+    """Return the IDs among `channel_ids` that are channels of the guild."""
     rows_by_id = channels.find_many(call.tx, channel_ids)
     return {row.id for row in rows_by_id.values() if row.guild_id == guild_id}
 
 
 def _filter_selectable(call: Call, guild_id: int, channel_ids: Sequence[int], previous_ids: Iterable[int]) -> set[int]:
-    """Return those of the channels that exist in the guild, and that the caller can see or `previous_ids` contains."""
+    """Return the IDs among `channel_ids` that are channels of the guild and that the caller sees or `previous_ids` contains."""
     visible_channels = access.visible_channels(call.tx, access.get_guild_standing(call, guild_id))
     return _filter_existing(call, guild_id, channel_ids) & {*visible_channels, *previous_ids}
 
@@ -141,7 +141,7 @@ def _build_welcome_channels(
         emoji_id, emoji_name = _channel_emoji(call, guild_id, requested.emoji_id, requested.emoji_name)
         if requested.emoji_id and emoji_id is None:
             form.add(("welcome_channels", index, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
-        elif not requested.emoji_id and emoji_name is not None and not emojis.is_unicode(emoji_name):
+        elif not requested.emoji_id and emoji_name is not None and not emojis.is_unicode_emoji(emoji_name):
             form.add(("welcome_channels", index, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
         built_channels.append(
             wire.WelcomeChannel(

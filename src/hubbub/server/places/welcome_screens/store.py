@@ -1,4 +1,4 @@
-"""SQL for the welcome_screens and guild_homes tables."""
+"""SQL for the welcome_screens table, and for the guild_homes table with the guides for new members."""
 
 from typing import Final, NamedTuple
 
@@ -23,7 +23,7 @@ class WelcomeScreenRow(NamedTuple):
 
     @property
     def welcome_channels(self) -> list[wire.WelcomeChannel]:
-        """Return the listed channels. Some may have been deleted."""
+        """The listed channels, decoded from `channels`. Some may have been deleted."""
         return codec.decode(self.channels, list[wire.WelcomeChannel])
 
 

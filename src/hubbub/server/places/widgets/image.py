@@ -48,8 +48,8 @@ _LAYOUTS: Final = {
 _GREEN: Final = 0x43B581
 
 
-def draw(name: str, online: int, style: WidgetStyle) -> bytes:
-    """Return a guild's widget as a PNG image; `online` is the number of online members."""
+def draw_widget(name: str, online_count: int, style: WidgetStyle) -> bytes:
+    """Return a guild's widget as a PNG image, with the number of online members `online_count`."""
     layout = _LAYOUTS[style]
     canvas = [bytearray(layout.width) for _ in range(layout.height)]
     margin = 6
@@ -61,7 +61,7 @@ def draw(name: str, online: int, style: WidgetStyle) -> bytes:
     dot_size = 3 * layout.count_scale
     for y in range(count_top + 2 * layout.count_scale, count_top + 2 * layout.count_scale + dot_size):
         canvas[y][margin : margin + dot_size] = bytes([2]) * dot_size
-    _draw_text(canvas, f"{online} online", margin + dot_size + 4, count_top, layout.count_scale)
+    _draw_text(canvas, f"{online_count} online", margin + dot_size + 4, count_top, layout.count_scale)
     text_color = 0x000000 if layout.background == 0xFFFFFF else 0xFFFFFF
     return _encode_png(canvas, (layout.background, text_color, _GREEN))
 

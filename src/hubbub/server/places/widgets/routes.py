@@ -56,7 +56,7 @@ def update_guild_widget_settings(call: Call, guild_id: GuildId, body: wire.Updat
 def get_guild_widget(call: Call, guild_id: GuildId) -> wire.Widget:
     """Get a guild's widget.
 
-    Public. Shows online members without their IDs, and an invite."""
+    The widget is public. It lists online members without their IDs, and contains an invite."""
     guild = _require_enabled(call, guild_id)
     channel_rows = _public_voice_channels(call, guild_id)
     return wire.Widget(
@@ -75,7 +75,7 @@ def get_guild_widget(call: Call, guild_id: GuildId) -> wire.Widget:
 def get_guild_widget_png(call: Call, guild_id: GuildId, query: wire.GetWidgetImage) -> bytes:
     """Get a guild's widget as a PNG image."""
     guild = _require_enabled(call, guild_id)
-    return image.draw(guild.name, _count_online(call, guild), query.style)
+    return image.draw_widget(guild.name, _count_online(call, guild), query.style)
 
 
 def _require_guild(call: Call, guild_id: int) -> GuildRow:
@@ -86,6 +86,7 @@ def _require_guild(call: Call, guild_id: int) -> GuildRow:
 
 
 def _require_enabled(call: Call, guild_id: int) -> GuildRow:
+    """Return the guild; raise unless its widget is enabled."""
     row = _require_guild(call, guild_id)
     if not row.widget_enabled:
         raise errors.WIDGET_DISABLED()
@@ -107,7 +108,7 @@ def _public_voice_channels(call: Call, guild_id: int) -> list[channels.ChannelRo
     """Return the voice channels that @everyone can see and connect to."""
     everyone = roles.find(call.tx, guild_id, guild_id)
     everyone_permissions = 0 if everyone is None else everyone.permissions
-    overwrites = channels.overwrites_of_guild(call.tx, guild_id)
+    overwrites = channels.find_overwrites_of_guild(call.tx, guild_id)
     required_permissions = Permissions.VIEW_CHANNEL | Permissions.CONNECT
     public_rows = []
     for row in channels.list_of_guild(call.tx, guild_id):
@@ -156,7 +157,7 @@ def _iterate_members(call: Call, guild: GuildRow, online_ids: list[int]) -> Iter
     """Iterate over the online users who are members of the guild, starting from the smaller of both sets."""
     if guild.member_count < len(online_ids):
         online_id_set = set(online_ids)
-        online_ids = [user_id for user_id in guilds.member_ids(call.tx, guild.id) if user_id in online_id_set]
+        online_ids = [user_id for user_id in guilds.list_member_ids(call.tx, guild.id) if user_id in online_id_set]
     for batch in batches(online_ids):
         yield from members.find_many(call.tx, guild.id, batch).values()
 
@@ -174,7 +175,7 @@ def _invite_url(call: Call, guild: GuildRow) -> str | None:
     code = store.find_invite(call.tx, guild.id)
     row = None if code is None else invites.find(call.tx, code)
     if row is None or row.channel_id != guild.widget_channel_id:
-        draft = InviteRow(
+        template = InviteRow(
             code="",
             guild_id=guild.id,
             channel_id=guild.widget_channel_id,
@@ -185,7 +186,7 @@ def _invite_url(call: Call, guild: GuildRow) -> str | None:
             max_uses=0,
         )
         try:
-            row = invites.create(call, draft, is_audited=False)
+            row = invites.create(call, template, is_audited=False)
         except errors.ApiError as error:
             if error.kind is not errors.MAX_INVITES:
                 raise

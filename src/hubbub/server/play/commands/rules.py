@@ -127,7 +127,7 @@ def require_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.Comman
             if role is not None and role.id != guild_id:
                 is_allowed = is_allowed and standing.outranks_role((role.position, role.id))
         else:
-            target = access.find_member(call.tx, call.now_ms, guild_id, entry.id)
+            target = access.find_guild_standing(call.tx, call.now_ms, guild_id, entry.id)
             is_known = target is not None
             is_allowed = is_allowed and (target is None or _can_manage(standing, target))
         if not is_known:

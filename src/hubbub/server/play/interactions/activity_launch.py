@@ -35,7 +35,7 @@ def launch(call: Call, row: InteractionRow, state: ResponseState, application: I
 
 def _invoker_access(call: Call, row: InteractionRow) -> ChannelAccess:
     """Return the invoking user's current access to the channel; raise UNKNOWN_CHANNEL or MISSING_ACCESS."""
-    channel_and_standing = access.find_standing(call.tx, call.now_ms, row.channel_id, row.user_id)
+    channel_and_standing = access.find_channel_standing(call.tx, call.now_ms, row.channel_id, row.user_id)
     if channel_and_standing is None:
         raise errors.UNKNOWN_CHANNEL()
     channel, standing = channel_and_standing

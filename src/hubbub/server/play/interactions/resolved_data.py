@@ -111,11 +111,13 @@ class Resolver:
         """Return a member's permissions in the channel of the interaction."""
         if self.channel_access.guild is None:
             return 0
-        standing = access.find_member(self.call.tx, self.call.now_ms, self.channel_access.guild.guild_id, user_id)
+        standing = access.find_guild_standing(
+            self.call.tx, self.call.now_ms, self.channel_access.guild.guild_id, user_id
+        )
         if standing is None:
             return 0
         bits = access.permissions_in(self.call.tx, standing, self.channel_access.channel.overwrites_channel_id)
-        return access.channel_standing(self.call.tx, standing, self.channel_access.channel, bits).permissions
+        return access.build_channel_standing(self.call.tx, standing, self.channel_access.channel, bits).permissions
 
     def _resolve_roles(self, role_ids: list[int]) -> set[int]:
         """Resolve roles; return the IDs of the roles that exist."""
@@ -154,7 +156,7 @@ class Resolver:
         if self.bot is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.is_active(self.call.now_ms):
             bits = access.permissions_in(self.call.tx, self.bot, target.channel.overwrites_channel_id)
             view["app_permissions"] = str(
-                int(access.channel_standing(self.call.tx, self.bot, target.channel, bits).permissions)
+                int(access.build_channel_standing(self.call.tx, self.bot, target.channel, bits).permissions)
             )
         return view
 

@@ -34,7 +34,7 @@ _INHERITED: Final = (
 
 def response_access(call: Call, application: InteractionApplication, row: InteractionRow) -> ChannelAccess:
     """Return an app's permissions for responses in a channel, whether or not its bot can see the channel."""
-    channel_and_standing = access.find_standing(call.tx, call.now_ms, row.channel_id, application.bot_id or 0)
+    channel_and_standing = access.find_channel_standing(call.tx, call.now_ms, row.channel_id, application.bot_id or 0)
     if channel_and_standing is None:
         raise errors.UNKNOWN_CHANNEL()
     return _response_access(call, row, *channel_and_standing)
@@ -66,7 +66,7 @@ def _response_access(
 
 def _invoker_permissions(call: Call, row: InteractionRow) -> int:
     """Return the invoking user's current permissions in the channel; 0 if they have no access."""
-    channel_and_standing = access.find_standing(call.tx, call.now_ms, row.channel_id, row.user_id)
+    channel_and_standing = access.find_channel_standing(call.tx, call.now_ms, row.channel_id, row.user_id)
     return 0 if channel_and_standing is None or channel_and_standing[1] is None else channel_and_standing[1].permissions
 
 
@@ -136,7 +136,7 @@ def initial_responder(call: Call, pending: PendingInteraction) -> Responder:
     application, bot, invoker = pending.application, pending.bot, pending.invoker
     if bot is None or bot.member is None or invoker is None or invoker.member is None:
         return follow_up_responder(call, application, pending.row)
-    member, role_ids = access.standing_and_roles(
+    member, role_ids = access.find_standing_and_role_ids(
         call.tx, call.now_ms, pending.channel_ref, pending.membership, bot.user.id, invoker.user.id
     )
     return Responder(

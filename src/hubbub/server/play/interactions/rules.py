@@ -95,7 +95,7 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
         raise errors.UNKNOWN_CHANNEL()
     application, invoker = loaded.application, loaded.invoker
     bot_id = 0 if application is None else application.bot_id or 0
-    channel_access, bot = access.caller_and_other(call, loaded.channel_ref, loaded.membership, bot_id)
+    channel_access, bot = access.get_caller_and_other_standing(call, loaded.channel_ref, loaded.membership, bot_id)
     _require_usable_channel(channel_access, body)
     if application is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -141,7 +141,7 @@ def resolve_context_type(
 
 def recipient_ids(call: Call, channel: ChannelRef) -> Collection[int]:
     """Return the user IDs of a private channel's recipients; empty for guild channels."""
-    return () if channel.guild_id is not None else channels.recipients_of(call.tx, channel.id)
+    return () if channel.guild_id is not None else channels.list_recipient_ids(call.tx, channel.id)
 
 
 def installation_owners(

@@ -256,7 +256,7 @@ def load_invocation(
         bool(sku_exists),
         bool(timeout_scheduled),
         InvocationLocation(channel, features, locale),
-        channels.ref(channel),
+        channels.to_ref(channel),
         _membership(owner_id, mfa_level, invoker),
         commands.read_permitted(columns[_COMMAND_START:_CHANNEL_START]),
     )

@@ -85,7 +85,7 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
     )
     view.guild_locale = locale
     view.member = _encoded_member(
-        invoker.member, tuple(access.role_ids(channel_access.guild)), invoker.user, channel_access.permissions
+        invoker.member, tuple(access.sorted_role_ids(channel_access.guild)), invoker.user, channel_access.permissions
     )
     return view
 

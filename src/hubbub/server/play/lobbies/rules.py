@@ -136,7 +136,7 @@ def linked_channel_access(call: Call, channel: ChannelRef) -> access.ChannelAcce
     """Return the access of the caller, a lobby member, to the linked channel; guild permissions do not restrict it."""
     guild_id = channel.guild_id
     assert guild_id is not None
-    standing = access.find_member(call.tx, call.now_ms, guild_id, call.user_id) or GuildAccess(
+    standing = access.find_guild_standing(call.tx, call.now_ms, guild_id, call.user_id) or GuildAccess(
         guild_id=guild_id,
         user_id=call.user_id,
         # The user is not in the guild, so they are not its owner either.

@@ -15,12 +15,12 @@ from hubbub.server.play.lobbies import LobbyMembersLeaving, LobbyRow
 def join_or_update(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
     """Add a member to a call or update their voice state; the first participant starts the call."""
     result = voice_states.calls.put(call, row)
-    if result.changed:
+    if result.is_changed:
         _publish_state(call, _lobby_audience(call, lobby), row)
     if result.needs_ticket:
         # spec/voice.md#1: the state precedes the server event, so that clients know their session by then.
         _send_voice_server(call, lobby, row)
-    if result.changed or result.needs_ticket:
+    if result.is_changed or result.needs_ticket:
         voice_states.calls.notify_voice_server(call, row)
 
 
@@ -36,7 +36,7 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> N
             if audience is not None:
                 _publish_state(call, audience, row, left=True)
     for row in rows:
-        voice_states.calls.notify_voice_server(call, row, ended=ended)
+        voice_states.calls.notify_voice_server(call, row, has_call_ended=ended)
 
 
 def reassign_server(call: Call, row: CallStateRow) -> None:

@@ -122,7 +122,7 @@ def match_title(call: Call, channel_access: ChannelAccess, title: str) -> list[R
 def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
     """Return the parts of a member's profile, each with the rules it matches."""
     row = member.row
-    standing = core_access.find_member(call.tx, call.now_ms, row.guild_id, row.user_id)
+    standing = core_access.find_guild_standing(call.tx, call.now_ms, row.guild_id, row.user_id)
     applicable: list[PreparedRule] = []
     if standing is not None and not member.user.bot and not standing.permissions & EXEMPT_PERMISSIONS:
         rows = store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE)

@@ -17,7 +17,9 @@ def merge(call: Call, signal: identities.AccountsMerged) -> None:
         row = channels.find(call.tx, channel_id)
         if row is None:
             continue
-        other_ids = [user_id for user_id in channels.recipients_of(call.tx, channel_id) if user_id != signal.source_id]
+        other_ids = [
+            user_id for user_id in channels.list_recipient_ids(call.tx, channel_id) if user_id != signal.source_id
+        ]
         if row.type == ChannelType.DM:
             store.delete_direct(call.tx, channel_id)
             if other_ids == [int(signal.user_id)] or not other_ids:

@@ -35,7 +35,7 @@ def open_direct(call: Call, other: UserRow) -> PrivateChannel:
         became_visible = True
     else:
         row = _get_channel(call, channel_id)
-        became_visible = channels.unhide(call.tx, channel_id, call.user_id)
+        became_visible = channels.unhide_for(call.tx, channel_id, call.user_id)
     view = channels.private_channel(row, [users.user_view(other)])
     if became_visible and not call.actor.is_bot:
         call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(call.user_id))
@@ -76,7 +76,7 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
         return
     row = _get_channel(call, signal.channel.id)
     for user_id, is_bot in hidden_recipients:
-        channels.unhide(call.tx, row.id, user_id)
+        channels.unhide_for(call.tx, row.id, user_id)
         if not is_bot:
             _publish_created(call, row, user_id)
 
@@ -94,7 +94,7 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*recipient_ids))
     _publish_created(call, group, user.id)
     messages.create_system_message(
-        call, channels.ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
+        call, channels.to_ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
     )
     call.notify(RecipientAdded(channel_id=group.id, user_id=user.id))
     return True
@@ -117,7 +117,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
     call.tx.emit(channel_wire.CHANNEL_DELETE, view, Audience.of_users(user.id))
     if _publish_removal(call, group, user):
         messages.create_system_message(
-            call, channels.ref(group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,)
+            call, channels.to_ref(group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,)
         )
     return view
 

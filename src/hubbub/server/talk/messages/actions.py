@@ -86,7 +86,7 @@ def store_and_publish(
     if channel.guild_id is not None:
         if author.member is not None:
             if standing is not None and standing.user_id == author.user.id:
-                roles = core_access.role_ids(standing)
+                roles = core_access.sorted_role_ids(standing)
             else:
                 roles = list(
                     members.find_role_ids(call.tx, channel.guild_id, (author.user.id,)).get(author.user.id, ())
@@ -130,7 +130,7 @@ def store_and_publish_response(
     standing = access.guild
     roles_by_user: dict[int, tuple[RoleId, ...]] = {}
     if standing is not None and standing.user_id in unloaded_user_ids:
-        roles_by_user[standing.user_id] = tuple(core_access.role_ids(standing))
+        roles_by_user[standing.user_id] = tuple(core_access.sorted_role_ids(standing))
         unloaded_user_ids.discard(standing.user_id)
     if response.invoker_role_ids is not None:
         roles_by_user[invoker.user.id] = response.invoker_role_ids

@@ -249,7 +249,7 @@ def require_emojis(call: Call, references: ComponentReferences, form: errors.For
     """Add an error for each unknown emoji in components, and complete the others."""
     for path, emoji in references.emojis:
         if "id" not in emoji:
-            if not emojis.is_unicode(emoji["name"]):
+            if not emojis.is_unicode_emoji(emoji["name"]):
                 form.add((*path, "name"), *errors.button_emoji())
             continue
         row = emojis.find(call.tx, int(emoji["id"]))
@@ -399,7 +399,7 @@ def _build_poll_media(call: Call, access: ChannelAccess, media: PollAnswerMediaR
         if media.emoji.id:
             poll_media.emoji = _find_poll_emoji(call, access, media.emoji.id)
         elif media.emoji.name:
-            if not emojis.is_unicode(media.emoji.name):
+            if not emojis.is_unicode_emoji(media.emoji.name):
                 raise errors.POLL_CANNOT_USE_EMOJI()
             poll_media.emoji = PartialEmoji(id=None, name=media.emoji.name)
     return poll_media

@@ -11,7 +11,7 @@ from hubbub.server.talk.messages import creation
 
 def on_member_added(call: Call, signal: MemberAdded) -> None:
     """Welcome a member in the guild's system channel, unless the guild suppresses it."""
-    guild = guilds.find(call.tx, signal.guild_id) if signal.welcome else None
+    guild = guilds.find(call.tx, signal.guild_id) if signal.is_announced else None
     if guild is None or guild.system_channel_id is None:
         return
     if guild.system_channel_flags & SystemChannelFlags.SUPPRESS_JOIN_NOTIFICATIONS:

@@ -45,12 +45,12 @@ def put(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
             _list_participant(call, channel, private_call, row.user_id)
             stop_ringing(call, private_call, [row.user_id])
     result = voice_states.calls.put(call, row)
-    if result.changed:
+    if result.is_changed:
         _publish_to_recipients(call, channel.id, VOICE_STATE_UPDATE, views.voice_state(row))
     if result.needs_ticket:
         # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
         _send_voice_server(call, row)
-    if result.changed or result.needs_ticket:
+    if result.is_changed or result.needs_ticket:
         voice_states.calls.notify_voice_server(call, row)
 
 
@@ -100,7 +100,7 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> N
         if channel_id not in remaining and private_call is not None:
             _end_call(call, private_call)
     for row in rows:
-        voice_states.calls.notify_voice_server(call, row, ended=ended)
+        voice_states.calls.notify_voice_server(call, row, has_call_ended=ended)
 
 
 def _end_call(call: Call, private_call: CallRow) -> None:
@@ -211,4 +211,4 @@ def on_user_blocked(call: Call, signal: UserBlocked) -> None:
 
 def _publish_to_recipients(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:
     """Publish an event to all recipients of a private channel."""
-    call.tx.emit(event, payload, Audience.of_users(*channels.recipients_of(call.tx, channel_id)))
+    call.tx.emit(event, payload, Audience.of_users(*channels.list_recipient_ids(call.tx, channel_id)))

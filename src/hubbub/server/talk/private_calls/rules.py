@@ -14,7 +14,11 @@ from hubbub.server.places.standing import ChannelRef, access
 def find_private_channel(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | None:
     """Return a private channel that the user is a recipient of, or None."""
     channel = access.find_channel(tx, channel_id)
-    if channel is None or channel.type not in PRIVATE_TYPES or user_id not in channels.recipients_of(tx, channel_id):
+    if (
+        channel is None
+        or channel.type not in PRIVATE_TYPES
+        or user_id not in channels.list_recipient_ids(tx, channel_id)
+    ):
         return None
     return channel
 
@@ -31,7 +35,7 @@ def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:
     """Return whether a user may call in a private channel: always in a group, otherwise only between friends."""
     if channel.type == ChannelType.GROUP_DM:
         return True
-    other_ids = [other_id for other_id in channels.recipients_of(tx, channel.id) if other_id != user_id]
+    other_ids = [other_id for other_id in channels.list_recipient_ids(tx, channel.id) if other_id != user_id]
     return bool(other_ids) and all(
         relationships.are_friends(tx, user_id, other_id) and not relationships.is_blocked_between(tx, user_id, other_id)
         for other_id in other_ids
@@ -45,7 +49,9 @@ def list_ringable(
 
     Bots have no private calls. A user who blocked the caller, or is blocked by the caller, is skipped without an error."""
     recipient_ids = [
-        recipient_id for recipient_id in channels.recipients_of(call.tx, channel.id) if recipient_id != call.user_id
+        recipient_id
+        for recipient_id in channels.list_recipient_ids(call.tx, channel.id)
+        if recipient_id != call.user_id
     ]
     if requested_ids is not None and not set(requested_ids) <= set(recipient_ids):
         raise errors.INVALID_RECIPIENTS()

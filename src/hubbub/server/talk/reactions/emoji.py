@@ -29,6 +29,6 @@ def parse(text: str) -> EmojiKey:
     if match is not None and int(match["id"]) <= WIDE_MAX:
         emoji_id = EmojiId(int(match["id"]))
         return EmojiKey(str(int(emoji_id)), match["name"], emoji_id)
-    if not emojis.is_unicode(text):
+    if not emojis.is_unicode_emoji(text):
         raise errors.UNKNOWN_EMOJI()
-    return EmojiKey(text.replace(emojis.VARIATION, ""), text)
+    return EmojiKey(text.replace(emojis.VARIATION_SELECTOR, ""), text)

@@ -16,7 +16,7 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
         return
     # spec/http.md#3.3: neither the starter message nor a post's first message is counted.
     if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != channel.id:
-        channels.count_message(call.tx, channel.id)
+        channels.increment_message_counts(call.tx, channel.id)
     is_user_message = message.type in rules.USER_MESSAGE_TYPES and message.webhook_id is None
     is_new_member = is_user_message and channels.find_thread_member(call.tx, channel.id, message.author_id) is None
     if not is_new_member and not channel.archived:
@@ -40,7 +40,7 @@ def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
             row.type == MessageType.THREAD_STARTER_MESSAGE or row.id == signal.channel.id for row in signal.rows
         )
         if len(signal.rows) > uncounted_messages:
-            channels.subtract_messages(call.tx, signal.channel.id, len(signal.rows) - uncounted_messages)
+            channels.subtract_message_count(call.tx, signal.channel.id, len(signal.rows) - uncounted_messages)
 
 
 def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:

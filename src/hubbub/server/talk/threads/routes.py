@@ -169,7 +169,7 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
         join_thread(call, channel_id)
         return
     rules.require_add_member(channel_access, _get_thread(call, channel_id))
-    standing = access.find_member(call.tx, call.now_ms, channel_access.guild_id, user_id)
+    standing = access.find_guild_standing(call.tx, call.now_ms, channel_access.guild_id, user_id)
     if standing is None:
         if users.find(call.tx, user_id) is None:
             raise errors.UNKNOWN_USER()

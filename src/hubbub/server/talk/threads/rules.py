@@ -112,7 +112,7 @@ def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     seconds = channel_access.channel.rate_limit_per_user
     if not seconds or not is_slowmode_applied(call, channel_access):
         return
-    last_ms = channels.last_use_ms(call.tx, channel_access.channel.id, call.user_id, "thread")
+    last_ms = channels.find_last_use_ms(call.tx, channel_access.channel.id, call.user_id, "thread")
     if last_ms is not None and last_ms <= call.now_ms < last_ms + seconds * 1000:
         retry_after_seconds = (last_ms + seconds * 1000 - call.now_ms) / 1000
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=retry_after_seconds, **{"global": False})

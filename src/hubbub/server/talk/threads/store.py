@@ -53,7 +53,7 @@ def insert_member(tx: Tx, row: ThreadMemberRow) -> bool:
         *row,
     )
     if inserted:
-        channels.add_thread_members(tx, row.thread_id, 1)
+        channels.adjust_thread_member_count(tx, row.thread_id, 1)
     return bool(inserted)
 
 
@@ -61,7 +61,7 @@ def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
     """Delete a membership, update the member count and return whether it existed."""
     deleted = tx.run("DELETE FROM thread_members WHERE thread_id = ? AND user_id = ?", thread_id, user_id)
     if deleted:
-        channels.add_thread_members(tx, thread_id, -1)
+        channels.adjust_thread_member_count(tx, thread_id, -1)
     return bool(deleted)
 
 

@@ -170,7 +170,7 @@ def channel_access_of_webhook(call: Call, row: WebhookRow, guild: GuildRow, chan
     member = None
     application = None if row.application_id is None else applications.find(call.tx, row.application_id)
     if application is not None and application.bot_id is not None:
-        member = access.find_member(call.tx, call.now_ms, guild.id, application.bot_id)
+        member = access.find_guild_standing(call.tx, call.now_ms, guild.id, application.bot_id)
     if member is None:
         member = _everyone_access(call, guild)
     permissions = (

@@ -3,7 +3,7 @@
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx
 from hubbub.server.places.expressions.emojis.rules import require_use
-from hubbub.server.places.expressions.emojis.unicode import VARIATION, is_unicode
+from hubbub.server.places.expressions.emojis.unicode import VARIATION_SELECTOR, is_unicode_emoji
 from hubbub.server.places.expressions.kinds import EMOJIS
 from hubbub.server.places.expressions.views import partial_emoji as partial
 
@@ -17,4 +17,4 @@ def find_file(tx: Tx, emoji_id: int) -> str | None:
     return None if row is None else cdn_urls.image_key(row.image)
 
 
-__all__ = ["VARIATION", "find", "find_file", "is_unicode", "list_of_guild", "partial", "require_use"]
+__all__ = ["VARIATION_SELECTOR", "find", "find_file", "is_unicode_emoji", "list_of_guild", "partial", "require_use"]

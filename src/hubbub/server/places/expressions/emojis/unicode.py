@@ -24,17 +24,17 @@ A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 23CF 23E9-23F3 23F8
 
 _JOINER: Final = "\u200d"
 """Zero-width joiner, which combines several emojis into one."""
-VARIATION: Final = "\ufe0f"
+VARIATION_SELECTOR: Final = "\ufe0f"
 """Variation selector 16, which requests the display as an emoji."""
-LENGTH_MAX: Final = 32
+EMOJI_LENGTH_MAX: Final = 32
 """Maximum length in characters. The longest known emoji has ten."""
 
 
 def _emoji_pattern() -> re.Pattern[str]:
     ranges = (part.partition("-") for part in _CODE_POINTS.split())
     code_point_ranges = "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in ranges)
-    emoji = f"[{code_point_ranges}](?:{VARIATION}|[\U0001f3fb-\U0001f3ff])?"
-    keycap = f"[0-9#*]{VARIATION}?\u20e3"
+    emoji = f"[{code_point_ranges}](?:{VARIATION_SELECTOR}|[\U0001f3fb-\U0001f3ff])?"
+    keycap = f"[0-9#*]{VARIATION_SELECTOR}?\u20e3"
     # Two regional indicators are a flag. A single one is accepted as well, because users vote with them.
     flag = "[\U0001f1e6-\U0001f1ff]{1,2}"
     region_flag = "\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f"
@@ -44,6 +44,6 @@ def _emoji_pattern() -> re.Pattern[str]:
 _UNICODE_EMOJI: Final = _emoji_pattern()
 
 
-def is_unicode(text: str) -> bool:
+def is_unicode_emoji(text: str) -> bool:
     """Return whether a text is exactly one Unicode emoji."""
-    return len(text) <= LENGTH_MAX and _UNICODE_EMOJI.fullmatch(text) is not None
+    return len(text) <= EMOJI_LENGTH_MAX and _UNICODE_EMOJI.fullmatch(text) is not None

@@ -102,7 +102,7 @@ def send_soundboard_sound(call: Call, channel_id: ChannelId, body: wire.SendSoun
 def request_soundboard_sounds(call: Call, payload: gateway.RequestSoundboardSounds) -> None:
     """Send the sounds of each requested guild that the caller is a member of (spec/gateway.md#6.3)."""
     for guild_id in dict.fromkeys(payload.guild_ids):
-        standing = access.find_member(call.tx, call.now_ms, guild_id, call.user_id)
+        standing = access.find_guild_standing(call.tx, call.now_ms, guild_id, call.user_id)
         if standing is not None:
             sounds = views.list_for_member(call, SOUNDS, standing)
             reply = wire.SoundboardSounds(guild_id=guild_id, soundboard_sounds=sounds)

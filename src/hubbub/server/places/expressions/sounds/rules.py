@@ -37,7 +37,7 @@ def require_emoji(
         row = emojis.find(tx, emoji_id)
         if row is None or row.guild_id != guild_id:
             raise errors.UNKNOWN_EMOJI()
-    if emoji_name and not emojis.is_unicode(emoji_name):
+    if emoji_name and not emojis.is_unicode_emoji(emoji_name):
         raise errors.invalid("emoji_name", "INVALID_EMOJI", "Invalid emoji")
 
 

@@ -93,7 +93,7 @@ def get_sticker(call: Call, sticker_id: StickerId) -> wire.Sticker:
     row = STICKERS.table.find(call.tx, sticker_id)
     if row is None:
         raise errors.UNKNOWN_STICKER()
-    standing = access.find_member(call.tx, call.now_ms, row.guild_id, call.user_id)
+    standing = access.find_guild_standing(call.tx, call.now_ms, row.guild_id, call.user_id)
     return STICKERS.view(row) if standing is None else views.for_member(call, STICKERS, standing, row)
 
 
