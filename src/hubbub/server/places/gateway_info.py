@@ -1,4 +1,4 @@
-"""Handlers for the gateway URL and the recommended number of shards."""
+"""HTTP handlers for the gateway URL and the recommended number of shards."""
 
 import sys
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Handler for incident actions, which disable invites and direct messages temporarily."""
+"""HTTP handler for incident actions, which disable invites and direct messages temporarily."""
 
 import sys
 from datetime import datetime

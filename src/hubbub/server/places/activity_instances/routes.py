@@ -1,4 +1,4 @@
-"""Handlers for activity instances."""
+"""HTTP handlers for activity instances."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, ChannelId

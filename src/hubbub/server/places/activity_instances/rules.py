@@ -31,7 +31,7 @@ LAUNCH_CHANNEL_TYPES: Final = frozenset(
 
 
 class LaunchRejected(errors.ApiError):
-    """A launch rejection. Bots see INVALID_ACTIVITY_ACTION; `reason` tells user clients the exact cause."""
+    """The error of a rejected launch: INVALID_ACTIVITY_ACTION, with the exact `reason` for clients of users."""
 
     def __init__(self, reason: LaunchFailureReason) -> None:
         super().__init__(errors.INVALID_ACTIVITY_ACTION)

@@ -1,4 +1,4 @@
-"""Handlers for activity links."""
+"""HTTP handlers for activity links."""
 
 from msgspec import UNSET
 

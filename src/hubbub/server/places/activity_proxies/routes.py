@@ -1,4 +1,4 @@
-"""Handlers for URL maps and proxy tickets, and the lookups of the proxy server."""
+"""HTTP handlers for URL maps and proxy tickets, and the lookups of the proxy server."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Handlers for the audit log."""
+"""HTTP handlers for the audit log."""
 
 from msgspec import UNSET
 

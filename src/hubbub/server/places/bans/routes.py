@@ -1,4 +1,4 @@
-"""Handlers for guild bans."""
+"""HTTP handlers for guild bans."""
 
 from msgspec import UNSET
 

@@ -1,4 +1,4 @@
-"""Handlers for channels. PATCH and DELETE of a channel may address a thread, so the threads slice handles them."""
+"""HTTP handlers for channels. PATCH and DELETE of a channel may address a thread, so the threads slice handles them."""
 
 from msgspec import UNSET
 

@@ -58,14 +58,14 @@ def _can_create(call: Call, standing: GuildAccess) -> bool:
 
 
 def require_slot(
-    tx: Tx, kind: ExpressionKind[Any, Any], guild_id: GuildId, full_error: ErrorCode, **counted: int
+    tx: Tx, kind: ExpressionKind[Any, Any], guild_id: GuildId, full_error: ErrorCode, **column_values: int
 ) -> None:
     """Raise `full_error` if the expressions of a guild take all slots of its premium tier and features.
 
-    `counted` restricts the count to expressions with the given column values."""
+    `column_values` restricts the count to expressions with the given column values."""
     guild = store.find_guild_limits(tx, guild_id)
     slots_max = kind.slots_max_by_tier[min(guild.premium_tier, len(kind.slots_max_by_tier) - 1)]
     if kind.more_slots_feature in guild.features:
         slots_max = max(slots_max, kind.more_slots_max)
-    if kind.table.count_by(tx, guild_id=guild_id, **counted) >= slots_max:
+    if kind.table.count_by(tx, guild_id=guild_id, **column_values) >= slots_max:
         raise full_error()

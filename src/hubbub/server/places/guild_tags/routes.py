@@ -1,4 +1,4 @@
-"""Handlers for guild tags."""
+"""HTTP handlers for guild tags."""
 
 from msgspec import UNSET
 
@@ -30,7 +30,7 @@ def get_guild_profile(call: Call, guild_id: GuildId) -> wire.GuildProfile:
 def update_guild_profile(call: Call, guild_id: GuildId, body: wire.UpdateGuildProfile) -> wire.GuildProfile:
     """Update the guild profile.
 
-    Sets or removes the guild tag."""
+    The profile contains the guild tag; null removes the tag."""
     _require_tags_released(call)
     guild = _require_guild(call, guild_id)
     before = _guild_profile(call, guild)

@@ -1,4 +1,4 @@
-"""Handlers for guilds."""
+"""HTTP handlers for guilds."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Handlers for integrations."""
+"""HTTP handlers for integrations."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ApplicationIntegrationType
@@ -39,7 +39,7 @@ def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integrat
 def delete_guild_integration(call: Call, guild_id: GuildId, integration_id: IntegrationId) -> None:
     """Delete a guild integration.
 
-    Removes the application from the guild and kicks its bot."""
+    The application is removed from the guild, and its bot is kicked."""
     row = applications.find(call.tx, integration_id)
     if row is None or not _is_installed(call, guild_id, row):
         raise errors.UNKNOWN_INTEGRATION()

@@ -1,4 +1,4 @@
-"""Handlers for invites."""
+"""HTTP handlers for invites."""
 
 from msgspec import UNSET
 
@@ -65,7 +65,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
         )
         # Before `INVITE_TARGET_USERS`, invites had no target users and granted no roles (spec/dated-changes.md#3).
         if changes.INVITE_TARGET_USERS.is_active(call.now_ms):
-            role_rows = members.require_roles(call, channel_access.guild, rules.role_ids(body))
+            role_rows = members.require_roles(call, channel_access.guild, rules.parse_role_ids(body))
             template = template._replace(role_ids=codec.encode(sorted(RoleId(row.id) for row in role_rows)).decode())
             target_list = target_files.parse(call.files[0].data) if call.files else None
         rules.require_target(call, channel_access.channel, body)
@@ -107,7 +107,7 @@ def invite_revoke(call: Call, code: str) -> wire.Invite:
 def accept_invite(call: Call, code: str) -> wire.Invite:
     """Accept an invite.
 
-    Adds the caller to the guild or group DM and grants the invite's roles. A caller who is already a member only gets
+    The caller joins the guild or group DM and gets the invite's roles. A caller who is already a member only gets
     the roles."""
     row = _require_invite(call, code)
     if row.targets is not None and not store.is_target(call.tx, row.code, call.user_id):
@@ -133,7 +133,7 @@ def get_invite_target_users(call: Call, code: str) -> bytes:
 def update_invite_target_users(call: Call, code: str) -> None:
     """Update the target users of an invite.
 
-    Replaces the whole list with the uploaded file."""
+    The uploaded file replaces the whole list."""
     _require_targets_released(call)
     row = _require_invite(call, code)
     rules.require_target_changer(call, row, rules.require_visible(call, row))

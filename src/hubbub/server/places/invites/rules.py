@@ -31,8 +31,8 @@ def require_channel_type(channel: ChannelRef) -> None:
         raise errors.WRONG_CHANNEL_TYPE()
 
 
-def role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
-    """Return the distinct role IDs of a request body, which contains a list or a text with commas, in ascending order."""
+def parse_role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
+    """Return the distinct role IDs of a request body, in ascending order. The body has a list or a comma-separated text."""
     requested_ids = body.role_ids or []
     if isinstance(requested_ids, str):
         try:

@@ -32,7 +32,7 @@ def update_guild_member_verification(
 ) -> wire.MemberVerification:
     """Update the guild's member verification form.
 
-    Also enables or disables the form and its manual review."""
+    The request can also enable or disable the form and its manual review."""
     guild = _require_guild(call, guild_id)
     stored_form = store.find_form(call.tx, guild_id)
     updated_form = stored_form or FormRow(guild_id, call.now_ms)
@@ -114,7 +114,7 @@ def get_my_guild_join_request(call: Call, guild_id: GuildId) -> wire.JoinRequest
 def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJoinRequest) -> wire.JoinRequest:
     """Create a join request.
 
-    Submits responses to the member verification form. Without manual review the request is approved at once."""
+    The request contains responses to the member verification form. Without manual review it is approved at once."""
     guild = _require_guild(call, guild_id)
     rules.require_applicant(call, guild)
     form = _require_form(call, guild_id)

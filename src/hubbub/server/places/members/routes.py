@@ -60,7 +60,7 @@ def list_guild_members(call: Call, guild_id: GuildId, query: wire.ListGuildMembe
 def search_guild_members(call: Call, guild_id: GuildId, query: wire.SearchGuildMembers) -> list[wire.Member]:
     """Search guild members.
 
-    Matches the beginning of usernames, global names and nicknames."""
+    The query matches the beginning of usernames, global names and nicknames."""
     access.get_guild_standing(call, guild_id)
     return [views.member(membership) for membership in store.search(call.tx, guild_id, query.query, query.limit)]
 
@@ -167,7 +167,7 @@ def _with_voice_moderation(call: Call, row: MemberRow, body: wire.UpdateGuildMem
 def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGuildMember) -> wire.Member:
     """Update the current member.
 
-    Changes the caller's nickname, avatar, banner and bio in the guild."""
+    A member can change their nickname, avatar, banner and bio in the guild."""
     standing = access.get_guild_standing(call, guild_id)
     membership = _require_member(call, guild_id, call.user_id)
     row = membership.row
@@ -235,7 +235,7 @@ def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune)
 def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.PruneResult:
     """Prune guild members.
 
-    Removes members who were inactive for the given number of days."""
+    Members who were inactive for the given number of days are removed."""
     days = body.days or wire.PRUNE_DAYS_DEFAULT
     sent_roles = body.include_roles or []
     included_role_ids = rules.parse_role_ids(sent_roles) if isinstance(sent_roles, str) else sent_roles

@@ -65,7 +65,7 @@ def set_guild_onboarding_responses(
 ) -> wire.OnboardingResponses:
     """Set the current user's onboarding responses in a guild.
 
-    Replaces earlier responses: the member receives the roles of the chosen options and loses those of options no longer
+    The responses replace earlier ones: the member receives the roles of the chosen options and loses those of options no longer
     chosen."""
     row = rules.require_enabled(access.get_guild_standing(call, guild_id), store.find(call.tx, guild_id))
     rules.require_valid_responses(row.decoded_prompts, body.onboarding_responses)

@@ -77,7 +77,7 @@ def update_guild_scheduled_event(
 ) -> wire.ScheduledEvent:
     """Update a guild scheduled event.
 
-    Also starts, ends or cancels the event through `status`."""
+    A new `status` starts, ends or cancels the event."""
     before = _require_editable_event(call, guild_id, guild_scheduled_event_id)
     form = FormErrors()
     after = _apply_body(before, body, form)
@@ -110,7 +110,7 @@ def create_guild_scheduled_event_exception(
 ) -> wire.ScheduledEventException:
     """Create an exception for one occurrence of a guild scheduled event.
 
-    Moves or cancels that occurrence."""
+    The exception moves or cancels that occurrence."""
     row = _require_editable_event(call, guild_id, guild_scheduled_event_id)
     original_ms = codec.milliseconds(body.original_scheduled_start_time)
     field = "original_scheduled_start_time"

@@ -131,16 +131,16 @@ def check_transition(row: EventRow, status: int, form: FormErrors) -> None:
         )
 
 
-def occurs(row: EventRow, ms: int) -> bool:
-    """Return whether a recurring event takes place at a time in milliseconds.
+def occurs(row: EventRow, time_ms: int) -> bool:
+    """Return whether a recurring event takes place at `time_ms` (Unix milliseconds).
 
-    It takes place at each occurrence of its rule, and at its own start even if the rule does not match that day."""
+    The event takes place at each occurrence of its rule, and at its own start even if the rule does not match that day."""
     rule = row.rule
-    return rule is not None and (ms == row.start_ms or recurrence.occurs(rule, ms))
+    return rule is not None and (time_ms == row.start_ms or recurrence.occurs(rule, time_ms))
 
 
 def require_occurrence_ms(row: EventRow, exception_id: int) -> int:
-    """Return the time in milliseconds of the occurrence that an exception ID refers to.
+    """Return the time in Unix milliseconds of the occurrence that an exception ID refers to.
 
     The ID is the lowest snowflake of that time. Raise UNKNOWN_SCHEDULED_EVENT if there is no such occurrence."""
     snowflake = Snowflake(exception_id)
@@ -150,5 +150,5 @@ def require_occurrence_ms(row: EventRow, exception_id: int) -> int:
 
 
 def location(metadata: wire.EntityMetadata | None) -> str | None:
-    """Return the location of an external event, or None."""
+    """Return the location in the metadata of an external event, or None."""
     return None if metadata is None or metadata.location is UNSET else metadata.location

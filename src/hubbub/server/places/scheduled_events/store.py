@@ -268,7 +268,7 @@ def put_response(tx: Tx, row: EventUserRow) -> None:
 
 
 def delete_response(tx: Tx, event_id: int, exception_id: int, user_id: int) -> None:
-    """Delete a response."""
+    """Delete a user's response to one occurrence, or to the whole event if `exception_id` is 0."""
     tx.run(
         "DELETE FROM scheduled_event_users WHERE event_id = ? AND exception_id = ? AND user_id = ?",
         event_id,

@@ -18,7 +18,7 @@ from hubbub.server.places.standing import access
 def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.StageInstance:
     """Create a stage instance.
 
-    Starts the stage. `send_start_notification` requires MENTION_EVERYONE."""
+    The stage becomes live. `send_start_notification` requires MENTION_EVERYONE."""
     channel_access = access.get_channel_standing(call, body.channel_id)
     if channel_access.channel.type != ChannelType.GUILD_STAGE_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()
@@ -64,7 +64,7 @@ def update_stage_instance(call: Call, channel_id: ChannelId, body: wire.UpdateSt
 def delete_stage_instance(call: Call, channel_id: ChannelId) -> None:
     """Delete a stage instance.
 
-    Ends the stage."""
+    The stage is no longer live."""
     actions.close(call, _require_stage_instance(call, channel_id))
 
 

@@ -63,7 +63,7 @@ def list_guild_templates(call: Call, guild_id: GuildId) -> list[wire.Template]:
 def create_guild_template(call: Call, guild_id: GuildId, body: wire.CreateTemplate) -> wire.Template:
     """Create a guild template.
 
-    Takes a snapshot of the guild's roles, channels and settings."""
+    The template is a snapshot of the guild's roles, channels and settings."""
     if store.find_of_guild(call.tx, guild_id) is not None:
         raise errors.GUILD_ALREADY_HAS_TEMPLATE()
     row = TemplateRow(
@@ -85,7 +85,7 @@ def create_guild_template(call: Call, guild_id: GuildId, body: wire.CreateTempla
 def sync_guild_template(call: Call, guild_id: GuildId, code: str) -> wire.Template:
     """Sync a guild template.
 
-    Replaces the stored snapshot with the guild's current structure."""
+    The guild's current structure replaces the stored snapshot."""
     row = _require_template(call, guild_id, code)._replace(
         snapshot=_take_snapshot(call, guild_id), updated_ms=call.now_ms
     )

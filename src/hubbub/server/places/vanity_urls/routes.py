@@ -20,7 +20,7 @@ _CODE_PATTERN: Final = re.compile(r"[a-z0-9](?:-?[a-z0-9])+", re.ASCII)
 def get_guild_vanity_url(call: Call, guild_id: GuildId) -> wire.VanityUrl:
     """Get a guild's vanity URL.
 
-    Returns the code and its number of uses."""
+    The response contains the code and its number of uses."""
     _require_guild_with_feature(call, guild_id)
     row = store.find_of_guild(call.tx, guild_id)
     return wire.VanityUrl(code=None, uses=0) if row is None else wire.VanityUrl(code=row.code, uses=row.uses)
@@ -30,7 +30,7 @@ def get_guild_vanity_url(call: Call, guild_id: GuildId) -> wire.VanityUrl:
 def update_guild_vanity_url(call: Call, guild_id: GuildId, body: wire.UpdateVanityUrl) -> wire.VanityUrl:
     """Update a guild's vanity URL.
 
-    Sets or removes the code. Requires the VANITY_URL feature."""
+    A null code removes the vanity URL. The guild needs the VANITY_URL feature."""
     guild = _require_guild_with_feature(call, guild_id)
     code = (body.code or "").strip().lower() or None
     if code is not None and (_CODE_PATTERN.fullmatch(code) is None or store.is_taken(call.tx, guild_id, code)):

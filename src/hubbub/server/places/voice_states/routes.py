@@ -28,7 +28,7 @@ def get_self_voice_state(call: Call, guild_id: GuildId) -> wire.VoiceState:
 def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.VoiceState:
     """Get a user's voice state in a guild.
 
-    Requires permission to connect to the user's channel."""
+    The caller needs CONNECT in the user's channel."""
     rules.require_reads_released(call.now_ms)
     access.get_guild_standing(call, guild_id)
     row = store.find(call.tx, guild_id, user_id)
@@ -41,7 +41,7 @@ def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Voic
 def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelfVoiceState) -> None:
     """Update the current user's voice state on a stage.
 
-    Sets whether the user is suppressed, and requests to speak or withdraws the request."""
+    The user can stop being a speaker, become one if allowed, and request to speak or withdraw the request."""
     access.get_guild_standing(call, guild_id)
     before, channel_access = rules.require_on_stage(call, store.find(call.tx, guild_id, call.user_id), body)
     after = before
@@ -65,7 +65,7 @@ def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelf
 def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wire.UpdateVoiceState) -> None:
     """Update a user's voice state on a stage.
 
-    Makes the user a speaker or moves them to the audience. Requires MUTE_MEMBERS."""
+    The user becomes a speaker or moves to the audience. The caller needs MUTE_MEMBERS."""
     access.get_guild_standing(call, guild_id)
     before, channel_access = rules.require_on_stage(call, store.find(call.tx, guild_id, user_id), body)
     channel_access.require(Permissions.MUTE_MEMBERS)
@@ -85,7 +85,7 @@ def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wir
 def update_voice_channel_status(call: Call, channel_id: ChannelId, body: wire.UpdateVoiceChannelStatus) -> None:
     """Set the status of a voice channel.
 
-    Requires MANAGE_CHANNELS if the caller is not connected to the channel."""
+    A caller who is not connected to the channel needs MANAGE_CHANNELS."""
     rules.require_statuses_released(call.now_ms)
     channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.channel.type != ChannelType.GUILD_VOICE:

@@ -24,7 +24,7 @@ from hubbub.server.places.welcome_screens.store import WelcomeScreenRow
 def get_guild_welcome_screen(call: Call, guild_id: GuildId) -> wire.WelcomeScreen:
     """Get a guild's welcome screen.
 
-    Requires MANAGE_GUILD while the welcome screen is disabled."""
+    While the welcome screen is disabled, the caller needs MANAGE_GUILD."""
     guild = _require_guild(call, guild_id)
     row = store.find(call.tx, guild_id)
     if GuildFeature.WELCOME_SCREEN_ENABLED not in guild.feature_names:
@@ -56,7 +56,7 @@ def update_guild_welcome_screen(call: Call, guild_id: GuildId, body: wire.Update
 def get_guild_new_member_welcome(call: Call, guild_id: GuildId) -> wire.NewMemberWelcome | Response:
     """Get a guild's guide for new members.
 
-    Returns 204 if there is none."""
+    The status is 204 if the guild has no guide."""
     access.get_guild_standing(call, guild_id)
     guide = _find_guide(call, guild_id)
     return Response(204) if guide is None else _guide_view(guild_id, guide)

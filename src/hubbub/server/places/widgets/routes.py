@@ -31,7 +31,7 @@ def get_guild_widget_settings(call: Call, guild_id: GuildId) -> wire.WidgetSetti
 def update_guild_widget_settings(call: Call, guild_id: GuildId, body: wire.UpdateWidgetSettings) -> wire.WidgetSettings:
     """Update a guild's widget settings.
 
-    Enables or disables the widget and sets the channel of its invite."""
+    The settings enable or disable the widget and set the channel of its invite."""
     before = _require_guild(call, guild_id)
     after = before
     if isinstance(body.enabled, bool):

@@ -1,4 +1,4 @@
-"""Handlers for guild and application emojis."""
+"""HTTP handlers for guild and application emojis."""
 
 from msgspec import UNSET
 

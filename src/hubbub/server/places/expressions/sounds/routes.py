@@ -1,4 +1,4 @@
-"""Handlers for soundboard sounds, and for the gateway command that requests them."""
+"""HTTP handlers for soundboard sounds, and the handler of the gateway command that requests them."""
 
 from msgspec import UNSET
 

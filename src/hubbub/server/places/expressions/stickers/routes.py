@@ -1,4 +1,4 @@
-"""Handlers for guild stickers and sticker packs."""
+"""HTTP handlers for guild stickers and sticker packs."""
 
 from msgspec import UNSET
 
