@@ -17,8 +17,7 @@ from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.places import channels
 from hubbub.server.transports.gateway.limits import LARGE_GUILD_MEMBERS, MemberRequests
 from tests.media import data_uri, png
-from tests.server.places.test_soundboard import OGG
-from tests.server.places.test_stickers import upload
+from tests.server.places.expressions import OGG, upload_sticker
 from tests.world import Actor, ApiResponse, Guild, World
 
 
@@ -213,7 +212,7 @@ async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
 async def create_expression(actor: Actor, guild: Guild, kind: str) -> ApiResponse:
     """Add an emoji, sticker or sound to a guild."""
     if kind == "stickers":
-        return await upload(actor, guild)
+        return await upload_sticker(actor, guild)
     body = {"name": "fresh", "image": data_uri(png())} if kind == "emojis" else {"name": "fresh", "sound": OGG}
     return await actor.post(f"/guilds/{guild.id}/{kind}", json=body)
 

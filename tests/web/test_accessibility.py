@@ -6,8 +6,8 @@ import pytest
 
 from tests.oauth import create_application
 from tests.pages import PASSWORD
-from tests.server.places.test_invites import create_invite as invite_to
-from tests.server.places.test_templates import create_template
+from tests.server.places.invites import create_invite as invite_to
+from tests.server.places.templates import create_template
 from tests.server.play.test_entitlements import DURABLE, publish_sku
 from tests.server.talk.test_attachments import PNG, send
 from tests.web.conftest import DESK, PHONE, Opener

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.places.test_invites import create_invite
+from tests.server.places.invites import create_invite
 from tests.web.chat import ChatPlatform, Window, general
 from tests.web.test_chat import town
 from tests.world import befriend

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -14,14 +15,14 @@ from tests.world import Actor, ApiResponse, Guild, Session, World
 UPDATE = "EMBEDDED_ACTIVITY_UPDATE_V2"
 
 
-class ActivityStage:
+class ActivitySetup:
     """A guild with two connected users and an application with an activity."""
 
     def __init__(
-        self, world: World, guild: Guild, users: list[tuple[Actor, Session]], bot: Actor, app: Session
+        self, world: World, guild: Guild, users: list[tuple[Actor, Session]], bot: Actor, bot_session: Session
     ) -> None:
-        self.world, self.guild, self.bot, self.app = world, guild, bot, app
-        (self.alice, self.alices), (self.bob, self.bobs) = users
+        self.world, self.guild, self.bot, self.bot_session = world, guild, bot, bot_session
+        (self.alice, self.alice_session), (self.bob, self.bob_session) = users
 
     async def launch(self, actor: Actor, session: Session, channel: int | None = None, **body: Any) -> ApiResponse:
         """Launch or join the activity."""
@@ -41,231 +42,240 @@ class ActivityStage:
 
 
 @pytest.fixture
-async def stage(world: World) -> ActivityStage:
+async def setup(world: World) -> ActivitySetup:
+    """Create the guild, its two connected users and the application."""
     users = [await world.user("alice"), await world.user("bob")]
     guild = await world.guild(None, *users)
     bot = await world.bot(guild, flags=ApplicationFlags.EMBEDDED)
     connected = [(user, await user.connect()) for user in users]
-    return ActivityStage(
+    return ActivitySetup(
         world, guild, connected, bot, await bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
     )
 
 
-async def test_the_first_launch_starts_an_instance_and_later_ones_join_it(stage: ActivityStage) -> None:
-    assert (await stage.launch(stage.alice, stage.alices)).status == 204
-    event = await stage.app.next(UPDATE)
+async def test_the_first_launch_starts_an_instance_and_later_ones_join_it(setup: ActivitySetup) -> None:
+    assert (await setup.launch(setup.alice, setup.alice_session)).status == 204
+    event = await setup.bot_session.next(UPDATE)
 
-    general, guild_id = str(stage.guild.general), str(stage.guild.id)
+    general, guild_id = str(setup.guild.general), str(setup.guild.id)
     location = {"id": f"gc-{guild_id}-{general}", "kind": "gc", "channel_id": general, "guild_id": guild_id}
     assert event["location"] == location
     assert event["composite_instance_id"] == f"i-{event['instance_id']}-{location['id']}"
     (first,) = event["participants"]
     assert (first["user_id"], first["nonce"], first["member"]["user"]["username"]) == (
-        str(stage.alice.id),
+        str(setup.alice.id),
         None,
         "alice",
     )
-    assert first["session_id"] not in ("", stage.alices.ready["session_id"])
+    assert first["session_id"] not in ("", setup.alice_session.ready["session_id"])
 
-    (await stage.launch(stage.bob, stage.bobs)).ok()
-    joined = await stage.app.next(UPDATE)
+    (await setup.launch(setup.bob, setup.bob_session)).ok()
+    joined = await setup.bot_session.next(UPDATE)
     assert joined["instance_id"] == event["instance_id"]
-    assert (await stage.read(event["composite_instance_id"])).ok() == {
-        "application_id": str(stage.bot.application_id),
+    assert (await setup.read(event["composite_instance_id"])).ok() == {
+        "application_id": str(setup.bot.application_id),
         "instance_id": event["composite_instance_id"],
         "launch_id": event["launch_id"],
         "location": location,
-        "users": [str(stage.alice.id), str(stage.bob.id)],
+        "users": [str(setup.alice.id), str(setup.bob.id)],
     }
-    (await stage.launch(stage.bob, stage.bobs)).ok()
-    await stage.app.none_of(UPDATE)
+    (await setup.launch(setup.bob, setup.bob_session)).ok()
+    await setup.bot_session.none_of(UPDATE)
 
 
-async def test_an_instance_ends_with_its_last_participant(stage: ActivityStage) -> None:
-    (await stage.launch(stage.alice, stage.alices)).ok()
-    (await stage.launch(stage.bob, stage.bobs)).ok()
-    await stage.app.next(UPDATE)
-    event = await stage.app.next(UPDATE)
+async def test_an_instance_ends_with_its_last_participant(setup: ActivitySetup) -> None:
+    (await setup.launch(setup.alice, setup.alice_session)).ok()
+    (await setup.launch(setup.bob, setup.bob_session)).ok()
+    await setup.bot_session.next(UPDATE)
+    event = await setup.bot_session.next(UPDATE)
 
-    assert (await stage.leave(stage.alice, stage.alices, event)).ok() == {}
-    assert len((await stage.app.next(UPDATE))["participants"]) == 1
-    (await stage.leave(stage.alice, stage.alices, event)).rejected(404, 0)
-    (await stage.leave(stage.bob, stage.bobs, event)).ok()
+    assert (await setup.leave(setup.alice, setup.alice_session, event)).ok() == {}
+    assert len((await setup.bot_session.next(UPDATE))["participants"]) == 1
+    (await setup.leave(setup.alice, setup.alice_session, event)).rejected(404, 0)
+    (await setup.leave(setup.bob, setup.bob_session, event)).ok()
 
-    assert (await stage.app.next(UPDATE))["participants"] == []
-    (await stage.read(event["composite_instance_id"])).rejected(404, 0)
-    (await stage.launch(stage.bob, stage.bobs)).ok()
-    assert (await stage.app.next(UPDATE))["instance_id"] != event["instance_id"]
-
-
-async def test_a_participant_leaves_when_their_session_ends(stage: ActivityStage) -> None:
-    (await stage.launch(stage.alice, stage.alices)).ok()
-    (await stage.launch(stage.bob, stage.bobs)).ok()
-    await stage.app.next(UPDATE)
-    await stage.app.next(UPDATE)
-
-    await stage.alices.close()
-    stage.world.clock.advance(3_600_000)
-
-    left = await stage.app.next(UPDATE, lambda data: len(data["participants"]) == 1)
-    assert left["participants"][0]["user_id"] == str(stage.bob.id)
+    assert (await setup.bot_session.next(UPDATE))["participants"] == []
+    (await setup.read(event["composite_instance_id"])).rejected(404, 0)
+    (await setup.launch(setup.bob, setup.bob_session)).ok()
+    assert (await setup.bot_session.next(UPDATE))["instance_id"] != event["instance_id"]
 
 
-async def test_a_participant_without_a_session_leaves_with_their_last_session(stage: ActivityStage) -> None:
-    launched = await stage.world.write(
+async def test_a_participant_leaves_when_their_session_ends(setup: ActivitySetup) -> None:
+    (await setup.launch(setup.alice, setup.alice_session)).ok()
+    (await setup.launch(setup.bob, setup.bob_session)).ok()
+    await setup.bot_session.next(UPDATE)
+    await setup.bot_session.next(UPDATE)
+
+    await setup.alice_session.close()
+    setup.world.clock.advance(3_600_000)
+
+    update = await setup.bot_session.next(UPDATE, lambda data: len(data["participants"]) == 1)
+    assert update["participants"][0]["user_id"] == str(setup.bob.id)
+
+
+async def test_a_participant_without_a_session_leaves_with_their_last_session(setup: ActivitySetup) -> None:
+    launched = await setup.world.write(
         lambda call: activity_instances.launch(
-            call, stage.bot.application_id, stage.alice.id, stage.guild.general, stage.guild.id
+            call, setup.bot.application_id, setup.alice.id, setup.guild.general, setup.guild.id
         )
     )
-    assert (await stage.read(launched.composite_id)).ok()["users"] == [str(stage.alice.id)]
-    await stage.app.next(UPDATE)
+    assert (await setup.read(launched.composite_id)).ok()["users"] == [str(setup.alice.id)]
+    await setup.bot_session.next(UPDATE)
 
-    await stage.alices.close()
-    stage.world.clock.advance(3_600_000)
+    await setup.alice_session.close()
+    setup.world.clock.advance(3_600_000)
 
-    assert (await stage.app.next(UPDATE))["participants"] == []
-
-
-async def test_a_session_participates_in_one_activity(stage: ActivityStage) -> None:
-    (await stage.launch(stage.alice, stage.alices)).ok()
-    first = await stage.app.next(UPDATE)
-    (await stage.launch(stage.alice, stage.alices, await stage.guild.channel("other"))).ok()
-
-    assert (await stage.app.next(UPDATE))["participants"] == []
-    assert (await stage.app.next(UPDATE))["location"]["channel_id"] == str(stage.guild.channels["other"])
-    (await stage.read(first["composite_instance_id"])).rejected(404, 0)
+    assert (await setup.bot_session.next(UPDATE))["participants"] == []
 
 
-async def test_an_instance_ends_with_its_channel_and_with_the_membership(stage: ActivityStage) -> None:
-    channel = await stage.guild.channel("room")
-    (await stage.launch(stage.alice, stage.alices, channel)).ok()
-    event = await stage.app.next(UPDATE)
-    (await stage.guild.owner.delete(f"/channels/{channel}")).ok()
-    assert (await stage.app.next(UPDATE))["participants"] == []
-    (await stage.read(event["composite_instance_id"])).rejected(404, 0)
+async def test_a_session_participates_in_one_activity(setup: ActivitySetup) -> None:
+    (await setup.launch(setup.alice, setup.alice_session)).ok()
+    first = await setup.bot_session.next(UPDATE)
+    (await setup.launch(setup.alice, setup.alice_session, await setup.guild.channel("other"))).ok()
 
-    (await stage.launch(stage.alice, stage.alices)).ok()
-    await stage.app.next(UPDATE)
-    (await stage.guild.owner.delete(f"/guilds/{stage.guild.id}/members/{stage.alice.id}")).ok()
-    assert (await stage.app.next(UPDATE))["participants"] == []
+    assert (await setup.bot_session.next(UPDATE))["participants"] == []
+    assert (await setup.bot_session.next(UPDATE))["location"]["channel_id"] == str(setup.guild.channels["other"])
+    (await setup.read(first["composite_instance_id"])).rejected(404, 0)
 
 
-async def test_guild_create_lists_the_instances_in_visible_channels(stage: ActivityStage) -> None:
-    hidden = await stage.guild.channel("hidden")
-    await stage.guild.overwrite(hidden, stage.bot.id, deny=Permissions.VIEW_CHANNEL)
-    (await stage.launch(stage.alice, stage.alices)).ok()
-    (await stage.launch(stage.bob, stage.bobs, hidden)).ok()
+async def test_an_instance_ends_with_its_channel_and_with_the_membership(setup: ActivitySetup) -> None:
+    channel = await setup.guild.channel("room")
+    (await setup.launch(setup.alice, setup.alice_session, channel)).ok()
+    event = await setup.bot_session.next(UPDATE)
+    (await setup.guild.owner.delete(f"/channels/{channel}")).ok()
+    assert (await setup.bot_session.next(UPDATE))["participants"] == []
+    (await setup.read(event["composite_instance_id"])).rejected(404, 0)
 
-    seen = (await stage.bot.connect(stage.app.intents)).guilds[str(stage.guild.id)]["activity_instances"]
-
-    assert [each["location"]["channel_id"] for each in seen] == [str(stage.guild.general)]
-    assert [each["user_id"] for each in seen[0]["participants"]] == [str(stage.alice.id)]
-    await stage.app.next(UPDATE)
-    await stage.app.none_of(UPDATE)
+    (await setup.launch(setup.alice, setup.alice_session)).ok()
+    await setup.bot_session.next(UPDATE)
+    (await setup.guild.owner.delete(f"/guilds/{setup.guild.id}/members/{setup.alice.id}")).ok()
+    assert (await setup.bot_session.next(UPDATE))["participants"] == []
 
 
-async def test_an_activity_can_be_launched_in_a_direct_message_channel(stage: ActivityStage) -> None:
-    private = (await stage.alice.post("/users/@me/channels", json={"recipient_id": str(stage.bob.id)})).ok()
+async def test_guild_create_lists_the_instances_in_visible_channels(setup: ActivitySetup) -> None:
+    hidden = await setup.guild.channel("hidden")
+    await setup.guild.overwrite(hidden, setup.bot.id, deny=Permissions.VIEW_CHANNEL)
+    (await setup.launch(setup.alice, setup.alice_session)).ok()
+    (await setup.launch(setup.bob, setup.bob_session, hidden)).ok()
 
-    (await stage.launch(stage.alice, stage.alices, int(private["id"]))).ok()
+    instances = (await setup.bot.connect(setup.bot_session.intents)).guilds[str(setup.guild.id)]["activity_instances"]
 
-    event = await stage.bobs.next(UPDATE)
-    assert event["location"] == {"id": f"pc-{private['id']}", "kind": "pc", "channel_id": private["id"]}
+    assert [instance["location"]["channel_id"] for instance in instances] == [str(setup.guild.general)]
+    assert [participant["user_id"] for participant in instances[0]["participants"]] == [str(setup.alice.id)]
+    await setup.bot_session.next(UPDATE)
+    await setup.bot_session.none_of(UPDATE)
+
+
+async def test_an_activity_can_be_launched_in_a_direct_message_channel(setup: ActivitySetup) -> None:
+    direct_channel = (await setup.alice.post("/users/@me/channels", json={"recipient_id": str(setup.bob.id)})).ok()
+
+    (await setup.launch(setup.alice, setup.alice_session, int(direct_channel["id"]))).ok()
+
+    event = await setup.bob_session.next(UPDATE)
+    assert event["location"] == {"id": f"pc-{direct_channel['id']}", "kind": "pc", "channel_id": direct_channel["id"]}
     assert "member" not in event["participants"][0]
-    assert (await stage.read(event["composite_instance_id"])).ok()["location"]["kind"] == "pc"
+    assert (await setup.read(event["composite_instance_id"])).ok()["location"]["kind"] == "pc"
 
 
-async def test_launching_requires_permissions_and_a_suitable_channel(stage: ActivityStage) -> None:
-    general = stage.guild.general
-    await stage.guild.overwrite(general, stage.alice.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES)
-    (await stage.launch(stage.alice, stage.alices)).rejected(403, 50013)
-    await stage.guild.overwrite(general, stage.alice.id, deny=Permissions.VIEW_CHANNEL)
-    (await stage.launch(stage.alice, stage.alices)).rejected(403, 50001)
-    (await stage.launch(stage.bob, stage.bobs, 1)).rejected(404, 10003)
-    (await stage.launch(stage.bob, stage.bobs, await stage.guild.channel("forum", type=15))).rejected(400, 50024)
-    assert (await stage.launch(stage.bob, stage.alices)).errors("session_id") == ["SESSION_UNKNOWN"]
-    assert (await stage.launch(stage.bob, stage.bobs, session_id="")).errors("session_id")
-    session = {"session_id": stage.bobs.ready["session_id"]}
-    (await stage.bob.post(f"/activities/{general}/1", json=session)).rejected(404, 10002)
-    plain = await stage.world.bot(stage.guild, flags=0)
-    (await stage.bob.post(f"/activities/{general}/{plain.application_id}", json=session)).rejected(400, 50039)
-    stranger = await stage.world.bot(flags=ApplicationFlags.EMBEDDED)
-    path = f"/activities/{general}/{stranger.application_id}"
-    (await stage.bob.post(path, json=session)).ok()
-    await stage.guild.overwrite(general, stage.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
-    (await stage.bob.post(path, json=session)).rejected(403, 50013)
+async def test_launching_requires_permissions_and_a_suitable_channel(setup: ActivitySetup) -> None:
+    general = setup.guild.general
+    await setup.guild.overwrite(general, setup.alice.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES)
+    (await setup.launch(setup.alice, setup.alice_session)).rejected(403, 50013)
+    await setup.guild.overwrite(general, setup.alice.id, deny=Permissions.VIEW_CHANNEL)
+    (await setup.launch(setup.alice, setup.alice_session)).rejected(403, 50001)
+    (await setup.launch(setup.bob, setup.bob_session, 1)).rejected(404, 10003)
+    (
+        await setup.launch(
+            setup.bob, setup.bob_session, await setup.guild.channel("forum", type=ChannelType.GUILD_FORUM)
+        )
+    ).rejected(400, 50024)
+    assert (await setup.launch(setup.bob, setup.alice_session)).errors("session_id") == ["SESSION_UNKNOWN"]
+    assert (await setup.launch(setup.bob, setup.bob_session, session_id="")).errors("session_id")
+    session = {"session_id": setup.bob_session.ready["session_id"]}
+    (await setup.bob.post(f"/activities/{general}/1", json=session)).rejected(404, 10002)
+    app_without_activities = await setup.world.bot(setup.guild, flags=0)
+    (await setup.bob.post(f"/activities/{general}/{app_without_activities.application_id}", json=session)).rejected(
+        400, 50039
+    )
+    external_app = await setup.world.bot(flags=ApplicationFlags.EMBEDDED)
+    path = f"/activities/{general}/{external_app.application_id}"
+    (await setup.bob.post(path, json=session)).ok()
+    await setup.guild.overwrite(general, setup.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
+    (await setup.bob.post(path, json=session)).rejected(403, 50013)
     # An application installed with commands only, without its bot, counts as installed.
-    authorize = f"/oauth2/authorize?client_id={stranger.application_id}&scope=applications.commands&integration_type=0"
-    consent = {"authorize": True, "guild_id": str(stage.guild.id)}
-    (await stage.guild.owner.post(authorize, json=consent)).ok()
-    (await stage.bob.post(path, json=session)).ok()
-    afk = await stage.guild.channel("afk", type=2)
-    (await stage.guild.owner.patch(f"/guilds/{stage.guild.id}", json={"afk_channel_id": str(afk)})).ok()
-    (await stage.launch(stage.bob, stage.bobs, afk)).rejected(400, 50039)
+    authorize = (
+        f"/oauth2/authorize?client_id={external_app.application_id}&scope=applications.commands&integration_type=0"
+    )
+    consent = {"authorize": True, "guild_id": str(setup.guild.id)}
+    (await setup.guild.owner.post(authorize, json=consent)).ok()
+    (await setup.bob.post(path, json=session)).ok()
+    afk = await setup.guild.channel("afk", type=ChannelType.GUILD_VOICE)
+    (await setup.guild.owner.patch(f"/guilds/{setup.guild.id}", json={"afk_channel_id": str(afk)})).ok()
+    (await setup.launch(setup.bob, setup.bob_session, afk)).rejected(400, 50039)
 
 
-async def test_max_participants_limits_an_instance(stage: ActivityStage) -> None:
-    (await stage.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
-    (await stage.launch(stage.alice, stage.alices)).ok()
-    (await stage.launch(stage.bob, stage.bobs)).rejected(400, 50039)
-    (await stage.bot.patch("/applications/@me", json={"max_participants": -1})).ok()
-    (await stage.launch(stage.bob, stage.bobs)).ok()
+async def test_max_participants_limits_an_instance(setup: ActivitySetup) -> None:
+    (await setup.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
+    (await setup.launch(setup.alice, setup.alice_session)).ok()
+    (await setup.launch(setup.bob, setup.bob_session)).rejected(400, 50039)
+    (await setup.bot.patch("/applications/@me", json={"max_participants": -1})).ok()
+    (await setup.launch(setup.bob, setup.bob_session)).ok()
 
 
-async def test_only_the_bot_of_the_application_reads_its_instances(stage: ActivityStage) -> None:
-    (await stage.launch(stage.alice, stage.alices)).ok()
-    event = await stage.app.next(UPDATE)
+async def test_only_the_bot_of_the_application_reads_its_instances(setup: ActivitySetup) -> None:
+    (await setup.launch(setup.alice, setup.alice_session)).ok()
+    event = await setup.bot_session.next(UPDATE)
     composite = event["composite_instance_id"]
 
-    (await stage.read(composite, await stage.world.bot())).rejected(403, 20012)
-    (await stage.read(composite, stage.alice)).rejected(403, 20002)
-    for wrong in ("x", "i-x-y", f"i-{event['instance_id']}-pc-1", f"i-{'9' * 40}-pc-1", composite + "0"):
-        (await stage.read(wrong)).rejected(404, 0)
+    (await setup.read(composite, await setup.world.bot())).rejected(403, 20012)
+    (await setup.read(composite, setup.alice)).rejected(403, 20002)
+    for invalid_id in ("x", "i-x-y", f"i-{event['instance_id']}-pc-1", f"i-{'9' * 40}-pc-1", composite + "0"):
+        (await setup.read(invalid_id)).rejected(404, 0)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_external_apps_require_a_permission_from_the_date(stage: ActivityStage) -> None:
-    elsewhere = await stage.world.bot(flags=ApplicationFlags.EMBEDDED)
-    path = f"/activities/{stage.guild.general}/{elsewhere.application_id}"
-    body = {"session_id": stage.bobs.ready["session_id"]}
-    await stage.guild.overwrite(stage.guild.general, stage.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
+async def test_external_apps_require_a_permission_from_the_date(setup: ActivitySetup) -> None:
+    external_app = await setup.world.bot(flags=ApplicationFlags.EMBEDDED)
+    path = f"/activities/{setup.guild.general}/{external_app.application_id}"
+    body = {"session_id": setup.bob_session.ready["session_id"]}
+    await setup.guild.overwrite(setup.guild.general, setup.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
 
-    stage.world.clock.set(changes.EXTERNAL_APPS.at_ms)
-    (await stage.bob.post(path, json=body)).rejected(403, 50013)
-    stage.world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
-    assert (await stage.bob.post(path, json=body)).status == 204
+    setup.world.clock.set(changes.EXTERNAL_APPS.at_ms)
+    (await setup.bob.post(path, json=body)).rejected(403, 50013)
+    setup.world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
+    assert (await setup.bob.post(path, json=body)).status == 204
 
 
-async def test_the_older_route_lists_the_instances_in_a_channel(stage: ActivityStage) -> None:
-    path = f"/activities/{stage.bot.application_id}/instances/{stage.guild.general}"
-    assert (await stage.alice.get(path)).ok() == {"instances": []}
-    (await stage.launch(stage.alice, stage.alices)).ok()
-    event = await stage.app.next(UPDATE)
+async def test_the_older_route_lists_the_instances_in_a_channel(setup: ActivitySetup) -> None:
+    path = f"/activities/{setup.bot.application_id}/instances/{setup.guild.general}"
+    assert (await setup.alice.get(path)).ok() == {"instances": []}
+    (await setup.launch(setup.alice, setup.alice_session)).ok()
+    event = await setup.bot_session.next(UPDATE)
 
-    for actor in (stage.alice, stage.bot):
+    for actor in (setup.alice, setup.bot):
         assert (await actor.get(path)).ok() == {"instances": [event]}
-    (await stage.alice.get(f"/activities/1/instances/{stage.guild.general}")).rejected(404, 10002)
-    (await stage.alice.get(f"/activities/{stage.bot.application_id}/instances/1")).rejected(404, 10003)
-    await stage.guild.overwrite(stage.guild.general, stage.bob.id, deny=Permissions.VIEW_CHANNEL)
-    (await stage.bob.get(path)).rejected(403, 50001)
+    (await setup.alice.get(f"/activities/1/instances/{setup.guild.general}")).rejected(404, 10002)
+    (await setup.alice.get(f"/activities/{setup.bot.application_id}/instances/1")).rejected(404, 10003)
+    await setup.guild.overwrite(setup.guild.general, setup.bob.id, deny=Permissions.VIEW_CHANNEL)
+    (await setup.bob.get(path)).rejected(403, 50001)
 
 
-@pytest.mark.parametrize("how", ["switched off", "deleted"])
-async def test_instances_end_when_the_application_loses_its_activities(stage: ActivityStage, how: str) -> None:
-    path = f"/applications/{(await stage.alice.post('/applications', json={'name': 'Game'})).ok()['id']}"
-    (await stage.alice.patch(path, json={"activities": True})).ok()
-    body = {"session_id": stage.alices.ready["session_id"]}
-    (await stage.alice.post(f"/activities/{stage.guild.general}/{path.rpartition('/')[2]}", json=body)).ok()
-    event = await stage.bobs.next(UPDATE)
+@pytest.mark.parametrize("cause", ["activities disabled", "deleted"])
+async def test_instances_end_when_the_application_loses_its_activities(setup: ActivitySetup, cause: str) -> None:
+    path = f"/applications/{(await setup.alice.post('/applications', json={'name': 'Game'})).ok()['id']}"
+    (await setup.alice.patch(path, json={"activities": True})).ok()
+    body = {"session_id": setup.alice_session.ready["session_id"]}
+    (await setup.alice.post(f"/activities/{setup.guild.general}/{path.rpartition('/')[2]}", json=body)).ok()
+    event = await setup.bob_session.next(UPDATE)
     assert len(event["participants"]) == 1
 
-    if how == "deleted":
-        (await stage.alice.delete(path, json={})).ok()
+    if cause == "deleted":
+        (await setup.alice.delete(path, json={})).ok()
     else:
-        (await stage.alice.patch(path, json={"activities": False})).ok()
+        (await setup.alice.patch(path, json={"activities": False})).ok()
 
-    ended = await stage.bobs.next(UPDATE)
+    ended = await setup.bob_session.next(UPDATE)
     assert (ended["instance_id"], ended["participants"]) == (event["instance_id"], [])
-    assert (await stage.alice.get(f"/activities/{stage.bot.application_id}/instances/{stage.guild.general}")).ok() == {
+    assert (await setup.alice.get(f"/activities/{setup.bot.application_id}/instances/{setup.guild.general}")).ok() == {
         "instances": []
     }

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.permissions import Permissions
 from tests.world import Actor, Guild, World
 
@@ -26,10 +27,10 @@ async def test_entries_are_listed_newest_first_with_their_users(world: World) ->
 
     assert [entry["target_id"] for entry in log["audit_log_entries"]] == [str(role) for role in reversed(roles)]
     assert [user["id"] for user in log["users"]] == [str(guild.owner.id)]
-    assert log["audit_log_entries"][0]["action_type"] == 30
+    assert log["audit_log_entries"][0]["action_type"] == AuditLogAction.ROLE_CREATE
     assert "guild_id" not in log["audit_log_entries"][0]
-    empty = ("threads", "integrations", "webhooks", "guild_scheduled_events", "application_commands")
-    assert all(log[key] == [] for key in (*empty, "auto_moderation_rules"))
+    empty_lists = ("threads", "integrations", "webhooks", "guild_scheduled_events", "application_commands")
+    assert all(log[key] == [] for key in (*empty_lists, "auto_moderation_rules"))
 
 
 async def test_before_and_after_page_in_both_directions(world: World) -> None:
@@ -39,16 +40,16 @@ async def test_before_and_after_page_in_both_directions(world: World) -> None:
     newest_first = [entry["id"] for entry in await list_entries(guild)]
     first, second, third, fourth = reversed(newest_first)
 
-    async def ids(query: str) -> list[str]:
+    async def list_ids(query: str) -> list[str]:
         return [entry["id"] for entry in await list_entries(guild, query)]
 
-    assert await ids("?limit=1") == [fourth]
-    assert await ids(f"?before={third}") == [second, first]
-    assert await ids(f"?before={fourth}&limit=1") == [third]
-    assert await ids(f"?after={second}") == [third, fourth]
-    assert await ids(f"?after={first}&limit=1") == [second]
-    assert await ids("?after=0") == [first, second, third, fourth]
-    assert await ids(f"?before={second}&after={first}") == [first]
+    assert await list_ids("?limit=1") == [fourth]
+    assert await list_ids(f"?before={third}") == [second, first]
+    assert await list_ids(f"?before={fourth}&limit=1") == [third]
+    assert await list_ids(f"?after={second}") == [third, fourth]
+    assert await list_ids(f"?after={first}&limit=1") == [second]
+    assert await list_ids("?after=0") == [first, second, third, fourth]
+    assert await list_ids(f"?before={second}&after={first}") == [first]
 
 
 async def test_entries_are_filtered_by_user_action_and_target(world: World) -> None:
@@ -58,10 +59,15 @@ async def test_entries_are_filtered_by_user_action_and_target(world: World) -> N
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"name": "two"})).ok()
     created = (await bot.post(f"/guilds/{guild.id}/roles", json={})).ok()
 
-    assert [e["target_id"] for e in await list_entries(guild, f"?user_id={bot.id}")] == [created["id"]]
-    assert [e["action_type"] for e in await list_entries(guild, f"?target_id={role}")] == [31, 30]
-    assert [e["target_id"] for e in await list_entries(guild, "?action_type=31")] == [str(role)]
-    assert await list_entries(guild, f"?action_type=31&user_id={bot.id}") == []
+    assert [entry["target_id"] for entry in await list_entries(guild, f"?user_id={bot.id}")] == [created["id"]]
+    assert [entry["action_type"] for entry in await list_entries(guild, f"?target_id={role}")] == [
+        AuditLogAction.ROLE_UPDATE,
+        AuditLogAction.ROLE_CREATE,
+    ]
+    assert [
+        entry["target_id"] for entry in await list_entries(guild, f"?action_type={AuditLogAction.ROLE_UPDATE:d}")
+    ] == [str(role)]
+    assert await list_entries(guild, f"?action_type={AuditLogAction.ROLE_UPDATE:d}&user_id={bot.id}") == []
     assert await list_entries(guild, "?action_type=9999") == []
 
 
@@ -69,18 +75,18 @@ async def test_an_entry_event_is_sent_to_members_who_can_view_the_log(world: Wor
     guild = await world.guild()
     reader = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
     other = await world.bot(guild)
-    reading, unaware = await reader.connect(), await other.connect()
+    reader_session, other_session = await reader.connect(), await other.connect()
 
     headers = {"X-Audit-Log-Reason": "caf%C3%A9"}
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Renamed"}, headers=headers)).ok()
 
-    entry = await reading.next("GUILD_AUDIT_LOG_ENTRY_CREATE")
+    entry = await reader_session.next("GUILD_AUDIT_LOG_ENTRY_CREATE")
     assert entry["guild_id"] == str(guild.id)
-    assert (entry["action_type"], entry["reason"]) == (1, "café")
+    assert (entry["action_type"], entry["reason"]) == (AuditLogAction.GUILD_UPDATE, "café")
     assert entry["changes"] == [{"key": "name", "old_value": "Guild", "new_value": "Renamed"}]
     del entry["guild_id"]
     assert (await list_entries(guild))[0] == entry
-    await unaware.none_of("GUILD_AUDIT_LOG_ENTRY_CREATE")
+    await other_session.none_of("GUILD_AUDIT_LOG_ENTRY_CREATE")
 
 
 async def test_reading_the_log_requires_the_permission(world: World) -> None:
@@ -111,26 +117,30 @@ async def test_entries_are_stored_for_45_days(world: World) -> None:
 
     await guild.role("new")
     assert len(await list_entries(guild)) == 1
-    stored = await world.write(
+    stored_count = await world.write(
         lambda call: call.tx.value("SELECT COUNT(*) FROM audit_log WHERE guild_id = ?", guild.id)
     )
-    assert stored == 1
+    assert stored_count == 1
 
 
 async def test_entries_include_the_threads_visible_to_the_reader(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
-    created = []
-    for name, kind in (("open", 11), ("closed", 12), ("gone", 11)):
-        body = {"name": name, "type": kind}
-        created.append((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
-    (await guild.owner.delete(f"/channels/{created[2]}")).ok()
+    thread_ids = []
+    for name, thread_type in (
+        ("public", ChannelType.PUBLIC_THREAD),
+        ("private", ChannelType.PRIVATE_THREAD),
+        ("deleted", ChannelType.PUBLIC_THREAD),
+    ):
+        body = {"name": name, "type": thread_type}
+        thread_ids.append((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
+    (await guild.owner.delete(f"/channels/{thread_ids[2]}")).ok()
 
-    async def threads(query: str = "", reader: Actor = guild.owner) -> list[str]:
+    async def list_thread_ids(query: str = "", reader: Actor = guild.owner) -> list[str]:
         log = (await reader.get(f"/guilds/{guild.id}/audit-logs{query}")).ok()
-        return [each["id"] for each in log["threads"]]
+        return [thread["id"] for thread in log["threads"]]
 
-    assert await threads() == created[:2]
-    assert await threads(f"?target_id={created[0]}") == created[:1]
-    assert await threads("?action_type=30") == []
-    assert await threads(reader=bot) == created[:1]
+    assert await list_thread_ids() == thread_ids[:2]
+    assert await list_thread_ids(f"?target_id={thread_ids[0]}") == thread_ids[:1]
+    assert await list_thread_ids(f"?action_type={AuditLogAction.ROLE_CREATE:d}") == []
+    assert await list_thread_ids(reader=bot) == thread_ids[:1]

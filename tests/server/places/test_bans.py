@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
@@ -18,11 +19,11 @@ async def audit_targets(world: World, guild: Guild, action: int) -> list[tuple[i
         return call.tx.all(
             "SELECT target_id, reason FROM audit_log WHERE guild_id = ? AND action_type = ? ORDER BY id",
             guild.id,
-            action,
+            int(action),
         )
 
-    found: list[tuple[int, str | None]] = [tuple(row) for row in await world.write(read)]
-    return found
+    targets: list[tuple[int, str | None]] = [tuple(row) for row in await world.write(read)]
+    return targets
 
 
 async def test_a_ban_removes_the_member_and_publishes_events(world: World) -> None:
@@ -30,7 +31,7 @@ async def test_a_ban_removes_the_member_and_publishes_events(world: World) -> No
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
     signals = world.record_signals(MemberBanned)
-    session, banned = await bot.connect(), await bob.connect()
+    session, bob_session = await bot.connect(), await bob.connect()
     path = f"/guilds/{guild.id}/bans/{bob.id}"
 
     response = await bot.put(path, json={"delete_message_seconds": 3600}, headers={"X-Audit-Log-Reason": "spam"})
@@ -39,11 +40,11 @@ async def test_a_ban_removes_the_member_and_publishes_events(world: World) -> No
     added = await session.next("GUILD_BAN_ADD")
     assert (added["guild_id"], added["user"]["id"]) == (str(guild.id), str(bob.id))
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
-    assert await banned.next("GUILD_DELETE") == {"id": str(guild.id)}
-    assert await audit_targets(world, guild, 22) == [(bob.id, "spam")]
+    assert await bob_session.next("GUILD_DELETE") == {"id": str(guild.id)}
+    assert await audit_targets(world, guild, AuditLogAction.MEMBER_BAN_ADD) == [(bob.id, "spam")]
     assert [(signal.user_id, signal.delete_message_seconds) for signal in signals] == [(bob.id, 3600)]
-    shown = (await bot.get(path)).ok()
-    assert (shown["user"]["id"], shown["reason"]) == (str(bob.id), "spam")
+    ban = (await bot.get(path)).ok()
+    assert (ban["user"]["id"], ban["reason"]) == (str(bob.id), "spam")
 
 
 async def test_banning_twice_publishes_no_second_event(world: World) -> None:
@@ -57,7 +58,7 @@ async def test_banning_twice_publishes_no_second_event(world: World) -> None:
     assert (await alice.put(path, json={"delete_message_days": 2})).status == 204
 
     await session.none_of("GUILD_BAN_ADD")
-    assert len(await audit_targets(world, guild, 22)) == 1
+    assert len(await audit_targets(world, guild, AuditLogAction.MEMBER_BAN_ADD)) == 1
     assert (await alice.get(path)).ok()["reason"] == "first"
     assert [signal.delete_message_seconds for signal in signals] == [0, 2 * 86_400]
 
@@ -117,15 +118,16 @@ async def test_bans_are_listed_by_ascending_user_id(world: World) -> None:
     for user in reversed(strangers):
         (await alice.put(f"/guilds/{guild.id}/bans/{user.id}")).ok()
 
-    async def listed(query: str = "") -> list[int]:
-        found = (await alice.get(f"/guilds/{guild.id}/bans{query}")).ok()
-        return [strangers.index(next(s for s in strangers if str(s.id) == each["user"]["id"])) for each in found]
+    async def list_indexes(query: str = "") -> list[int]:
+        bans = (await alice.get(f"/guilds/{guild.id}/bans{query}")).ok()
+        ids = [str(stranger.id) for stranger in strangers]
+        return [ids.index(ban["user"]["id"]) for ban in bans]
 
-    assert await listed() == [0, 1, 2, 3]
-    assert await listed("?limit=2") == [0, 1]
-    assert await listed(f"?limit=2&after={strangers[0].id}") == [1, 2]
-    assert await listed(f"?limit=2&before={strangers[3].id}") == [1, 2]
-    assert await listed(f"?before={strangers[1].id}&after={strangers[2].id}") == [0]
+    assert await list_indexes() == [0, 1, 2, 3]
+    assert await list_indexes("?limit=2") == [0, 1]
+    assert await list_indexes(f"?limit=2&after={strangers[0].id}") == [1, 2]
+    assert await list_indexes(f"?limit=2&before={strangers[3].id}") == [1, 2]
+    assert await list_indexes(f"?before={strangers[1].id}&after={strangers[2].id}") == [0]
     assert (await alice.get(f"/guilds/{guild.id}/bans?limit=1001")).errors("limit")
 
 
@@ -140,7 +142,7 @@ async def test_an_unban_removes_the_ban(world: World) -> None:
 
     removed = await session.next("GUILD_BAN_REMOVE")
     assert (removed["guild_id"], removed["user"]["id"]) == (str(guild.id), str(bob.id))
-    assert await audit_targets(world, guild, 23) == [(bob.id, "sorry")]
+    assert await audit_targets(world, guild, AuditLogAction.MEMBER_BAN_REMOVE) == [(bob.id, "sorry")]
     (await alice.delete(path)).rejected(404, 10026)
     (await alice.get(path)).rejected(404, 10026)
     (await alice.get(f"/guilds/{guild.id}/bans/1")).rejected(404, 10026)
@@ -153,17 +155,21 @@ async def test_a_bulk_ban_returns_banned_and_failed_users(world: World) -> None:
     (await alice.put(f"/guilds/{guild.id}/bans/{carol.id}")).ok()
     signals = world.record_signals(MemberBanned)
     session = await alice.connect()
-    wanted = [bob.id, stranger.id, bob.id, carol.id, alice.id, bot.id, 1]
+    user_ids = [bob.id, stranger.id, bob.id, carol.id, alice.id, bot.id, 1]
 
-    body = {"user_ids": [str(user) for user in wanted], "delete_message_seconds": 60}
+    body = {"user_ids": [str(user_id) for user_id in user_ids], "delete_message_seconds": 60}
     response = (await bot.post(f"/guilds/{guild.id}/bulk-ban", json=body)).ok()
 
     assert response["banned_users"] == [str(bob.id), str(stranger.id)]
     assert response["failed_users"] == [str(carol.id), str(alice.id), str(bot.id), "1"]
-    announced = [(await session.next("GUILD_BAN_ADD"))["user"]["id"] for _ in range(2)]
-    assert announced == [str(bob.id), str(stranger.id)]
+    announced_ids = [(await session.next("GUILD_BAN_ADD"))["user"]["id"] for _ in range(2)]
+    assert announced_ids == [str(bob.id), str(stranger.id)]
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
-    assert [target for target, _ in await audit_targets(world, guild, 22)] == [carol.id, bob.id, stranger.id]
+    assert [target for target, _ in await audit_targets(world, guild, AuditLogAction.MEMBER_BAN_ADD)] == [
+        carol.id,
+        bob.id,
+        stranger.id,
+    ]
     assert [(signal.user_id, signal.delete_message_seconds) for signal in signals] == [(bob.id, 60), (stranger.id, 60)]
 
 
@@ -185,7 +191,7 @@ async def test_ban_events_require_ban_members_or_view_audit_log(world: World) ->
     banner = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
     reader = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
     other = await world.bot(guild)
-    sessions = [await each.connect(Intents.GUILDS | Intents.GUILD_MODERATION) for each in (banner, reader, other)]
+    sessions = [await bot.connect(Intents.GUILDS | Intents.GUILD_MODERATION) for bot in (banner, reader, other)]
 
     (await alice.put(f"/guilds/{guild.id}/bans/{bob.id}")).ok()
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes, codec, errors
+from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType, OverwriteType
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources import channels as protocol
+from hubbub.protocol.resources import channels as wire
 from hubbub.server.core.config import Config
 from hubbub.server.places import channels
 from hubbub.server.places.channels import rules
@@ -18,7 +19,6 @@ from tests.media import data_uri, png
 from tests.oauth import create_application
 from tests.world import Guild, World, small_config
 
-TEXT, VOICE, CATEGORY, ANNOUNCEMENT, STAGE, FORUM, MEDIA = 0, 2, 4, 5, 13, 15, 16
 HIDDEN = {"allow": "0", "deny": str(Permissions.VIEW_CHANNEL)}
 
 
@@ -29,6 +29,7 @@ async def set_features(world: World, guild: Guild, *features: str) -> None:
 
 
 async def get_channel(guild: Guild, channel: int) -> Any:
+    """Get a channel as the owner of its guild."""
     return (await guild.owner.get(f"/channels/{channel}")).ok()
 
 
@@ -49,7 +50,7 @@ async def test_creating_a_channel_publishes_an_event_and_an_audit_entry(world: W
     created = response.ok()
     assert (created["name"], created["type"], created["topic"], created["guild_id"]) == (
         "hello-world",
-        0,
+        ChannelType.GUILD_TEXT,
         "words",
         str(guild.id),
     )
@@ -57,36 +58,50 @@ async def test_creating_a_channel_publishes_an_event_and_an_audit_entry(world: W
     assert (created["permission_overwrites"], created["flags"], created["application_id"]) == ([], 0, None)
     assert (created["last_message_id"], created["last_pin_timestamp"]) == (None, None)
     assert await session.next("CHANNEL_CREATE") == created
-    entry = await guild.last_audit_entry(10)
+    entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_CREATE)
     assert (entry["target_id"], entry["reason"]) == (created["id"], "why")
     assert {"key": "name", "new_value": "hello-world"} in entry["changes"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "keys"),
+    ("channel_type", "keys"),
     [
-        (TEXT, {"topic", "nsfw", "rate_limit_per_user", "last_message_id", "default_thread_rate_limit_per_user"}),
-        (VOICE, {"bitrate", "user_limit", "rtc_region", "nsfw", "last_message_id"}),
-        (CATEGORY, set()),
-        (STAGE, {"bitrate", "user_limit", "rtc_region", "topic"}),
-        (FORUM, {"topic", "available_tags", "default_reaction_emoji", "default_sort_order", "default_forum_layout"}),
-        (MEDIA, {"topic", "available_tags", "default_reaction_emoji", "default_sort_order"}),
+        (
+            ChannelType.GUILD_TEXT,
+            {"topic", "nsfw", "rate_limit_per_user", "last_message_id", "default_thread_rate_limit_per_user"},
+        ),
+        (ChannelType.GUILD_VOICE, {"bitrate", "user_limit", "rtc_region", "nsfw", "last_message_id"}),
+        (ChannelType.GUILD_CATEGORY, set()),
+        (ChannelType.GUILD_STAGE_VOICE, {"bitrate", "user_limit", "rtc_region", "topic"}),
+        (
+            ChannelType.GUILD_FORUM,
+            {"topic", "available_tags", "default_reaction_emoji", "default_sort_order", "default_forum_layout"},
+        ),
+        (ChannelType.GUILD_MEDIA, {"topic", "available_tags", "default_reaction_emoji", "default_sort_order"}),
     ],
 )
-async def test_each_channel_type_has_the_keys_that_libraries_read(world: World, kind: int, keys: set[str]) -> None:
+async def test_each_channel_type_has_the_keys_that_libraries_read(
+    world: World, channel_type: int, keys: set[str]
+) -> None:
     guild = await world.guild()
-    created = await get_channel(guild, await guild.channel("Somewhere", type=kind))
-    assert created["type"] == kind
+    created = await get_channel(guild, await guild.channel("Somewhere", type=channel_type))
+    assert created["type"] == channel_type
     assert keys | {"id", "name", "position", "permission_overwrites", "parent_id", "flags", "guild_id"} <= set(created)
-    assert created["name"] == ("Somewhere" if kind in (VOICE, CATEGORY, STAGE) else "somewhere")
+    assert created["name"] == (
+        "Somewhere"
+        if channel_type in (ChannelType.GUILD_VOICE, ChannelType.GUILD_CATEGORY, ChannelType.GUILD_STAGE_VOICE)
+        else "somewhere"
+    )
 
 
 async def test_announcement_channels_require_the_news_feature(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/channels"
-    assert (await guild.owner.post(path, json={"name": "n", "type": 5})).errors("type") == ["BASE_TYPE_CHOICES"]
+    assert (await guild.owner.post(path, json={"name": "n", "type": ChannelType.GUILD_ANNOUNCEMENT})).errors(
+        "type"
+    ) == ["BASE_TYPE_CHOICES"]
     await set_features(world, guild, "NEWS")
-    assert (await guild.owner.post(path, json={"name": "n", "type": 5})).status == 201
+    assert (await guild.owner.post(path, json={"name": "n", "type": ChannelType.GUILD_ANNOUNCEMENT})).status == 201
 
 
 @pytest.mark.parametrize(
@@ -96,14 +111,26 @@ async def test_announcement_channels_require_the_news_feature(world: World) -> N
         ({"name": "  "}, "name", "BASE_TYPE_BAD_LENGTH"),
         ({"name": "x" * 101}, "name", "BASE_TYPE_BAD_LENGTH"),
         ({}, "name", "BASE_TYPE_REQUIRED"),
-        ({"name": "x", "type": 1}, "type", "BASE_TYPE_CHOICES"),
-        ({"name": "x", "type": 11}, "type", "BASE_TYPE_CHOICES"),
+        ({"name": "x", "type": ChannelType.DM}, "type", "BASE_TYPE_CHOICES"),
+        ({"name": "x", "type": ChannelType.PUBLIC_THREAD}, "type", "BASE_TYPE_CHOICES"),
         ({"name": "x", "topic": "x" * 1025}, "topic", "BASE_TYPE_BAD_LENGTH"),
-        ({"name": "x", "type": 2, "user_limit": 100}, "user_limit", "NUMBER_TYPE_MAX"),
+        ({"name": "x", "type": ChannelType.GUILD_VOICE, "user_limit": 100}, "user_limit", "NUMBER_TYPE_MAX"),
         ({"name": "x", "parent_id": "1"}, "parent_id", "CHANNEL_PARENT_INVALID_TYPE"),
-        ({"name": "x", "permission_overwrites": [{"id": "1", "type": 0}]}, "permission_overwrites.0.id", None),
-        ({"name": "x", "type": 15, "available_tags": [{"name": "a", "emoji_id": "1", "emoji_name": "b"}]}, None, None),
-        ({"name": "x", "type": 15, "default_reaction_emoji": {}}, "default_reaction_emoji", None),
+        (
+            {"name": "x", "permission_overwrites": [{"id": "1", "type": OverwriteType.ROLE}]},
+            "permission_overwrites.0.id",
+            None,
+        ),
+        (
+            {
+                "name": "x",
+                "type": ChannelType.GUILD_FORUM,
+                "available_tags": [{"name": "a", "emoji_id": "1", "emoji_name": "b"}],
+            },
+            None,
+            None,
+        ),
+        ({"name": "x", "type": ChannelType.GUILD_FORUM, "default_reaction_emoji": {}}, "default_reaction_emoji", None),
     ],
 )
 async def test_an_invalid_channel_names_the_invalid_field(
@@ -113,15 +140,15 @@ async def test_an_invalid_channel_names_the_invalid_field(
     response = await guild.owner.post(f"/guilds/{guild.id}/channels", json=body)
     response.rejected(400, 50035)
     if path is not None:
-        found = response.errors(path)
-        assert constant is None or found == [constant]
+        codes = response.errors(path)
+        assert constant is None or codes == [constant]
 
 
 async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> None:
     guild = await world.guild()
     forum = await guild.channel(
         "ideas",
-        type=FORUM,
+        type=ChannelType.GUILD_FORUM,
         topic="x" * 4096,
         available_tags=[{"name": "bug", "moderated": True}, {"name": "wish", "emoji_name": "🌟"}],
         default_reaction_emoji={"emoji_name": "👍"},
@@ -143,51 +170,57 @@ async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> No
     assert edited["available_tags"][0] == existing
     path = f"/channels/{forum}"
     (await guild.owner.patch(path, json={"available_tags": [{"name": "a"}, {"name": "a"}]})).rejected(400, 40061)
-    many = [{"name": str(number)} for number in range(21)]
-    (await guild.owner.patch(path, json={"available_tags": many})).rejected(400, 30048)
+    too_many_tags = [{"name": str(number)} for number in range(21)]
+    (await guild.owner.patch(path, json={"available_tags": too_many_tags})).rejected(400, 30048)
 
 
 async def test_the_bitrate_limit_depends_on_guild_and_channel_type(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/channels"
-    (await guild.owner.post(path, json={"name": "v", "type": VOICE, "bitrate": 96_001})).rejected(400, 30052)
-    (await guild.owner.post(path, json={"name": "s", "type": STAGE, "bitrate": 64_001})).rejected(400, 30052)
+    (await guild.owner.post(path, json={"name": "v", "type": ChannelType.GUILD_VOICE, "bitrate": 96_001})).rejected(
+        400, 30052
+    )
+    (
+        await guild.owner.post(path, json={"name": "s", "type": ChannelType.GUILD_STAGE_VOICE, "bitrate": 64_001})
+    ).rejected(400, 30052)
     await set_features(world, guild, "VIP_REGIONS")
     created = (
-        await guild.owner.post(path, json={"name": "v", "type": VOICE, "bitrate": 384_000, "user_limit": 99})
+        await guild.owner.post(
+            path, json={"name": "v", "type": ChannelType.GUILD_VOICE, "bitrate": 384_000, "user_limit": 99}
+        )
     ).ok()
     assert (created["bitrate"], created["user_limit"]) == (384_000, 99)
 
 
 async def test_a_channel_inherits_its_categorys_overwrites_by_default(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Rooms", type=CATEGORY)
-    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
     inherited = await get_channel(guild, await guild.channel("a", parent_id=str(category)))
     own = await get_channel(guild, await guild.channel("b", parent_id=str(category), permission_overwrites=[]))
     assert inherited["permission_overwrites"] == [
-        {"id": str(guild.id), "type": 0, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
+        {"id": str(guild.id), "type": OverwriteType.ROLE, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
     ]
     assert own["permission_overwrites"] == []
 
 
 async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Full", type=CATEGORY)
+    category = await guild.channel("Full", type=ChannelType.GUILD_CATEGORY)
 
-    def fill(number: int, parent: int | None) -> Any:
+    def insert_channels(count: int, parent_id: int | None) -> Any:
         def step(call: Any) -> None:
-            for _ in range(number):
-                row = channels.ChannelRow(call.new_id(ChannelId), 0, guild.id, "x", parent_id=parent)
+            for _ in range(count):
+                row = channels.ChannelRow(call.new_id(ChannelId), 0, guild.id, "x", parent_id=parent_id)
                 channels.insert(call.tx, row)
 
         return step
 
-    await world.write(fill(50, category))
+    await world.write(insert_channels(50, category))
     response = await guild.owner.post(f"/guilds/{guild.id}/channels", json={"name": "x", "parent_id": str(category)})
     assert response.errors("parent_id") == ["CHANNEL_PARENT_MAX_CHANNELS"]
-    existing = len((await guild.owner.get(f"/guilds/{guild.id}/channels")).ok())
-    await world.write(fill(500 - existing, None))
+    existing_count = len((await guild.owner.get(f"/guilds/{guild.id}/channels")).ok())
+    await world.write(insert_channels(500 - existing_count, None))
     (await guild.owner.post(f"/guilds/{guild.id}/channels", json={"name": "x"})).rejected(400, 30013)
 
 
@@ -200,7 +233,10 @@ async def test_creating_a_channel_requires_manage_channels_and_held_permissions(
     (await bob.post(path, json={"name": "x"})).ok()
 
     def channel_allowing(permissions: int) -> Any:
-        return {"name": "x", "permission_overwrites": [{"id": str(guild.id), "type": 0, "allow": str(permissions)}]}
+        return {
+            "name": "x",
+            "permission_overwrites": [{"id": str(guild.id), "type": OverwriteType.ROLE, "allow": str(permissions)}],
+        }
 
     (await bob.post(path, json=channel_allowing(Permissions.SEND_MESSAGES))).ok()
     (await bob.post(path, json=channel_allowing(Permissions.MANAGE_WEBHOOKS))).rejected(403, 50013)
@@ -218,7 +254,7 @@ async def test_hidden_and_unknown_channels_cannot_be_read(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
     secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
     (await bob.get(f"/channels/{secret}")).rejected(403, 50001)
     (await bob.get("/channels/1")).rejected(404, 10003)
     assert (await bob.get(f"/channels/{guild.general}")).ok()["name"] == "general"
@@ -229,25 +265,27 @@ async def test_hidden_channels_are_not_listed_for_users_and_from_the_date_for_bo
     guild = await world.guild()
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
     member = await guild.member()
-    acting = await world.bearer(member, (await create_application(world)).id, "guilds.channels.read")
-    for before, reader in itertools.product((True, False), (bot, member, acting)):
-        world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - before)
-        listed = {int(channel["id"]) for channel in (await reader.get(f"/guilds/{guild.id}/channels")).ok()}
-        assert (secret in listed) is (before and reader is bot)
-        assert guild.general in listed
+    application = await world.bearer(member, (await create_application(world)).id, "guilds.channels.read")
+    for is_before, reader in itertools.product((True, False), (bot, member, application)):
+        world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - is_before)
+        channel_ids = {int(channel["id"]) for channel in (await reader.get(f"/guilds/{guild.id}/channels")).ok()}
+        assert (secret in channel_ids) is (is_before and reader is bot)
+        assert guild.general in channel_ids
 
 
 async def test_a_category_is_visible_if_one_of_its_channels_is(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     category = await guild.channel(
-        "Rooms", type=CATEGORY, permission_overwrites=[{"id": str(guild.id), "type": 0, **HIDDEN}]
+        "Rooms",
+        type=ChannelType.GUILD_CATEGORY,
+        permission_overwrites=[{"id": str(guild.id), "type": OverwriteType.ROLE, **HIDDEN}],
     )
-    shown = await guild.channel("shown", parent_id=str(category), permission_overwrites=[])
-    listed = {int(channel["id"]) for channel in (await bot.get(f"/guilds/{guild.id}/channels")).ok()}
-    assert {category, shown} <= listed
+    visible_channel = await guild.channel("visible", parent_id=str(category), permission_overwrites=[])
+    channel_ids = {int(channel["id"]) for channel in (await bot.get(f"/guilds/{guild.id}/channels")).ok()}
+    assert {category, visible_channel} <= channel_ids
 
 
 async def test_an_obfuscated_channel_reveals_only_its_position() -> None:
@@ -272,7 +310,7 @@ async def test_an_obfuscated_channel_reveals_only_its_position() -> None:
         "guild_id": "9",
         "name": "___hidden___",
         "position": 3,
-        "permission_overwrites": [{"id": "9", "type": 0, "allow": "0", "deny": "1024"}],
+        "permission_overwrites": [{"id": "9", "type": OverwriteType.ROLE, "allow": "0", "deny": "1024"}],
         "parent_id": "4",
         "topic": None,
         "nsfw": False,
@@ -300,7 +338,7 @@ async def test_an_update_publishes_an_event_only_if_something_changed(world: Wor
         5,
     )
     assert await session.next("CHANNEL_UPDATE") == edited
-    entry = await guild.last_audit_entry(11)
+    entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_UPDATE)
     assert {"key": "name", "old_value": "general", "new_value": "big-hall"} in entry["changes"]
     assert {"key": "topic", "new_value": "t"} in entry["changes"]
 
@@ -316,23 +354,29 @@ async def test_updating_requires_manage_channels_and_overwrites_manage_roles(wor
     (await bob.patch(path, json={"name": "x"})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MANAGE_CHANNELS)
     (await bob.patch(path, json={"name": "x"})).ok()
-    overwrites = [{"id": str(guild.id), "type": 0, "deny": str(Permissions.SEND_MESSAGES)}]
+    overwrites = [{"id": str(guild.id), "type": OverwriteType.ROLE, "deny": str(Permissions.SEND_MESSAGES)}]
     (await bob.patch(path, json={"permission_overwrites": overwrites})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
     (await bob.patch(path, json={"permission_overwrites": overwrites})).ok()
-    assert (await guild.last_audit_entry(13))["options"] == {"id": str(guild.id), "type": "0", "role_name": "@everyone"}
+    assert (await guild.last_audit_entry(AuditLogAction.CHANNEL_OVERWRITE_CREATE))["options"] == {
+        "id": str(guild.id),
+        "type": "0",
+        "role_name": "@everyone",
+    }
     (await bob.patch(path, json={"permission_overwrites": []})).ok()
-    assert (await guild.last_audit_entry(15))["options"]["id"] == str(guild.id)
+    assert (await guild.last_audit_entry(AuditLogAction.CHANNEL_OVERWRITE_DELETE))["options"]["id"] == str(guild.id)
 
 
 async def test_text_and_announcement_channels_convert_with_the_news_feature(world: World) -> None:
     guild = await world.guild()
     path = f"/channels/{guild.general}"
-    (await guild.owner.patch(path, json={"type": 5})).rejected(400, 50024)
+    (await guild.owner.patch(path, json={"type": ChannelType.GUILD_ANNOUNCEMENT})).rejected(400, 50024)
     await set_features(world, guild, "NEWS")
-    assert (await guild.owner.patch(path, json={"type": 5})).ok()["type"] == 5
-    assert (await guild.owner.patch(path, json={"type": 0})).ok()["type"] == 0
-    (await guild.owner.patch(path, json={"type": 2})).rejected(400, 50024)
+    assert (await guild.owner.patch(path, json={"type": ChannelType.GUILD_ANNOUNCEMENT})).ok()[
+        "type"
+    ] == ChannelType.GUILD_ANNOUNCEMENT
+    assert (await guild.owner.patch(path, json={"type": ChannelType.GUILD_TEXT})).ok()["type"] == ChannelType.GUILD_TEXT
+    (await guild.owner.patch(path, json={"type": ChannelType.GUILD_VOICE})).rejected(400, 50024)
 
 
 async def test_required_community_channels_cannot_be_converted_or_deleted(world: World) -> None:
@@ -340,7 +384,9 @@ async def test_required_community_channels_cannot_be_converted_or_deleted(world:
     await set_features(world, guild, "COMMUNITY")
     sql = "UPDATE guilds SET rules_channel_id = ? WHERE id = ?"
     await world.write(lambda call: call.tx.run(sql, guild.general, guild.id))
-    (await guild.owner.patch(f"/channels/{guild.general}", json={"type": 5})).rejected(400, 50086)
+    (await guild.owner.patch(f"/channels/{guild.general}", json={"type": ChannelType.GUILD_ANNOUNCEMENT})).rejected(
+        400, 50086
+    )
     (await guild.owner.delete(f"/channels/{guild.general}")).rejected(400, 50074)
 
 
@@ -367,8 +413,8 @@ class TestRateLimits:
         (await guild.owner.patch(path, json={"name": "a"})).ok()
         world.clock.advance(60_000)
         (await guild.owner.patch(path, json={"topic": "b"})).ok()
-        refusal = await guild.owner.patch(path, json={"name": "c"})
-        assert refusal.rejected(429, 20028)["retry_after"] == 540
+        response = await guild.owner.patch(path, json={"name": "c"})
+        assert response.rejected(429, 20028)["retry_after"] == 540
         (await guild.owner.patch(path, json={"name": "a", "nsfw": True})).ok()
         (await guild.owner.patch(f"/channels/{other}", json={"name": "c"})).ok()
         world.clock.advance(540_000)
@@ -379,7 +425,7 @@ class TestRateLimits:
 async def test_moving_into_a_category_requires_its_permission(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member(Permissions.MANAGE_CHANNELS)
-    category = await guild.channel("Rooms", type=CATEGORY)
+    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
     await guild.overwrite(category, bob.id, deny=Permissions.MANAGE_CHANNELS)
     body = {"parent_id": str(category)}
     (await bob.patch(f"/channels/{guild.general}", json=body)).rejected(403, 50013)
@@ -396,23 +442,25 @@ async def test_an_overwrite_is_created_updated_and_deleted(world: World) -> None
     role = await guild.role("mods")
     session = await (await world.bot(guild)).connect()
     path = f"/channels/{guild.general}/permissions/{role}"
-    body = {"type": 0, "allow": str(Permissions.MANAGE_MESSAGES), "deny": "0"}
+    body = {"type": OverwriteType.ROLE, "allow": str(Permissions.MANAGE_MESSAGES), "deny": "0"}
     assert (await guild.owner.put(path, json=body)).status == 204
     event = await session.next("CHANNEL_UPDATE")
     assert event["permission_overwrites"] == [{"id": str(role), **body}]
-    entry = await guild.last_audit_entry(13)
+    entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_OVERWRITE_CREATE)
     assert entry["options"] == {"id": str(role), "type": "0", "role_name": "mods"}
     assert {"key": "allow", "new_value": str(Permissions.MANAGE_MESSAGES)} in entry["changes"]
 
     (await guild.owner.put(path, json=body)).ok()
     await session.none_of("CHANNEL_UPDATE")
-    (await guild.owner.put(path, json={"type": 0, "deny": 2048})).ok()
+    (await guild.owner.put(path, json={"type": OverwriteType.ROLE, "deny": 2048})).ok()
     assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"][0]["deny"] == "2048"
-    assert {change["key"] for change in (await guild.last_audit_entry(14))["changes"]} == {"allow", "deny"}
+    assert {
+        change["key"] for change in (await guild.last_audit_entry(AuditLogAction.CHANNEL_OVERWRITE_UPDATE))["changes"]
+    } == {"allow", "deny"}
 
     assert (await guild.owner.delete(path)).status == 204
     assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"] == []
-    assert (await guild.last_audit_entry(15))["target_id"] == str(guild.general)
+    assert (await guild.last_audit_entry(AuditLogAction.CHANNEL_OVERWRITE_DELETE))["target_id"] == str(guild.general)
     (await guild.owner.delete(path)).rejected(404, 10009)
 
 
@@ -420,51 +468,63 @@ async def test_overwrites_require_an_existing_target_and_held_permissions(world:
     guild = await world.guild()
     bob = await guild.member()
     path = f"/channels/{guild.general}/permissions"
-    (await guild.owner.put(f"{path}/1", json={"type": 0})).rejected(404, 10009)
-    (await guild.owner.put(f"{path}/1", json={"type": 1})).rejected(404, 10009)
+    (await guild.owner.put(f"{path}/1", json={"type": OverwriteType.ROLE})).rejected(404, 10009)
+    (await guild.owner.put(f"{path}/1", json={"type": OverwriteType.MEMBER})).rejected(404, 10009)
     (await guild.owner.put(f"{path}/{bob.id}", json={})).ok()
-    assert (await get_channel(guild, guild.general))["permission_overwrites"][0]["type"] == 1
-    (await bob.put(f"{path}/{bob.id}", json={"type": 1})).rejected(403, 50013)
+    assert (await get_channel(guild, guild.general))["permission_overwrites"][0]["type"] == OverwriteType.MEMBER
+    (await bob.put(f"{path}/{bob.id}", json={"type": OverwriteType.MEMBER})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
-    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "deny": str(Permissions.SEND_MESSAGES)})).ok()
-    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_WEBHOOKS)})).rejected(
-        403, 50013
-    )
-    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_ROLES)})).rejected(403, 50013)
+    (
+        await bob.put(f"{path}/{bob.id}", json={"type": OverwriteType.MEMBER, "deny": str(Permissions.SEND_MESSAGES)})
+    ).ok()
+    (
+        await bob.put(
+            f"{path}/{bob.id}", json={"type": OverwriteType.MEMBER, "allow": str(Permissions.MANAGE_WEBHOOKS)}
+        )
+    ).rejected(403, 50013)
+    (
+        await bob.put(f"{path}/{bob.id}", json={"type": OverwriteType.MEMBER, "allow": str(Permissions.MANAGE_ROLES)})
+    ).rejected(403, 50013)
     await guild.overwrite(guild.general, bob.id, allow=Permissions.MANAGE_ROLES)
-    (await bob.put(f"{path}/{guild.id}", json={"type": 0, "allow": str(Permissions.MANAGE_WEBHOOKS)})).ok()
+    (
+        await bob.put(
+            f"{path}/{guild.id}", json={"type": OverwriteType.ROLE, "allow": str(Permissions.MANAGE_WEBHOOKS)}
+        )
+    ).ok()
 
 
 async def test_synced_channels_follow_the_overwrites_of_their_category(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Rooms", type=CATEGORY)
+    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
     synced = await guild.channel("synced", parent_id=str(category))
-    apart = await guild.channel("apart", parent_id=str(category))
-    await guild.overwrite(apart, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
+    unsynced = await guild.channel("apart", parent_id=str(category))
+    await guild.overwrite(unsynced, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
     session = await (await world.bot(guild)).connect()
-    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
     updated = {(await session.next("CHANNEL_UPDATE"))["id"], (await session.next("CHANNEL_UPDATE"))["id"]}
     assert updated == {str(category), str(synced)}
     await session.none_of("CHANNEL_UPDATE")
     assert (await get_channel(guild, synced))["permission_overwrites"] == (await get_channel(guild, category))[
         "permission_overwrites"
     ]
-    assert [each["id"] for each in (await get_channel(guild, apart))["permission_overwrites"]] == [str(guild.owner.id)]
+    assert [overwrite["id"] for overwrite in (await get_channel(guild, unsynced))["permission_overwrites"]] == [
+        str(guild.owner.id)
+    ]
 
 
 async def test_deleting_a_role_removes_its_overwrites(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("mods")
-    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
     session = await (await world.bot(guild)).connect()
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
     assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"] == []
 
 
 async def test_a_channel_has_at_most_a_thousand_overwrites() -> None:
-    wanted = [protocol.OverwriteRequest(id=Snowflake(number)) for number in range(1001)]
+    requests = [wire.OverwriteRequest(id=Snowflake(number)) for number in range(1001)]
     with pytest.raises(errors.ApiError) as raised:
-        rules.build_overwrites(None, 1, 1, wanted, FormErrors())  # type: ignore[arg-type]
+        rules.build_overwrites(None, 1, 1, requests, FormErrors())  # type: ignore[arg-type]
     assert raised.value.kind is errors.MAX_CHANNEL_OVERWRITES
 
 
@@ -478,8 +538,8 @@ async def test_positions_change_together(world: World) -> None:
     body = [{"id": str(one), "position": 7}, {"id": str(two), "position": 6}]
     assert (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).status == 204
     moved = [await session.next("CHANNEL_UPDATE"), await session.next("CHANNEL_UPDATE")]
-    assert [(each["id"], each["position"]) for each in moved] == [(str(one), 7), (str(two), 6)]
-    assert (await guild.last_audit_entry(11))["target_id"] == str(two)
+    assert [(channel["id"], channel["position"]) for channel in moved] == [(str(one), 7), (str(two), 6)]
+    assert (await guild.last_audit_entry(AuditLogAction.CHANNEL_UPDATE))["target_id"] == str(two)
     (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).ok()
     await session.none_of("CHANNEL_UPDATE")
 
@@ -487,7 +547,7 @@ async def test_positions_change_together(world: World) -> None:
 async def test_moving_a_channel_requires_view_channel_and_reordering_does_not(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member(Permissions.MANAGE_CHANNELS)
-    category = await guild.channel("Rooms", type=CATEGORY)
+    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
     secret = await guild.channel("secret")
     await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
     path = f"/guilds/{guild.id}/channels"
@@ -501,11 +561,11 @@ async def test_moving_a_channel_requires_view_channel_and_reordering_does_not(wo
 
 async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Rooms", type=CATEGORY)
-    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
     one, two = await guild.channel("one"), await guild.channel("two")
     path = f"/guilds/{guild.id}/channels"
-    both = [{"id": str(each), "parent_id": str(category)} for each in (one, two)]
+    both = [{"id": str(channel_id), "parent_id": str(category)} for channel_id in (one, two)]
     (await guild.owner.patch(path, json=both)).rejected(400, 40009)
     (await guild.owner.patch(path, json=[{**both[0], "lock_permissions": True}])).ok()
     assert (await get_channel(guild, one))["permission_overwrites"] == (await get_channel(guild, category))[
@@ -528,13 +588,15 @@ async def test_deleting_a_channel_publishes_an_event_and_an_audit_entry(world: W
     response = await guild.owner.delete(f"/channels/{channel}")
     assert (response.status, response.ok()["id"]) == (200, str(channel))
     assert (await session.next("CHANNEL_DELETE"))["id"] == str(channel)
-    assert {"key": "name", "old_value": "gone"} in (await guild.last_audit_entry(12))["changes"]
+    assert {"key": "name", "old_value": "gone"} in (await guild.last_audit_entry(AuditLogAction.CHANNEL_DELETE))[
+        "changes"
+    ]
     (await guild.owner.get(f"/channels/{channel}")).rejected(404, 10003)
 
 
 async def test_deleting_a_category_keeps_its_channels(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Rooms", type=CATEGORY)
+    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
     child = await guild.channel("child", parent_id=str(category))
     session = await (await world.bot(guild)).connect()
     (await guild.owner.delete(f"/channels/{category}")).ok()
@@ -560,7 +622,7 @@ async def test_a_direct_message_channel_is_closed_for_one_user_only(world: World
     await world.guild(alice, bob)
     direct = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
     shown = (await alice.get(f"/channels/{direct['id']}")).ok()
-    assert (shown["type"], [user["id"] for user in shown["recipients"]]) == (1, [str(bob.id)])
+    assert (shown["type"], [user["id"] for user in shown["recipients"]]) == (ChannelType.DM, [str(bob.id)])
     (await alice.patch(f"/channels/{direct['id']}", json={"name": "x"})).rejected(400, 50003)
     session = await alice.connect()
     assert (await alice.delete(f"/channels/{direct['id']}")).ok()["id"] == direct["id"]
@@ -581,27 +643,30 @@ async def test_renaming_a_group_publishes_an_event_and_a_message(world: World) -
     event = await session.next("CHANNEL_UPDATE")
     assert (event["name"], {user["id"] for user in event["recipients"]}) == ("Friends", {str(alice.id), str(carol.id)})
     message = await session.next("MESSAGE_CREATE")
-    assert (message["type"], message["content"]) == (4, "Friends")
+    assert (message["type"], message["content"]) == (MessageType.CHANNEL_NAME_CHANGE, "Friends")
 
 
 async def test_emoji_of_forum_tags_and_reactions_must_exist(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
     image = {"name": "wave", "image": data_uri(png())}
     own, foreign = [
-        (await each.owner.post(f"/guilds/{each.id}/emojis", json=image)).ok()["id"] for each in (guild, other)
+        (await emoji_guild.owner.post(f"/guilds/{emoji_guild.id}/emojis", json=image)).ok()["id"]
+        for emoji_guild in (guild, other)
     ]
     path = f"/guilds/{guild.id}/channels"
 
-    async def wrong(field: str, **body: Any) -> None:
-        response = await guild.owner.post(path, json={"name": "forum", "type": FORUM, **body})
+    async def assert_unknown_emoji(field: str, **body: Any) -> None:
+        response = await guild.owner.post(path, json={"name": "forum", "type": ChannelType.GUILD_FORUM, **body})
         assert response.errors(field) == ["EMOJI_UNKNOWN"]
 
-    await wrong("available_tags.0.emoji_id", available_tags=[{"name": "a", "emoji_id": foreign}])
-    await wrong("available_tags.1.emoji_name", available_tags=[{"name": "a"}, {"name": "b", "emoji_name": "words"}])
-    await wrong("default_reaction_emoji.emoji_id", default_reaction_emoji={"emoji_id": "1"})
-    await wrong("default_reaction_emoji.emoji_name", default_reaction_emoji={"emoji_name": "x"})
+    await assert_unknown_emoji("available_tags.0.emoji_id", available_tags=[{"name": "a", "emoji_id": foreign}])
+    await assert_unknown_emoji(
+        "available_tags.1.emoji_name", available_tags=[{"name": "a"}, {"name": "b", "emoji_name": "words"}]
+    )
+    await assert_unknown_emoji("default_reaction_emoji.emoji_id", default_reaction_emoji={"emoji_id": "1"})
+    await assert_unknown_emoji("default_reaction_emoji.emoji_name", default_reaction_emoji={"emoji_name": "x"})
     body = {"available_tags": [{"name": "a", "emoji_id": own}], "default_reaction_emoji": {"emoji_id": own}}
-    created = (await guild.owner.post(path, json={"name": "forum", "type": FORUM, **body})).ok()
+    created = (await guild.owner.post(path, json={"name": "forum", "type": ChannelType.GUILD_FORUM, **body})).ok()
     assert created["default_reaction_emoji"] == {"emoji_id": own, "emoji_name": None}
     (tag,) = created["available_tags"]
     assert (tag["emoji_id"], tag["emoji_name"]) == (own, None)
@@ -610,7 +675,7 @@ async def test_emoji_of_forum_tags_and_reactions_must_exist(world: World) -> Non
     (await guild.owner.delete(f"/guilds/{guild.id}/emojis/{own}")).ok()
     tags = [tag, {"name": "b", "emoji_name": "👍"}]
     changed = (await guild.owner.patch(f"/channels/{created['id']}", json={"available_tags": tags})).ok()
-    assert [each["emoji_id"] for each in changed["available_tags"]] == [own, None]
+    assert [tag["emoji_id"] for tag in changed["available_tags"]] == [own, None]
     reaction = {"default_reaction_emoji": {"emoji_id": foreign}}
     response = await guild.owner.patch(f"/channels/{created['id']}", json=reaction)
     assert response.errors("default_reaction_emoji.emoji_id") == ["EMOJI_UNKNOWN"]
@@ -621,12 +686,12 @@ async def test_positions_fit_every_store(world: World) -> None:
     path = f"/guilds/{guild.id}/channels"
     maximum = (1 << 31) - 1
     for position in (maximum + 1, (1 << 63) - 1):
-        refused = await guild.owner.post(path, json={"name": "far", "position": position})
-        assert refused.errors("position") == ["NUMBER_TYPE_MAX"]
-        refused = await guild.owner.patch(f"/channels/{guild.general}", json={"position": position})
-        assert refused.errors("position") == ["NUMBER_TYPE_MAX"]
-        refused = await guild.owner.patch(path, json=[{"id": str(guild.general), "position": position}])
-        assert refused.errors("0.position") == ["NUMBER_TYPE_MAX"]
+        response = await guild.owner.post(path, json={"name": "far", "position": position})
+        assert response.errors("position") == ["NUMBER_TYPE_MAX"]
+        response = await guild.owner.patch(f"/channels/{guild.general}", json={"position": position})
+        assert response.errors("position") == ["NUMBER_TYPE_MAX"]
+        response = await guild.owner.patch(path, json=[{"id": str(guild.general), "position": position}])
+        assert response.errors("0.position") == ["NUMBER_TYPE_MAX"]
     (await guild.owner.patch(f"/channels/{guild.general}", json={"position": maximum})).ok()
     # A new channel cannot get a higher position than the maximum.
     assert (await guild.owner.post(path, json={"name": "next"})).ok()["position"] == maximum
@@ -635,10 +700,16 @@ async def test_positions_fit_every_store(world: World) -> None:
 async def test_the_region_of_a_voice_channel_must_be_listed(world: World) -> None:
     guild = await world.guild()
     create_path = f"/guilds/{guild.id}/channels"
-    regions = [each["id"] for each in (await guild.owner.get("/voice/regions")).ok()]
-    refused = await guild.owner.post(create_path, json={"name": "far", "type": VOICE, "rtc_region": "mars"})
-    assert refused.errors("rtc_region") == ["BASE_TYPE_CHOICES"]
-    created = (await guild.owner.post(create_path, json={"name": "near", "type": VOICE, "rtc_region": regions[0]})).ok()
+    regions = [region["id"] for region in (await guild.owner.get("/voice/regions")).ok()]
+    response = await guild.owner.post(
+        create_path, json={"name": "far", "type": ChannelType.GUILD_VOICE, "rtc_region": "mars"}
+    )
+    assert response.errors("rtc_region") == ["BASE_TYPE_CHOICES"]
+    created = (
+        await guild.owner.post(
+            create_path, json={"name": "near", "type": ChannelType.GUILD_VOICE, "rtc_region": regions[0]}
+        )
+    ).ok()
     path = f"/channels/{created['id']}"
     assert (await guild.owner.patch(path, json={"rtc_region": "mars"})).errors("rtc_region") == ["BASE_TYPE_CHOICES"]
     assert (await guild.owner.get(path)).ok()["rtc_region"] == regions[0]
@@ -650,10 +721,10 @@ async def test_the_total_number_of_overwrites_in_a_guild_is_limited(
 ) -> None:
     guild = await world.guild()
     bob, carol = await world.user(), await world.user()
-    monkeypatch.setattr(protocol, "GUILD_OVERWRITES_MAX", 2)
+    monkeypatch.setattr(wire, "GUILD_OVERWRITES_MAX", 2)
     await guild.overwrite(guild.general, bob.id)
     await guild.overwrite(guild.general, carol.id)
-    body = {"type": 1, "allow": "0", "deny": "0"}
+    body = {"type": OverwriteType.MEMBER, "allow": "0", "deny": "0"}
     path = f"/channels/{guild.general}/permissions/{guild.owner.id}"
     (await guild.owner.put(path, json=body)).rejected(400, 30061)
     one = [{"id": str(bob.id), **body}]

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import EmojiId
 from hubbub.protocol.permissions import Permissions
 from tests import media
@@ -20,8 +21,8 @@ async def create_emoji(actor: Actor, guild: Guild, name: str = "party", image: s
     return (await actor.post(f"/guilds/{guild.id}/emojis", json={"name": name, "image": image, **body})).ok()
 
 
-async def fill(world: World, guild: Guild, count: int, *, animated: int = 0) -> None:
-    """Fill `count` emoji slots."""
+async def insert_emojis(world: World, guild: Guild, count: int, *, animated: int = 0) -> None:
+    """Insert `count` emojis into the database, to fill slots of a guild."""
 
     def step(call: Any) -> None:
         rows = [(call.new_id(EmojiId), guild.id, guild.owner.id, "x", "y", animated) for _ in range(count)]
@@ -53,7 +54,7 @@ async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: 
     assert response.status == 201
     emoji = response.ok()
     assert emoji["user"]["id"] == str(guild.owner.id)
-    bare = {
+    view_without_user = {
         "id": emoji["id"],
         "name": "party",
         "roles": [],
@@ -62,17 +63,17 @@ async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: 
         "animated": False,
         "available": True,
     }
-    assert emoji == bare | {"user": emoji["user"]}
+    assert emoji == view_without_user | {"user": emoji["user"]}
     event = await session.next("GUILD_EMOJIS_UPDATE")
-    assert event == {"guild_id": str(guild.id), "emojis": [bare]}
-    entry = await guild.last_audit_entry(60)
+    assert event == {"guild_id": str(guild.id), "emojis": [view_without_user]}
+    entry = await guild.last_audit_entry(AuditLogAction.EMOJI_CREATE)
     assert (entry["target_id"], entry["reason"]) == (emoji["id"], "why not")
     assert entry["changes"] == [{"key": "name", "new_value": "party"}]
     assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.png")).size == (128, 64)
     assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.webp?size=32")).size == (32, 16)
-    assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["emojis"] == [bare]
-    again = await bot.connect()
-    assert again.guilds[str(guild.id)]["emojis"] == [bare]
+    assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["emojis"] == [view_without_user]
+    second_session = await bot.connect()
+    assert second_session.guilds[str(guild.id)]["emojis"] == [view_without_user]
 
 
 async def test_an_animated_emoji_is_served_animated_and_as_a_still_png(world: World) -> None:
@@ -83,24 +84,24 @@ async def test_an_animated_emoji_is_served_animated_and_as_a_still_png(world: Wo
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.gif")).n_frames == 3
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.webp?animated=true")).n_frames == 3
         assert getattr(await open_cdn_image(world, f"/emojis/{emoji['id']}.png"), "n_frames", 1) == 1
-    still = await create_emoji(guild.owner, guild, image=media.data_uri(media.animated(frames=1)))
-    assert still["animated"] is False
+    still_emoji = await create_emoji(guild.owner, guild, image=media.data_uri(media.animated(frames=1)))
+    assert still_emoji["animated"] is False
 
 
 async def test_the_creator_of_an_emoji_is_visible_with_the_permission(world: World) -> None:
     guild = await world.guild()
     emoji = await create_emoji(guild.owner, guild)
-    plain, maker = await guild.member(), await guild.member(CREATE)
+    member, creator = await guild.member(), await guild.member(CREATE)
     manager, stranger = await guild.member(MANAGE), await world.user()
-    one, all_ = f"/guilds/{guild.id}/emojis/{emoji['id']}", f"/guilds/{guild.id}/emojis"
+    emoji_path, list_path = f"/guilds/{guild.id}/emojis/{emoji['id']}", f"/guilds/{guild.id}/emojis"
 
-    for actor, sees in ((plain, False), (maker, True), (manager, True), (guild.owner, True)):
-        found = (await actor.get(one)).ok()
-        assert ("user" in found) is sees
-        assert (await actor.get(all_)).ok() == [found]
-    for path in (one, all_):
+    for actor, sees_creator in ((member, False), (creator, True), (manager, True), (guild.owner, True)):
+        view = (await actor.get(emoji_path)).ok()
+        assert ("user" in view) is sees_creator
+        assert (await actor.get(list_path)).ok() == [view]
+    for path in (emoji_path, list_path):
         (await stranger.get(path)).rejected(403, 50001)
-    (await plain.get(f"{all_}/1")).rejected(404, 10014)
+    (await member.get(f"{list_path}/1")).rejected(404, 10014)
     other = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
@@ -120,7 +121,7 @@ async def test_an_update_publishes_an_event_only_if_something_changed(world: Wor
     assert (changed["name"], changed["roles"]) == ("Feast_2", [str(role)])
     [event] = (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"]
     assert (event["name"], event["roles"]) == ("Feast_2", [str(role)])
-    entry = await guild.last_audit_entry(61)
+    entry = await guild.last_audit_entry(AuditLogAction.EMOJI_UPDATE)
     assert {"key": "name", "old_value": "party", "new_value": "Feast_2"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "Feast_2"})).ok()
     await session.none_of("GUILD_EMOJIS_UPDATE")
@@ -140,7 +141,9 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
 
     assert response.status == 204
     assert (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"] == []
-    assert (await guild.last_audit_entry(62))["changes"] == [{"key": "name", "old_value": "party"}]
+    assert (await guild.last_audit_entry(AuditLogAction.EMOJI_DELETE))["changes"] == [
+        {"key": "name", "old_value": "party"}
+    ]
     assert (await world.request("GET", f"{world.url}/cdn/emojis/{emoji['id']}.png")).status == 404
     (await bob.put(f"{react}/@me")).ok()
     other = await guild.send_message(guild.owner)
@@ -148,51 +151,51 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
     (await bob.put(path)).rejected(404, 10014)
 
 
-async def attempt(actor: Actor, guild: Guild, action: str, mine: str, theirs: str) -> ApiResponse:
+async def send_request(actor: Actor, guild: Guild, action: str, own_id: str, other_id: str) -> ApiResponse:
     """Create, change or delete an emoji, of the actor or of another user."""
     if action == "create":
         return await actor.post(f"/guilds/{guild.id}/emojis", json={"name": "fresh", "image": PNG})
     method, _, target = action.partition(" ")
-    path = f"/guilds/{guild.id}/emojis/{mine if target == 'own' else theirs}"
+    path = f"/guilds/{guild.id}/emojis/{own_id if target == 'own' else other_id}"
     if method == "change":
         return await actor.patch(path, json={"name": "other"})
     return await actor.delete(path)
 
 
-ACTIONS = ("create", "change own", "change others", "delete own", "delete others")
+ACTIONS = ("create", "change own", "change other", "delete own", "delete other")
 
 
 @pytest.mark.parametrize(
-    ("when", "permissions", "may"),
+    ("when", "permissions", "allowed_actions"),
     [
         ("after", 0, ()),
         ("after", CREATE, ("create", "change own", "delete own")),
-        ("after", MANAGE, ("change own", "change others", "delete own", "delete others")),
+        ("after", MANAGE, ("change own", "change other", "delete own", "delete other")),
         ("before", 0, ()),
         ("before", CREATE, ("create", "change own", "delete own")),
         ("before", MANAGE, ACTIONS),
     ],
 )
 async def test_permissions_before_and_after_the_split(
-    world: World, when: str, permissions: int, may: tuple[str, ...]
+    world: World, when: str, permissions: int, allowed_actions: tuple[str, ...]
 ) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     for action in ACTIONS:
-        mine, theirs = (await create_emoji(guild.owner, guild))["id"], (await create_emoji(guild.owner, guild))["id"]
+        own_id, other_id = [(await create_emoji(guild.owner, guild))["id"] for _ in range(2)]
         await world.write(
-            lambda call, mine=mine: call.tx.run("UPDATE emojis SET user_id = ? WHERE id = ?", actor.id, int(mine))
+            lambda call, own_id=own_id: call.tx.run("UPDATE emojis SET user_id = ? WHERE id = ?", actor.id, int(own_id))
         )
-        response = await attempt(actor, guild, action, mine, theirs)
-        if action in may:
+        response = await send_request(actor, guild, action, own_id, other_id)
+        if action in allowed_actions:
             response.ok()
         else:
             response.rejected(403, 50013)
     stranger = await world.user()
     for action in ACTIONS:
         emoji = (await create_emoji(guild.owner, guild))["id"]
-        (await attempt(stranger, guild, action, emoji, emoji)).rejected(403, 50001)
+        (await send_request(stranger, guild, action, emoji, emoji)).rejected(403, 50001)
     (await guild.owner.post("/guilds/1/emojis", json={"name": "fresh", "image": PNG})).rejected(404, 10004)
 
 
@@ -224,8 +227,8 @@ async def test_an_invalid_emoji_names_the_invalid_field(world: World, body: Any,
 
 async def test_an_emoji_cannot_be_limited_to_an_unknown_role(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
-    theirs = await other.role("theirs")
-    body = {"name": "party", "image": PNG, "roles": [str(theirs)]}
+    foreign_role = await other.role("foreign")
+    body = {"name": "party", "image": PNG, "roles": [str(foreign_role)]}
     (await guild.owner.post(f"/guilds/{guild.id}/emojis", json=body)).rejected(404, 10011)
     emoji = await create_emoji(guild.owner, guild, roles=[str(guild.id)])
     assert emoji["roles"] == []
@@ -233,15 +236,15 @@ async def test_an_emoji_cannot_be_limited_to_an_unknown_role(world: World) -> No
 
 async def test_slots_grow_with_the_tier_and_are_counted_per_kind(world: World) -> None:
     guild = await world.guild()
-    await fill(world, guild, 50)
+    await insert_emojis(world, guild, 50)
     path = f"/guilds/{guild.id}/emojis"
     (await guild.owner.post(path, json={"name": "more", "image": PNG})).rejected(400, 30008)
     await create_emoji(guild.owner, guild, image=GIF)
-    await fill(world, guild, 49, animated=1)
+    await insert_emojis(world, guild, 49, animated=1)
     (await guild.owner.post(path, json={"name": "more", "image": GIF})).rejected(400, 30018)
     await world.grant_to_guild(guild, tier=1)
     await create_emoji(guild.owner, guild)
-    await fill(world, guild, 49)
+    await insert_emojis(world, guild, 49)
     (await guild.owner.post(path, json={"name": "more", "image": PNG})).rejected(400, 30008)
     await world.grant_to_guild(guild, "MORE_EMOJI")
     await create_emoji(guild.owner, guild)
@@ -276,26 +279,26 @@ async def test_a_reaction_has_the_current_name_of_its_emoji(world: World) -> Non
 
     (await react(guild.owner, guild, emoji, message)).ok()
 
-    shown = {"id": emoji["id"], "name": "party", "animated": True}
-    assert (await session.next("MESSAGE_REACTION_ADD"))["emoji"] == shown
+    partial_emoji = {"id": emoji["id"], "name": "party", "animated": True}
+    assert (await session.next("MESSAGE_REACTION_ADD"))["emoji"] == partial_emoji
     fetched = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
-    assert fetched["reactions"][0]["emoji"] == shown
+    assert fetched["reactions"][0]["emoji"] == partial_emoji
 
 
 async def test_an_external_emoji_requires_membership_and_the_permission(world: World) -> None:
     bob = await world.user()
-    home, away = await world.guild(None, bob), await world.guild(None, bob)
-    emoji = await create_emoji(away.owner, away)
-    message = await home.send_message(bob)
+    guild, other_guild = await world.guild(None, bob), await world.guild(None, bob)
+    emoji = await create_emoji(other_guild.owner, other_guild)
+    message = await guild.send_message(bob)
 
-    (await react(home.owner, home, emoji, message)).rejected(404, 10014)
+    (await react(guild.owner, guild, emoji, message)).rejected(404, 10014)
     allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
-    (await home.owner.patch(f"/guilds/{home.id}/roles/{home.id}", json={"permissions": str(int(allowed))})).ok()
-    (await react(bob, home, emoji, message)).rejected(403, 50013)
-    await home.allow_permissions(bob, Permissions.USE_EXTERNAL_EMOJIS)
-    (await react(bob, home, emoji, message)).ok()
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(allowed))})).ok()
+    (await react(bob, guild, emoji, message)).rejected(403, 50013)
+    await guild.allow_permissions(bob, Permissions.USE_EXTERNAL_EMOJIS)
+    (await react(bob, guild, emoji, message)).ok()
     # Joining an existing reaction requires no permission.
-    (await react(home.owner, home, emoji, message)).ok()
+    (await react(guild.owner, guild, emoji, message)).ok()
 
 
 async def test_an_emoji_limited_to_a_role_requires_that_role(world: World) -> None:
@@ -391,5 +394,5 @@ async def test_deleting_a_guild_deletes_its_emoji(world: World) -> None:
     guild = await world.guild()
     await create_emoji(guild.owner, guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    left = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM emojis"))
-    assert left == 0
+    remaining_count = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM emojis"))
+    assert remaining_count == 0

@@ -51,15 +51,15 @@ async def test_every_session_start_reduces_the_daily_limit(store_config: Config)
         await app.stop()
 
 
-@pytest.mark.parametrize(("guilds", "shards"), [(0, 1), (1000, 1), (1001, 2), (2500, 3)])
-async def test_one_shard_per_thousand_guilds_is_recommended(world: World, guilds: int, shards: int) -> None:
+@pytest.mark.parametrize(("guild_count", "shard_count"), [(0, 1), (1000, 1), (1001, 2), (2500, 3)])
+async def test_one_shard_per_thousand_guilds_is_recommended(world: World, guild_count: int, shard_count: int) -> None:
     bot = await world.bot()
-    rows = [(number, bot.id) for number in range(1, guilds + 1)]
+    rows = [(number, bot.id) for number in range(1, guild_count + 1)]
     await world.write(
         lambda call: call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)", rows)
     )
 
-    assert (await bot.get("/gateway/bot")).ok()["shards"] == shards
+    assert (await bot.get("/gateway/bot")).ok()["shards"] == shard_count
 
 
 async def test_a_large_bot_gets_more_starts_and_a_multiple_of_shards(store_config: Config) -> None:
@@ -71,27 +71,29 @@ async def test_a_large_bot_gets_more_starts_and_a_multiple_of_shards(store_confi
             world = World(app, client)
             bot = await world.bot()
 
-            async def limits(guilds: range) -> dict[str, Any]:
-                rows = [(number, bot.id) for number in guilds]
+            async def add_to_guilds(guild_ids: range) -> dict[str, Any]:
+                """Add the bot to guilds and return its shard count and session start limits."""
+                rows = [(guild_id, bot.id) for guild_id in guild_ids]
                 sql = "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)"
                 await world.write(lambda call: call.tx.run_many(sql, rows))
                 info = (await bot.get("/gateway/bot")).ok()
                 limit = info["session_start_limit"]
-                return {"shards": info["shards"], "total": limit["total"], "at once": limit["max_concurrency"]}
+                return {"shards": info["shards"], "total": limit["total"], "max_concurrency": limit["max_concurrency"]}
 
-            assert await limits(range(1, 3000)) == {"shards": 3, "total": 1000, "at once": 1}
-            assert await limits(range(3000, 3001)) == {"shards": 16, "total": 2000, "at once": 16}
+            assert await add_to_guilds(range(1, 3000)) == {"shards": 3, "total": 1000, "max_concurrency": 1}
+            assert await add_to_guilds(range(3000, 3001)) == {"shards": 16, "total": 2000, "max_concurrency": 16}
             await world.close()
     finally:
         await app.stop()
 
 
 @pytest.mark.parametrize(
-    ("guilds", "starts"), [(149_999, (1000, 1)), (150_000, (2000, 16)), (400_000, (2000, 16)), (1_000_000, (5000, 16))]
+    ("guild_count", "limits"),
+    [(149_999, (1000, 1)), (150_000, (2000, 16)), (400_000, (2000, 16)), (1_000_000, (5000, 16))],
 )
-def test_session_starts_grow_with_the_guilds_of_a_large_bot(guilds: int, starts: tuple[int, int]) -> None:
-    assert GatewayConfig().session_start_limits(guilds) == starts
-    assert GatewayConfig(large_bot_guilds=0).session_start_limits(guilds) == (1000, 1)
+def test_session_starts_grow_with_the_guilds_of_a_large_bot(guild_count: int, limits: tuple[int, int]) -> None:
+    assert GatewayConfig().session_start_limits(guild_count) == limits
+    assert GatewayConfig(large_bot_guilds=0).session_start_limits(guild_count) == (1000, 1)
 
 
 async def test_gateway_bot_rejects_users_and_anonymous_clients(world: World) -> None:

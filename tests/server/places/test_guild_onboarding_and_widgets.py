@@ -7,25 +7,20 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import AuditLogAction, ChannelType, GatewayOpcode, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import Config
 from hubbub.server.places import members
 from hubbub.server.places.widgets import image
 from tests.world import NOW_MS, Guild, World, small_config
 
-HOUR = 3_600_000
+HOUR_MS = 3_600_000
 
 
 async def audit_entries(guild: Guild, action: int) -> list[Any]:
     """List the audit log entries with this action type, newest first."""
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
     return list(log["audit_log_entries"])
-
-
-async def features(guild: Guild) -> list[str]:
-    """Return the features of a guild."""
-    found: list[str] = (await guild.owner.get(f"/guilds/{guild.id}")).ok()["features"]
-    return found
 
 
 # The welcome screen
@@ -45,16 +40,18 @@ async def test_a_disabled_welcome_screen_is_visible_to_managers_only(world: Worl
         "description": "hello",
         "welcome_channels": [{"channel_id": str(guild.general), "description": "talk", **emoji}],
     }
-    shown = (await guild.owner.patch(url, json=body)).ok()
-    assert shown == {key: body[key] for key in ("description", "welcome_channels")}
+    screen = (await guild.owner.patch(url, json=body)).ok()
+    assert screen == {key: body[key] for key in ("description", "welcome_channels")}
     assert "WELCOME_SCREEN_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
-    (entry,) = await audit_entries(guild, 1)
+    (entry,) = await audit_entries(guild, AuditLogAction.GUILD_UPDATE)
     assert {change["key"] for change in entry["changes"]} == {"description", "welcome_channels", "features"}
     for actor in (stranger, bob):
-        assert (await actor.get(url)).ok() == shown
+        assert (await actor.get(url)).ok() == screen
     (await guild.owner.patch(url, json={"description": None})).ok()
     await session.none_of("GUILD_UPDATE")
-    assert [change["key"] for change in (await audit_entries(guild, 1))[0]["changes"]] == ["description"]
+    assert [change["key"] for change in (await audit_entries(guild, AuditLogAction.GUILD_UPDATE))[0]["changes"]] == [
+        "description"
+    ]
     (await guild.owner.delete(f"/channels/{guild.general}")).ok()
     assert (await bob.get(url)).ok()["welcome_channels"] == []
     (await bob.patch(url, json={})).rejected(403, 50013)
@@ -96,13 +93,13 @@ async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -
     }
     assert (await guild.owner.put(url, json=body)).ok() == {"guild_id": str(guild.id), **body}
     assert (await bob.get(url)).ok() == {"guild_id": str(guild.id), **body}
-    assert len(await audit_entries(guild, 190)) == 1
+    assert len(await audit_entries(guild, AuditLogAction.HOME_SETTINGS_CREATE)) == 1
     (await guild.owner.put(url, json={**body, "enabled": False})).ok()
-    assert (await audit_entries(guild, 191))[0]["changes"] == [
+    assert (await audit_entries(guild, AuditLogAction.HOME_SETTINGS_UPDATE))[0]["changes"] == [
         {"key": "enabled", "old_value": True, "new_value": False}
     ]
-    wrong = {"resource_channels": [{"channel_id": "1", "title": "x"}]}
-    assert (await guild.owner.put(url, json=wrong)).errors("resource_channels.0.channel_id")
+    invalid = {"resource_channels": [{"channel_id": "1", "title": "x"}]}
+    assert (await guild.owner.put(url, json=invalid)).errors("resource_channels.0.channel_id")
     (await bob.put(url, json=body)).rejected(403, 50013)
     (await (await world.user()).get(url)).rejected(403, 50001)
 
@@ -111,7 +108,7 @@ async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -
 
 
 async def create_channels(guild: Guild, count: int = 7) -> list[str]:
-    """Create channels and return their ids."""
+    """Create channels and return their IDs."""
     return [str(await guild.channel(f"room-{number}")) for number in range(count)]
 
 
@@ -148,17 +145,19 @@ async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: W
     assert (await bob.get(url)).ok() == created
     update = await session.next("GUILD_UPDATE")
     assert "GUILD_ONBOARDING" in update["features"]
-    assert len(await audit_entries(guild, 166)) == 1
-    assert (await audit_entries(guild, 163))[0]["target_id"] == created_prompt["id"]
+    assert len(await audit_entries(guild, AuditLogAction.ONBOARDING_CREATE)) == 1
+    assert (await audit_entries(guild, AuditLogAction.ONBOARDING_PROMPT_CREATE))[0]["target_id"] == created_prompt["id"]
 
-    again = {**created_prompt, "title": "And now?", "options": [{"id": created_option["id"], "title": "go"}]}
-    changed = (await guild.owner.put(url, json={"prompts": [again]})).ok()
+    updated_prompt = {**created_prompt, "title": "And now?", "options": [{"id": created_option["id"], "title": "go"}]}
+    changed = (await guild.owner.put(url, json={"prompts": [updated_prompt]})).ok()
     assert changed["prompts"][0]["id"] == created_prompt["id"]
     assert changed["prompts"][0]["options"][0]["id"] == created_option["id"]
-    assert (await audit_entries(guild, 164))[0]["target_id"] == created_prompt["id"]
+    assert (await audit_entries(guild, AuditLogAction.ONBOARDING_PROMPT_UPDATE))[0]["target_id"] == created_prompt["id"]
     (await guild.owner.put(url, json={"prompts": None, "mode": 1})).ok()
-    assert (await audit_entries(guild, 165))[0]["target_id"] == created_prompt["id"]
-    assert (await audit_entries(guild, 167))[0]["changes"] == [{"key": "mode", "old_value": 0, "new_value": 1}]
+    assert (await audit_entries(guild, AuditLogAction.ONBOARDING_PROMPT_DELETE))[0]["target_id"] == created_prompt["id"]
+    assert (await audit_entries(guild, AuditLogAction.ONBOARDING_UPDATE))[0]["changes"] == [
+        {"key": "mode", "old_value": 0, "new_value": 1}
+    ]
     (await guild.owner.put(url, json={"enabled": False})).ok()
     assert "GUILD_ONBOARDING" not in (await session.next("GUILD_UPDATE"))["features"]
 
@@ -170,9 +169,9 @@ async def test_onboarding_requires_seven_channels_of_which_five_are_writable(wor
     (await guild.owner.put(url, json={"enabled": True})).rejected(400, 350000)
     (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels[:6]})).rejected(400, 350000)
     for channel in channels[:3]:
-        await guild.overwrite(int(channel), guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+        await guild.overwrite(int(channel), guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
     (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).rejected(400, 350000)
-    await guild.overwrite(int(channels[0]), guild.id, kind=0)
+    await guild.overwrite(int(channels[0]), guild.id, kind=OverwriteType.ROLE)
     (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).ok()
     (await guild.owner.put(url, json={"default_channel_ids": channels[:6]})).rejected(400, 350001)
     prompt = {"id": "0", "title": "more", "options": [{"title": "all", "channel_ids": channels[6:]}]}
@@ -239,7 +238,7 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
     assert (await guild.owner.get(url)).ok() == {"code": None, "uses": 0}
     assert (await guild.owner.patch(url, json={"code": "Town-Square"})).ok() == {"code": "town-square", "uses": 0}
     assert (await session.next("GUILD_UPDATE"))["vanity_url_code"] == "town-square"
-    entry = (await audit_entries(guild, 1))[0]
+    entry = (await audit_entries(guild, AuditLogAction.GUILD_UPDATE))[0]
     assert {"key": "vanity_url_code", "new_value": "town-square"} in entry["changes"]
     bob = await world.user()
     invite = (await bob.get("/invites/TOWN-square")).ok()
@@ -254,8 +253,8 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
 
 async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
-    for each in (guild, other):
-        await world.grant_to_guild(each, "VANITY_URL")
+    for vanity_guild in (guild, other):
+        await world.grant_to_guild(vanity_guild, "VANITY_URL")
     (await other.owner.patch(f"/guilds/{other.id}/vanity-url", json={"code": "taken"})).ok()
     url = f"/guilds/{guild.id}/vanity-url"
     for code in ("taken", "x", "no spaces", "-dash", "ünïcode"):
@@ -264,9 +263,9 @@ async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None
     (await other.owner.delete(f"/guilds/{other.id}")).ok()
     (await guild.owner.patch(url, json={"code": "taken"})).ok()
     bob, stranger = await guild.member(), await world.user()
-    for actor, refusal in ((bob, 50013), (stranger, 50001)):
-        (await actor.get(url)).rejected(403, refusal)
-        (await actor.patch(url, json={"code": None})).rejected(403, refusal)
+    for actor, code in ((bob, 50013), (stranger, 50001)):
+        (await actor.get(url)).rejected(403, code)
+        (await actor.patch(url, json={"code": None})).rejected(403, code)
 
 
 # The widget
@@ -281,11 +280,11 @@ async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
     session = await guild.owner.connect(presence={"status": "idle", "activities": [{"name": "chess", "type": 0}]})
     (await guild.owner.patch(url, json={"enabled": True})).ok()
     assert (await session.next("GUILD_UPDATE"))["widget_enabled"] is True
-    lounge = await guild.channel("Lounge", type=2)
-    hidden = await guild.channel("Den", type=2)
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    lounge = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+    hidden = await guild.channel("Den", type=ChannelType.GUILD_VOICE)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
     state = {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": True, "self_deaf": False}
-    await session.send(4, state)
+    await session.send(GatewayOpcode.VOICE_STATE_UPDATE, state)
     await session.next("VOICE_STATE_UPDATE")
 
     widget = (await world.request("GET", f"{url}.json")).ok()
@@ -307,16 +306,16 @@ async def test_a_widget_with_a_channel_creates_an_invite(world: World) -> None:
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/widget"
     (await guild.owner.patch(url, json={"enabled": True, "channel_id": str(guild.general)})).ok()
-    (entry,) = await audit_entries(guild, 1)
+    (entry,) = await audit_entries(guild, AuditLogAction.GUILD_UPDATE)
     assert {change["key"] for change in entry["changes"]} == {"widget_enabled", "widget_channel_id"}
-    link = (await world.request("GET", f"{url}.json")).ok()["instant_invite"]
-    code = link.rpartition("/")[2]
+    invite_url = (await world.request("GET", f"{url}.json")).ok()["instant_invite"]
+    code = invite_url.rpartition("/")[2]
     assert (await session.next("INVITE_CREATE"))["code"] == code
-    assert await audit_entries(guild, 40) == []
-    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] == link
+    assert await audit_entries(guild, AuditLogAction.INVITE_CREATE) == []
+    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] == invite_url
     (await (await world.user()).post(f"/invites/{code}")).ok()
     (await guild.owner.delete(f"/invites/{code}")).ok()
-    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] != link
+    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] != invite_url
     assert (await guild.owner.patch(url, json={"channel_id": None})).ok() == {"enabled": True, "channel_id": None}
     assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] is None
 
@@ -326,25 +325,25 @@ async def test_a_manager_can_only_choose_channels_they_can_view(world: World) ->
     guild = await world.guild(None, bob)
     await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
     hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
     base = f"/guilds/{guild.id}"
     screen = {"welcome_channels": [{"channel_id": str(hidden), "description": "x"}]}
-    home = {"resource_channels": [{"channel_id": str(hidden), "title": "x"}]}
+    guide = {"resource_channels": [{"channel_id": str(hidden), "title": "x"}]}
     settings = [("/widget", {"enabled": True, "channel_id": str(hidden)}), ("", {"system_channel_id": str(hidden)})]
 
     for path, body in settings:
         (await bob.patch(base + path, json=body)).rejected(403, 50001)
-    refused = await bob.patch(f"{base}/welcome-screen", json=screen)
-    assert refused.errors("welcome_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
-    refused = await bob.put(f"{base}/new-member-welcome", json=home)
-    assert refused.errors("resource_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
+    response = await bob.patch(f"{base}/welcome-screen", json=screen)
+    assert response.errors("welcome_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
+    response = await bob.put(f"{base}/new-member-welcome", json=guide)
+    assert response.errors("resource_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
 
     # A value that another manager chose may be sent back unchanged.
     for actor in (guild.owner, bob):
         for path, body in settings:
             (await actor.patch(base + path, json=body)).ok()
         (await actor.patch(f"{base}/welcome-screen", json=screen)).ok()
-        (await actor.put(f"{base}/new-member-welcome", json=home)).ok()
+        (await actor.put(f"{base}/new-member-welcome", json=guide)).ok()
 
 
 async def test_widget_settings_require_manage_guild(world: World) -> None:
@@ -412,32 +411,34 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     await world.write(lambda call: members.add(call, guild.id, bot.id, permissions=8), actor=guild.owner.id)
     created = await session.next("INTEGRATION_CREATE")
     assert await session.next("GUILD_INTEGRATIONS_UPDATE") == {"guild_id": str(guild.id)}
-    (listed,) = (await guild.owner.get(url)).ok()
-    assert created == listed | {"guild_id": str(guild.id)}
-    assert (listed["name"], listed["type"], listed["account"]["name"]) == ("helper", "discord", "helper")
-    assert listed["application"]["bot"]["id"] == str(bot.id)
+    (integration,) = (await guild.owner.get(url)).ok()
+    assert created == integration | {"guild_id": str(guild.id)}
+    assert (integration["name"], integration["type"], integration["account"]["name"]) == ("helper", "discord", "helper")
+    assert integration["application"]["bot"]["id"] == str(bot.id)
     (await bot.patch("/users/@me", json={"username": "butler"})).ok()
     assert (await session.next("INTEGRATION_UPDATE"))["application"]["bot"]["username"] == "butler"
 
-    watcher = await bot.connect()
-    assert (await guild.owner.delete(f"{url}/{listed['id']}")).status == 204
+    bot_session = await bot.connect()
+    assert (await guild.owner.delete(f"{url}/{integration['id']}")).status == 204
 
     assert await session.next("INTEGRATION_DELETE") == {
-        "id": listed["id"],
+        "id": integration["id"],
         "guild_id": str(guild.id),
         "application_id": str(bot.application_id),
     }
     await session.next("GUILD_INTEGRATIONS_UPDATE")
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bot.id)
     await session.next("GUILD_ROLE_DELETE")
-    assert (await watcher.next("GUILD_DELETE"))["id"] == str(guild.id)
-    assert (await audit_entries(guild, 82))[0]["target_id"] == listed["id"]
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=82")).ok()
-    assert [each["id"] for each in log["integrations"]] == [listed["id"]]
-    (kick,) = await audit_entries(guild, 20)
-    assert (kick["target_id"], kick["options"]) == (str(bot.id), {"integration_type": "discord"})
+    assert (await bot_session.next("GUILD_DELETE"))["id"] == str(guild.id)
+    assert (await audit_entries(guild, AuditLogAction.INTEGRATION_DELETE))[0]["target_id"] == integration["id"]
+    log = (
+        await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.INTEGRATION_DELETE:d}")
+    ).ok()
+    assert [logged["id"] for logged in log["integrations"]] == [integration["id"]]
+    (kick_entry,) = await audit_entries(guild, AuditLogAction.MEMBER_KICK)
+    assert (kick_entry["target_id"], kick_entry["options"]) == (str(bot.id), {"integration_type": "discord"})
     assert (await guild.owner.get(url)).ok() == []
-    (await guild.owner.delete(f"{url}/{listed['id']}")).rejected(404, 10005)
+    (await guild.owner.delete(f"{url}/{integration['id']}")).rejected(404, 10005)
 
 
 async def test_integrations_require_manage_guild(world: World) -> None:
@@ -447,8 +448,8 @@ async def test_integrations_require_manage_guild(world: World) -> None:
     for actor, code in ((bot, 50013), (await world.user(), 50001)):
         (await actor.get(url)).rejected(403, code)
         (await actor.delete(f"{url}/{bot.application_id}")).rejected(403, code)
-    elsewhere = await world.bot()
-    (await guild.owner.delete(f"{url}/{elsewhere.application_id}")).rejected(404, 10005)
+    uninstalled_bot = await world.bot()
+    (await guild.owner.delete(f"{url}/{uninstalled_bot.application_id}")).rejected(404, 10005)
 
 
 # Incident actions
@@ -458,30 +459,30 @@ async def test_incident_actions_disable_invites_until_they_expire(world: World) 
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/incident-actions"
-    until = codec.timestamp(NOW_MS + HOUR)
+    until = codec.timestamp(NOW_MS + HOUR_MS)
     body = {"invites_disabled_until": until, "dms_disabled_until": None}
     assert (await guild.owner.put(url, json=body)).ok() == body
     assert (await session.next("GUILD_UPDATE"))["incidents_data"] == body
-    assert (await audit_entries(guild, 1))[0]["changes"][0]["key"] == "incidents_data"
+    assert (await audit_entries(guild, AuditLogAction.GUILD_UPDATE))[0]["changes"][0]["key"] == "incidents_data"
     created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     bob = await world.user()
     (await bob.post(f"/invites/{created['code']}")).rejected(400, 40006)
     both = {"dms_disabled_until": until}
     assert (await guild.owner.put(url, json=both)).ok() == {**body, **both}
-    world.clock.advance(HOUR)
+    world.clock.advance(HOUR_MS)
     (await bob.post(f"/invites/{created['code']}")).ok()
-    nothing = {"invites_disabled_until": None, "dms_disabled_until": None}
-    assert (await guild.owner.put(url, json=nothing)).ok() == nothing
+    no_actions = {"invites_disabled_until": None, "dms_disabled_until": None}
+    assert (await guild.owner.put(url, json=no_actions)).ok() == no_actions
     assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["incidents_data"] is None
 
 
 async def test_incident_actions_last_at_most_a_day(world: World) -> None:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/incident-actions"
-    day = codec.timestamp(NOW_MS + 24 * HOUR)
-    (await guild.owner.put(url, json={"invites_disabled_until": day})).ok()
-    late = codec.timestamp(NOW_MS + 24 * HOUR + 1)
-    assert (await guild.owner.put(url, json={"dms_disabled_until": late})).errors("dms_disabled_until")
+    one_day_later = codec.timestamp(NOW_MS + 24 * HOUR_MS)
+    (await guild.owner.put(url, json={"invites_disabled_until": one_day_later})).ok()
+    too_late = codec.timestamp(NOW_MS + 24 * HOUR_MS + 1)
+    assert (await guild.owner.put(url, json={"dms_disabled_until": too_late})).errors("dms_disabled_until")
     assert (await guild.owner.put(url, json={"invites_disabled_until": "soon"})).errors("invites_disabled_until")
     bob, stranger = await guild.member(), await world.user()
     (await bob.put(url, json={})).rejected(403, 50013)
@@ -500,7 +501,9 @@ async def test_the_owner_requires_two_factor_of_moderators(world: World) -> None
     (await guild.owner.post(url, json={"level": 2})).rejected(400, 50017)
     assert (await guild.owner.post(url, json={"level": 1})).ok() == {"level": 1}
     assert (await session.next("GUILD_UPDATE"))["mfa_level"] == 1
-    assert {"key": "mfa_level", "old_value": 0, "new_value": 1} in (await audit_entries(guild, 1))[0]["changes"]
+    assert {"key": "mfa_level", "old_value": 0, "new_value": 1} in (
+        await audit_entries(guild, AuditLogAction.GUILD_UPDATE)
+    )[0]["changes"]
     bob = await guild.member(Permissions.ADMINISTRATOR)
     (await bob.post(url, json={"level": 0})).rejected(403, 50013)
     (await bob.patch(f"/guilds/{guild.id}", json={"name": "Other"})).rejected(401, 60003)
@@ -513,18 +516,18 @@ async def test_connected_accounts_cannot_be_integrations(world: World) -> None:
     guild = await world.guild(member := await world.user())
     bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     url = f"/guilds/{guild.id}/integrations"
-    calls = (
+    requests = (
         ("POST", url, {"type": "twitch", "id": "1"}),
         ("PATCH", f"{url}/{bot.application_id}", {"expire_behavior": 0}),
         ("POST", f"{url}/{bot.application_id}/sync", None),
     )
 
-    for method, path, body in calls:
+    for method, path, body in requests:
         (await bot.request(method, path, json=body)).rejected(403, 20001)
         (await (await world.user()).request(method, path, json=body)).rejected(403, 50001)
     (await member.post(url, json={"type": "twitch", "id": "1"})).rejected(404, 10005)
     (await member.post(f"{url}/5/sync")).rejected(404, 10005)
-    for method, path, body in calls[1:]:
+    for method, path, body in requests[1:]:
         response = await member.request(method, path, json=body)
         response.rejected(400, 50035)
         assert list(response.json["errors"]) == ["integration_id"]

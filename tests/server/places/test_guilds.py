@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import AuditLogAction, ChannelType, OverwriteType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
@@ -39,11 +40,25 @@ async def test_a_user_creates_a_guild_with_default_channels(world: World) -> Non
     assert guild["owner_id"] == str(alice.id)
     assert [(role["id"], role["name"], role["position"]) for role in guild["roles"]] == [(guild["id"], "@everyone", 0)]
     assert guild["roles"][0]["permissions"] == str(Permissions.DEFAULT_EVERYONE)
-    channels = {(c["name"], c["type"]): c for c in (await alice.get(f"/guilds/{guild['id']}/channels")).ok()}
-    assert set(channels) == {("Text Channels", 4), ("Voice Channels", 4), ("general", 0), ("General", 2)}
-    assert channels["general", 0]["parent_id"] == channels["Text Channels", 4]["id"]
-    assert channels["General", 2]["parent_id"] == channels["Voice Channels", 4]["id"]
-    assert guild["system_channel_id"] == channels["general", 0]["id"]
+    channels = {
+        (channel["name"], channel["type"]): channel
+        for channel in (await alice.get(f"/guilds/{guild['id']}/channels")).ok()
+    }
+    assert set(channels) == {
+        ("Text Channels", ChannelType.GUILD_CATEGORY),
+        ("Voice Channels", ChannelType.GUILD_CATEGORY),
+        ("general", ChannelType.GUILD_TEXT),
+        ("General", ChannelType.GUILD_VOICE),
+    }
+    assert (
+        channels["general", ChannelType.GUILD_TEXT]["parent_id"]
+        == channels["Text Channels", ChannelType.GUILD_CATEGORY]["id"]
+    )
+    assert (
+        channels["General", ChannelType.GUILD_VOICE]["parent_id"]
+        == channels["Voice Channels", ChannelType.GUILD_CATEGORY]["id"]
+    )
+    assert guild["system_channel_id"] == channels["general", ChannelType.GUILD_TEXT]["id"]
 
 
 async def test_the_owner_receives_guild_create(world: World) -> None:
@@ -65,18 +80,18 @@ async def test_a_guild_is_created_with_the_given_roles_and_channels(world: World
         "name": "Planned",
         "roles": [{"id": 0, "permissions": "1024"}, {"id": 7, "name": "mods", "permissions": "8", "color": 5}],
         "channels": [
-            {"id": 1, "name": "stuff", "type": 4},
+            {"id": 1, "name": "stuff", "type": ChannelType.GUILD_CATEGORY},
             {
                 "id": 2,
                 "name": "staff",
                 "parent_id": 1,
                 "topic": "hush",
                 "permission_overwrites": [
-                    {"id": 0, "type": 0, "deny": "1024"},
-                    {"id": 7, "type": 0, "allow": "1024"},
+                    {"id": 0, "type": OverwriteType.ROLE, "deny": "1024"},
+                    {"id": 7, "type": OverwriteType.ROLE, "allow": "1024"},
                 ],
             },
-            {"id": 3, "name": "away", "type": 2},
+            {"id": 3, "name": "away", "type": ChannelType.GUILD_VOICE},
         ],
         "system_channel_id": 2,
         "afk_channel_id": 3,
@@ -89,10 +104,13 @@ async def test_a_guild_is_created_with_the_given_roles_and_channels(world: World
 
     everyone, mods = guild["roles"]
     assert (everyone["permissions"], mods["name"], mods["permissions"], mods["color"]) == ("1024", "mods", "8", 5)
-    channels = {c["name"]: c for c in (await alice.get(f"/guilds/{guild['id']}/channels")).ok()}
+    channels = {channel["name"]: channel for channel in (await alice.get(f"/guilds/{guild['id']}/channels")).ok()}
     assert channels["staff"]["parent_id"] == channels["stuff"]["id"]
     assert channels["staff"]["topic"] == "hush"
-    assert {(o["id"], o["allow"], o["deny"]) for o in channels["staff"]["permission_overwrites"]} == {
+    assert {
+        (overwrite["id"], overwrite["allow"], overwrite["deny"])
+        for overwrite in channels["staff"]["permission_overwrites"]
+    } == {
         (guild["id"], "0", "1024"),
         (mods["id"], "1024", "0"),
     }
@@ -108,10 +126,13 @@ async def test_an_invalid_guild_names_the_invalid_field(world: World) -> None:
     assert (await alice.post("/guilds", json={})).errors("name") == ["BASE_TYPE_REQUIRED"]
     assert (await alice.post("/guilds", json={"name": "x"})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
     assert (await alice.post("/guilds", json={"name": " x "})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
-    forum = {"name": "xx", "channels": [{"name": "f", "type": 15}]}
+    forum = {"name": "xx", "channels": [{"name": "f", "type": ChannelType.GUILD_FORUM}]}
     assert (await alice.post("/guilds", json=forum)).errors("channels.0.type") == ["BASE_TYPE_CHOICES"]
-    stray = {"name": "xx", "channels": [{"name": "f", "permission_overwrites": [{"id": 5, "type": 0}]}]}
-    assert (await alice.post("/guilds", json=stray)).errors("channels.0.permission_overwrites.0.id")
+    unknown_target = {
+        "name": "xx",
+        "channels": [{"name": "f", "permission_overwrites": [{"id": 5, "type": OverwriteType.ROLE}]}],
+    }
+    assert (await alice.post("/guilds", json=unknown_target)).errors("channels.0.permission_overwrites.0.id")
 
 
 async def test_bots_cannot_create_guilds_from_july_2025(world: World) -> None:
@@ -137,11 +158,11 @@ async def test_bots_in_fewer_than_ten_guilds_create_guilds_before_the_date(world
 async def test_a_user_is_in_at_most_a_hundred_guilds(world: World) -> None:
     alice = await world.user("alice")
 
-    def join(call: Any) -> None:
+    def create_guilds(call: Any) -> None:
         for _ in range(100):
             guilds.create(call, owner_id=alice.id, name="One more")
 
-    await world.write(join)
+    await world.write(create_guilds)
 
     (await alice.post("/guilds", json={"name": "Too many"})).rejected(400, 30001)
 
@@ -167,12 +188,12 @@ async def test_counts_are_returned_on_request(world: World) -> None:
         # More users are online than the guild has members.
         await (await world.user()).connect()
 
-    plain = (await guild.owner.get(f"/guilds/{guild.id}")).ok()
-    counted = (await guild.owner.get(f"/guilds/{guild.id}?with_counts=true")).ok()
+    without_counts = (await guild.owner.get(f"/guilds/{guild.id}")).ok()
+    with_counts = (await guild.owner.get(f"/guilds/{guild.id}?with_counts=true")).ok()
 
-    assert "approximate_member_count" not in plain
-    assert counted["approximate_member_count"] == 2
-    assert counted["approximate_presence_count"] == 1
+    assert "approximate_member_count" not in without_counts
+    assert with_counts["approximate_member_count"] == 2
+    assert with_counts["approximate_presence_count"] == 1
     assert (await bob.get("/users/@me/guilds?with_counts=1")).ok()[0]["approximate_presence_count"] == 1
 
 
@@ -191,14 +212,14 @@ async def test_current_user_guilds_are_paged_by_ascending_id(world: World) -> No
     alice = await world.user("alice")
     ids = [str((await world.guild(alice)).id) for _ in range(3)]
 
-    async def listed(query: str = "") -> list[str]:
+    async def list_ids(query: str = "") -> list[str]:
         return [guild["id"] for guild in (await alice.get(f"/users/@me/guilds{query}")).ok()]
 
-    assert await listed() == ids
-    assert await listed("?limit=2") == ids[:2]
-    assert await listed(f"?after={ids[0]}") == ids[1:]
-    assert await listed(f"?before={ids[2]}&limit=1") == ids[1:2]
-    assert await listed(f"?before={ids[1]}&after={ids[0]}") == ids[:1]
+    assert await list_ids() == ids
+    assert await list_ids("?limit=2") == ids[:2]
+    assert await list_ids(f"?after={ids[0]}") == ids[1:]
+    assert await list_ids(f"?before={ids[2]}&limit=1") == ids[1:2]
+    assert await list_ids(f"?before={ids[1]}&after={ids[0]}") == ids[:1]
     assert (await alice.get("/users/@me/guilds?limit=201")).errors("limit") == ["NUMBER_TYPE_MAX"]
     assert (await alice.get("/users/@me/guilds?limit=0")).errors("limit") == ["NUMBER_TYPE_MIN"]
 
@@ -208,25 +229,25 @@ async def test_current_user_guilds_contain_the_users_permissions(world: World) -
     guild = await world.guild(None, bob)
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": "1024"})).ok()
 
-    mine = (await guild.owner.get("/users/@me/guilds?with_counts=true")).ok()[0]
-    his = (await bob.get("/users/@me/guilds")).ok()[0]
+    owner_view = (await guild.owner.get("/users/@me/guilds?with_counts=true")).ok()[0]
+    member_view = (await bob.get("/users/@me/guilds")).ok()[0]
 
-    assert (mine["owner"], mine["permissions"]) == (True, str(Permissions.ALL))
-    assert (mine["approximate_member_count"], mine["approximate_presence_count"]) == (2, 0)
-    assert (his["owner"], his["permissions"], his["banner"]) == (False, "1024", None)
-    assert "approximate_member_count" not in his
+    assert (owner_view["owner"], owner_view["permissions"]) == (True, str(Permissions.ALL))
+    assert (owner_view["approximate_member_count"], owner_view["approximate_presence_count"]) == (2, 0)
+    assert (member_view["owner"], member_view["permissions"], member_view["banner"]) == (False, "1024", None)
+    assert "approximate_member_count" not in member_view
 
 
 async def test_an_application_with_the_scope_lists_the_guilds_of_a_user(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot()
 
-    async def listed(*scopes: str) -> Any:
+    async def list_guilds(*scopes: str) -> Any:
         token = await world.access_token(guild.owner, bot.application_id, *scopes)
         return await world.request("GET", "/users/@me/guilds", headers={"Authorization": f"Bearer {token}"})
 
-    assert [each["id"] for each in (await listed("guilds")).ok()] == [str(guild.id)]
-    (await listed("identify")).rejected(403, 50026)
+    assert [listed["id"] for listed in (await list_guilds("guilds")).ok()] == [str(guild.id)]
+    (await list_guilds("identify")).rejected(403, 50026)
 
 
 # Updating
@@ -243,7 +264,7 @@ async def test_updating_a_guild_publishes_an_event_and_an_audit_entry(world: Wor
     event = await session.next("GUILD_UPDATE")
     assert event == changed == (await guild.owner.get(f"/guilds/{guild.id}")).ok()
     assert {key: event[key] for key in body} == body
-    entry = await guild.last_audit_entry(1)
+    entry = await guild.last_audit_entry(AuditLogAction.GUILD_UPDATE)
     assert (entry["target_id"], entry["user_id"], entry["reason"]) == (str(guild.id), str(guild.owner.id), "spring")
     assert {change["key"]: change.get("new_value") for change in entry["changes"]} == body
     assert {"key": "name", "old_value": "Guild", "new_value": "Renamed"} in entry["changes"]
@@ -258,7 +279,7 @@ async def test_an_update_without_changes_publishes_no_event(world: World) -> Non
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Guild"})).ok()
 
     await session.none_of("GUILD_UPDATE")
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=1")).ok()
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.GUILD_UPDATE:d}")).ok()
     assert log["audit_log_entries"] == []
 
 
@@ -364,8 +385,8 @@ async def test_a_community_requires_rules_and_updates_channels(world: World) -> 
     path = f"/guilds/{guild.id}"
     channels = {"rules_channel_id": str(guild.general), "public_updates_channel_id": str(guild.general)}
 
-    refused = await guild.owner.patch(path, json={"features": ["COMMUNITY"]})
-    assert refused.errors("rules_channel_id") == refused.errors("public_updates_channel_id") == ["BASE_TYPE_REQUIRED"]
+    response = await guild.owner.patch(path, json={"features": ["COMMUNITY"]})
+    assert response.errors("rules_channel_id") == response.errors("public_updates_channel_id") == ["BASE_TYPE_REQUIRED"]
     assert (await guild.owner.patch(path, json={"features": ["COMMUNITY"], **channels})).ok()["features"] == [
         "COMMUNITY"
     ]
@@ -412,13 +433,13 @@ async def test_a_member_can_leave_and_the_owner_cannot(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
-    watching, leaving = await bot.connect(), await bob.connect()
+    bot_session, bob_session = await bot.connect(), await bob.connect()
 
     assert (await bob.delete(f"/users/@me/guilds/{guild.id}")).status == 204
 
-    assert await leaving.next("GUILD_DELETE") == {"id": str(guild.id)}
-    gone = await watching.next("GUILD_MEMBER_REMOVE")
-    assert (gone["guild_id"], gone["user"]["id"]) == (str(guild.id), str(bob.id))
+    assert await bob_session.next("GUILD_DELETE") == {"id": str(guild.id)}
+    removed = await bot_session.next("GUILD_MEMBER_REMOVE")
+    assert (removed["guild_id"], removed["user"]["id"]) == (str(guild.id), str(bob.id))
     (await bob.get(f"/guilds/{guild.id}")).rejected(403, 50001)
     (await bob.delete(f"/users/@me/guilds/{guild.id}")).rejected(404, 10004)
     (await guild.owner.delete(f"/users/@me/guilds/{guild.id}")).rejected(400, 50055)
@@ -441,11 +462,11 @@ async def test_the_owner_deletes_a_guild(world: World) -> None:
     assert (await bob.get("/users/@me/guilds")).ok() == []
     (await guild.owner.get(f"/channels/{guild.general}")).rejected(404, 10003)
 
-    def left(call: Any) -> list[int]:
+    def count_rows(call: Any) -> list[int]:
         tables = ("roles", "members", "member_roles", "channels", "audit_log", "bans", "invites", "voice_states")
         return [call.tx.value(f"SELECT COUNT(*) FROM {table} WHERE guild_id = ?", guild.id) for table in tables]
 
-    assert await world.write(left) == [0] * 8
+    assert await world.write(count_rows) == [0] * 8
 
 
 # Gateway state
@@ -456,10 +477,10 @@ async def test_the_gateway_state_contains_roles_channels_and_members(world: Worl
     guild = await world.guild(None, bob)
     role = await guild.role("mods", Permissions.KICK_MEMBERS)
     await guild.add_role(bob, role)
-    await guild.overwrite(guild.general, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
 
     state = await world.app.database.read(lambda tx: guild_state.read_guild_state(tx, guild.id))
-    members = await world.app.database.read(lambda tx: guild_state.read_member_states(tx, guild.id, [bob.id, 1]))
+    member_states = await world.app.database.read(lambda tx: guild_state.read_member_states(tx, guild.id, [bob.id, 1]))
 
     assert state is not None
     assert state.roles == {guild.id: Permissions.DEFAULT_EVERYONE, role: Permissions.KICK_MEMBERS}
@@ -467,9 +488,11 @@ async def test_the_gateway_state_contains_roles_channels_and_members(world: Worl
     assert state.channels[guild.general].overwrites == {guild.id: (0, Permissions.VIEW_CHANNEL)}
     assert b"___hidden___" in state.channels[guild.general].obfuscated_body
     assert b'"general"' in state.channels[guild.general].body
-    assert members.keys() == {bob.id}
-    assert members[bob.id].roles == (role,)
-    assert datetime.fromisoformat(members[bob.id].joined_at) == datetime.fromtimestamp(world.clock.now_ms() / 1000, UTC)
+    assert member_states.keys() == {bob.id}
+    assert member_states[bob.id].roles == (role,)
+    assert datetime.fromisoformat(member_states[bob.id].joined_at) == datetime.fromtimestamp(
+        world.clock.now_ms() / 1000, UTC
+    )
     assert await world.app.database.read(lambda tx: guild_state.read_guild_state(tx, 1)) is None
     assert await world.app.database.read(lambda tx: guild_state.list_guild_ids(tx, bob.id)) == [guild.id]
 
@@ -487,7 +510,9 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
 
     update = await session.next("GUILD_UPDATE")
     assert (update["premium_tier"], update["features"]) == (3, ["VANITY_URL"])
-    entry = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=1")).ok()["audit_log_entries"][0]
+    entry = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.GUILD_UPDATE:d}")).ok()[
+        "audit_log_entries"
+    ][0]
     assert entry["user_id"] is None
     assert {change["key"] for change in entry["changes"]} == {"premium_tier", "features"}
     (await guild.owner.patch(path, json={"code": "town"})).ok()
@@ -542,7 +567,7 @@ class TestBlockedNames:
     async def test_names_descriptions_and_topics_must_not_contain_blocked_terms(self, world: World) -> None:
         guild = await world.guild()
         owner, path = guild.owner, f"/guilds/{guild.id}"
-        stage = await guild.channel("stage", type=13)
+        stage = await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)
         for response in (
             await owner.post("/guilds", json={"name": "Villainous"}),
             await owner.post("/guilds", json={"name": "Fine", "channels": [{"id": 1, "name": "villains"}]}),

@@ -6,37 +6,17 @@ import aiohttp
 import pytest
 
 from hubbub.protocol import changes, codec
+from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import invites as invites_wire
 from hubbub.server.core.call import Call
-from tests.server.places.test_scheduled_events import channel_event, create_event, external_event
-from tests.world import PRIVILEGED, Actor, ApiResponse, Guild, World
+from tests.server.places.invites import create_invite, create_targeted_invite, csv_form, list_member_roles
+from tests.server.places.scheduled_events import channel_event, create_event, external_event
+from tests.world import PRIVILEGED, ApiResponse, Guild, World
 
-PARTIAL_ROLE = {"id", "name", "position", "color", "colors", "icon", "unicode_emoji"}
-
-
-async def create_invite(actor: Actor, channel: int, **body: Any) -> Any:
-    """Create an invite."""
-    return (await actor.post(f"/channels/{channel}/invites", json={"unique": True, **body})).ok()
-
-
-def csv_form(text: str | bytes, **fields: str) -> aiohttp.FormData:
-    """Return a multipart body with a file of target users."""
-    form = aiohttp.FormData()
-    for name, value in fields.items():
-        form.add_field(name, value)
-    data = text.encode() if isinstance(text, str) else text
-    form.add_field("target_users_file", data, filename="users.csv", content_type="text/csv")
-    return form
-
-
-async def create_targeted_invite(actor: Actor, guild: Guild, *users: Actor, **fields: str) -> str:
-    """Create an invite for target users and return its code."""
-    text = "\n".join(["user_id", *(str(user.id) for user in users)])
-    created = (await actor.post(f"/channels/{guild.general}/invites", data=csv_form(text, **fields))).ok()
-    return str(created["code"])
+PARTIAL_ROLE_KEYS = {"id", "name", "position", "color", "colors", "icon", "unicode_emoji"}
 
 
 async def audit_changes(world: World, guild: Guild, action: int) -> list[dict[str, Any]]:
@@ -44,18 +24,12 @@ async def audit_changes(world: World, guild: Guild, action: int) -> list[dict[st
 
     def read(call: Call) -> list[Any]:
         return call.tx.all(
-            "SELECT changes FROM audit_log WHERE guild_id = ? AND action_type = ? ORDER BY id", guild.id, action
+            "SELECT changes FROM audit_log WHERE guild_id = ? AND action_type = ? ORDER BY id", guild.id, int(action)
         )
 
     return [
         {change["key"]: change for change in codec.decode(row[0] or "[]", list[Any])} for row in await world.write(read)
     ]
-
-
-async def member_roles(actor: Actor, guild: Guild) -> list[str]:
-    """Return the role ids of a member."""
-    roles: list[str] = (await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["roles"]
-    return roles
 
 
 # Creating
@@ -72,7 +46,7 @@ async def test_creating_an_invite_publishes_an_event_and_an_audit_entry(world: W
     assert len(created["code"]) == 8
     assert created["code"].isalnum()
     assert created["guild"]["id"] == created["guild_id"] == str(guild.id)
-    assert created["channel"] == {"id": str(guild.general), "type": 0, "name": "general"}
+    assert created["channel"] == {"id": str(guild.general), "type": ChannelType.GUILD_TEXT, "name": "general"}
     assert created["inviter"]["id"] == str(bot.id)
     assert (created["max_age"], created["max_uses"], created["uses"], created["temporary"]) == (3600, 5, 0, True)
     assert created["created_at"] == codec.timestamp(world.clock.now_ms())
@@ -86,7 +60,7 @@ async def test_creating_an_invite_publishes_an_event_and_an_audit_entry(world: W
     assert (event["max_age"], event["max_uses"], event["uses"], event["temporary"]) == (3600, 5, 0, True)
     assert event["inviter"]["id"] == str(bot.id)
     assert event["expires_at"] == created["expires_at"]
-    (entry,) = await audit_changes(world, guild, 40)
+    (entry,) = await audit_changes(world, guild, AuditLogAction.INVITE_CREATE)
     assert entry["code"]["new_value"] == created["code"]
     assert entry["channel_id"]["new_value"] == str(guild.general)
     assert entry["inviter_id"]["new_value"] == str(bot.id)
@@ -96,8 +70,8 @@ async def test_an_invite_lasts_a_day_by_default_and_forever_with_0(world: World)
     guild = await world.guild()
     created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     assert (created["max_age"], created["max_uses"], created["temporary"]) == (86_400, 0, False)
-    forever = await create_invite(guild.owner, guild.general, max_age=0)
-    assert forever["expires_at"] is None
+    permanent = await create_invite(guild.owner, guild.general, max_age=0)
+    assert permanent["expires_at"] is None
 
 
 async def test_invite_events_require_manage_channels(world: World) -> None:
@@ -135,7 +109,7 @@ async def test_invites_require_the_permission_and_a_suitable_channel(world: Worl
     await guild.overwrite(guild.general, bob.id, deny=Permissions.CREATE_INSTANT_INVITE)
     (await bob.post(f"/channels/{guild.general}/invites", json={})).rejected(403, 50013)
     (await guild.owner.post("/channels/1/invites", json={})).rejected(404, 10003)
-    category = await guild.channel("Stuff", type=4)
+    category = await guild.channel("Stuff", type=ChannelType.GUILD_CATEGORY)
     (await guild.owner.post(f"/channels/{category}/invites", json={})).rejected(400, 50024)
     stranger = await world.user("stranger")
     (await stranger.post(f"/channels/{guild.general}/invites", json={})).rejected(403, 50001)
@@ -145,7 +119,7 @@ async def test_invites_require_the_permission_and_a_suitable_channel(world: Worl
 
 async def test_an_invite_can_target_an_activity_in_a_voice_channel(world: World) -> None:
     guild = await world.guild()
-    voice = await guild.channel("Lounge", type=2)
+    voice = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     app = await world.bot(guild, flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
     created = await create_invite(guild.owner, voice, target_type=2, target_application_id=str(app.application_id))
     assert created["target_type"] == 2
@@ -170,14 +144,14 @@ async def test_a_guild_has_at_most_1000_invites(world: World) -> None:
     guild = await world.guild()
     rows = [(f"code{number:04}", guild.id, guild.general, guild.owner.id, 1, 0, 0) for number in range(1000)]
 
-    def fill(call: Call) -> None:
+    def insert_invites(call: Call) -> None:
         call.tx.run_many(
             "INSERT INTO invites (code, guild_id, channel_id, inviter_id, created_ms, max_age, max_uses) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
 
-    await world.write(fill)
+    await world.write(insert_invites)
     (await guild.owner.post(f"/channels/{guild.general}/invites", json={"unique": True})).rejected(400, 30016)
     (await guild.owner.delete("/invites/code0007")).ok()
     await create_invite(guild.owner, guild.general)
@@ -194,15 +168,15 @@ async def test_an_invite_gives_its_roles_to_new_and_existing_members(world: Worl
 
     created = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
 
-    assert [set(each) for each in created["roles"]] == [PARTIAL_ROLE]
-    shown = (await bob.get(f"/invites/{created['code']}")).ok()
-    assert shown["roles"][0]["name"] == "players"
-    assert set(shown["roles"][0]) == PARTIAL_ROLE
+    assert [set(partial_role) for partial_role in created["roles"]] == [PARTIAL_ROLE_KEYS]
+    invite = (await bob.get(f"/invites/{created['code']}")).ok()
+    assert invite["roles"][0]["name"] == "players"
+    assert set(invite["roles"][0]) == PARTIAL_ROLE_KEYS
     (await bob.post(f"/invites/{created['code']}")).ok()
     assert (await session.next("GUILD_CREATE"))["id"] == str(guild.id)
-    assert await member_roles(bob, guild) == [str(role)]
+    assert await list_member_roles(bob, guild) == [str(role)]
     (await alice.post(f"/invites/{created['code']}")).ok()
-    assert await member_roles(alice, guild) == [str(role)]
+    assert await list_member_roles(alice, guild) == [str(role)]
     # Accepting an invite without effect does not count as a use.
     (await alice.post(f"/invites/{created['code']}")).ok()
     assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()[0]["uses"] == 2
@@ -214,7 +188,7 @@ async def test_a_single_use_invite_gives_its_roles_to_one_member(world: World) -
     created = await create_invite(guild.owner, guild.general, role_ids=[str(await guild.role())], max_uses=1)
     (await alice.post(f"/invites/{created['code']}")).ok()
     (await bob.post(f"/invites/{created['code']}")).rejected(404, 10006)
-    assert await member_roles(bob, guild) == []
+    assert await list_member_roles(bob, guild) == []
 
 
 async def test_roles_on_an_invite_require_manage_roles_and_a_higher_role(world: World) -> None:
@@ -244,7 +218,7 @@ async def test_a_deleted_role_is_neither_shown_nor_given(world: World) -> None:
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
     assert "roles" not in (await bob.get(f"/invites/{created['code']}")).ok()
     (await bob.post(f"/invites/{created['code']}")).ok()
-    assert await member_roles(bob, guild) == []
+    assert await list_member_roles(bob, guild) == []
 
 
 @pytest.mark.dated(changes.INVITE_TARGET_USERS, changes.TARGET_USERS_HEADER)
@@ -253,21 +227,21 @@ async def test_roles_and_target_users_have_their_dates(world: World) -> None:
     bob = await world.user("bob")
     role = await guild.role()
     world.clock.set(changes.INVITE_TARGET_USERS.at_ms - 1)
-    early = await guild.owner.post(
+    early_response = await guild.owner.post(
         f"/channels/{guild.general}/invites", data=csv_form(str(bob.id), role_ids=str(role), unique="true")
     )
-    assert "roles" not in early.ok()
-    (await guild.owner.get(f"/invites/{early.json['code']}/target-users")).rejected(404, 0)
+    assert "roles" not in early_response.ok()
+    (await guild.owner.get(f"/invites/{early_response.json['code']}/target-users")).rejected(404, 0)
     world.clock.set(changes.TARGET_USERS_HEADER.at_ms - 1)
     created = await guild.owner.post(
-        f"/channels/{guild.general}/invites", data=csv_form(f"people\n{bob.id}", role_ids=str(role))
+        f"/channels/{guild.general}/invites", data=csv_form(f"header\n{bob.id}", role_ids=str(role))
     )
     assert "permissions" in created.ok()["roles"][0]
-    listing = f"/invites/{created.json['code']}/target-users"
-    assert (await guild.owner.get(listing)).body == f"people\n{bob.id}\n".encode()
+    targets_path = f"/invites/{created.json['code']}/target-users"
+    assert (await guild.owner.get(targets_path)).body == f"header\n{bob.id}\n".encode()
     world.clock.set(changes.TARGET_USERS_HEADER.at_ms)
-    assert (await guild.owner.get(listing)).body == f"user_id\n{bob.id}\n".encode()
-    assert set((await bob.get(f"/invites/{created.json['code']}")).ok()["roles"][0]) == PARTIAL_ROLE
+    assert (await guild.owner.get(targets_path)).body == f"user_id\n{bob.id}\n".encode()
+    assert set((await bob.get(f"/invites/{created.json['code']}")).ok()["roles"][0]) == PARTIAL_ROLE_KEYS
 
 
 # Reading
@@ -278,12 +252,12 @@ async def test_an_invite_is_public_and_contains_counts_on_request(world: World) 
     guild = await world.guild(None, bob)
     await bob.connect()
     created = await create_invite(guild.owner, guild.general)
-    shown = (await world.request("GET", f"/invites/{created['code']}?with_counts=true")).ok()
-    assert shown["code"] == created["code"]
-    assert shown["guild"]["name"] == "Guild"
-    assert (shown["approximate_member_count"], shown["approximate_presence_count"]) == (2, 1)
-    assert "uses" not in shown
-    assert "created_at" not in shown
+    invite = (await world.request("GET", f"/invites/{created['code']}?with_counts=true")).ok()
+    assert invite["code"] == created["code"]
+    assert invite["guild"]["name"] == "Guild"
+    assert (invite["approximate_member_count"], invite["approximate_presence_count"]) == (2, 1)
+    assert "uses" not in invite
+    assert "created_at" not in invite
     plain = (await world.request("GET", f"/invites/{created['code']}")).ok()
     assert "approximate_member_count" not in plain
     (await world.request("GET", "/invites/nothing0")).rejected(404, 10006)
@@ -291,18 +265,18 @@ async def test_an_invite_is_public_and_contains_counts_on_request(world: World) 
 
 async def test_an_invite_shows_events_outside_other_channels(world: World) -> None:
     guild = await world.guild()
-    lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=2)
+    lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=ChannelType.GUILD_VOICE)
     created = await create_invite(guild.owner, lounge)
-    plans = external_event(name="boats"), channel_event(lounge, name="songs"), channel_event(cellar, name="secrets")
-    events = [await create_event(guild.owner, guild, body) for body in plans]
+    bodies = external_event(name="boats"), channel_event(lounge, name="songs"), channel_event(cellar, name="secrets")
+    events = [await create_event(guild.owner, guild, body) for body in bodies]
 
-    async def named(event_id: str) -> Any:
+    async def find_event_name(event_id: str) -> Any:
         path = f"/invites/{created['code']}?guild_scheduled_event_id={event_id}"
         return (await world.request("GET", path)).ok().get("guild_scheduled_event", {}).get("name")
 
-    assert [await named(each["id"]) for each in events] == ["boats", "songs", None]
+    assert [await find_event_name(event["id"]) for event in events] == ["boats", "songs", None]
     (await guild.owner.delete(f"/guilds/{guild.id}/scheduled-events/{events[0]['id']}")).ok()
-    assert [await named(each) for each in (events[0]["id"], "1")] == [None, None]
+    assert [await find_event_name(event_id) for event_id in (events[0]["id"], "1")] == [None, None]
     assert "guild_scheduled_event" not in (await world.request("GET", f"/invites/{created['code']}")).ok()
 
 
@@ -312,19 +286,19 @@ async def test_listing_invites_requires_manage_guild_or_view_audit_log(world: Wo
     other = await guild.channel("other")
     first = await create_invite(guild.owner, guild.general, role_ids=[str(await guild.role())])
     second = await create_invite(guild.owner, other)
-    whole = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
-    assert {each["code"] for each in whole} == {first["code"], second["code"]}
-    assert all(each["max_age"] == 86_400 for each in whole)
-    (of_channel,) = (await guild.owner.get(f"/channels/{guild.general}/invites")).ok()
-    assert of_channel["code"] == first["code"]
-    assert set(of_channel["roles"][0]) == PARTIAL_ROLE
-    assert of_channel["uses"] == 0
+    invites = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
+    assert {invite["code"] for invite in invites} == {first["code"], second["code"]}
+    assert all(invite["max_age"] == 86_400 for invite in invites)
+    (channel_invite,) = (await guild.owner.get(f"/channels/{guild.general}/invites")).ok()
+    assert channel_invite["code"] == first["code"]
+    assert set(channel_invite["roles"][0]) == PARTIAL_ROLE_KEYS
+    assert channel_invite["uses"] == 0
     (await bob.get(f"/guilds/{guild.id}/invites")).rejected(403, 50013)
     (await bob.get(f"/channels/{guild.general}/invites")).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.VIEW_AUDIT_LOG)
-    bare = (await bob.get(f"/guilds/{guild.id}/invites")).ok()
-    assert len(bare) == 2
-    assert all("uses" not in each and "max_age" not in each for each in bare)
+    invites = (await bob.get(f"/guilds/{guild.id}/invites")).ok()
+    assert len(invites) == 2
+    assert all("uses" not in invite and "max_age" not in invite for invite in invites)
 
 
 # Accepting
@@ -333,19 +307,19 @@ async def test_listing_invites_requires_manage_guild_or_view_audit_log(world: Wo
 async def test_accepting_an_invite_joins_the_guild_and_the_last_use_deletes_it(world: World) -> None:
     bob, carol = await world.user("bob"), await world.user("carol")
     guild = await world.guild()
-    watcher = await guild.owner.connect()
+    owner_session = await guild.owner.connect()
     created = await create_invite(guild.owner, guild.general, max_uses=2)
     joined = (await bob.post(f"/invites/{created['code']}")).ok()
     assert joined["guild_id"] == str(guild.id)
-    assert (await watcher.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(bob.id)
+    assert (await owner_session.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(bob.id)
     assert (await guild.owner.get(f"/channels/{guild.general}/invites")).ok()[0]["uses"] == 1
     (await bob.post(f"/invites/{created['code']}", json={})).ok()
     assert (await guild.owner.get(f"/channels/{guild.general}/invites")).ok()[0]["uses"] == 1
     (await carol.post(f"/invites/{created['code']}", json={"session_id": None})).ok()
-    gone = await watcher.next("INVITE_DELETE")
-    assert gone == {"channel_id": str(guild.general), "code": created["code"], "guild_id": str(guild.id)}
+    deleted = await owner_session.next("INVITE_DELETE")
+    assert deleted == {"channel_id": str(guild.general), "code": created["code"], "guild_id": str(guild.id)}
     (await world.request("GET", f"/invites/{created['code']}")).rejected(404, 10006)
-    assert await audit_changes(world, guild, 42) == []
+    assert await audit_changes(world, guild, AuditLogAction.INVITE_DELETE) == []
 
 
 async def test_bots_cannot_accept_invites(world: World) -> None:
@@ -379,18 +353,18 @@ async def test_a_user_in_100_guilds_cannot_accept_an_invite(world: World) -> Non
     guild = await world.guild()
     created = await create_invite(guild.owner, guild.general)
 
-    def crowd(call: Call) -> None:
+    def insert_memberships(call: Call) -> None:
         rows = [(number, bob.id, 0) for number in range(1, 101)]
         call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", rows)
 
-    await world.write(crowd)
+    await world.write(insert_memberships)
     (await bob.post(f"/invites/{created['code']}")).rejected(400, 30001)
 
 
 async def test_a_temporary_member_leaves_with_the_last_session_unless_given_a_role(world: World) -> None:
     bob, carol = await world.user("bob"), await world.user("carol")
     guild = await world.guild()
-    watcher = await guild.owner.connect()
+    owner_session = await guild.owner.connect()
     created = await create_invite(guild.owner, guild.general, temporary=True)
     for user in (bob, carol):
         (await user.post(f"/invites/{created['code']}")).ok()
@@ -399,9 +373,9 @@ async def test_a_temporary_member_leaves_with_the_last_session_unless_given_a_ro
     third = await carol.connect()
     await third.close()
     await first.close()
-    await watcher.none_of("GUILD_MEMBER_REMOVE")
+    await owner_session.none_of("GUILD_MEMBER_REMOVE")
     await second.close()
-    assert (await watcher.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
+    assert (await owner_session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
     (await guild.owner.get(f"/guilds/{guild.id}/members/{carol.id}")).ok()
 
 
@@ -411,29 +385,29 @@ async def test_a_temporary_member_leaves_with_the_last_session_unless_given_a_ro
 async def test_deleting_an_invite_requires_manage_channels_or_manage_guild(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
-    watcher = await guild.owner.connect()
+    owner_session = await guild.owner.connect()
     created = await create_invite(bob, guild.general)
     (await bob.delete(f"/invites/{created['code']}")).rejected(403, 50013)
     stranger = await world.user("stranger")
     (await stranger.delete(f"/invites/{created['code']}")).rejected(403, 50013)
     await guild.overwrite(guild.general, bob.id, allow=Permissions.MANAGE_CHANNELS)
-    gone = (await bob.delete(f"/invites/{created['code']}", headers={"X-Audit-Log-Reason": "spent"})).ok()
-    assert gone["code"] == created["code"]
-    assert (await watcher.next("INVITE_DELETE"))["code"] == created["code"]
-    (entry,) = await audit_changes(world, guild, 42)
+    deleted = (await bob.delete(f"/invites/{created['code']}", headers={"X-Audit-Log-Reason": "spent"})).ok()
+    assert deleted["code"] == created["code"]
+    assert (await owner_session.next("INVITE_DELETE"))["code"] == created["code"]
+    (entry,) = await audit_changes(world, guild, AuditLogAction.INVITE_DELETE)
     assert entry["code"]["old_value"] == created["code"]
     assert entry["channel_id"]["old_value"] == str(guild.general)
     (await bob.delete(f"/invites/{created['code']}")).rejected(404, 10006)
-    again = await create_invite(guild.owner, guild.general)
+    second = await create_invite(guild.owner, guild.general)
     await guild.overwrite(guild.general, bob.id)
     await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
-    (await bob.delete(f"/invites/{again['code']}")).ok()
+    (await bob.delete(f"/invites/{second['code']}")).ok()
 
 
 async def test_an_invite_expires(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild()
-    watcher = await guild.owner.connect()
+    owner_session = await guild.owner.connect()
     created = await create_invite(guild.owner, guild.general, max_age=60)
     world.clock.advance(59_999)
     (await bob.get(f"/invites/{created['code']}")).ok()
@@ -441,18 +415,18 @@ async def test_an_invite_expires(world: World) -> None:
     (await bob.get(f"/invites/{created['code']}")).rejected(404, 10006)
     (await bob.post(f"/invites/{created['code']}")).rejected(404, 10006)
     assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
-    assert (await watcher.next("INVITE_DELETE"))["code"] == created["code"]
+    assert (await owner_session.next("INVITE_DELETE"))["code"] == created["code"]
 
 
 async def test_deleting_a_channel_deletes_its_invites(world: World) -> None:
     guild = await world.guild()
-    watcher = await guild.owner.connect()
+    owner_session = await guild.owner.connect()
     other = await guild.channel("other")
     created = await create_invite(guild.owner, other)
     remaining = await create_invite(guild.owner, guild.general)
     (await guild.owner.delete(f"/channels/{other}")).ok()
-    assert (await watcher.next("INVITE_DELETE"))["code"] == created["code"]
-    await watcher.next("CHANNEL_DELETE")
+    assert (await owner_session.next("INVITE_DELETE"))["code"] == created["code"]
+    await owner_session.next("CHANNEL_DELETE")
     (await guild.owner.get(f"/invites/{created['code']}")).rejected(404, 10006)
     (await guild.owner.get(f"/invites/{remaining['code']}")).ok()
 
@@ -547,7 +521,7 @@ async def test_target_users_are_replaced_by_the_inviter_and_by_managers(world: W
     assert response.status == 204
     assert (await alice.get(path)).body == f"user_id\n{carol.id}\n".encode()
     (await bob.get(f"/invites/{code}")).rejected(404, 10006)
-    (entry,) = await audit_changes(world, guild, 41)
+    (entry,) = await audit_changes(world, guild, AuditLogAction.INVITE_UPDATE)
     assert (entry["target_users_count"]["old_value"], entry["target_users_count"]["new_value"]) == (2, 1)
     await guild.allow_permissions(carol, Permissions.MANAGE_GUILD)
     assert (await carol.put(path, data=csv_form(str(bob.id)))).status == 204
@@ -597,11 +571,11 @@ async def test_an_invite_of_a_group_adds_a_user_to_it(world: World) -> None:
     assert created["type"] == 1
     assert created["channel"]["id"] == group["id"]
     assert "guild" not in created
-    assert {each["username"] for each in created["channel"]["recipients"]} == {"alice", "bob", "carol"}
-    shown = (await dave.get(f"/invites/{created['code']}?with_counts=true")).ok()
-    assert shown["approximate_member_count"] == 3
+    assert {recipient["username"] for recipient in created["channel"]["recipients"]} == {"alice", "bob", "carol"}
+    invite = (await dave.get(f"/invites/{created['code']}?with_counts=true")).ok()
+    assert invite["approximate_member_count"] == 3
     (await dave.post(f"/invites/{created['code']}")).ok()
-    inside = (await dave.get(f"/channels/{group['id']}")).ok()["recipients"]
-    assert {int(each["id"]) for each in inside} == {alice.id, bob.id, carol.id}
+    recipients = (await dave.get(f"/channels/{group['id']}")).ok()["recipients"]
+    assert {int(recipient["id"]) for recipient in recipients} == {alice.id, bob.id, carol.id}
     (await dave.delete(f"/invites/{created['code']}")).rejected(403, 50013)
     (await alice.delete(f"/invites/{created['code']}")).ok()

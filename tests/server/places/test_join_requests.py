@@ -5,19 +5,21 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.places import members
 from tests.world import NOW_MS, Actor, Guild, World
 
-TERMS = {"field_type": "TERMS", "label": "Rules", "required": True, "values": ["be kind"]}
-WHY = {"field_type": "TEXT_INPUT", "label": "Why?", "required": True}
-LONG = {"field_type": "PARAGRAPH", "label": "Tell us", "required": False, "placeholder": "..."}
-PICK = {"field_type": "MULTIPLE_CHOICE", "label": "Which?", "required": True, "choices": ["a", "b"]}
+TERMS_FIELD = {"field_type": "TERMS", "label": "Rules", "required": True, "values": ["be kind"]}
+TEXT_FIELD = {"field_type": "TEXT_INPUT", "label": "Why?", "required": True}
+PARAGRAPH_FIELD = {"field_type": "PARAGRAPH", "label": "Tell us", "required": False, "placeholder": "..."}
+CHOICE_FIELD = {"field_type": "MULTIPLE_CHOICE", "label": "Which?", "required": True, "choices": ["a", "b"]}
 
 
-async def enable_form(guild: Guild, *fields: dict[str, Any], **more: Any) -> Any:
+async def enable_form(guild: Guild, *fields: dict[str, Any], **settings: Any) -> Any:
     """Enable the verification form."""
-    body = {"enabled": True, "form_fields": list(fields), **more}
+    body = {"enabled": True, "form_fields": list(fields), **settings}
     return (await guild.owner.patch(f"/guilds/{guild.id}/member-verification", json=body)).ok()
 
 
@@ -41,8 +43,8 @@ async def submit_form(actor: Actor, guild: Guild, form: Any, *responses: Any) ->
 
 async def is_pending(guild: Guild, actor: Actor) -> bool:
     """Return whether a member is still pending."""
-    found: bool = (await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["pending"]
-    return found
+    pending: bool = (await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["pending"]
+    return pending
 
 
 async def test_the_form_is_updated_and_read(world: World) -> None:
@@ -50,18 +52,22 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/member-verification"
     (await guild.owner.get(url)).rejected(404, 10068)
-    form = await enable_form(guild, TERMS, WHY, LONG, PICK, description="read this")
+    form = await enable_form(guild, TERMS_FIELD, TEXT_FIELD, PARAGRAPH_FIELD, CHOICE_FIELD, description="read this")
     assert form == {
         "version": codec.timestamp(NOW_MS),
-        "form_fields": [TERMS, WHY, LONG, PICK],
+        "form_fields": [TERMS_FIELD, TEXT_FIELD, PARAGRAPH_FIELD, CHOICE_FIELD],
         "description": "read this",
     }
     assert (await guild.owner.get(url)).ok() == form
     assert "MEMBER_VERIFICATION_GATE_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=210")).ok()["audit_log_entries"]
-    assert {change["key"] for change in log[0]["changes"]} == {"form_fields", "description"}
+    entries = (
+        await guild.owner.get(
+            f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.MEMBER_VERIFICATION_UPDATE:d}"
+        )
+    ).ok()["audit_log_entries"]
+    assert {change["key"] for change in entries[0]["changes"]} == {"form_fields", "description"}
     world.clock.advance(1000)
-    changed = (await guild.owner.patch(url, json={"form_fields": [TERMS]})).ok()
+    changed = (await guild.owner.patch(url, json={"form_fields": [TERMS_FIELD]})).ok()
     assert changed["version"] == codec.timestamp(NOW_MS + 1000)
     bob, stranger = await join_by_invite(world, guild), await world.user()
     assert (await bob.get(url)).ok() == changed
@@ -77,8 +83,8 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
         ([{"field_type": "MULTIPLE_CHOICE", "label": "x"}], "form_fields.0.choices"),
         ([{"field_type": "TEXT_INPUT"}], "form_fields.0.label"),
         ([{"field_type": "OTHER"}], "form_fields.0.field_type"),
-        ([TERMS, TERMS], "form_fields"),
-        ([WHY] * 6, "form_fields"),
+        ([TERMS_FIELD, TERMS_FIELD], "form_fields"),
+        ([TEXT_FIELD] * 6, "form_fields"),
     ],
 )
 async def test_an_invalid_form_names_the_invalid_field(world: World, fields: list[Any], path: str) -> None:
@@ -89,7 +95,7 @@ async def test_an_invalid_form_names_the_invalid_field(world: World, fields: lis
 
 async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: World) -> None:
     guild = await world.guild()
-    form = await enable_form(guild, TERMS)
+    form = await enable_form(guild, TERMS_FIELD)
     session = await guild.owner.connect()
     bob = await join_by_invite(world, guild)
     assert (await session.next("GUILD_MEMBER_ADD"))["pending"] is True
@@ -97,7 +103,10 @@ async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: Wor
     assert (await submit_form(bob, guild, form, None)).errors("form_fields.0.response") == ["BASE_TYPE_REQUIRED"]
     assert (await submit_form(bob, guild, form, False)).errors("form_fields.0.response")
     request = (await submit_form(bob, guild, form, True)).ok()
-    assert (request["application_status"], request["form_responses"]) == ("APPROVED", [TERMS | {"response": True}])
+    assert (request["application_status"], request["form_responses"]) == (
+        "APPROVED",
+        [TERMS_FIELD | {"response": True}],
+    )
     assert (await session.next("GUILD_JOIN_REQUEST_CREATE"))["status"] == "APPROVED"
     assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
     (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).ok()
@@ -106,7 +115,7 @@ async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: Wor
 
 async def test_a_pending_moderator_receives_no_moderation_events(world: World) -> None:
     guild = await world.guild()
-    form = await enable_form(guild, TERMS)
+    form = await enable_form(guild, TERMS_FIELD)
     bob = await join_by_invite(world, guild)
     await guild.allow_permissions(bob, Permissions.BAN_MEMBERS)
     session = await bob.connect()
@@ -122,17 +131,21 @@ async def test_a_pending_moderator_receives_no_moderation_events(world: World) -
 
 async def test_bots_and_members_with_bypass_are_not_pending(world: World) -> None:
     guild = await world.guild()
-    await enable_form(guild, TERMS)
+    await enable_form(guild, TERMS_FIELD)
     bot, bob = await world.bot(guild), await join_by_invite(world, guild)
     assert not await is_pending(guild, bot)
     assert await is_pending(guild, bob)
-    (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"flags": 4})).ok()
+    (
+        await guild.owner.patch(
+            f"/guilds/{guild.id}/members/{bob.id}", json={"flags": int(MemberFlags.BYPASSES_VERIFICATION)}
+        )
+    ).ok()
     assert not await is_pending(guild, bob)
 
 
 async def test_disabling_the_form_admits_pending_members(world: World) -> None:
     guild = await world.guild()
-    await enable_form(guild, TERMS)
+    await enable_form(guild, TERMS_FIELD)
     bob = await join_by_invite(world, guild)
     session = await bob.connect()
     (await guild.owner.patch(f"/guilds/{guild.id}/member-verification", json={"enabled": False})).ok()
@@ -153,13 +166,13 @@ async def test_disabling_the_form_admits_pending_members(world: World) -> None:
 )
 async def test_an_invalid_response_names_the_invalid_field(world: World, responses: tuple[Any, ...], path: str) -> None:
     guild = await world.guild()
-    form = await enable_form(guild, TERMS, WHY, LONG, PICK)
+    form = await enable_form(guild, TERMS_FIELD, TEXT_FIELD, PARAGRAPH_FIELD, CHOICE_FIELD)
     bob = await join_by_invite(world, guild)
     assert (await submit_form(bob, guild, form, *responses)).errors(path)
-    old = form | {"version": codec.timestamp(1)}
-    assert (await submit_form(bob, guild, old, True, "x", None, 1)).errors("version")
-    short = form | {"form_fields": form["form_fields"][:1]}
-    assert (await submit_form(bob, guild, short, True)).errors("form_fields")
+    outdated_form = form | {"version": codec.timestamp(1)}
+    assert (await submit_form(bob, guild, outdated_form, True, "x", None, 1)).errors("version")
+    short_form = form | {"form_fields": form["form_fields"][:1]}
+    assert (await submit_form(bob, guild, short_form, True)).errors("form_fields")
 
 
 # Manual approval
@@ -168,7 +181,7 @@ async def test_an_invalid_response_names_the_invalid_field(world: World, respons
 async def guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
     """Return a guild with manual approval, its form, and a moderator."""
     guild = await world.guild()
-    form = await enable_form(guild, WHY, manual_approval=True)
+    form = await enable_form(guild, TEXT_FIELD, manual_approval=True)
     moderator = await world.user()
     await world.write(lambda call: members.add(call, guild.id, moderator.id, pending=False), actor=guild.owner.id)
     await guild.allow_permissions(moderator, Permissions.KICK_MEMBERS)
@@ -188,8 +201,8 @@ async def test_a_request_is_approved(world: World) -> None:
     event = await session.next("GUILD_JOIN_REQUEST_CREATE")
     assert event == {"guild_id": str(guild.id), "request": request, "status": "SUBMITTED"}
     assert (await bob.get(f"/guilds/{guild.id}/requests/@me")).ok() == request
-    listed = (await moderator.get(f"/guilds/{guild.id}/requests")).ok()
-    assert listed == {"total": 1, "guild_join_requests": [request]}
+    page = (await moderator.get(f"/guilds/{guild.id}/requests")).ok()
+    assert page == {"total": 1, "guild_join_requests": [request]}
     assert await is_pending(guild, bob)
     url = f"/guilds/{guild.id}/requests/{request['id']}"
     approved = (await moderator.patch(url, json={"action": "APPROVED"})).ok()
@@ -221,15 +234,15 @@ async def test_a_request_can_be_withdrawn(world: World) -> None:
     session = await moderator.connect()
     bob = await join_by_invite(world, guild)
     request = (await submit_form(bob, guild, form, "chess")).ok()
-    own = f"/guilds/{guild.id}/requests/@me"
-    gone = {"id": request["id"], "user_id": str(bob.id), "guild_id": str(guild.id)}
-    assert (await bob.delete(own)).status == 204
-    assert await session.next("GUILD_JOIN_REQUEST_DELETE") == gone
-    (await bob.get(own)).rejected(404, 0)
-    (await bob.delete(own)).rejected(404, 0)
-    again = (await submit_form(bob, guild, form, "go")).ok()
+    own_path = f"/guilds/{guild.id}/requests/@me"
+    deleted = {"id": request["id"], "user_id": str(bob.id), "guild_id": str(guild.id)}
+    assert (await bob.delete(own_path)).status == 204
+    assert await session.next("GUILD_JOIN_REQUEST_DELETE") == deleted
+    (await bob.get(own_path)).rejected(404, 0)
+    (await bob.delete(own_path)).rejected(404, 0)
+    second_request = (await submit_form(bob, guild, form, "go")).ok()
     (await bob.delete(f"/users/@me/guilds/{guild.id}")).ok()
-    assert (await session.next("GUILD_JOIN_REQUEST_DELETE"))["id"] == again["id"]
+    assert (await session.next("GUILD_JOIN_REQUEST_DELETE"))["id"] == second_request["id"]
 
 
 async def test_users_can_request_to_join_a_discoverable_guild(world: World) -> None:
@@ -256,17 +269,17 @@ async def test_requests_are_paged(world: World) -> None:
         world.clock.advance(1000)
     url = f"/guilds/{guild.id}/requests"
 
-    async def listed(query: str) -> list[str]:
-        return [each["id"] for each in (await moderator.get(f"{url}?{query}")).ok()["guild_join_requests"]]
+    async def list_ids(query: str) -> list[str]:
+        return [request["id"] for request in (await moderator.get(f"{url}?{query}")).ok()["guild_join_requests"]]
 
-    assert await listed("") == ids[::-1]
-    assert await listed("limit=1") == ids[2:]
-    assert await listed(f"before={ids[1]}") == ids[:1]
-    assert await listed(f"after={ids[1]}&before={ids[1]}") == ids[2:]
-    for each in (ids[2], ids[0]):
-        (await moderator.patch(f"{url}/{each}", json={"action": "APPROVED"})).ok()
+    assert await list_ids("") == ids[::-1]
+    assert await list_ids("limit=1") == ids[2:]
+    assert await list_ids(f"before={ids[1]}") == ids[:1]
+    assert await list_ids(f"after={ids[1]}&before={ids[1]}") == ids[2:]
+    for request_id in (ids[2], ids[0]):
+        (await moderator.patch(f"{url}/{request_id}", json={"action": "APPROVED"})).ok()
         world.clock.advance(1000)
-    assert await listed("status=APPROVED") == [ids[0], ids[2]]
+    assert await list_ids("status=APPROVED") == [ids[0], ids[2]]
     assert (await moderator.get(f"{url}?limit=101")).errors("limit")
     assert (await moderator.get(f"{url}?status=OTHER")).errors("status")
 

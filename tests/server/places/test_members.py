@@ -1,10 +1,11 @@
-"""Members: joining, updating, leaving, the permissions for each, and the events they publish."""
+"""Tests of members: joining, updating and leaving, the required permissions, and the published events."""
 
 from typing import Any
 
 import pytest
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import AuditLogAction, ChannelType, GatewayOpcode, MessageType
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.intents import Intents
@@ -41,9 +42,9 @@ async def audit_entries(world: World, guild: Guild) -> list[tuple[int, int | Non
 
 async def last_stored_entry(world: World, guild: Guild, action: int) -> tuple[int | None, Any, Any, str | None]:
     """Return the newest audit log entry of an action: target, changes, options and reason."""
-    found = [entry for entry in await audit_entries(world, guild) if entry[0] == action]
-    assert found, f"no entry {action}"
-    return found[-1][1:]
+    entries = [entry for entry in await audit_entries(world, guild) if entry[0] == action]
+    assert entries, f"the audit log has no entry with the action {action}"
+    return entries[-1][1:]
 
 
 async def insert_voice_state(world: World, guild: Guild, actor: Actor, channel_id: int) -> None:
@@ -112,8 +113,8 @@ async def test_the_list_is_sorted_by_id_and_starts_after_the_cursor(world: World
     page = (await bot.get(f"/guilds/{guild.id}/members?limit=2")).ok()
     rest = (await bot.get(f"/guilds/{guild.id}/members?limit=1000&after={page[-1]['user']['id']}")).ok()
 
-    assert [found["user"]["id"] for found in page] == [str(user.id) for user in users[:2]]
-    assert [found["user"]["id"] for found in rest] == [str(user.id) for user in users[2:]] + [str(bot.id)]
+    assert [member["user"]["id"] for member in page] == [str(user.id) for user in users[:2]]
+    assert [member["user"]["id"] for member in rest] == [str(user.id) for user in users[2:]] + [str(bot.id)]
     assert len((await bot.get(f"/guilds/{guild.id}/members")).ok()) == 1
     (await bot.get(f"/guilds/{guild.id}/members?limit=1001")).rejected(400, 50035)
 
@@ -121,11 +122,11 @@ async def test_the_list_is_sorted_by_id_and_starts_after_the_cursor(world: World
 async def test_only_bots_without_the_members_intent_cannot_list_members(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    blind = await world.bot(guild, flags=0)
+    bot = await world.bot(guild, flags=0)
 
-    (await blind.get(f"/guilds/{guild.id}/members")).rejected(403, 50001)
+    (await bot.get(f"/guilds/{guild.id}/members")).rejected(403, 50001)
     assert len((await alice.get(f"/guilds/{guild.id}/members?limit=10")).ok()) == 2
-    assert (await blind.get(f"/guilds/{guild.id}/members/search?query=bot")).status == 200
+    assert (await bot.get(f"/guilds/{guild.id}/members/search?query=bot")).status == 200
 
 
 async def test_a_search_matches_username_nick_or_global_name_prefixes_in_any_case(world: World) -> None:
@@ -135,15 +136,15 @@ async def test_a_search_matches_username_nick_or_global_name_prefixes_in_any_cas
     (await alice.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"nick": "Carbon"})).ok()
     (await alice.patch("/users/@me", json={"global_name": "CARla"})).ok()
 
-    async def found(query: str, limit: int = 10) -> list[str]:
+    async def search_names(query: str, limit: int = 10) -> list[str]:
         response = await alice.get(f"/guilds/{guild.id}/members/search", params={"query": query, "limit": limit})
-        return [each["user"]["username"] for each in response.ok()]
+        return [member["user"]["username"] for member in response.ok()]
 
-    assert await found("CAR") == ["alice", "bob", "carol"]
-    assert await found("car", 2) == ["alice", "bob"]
-    assert await found("aro") == []
-    assert await found("c%") == []
-    assert outsider.name not in await found("carr")
+    assert await search_names("CAR") == ["alice", "bob", "carol"]
+    assert await search_names("car", 2) == ["alice", "bob"]
+    assert await search_names("aro") == []
+    assert await search_names("c%") == []
+    assert outsider.name not in await search_names("carr")
     (await alice.get(f"/guilds/{guild.id}/members/search")).rejected(400, 50035)
 
 
@@ -210,8 +211,8 @@ async def test_a_bot_adds_a_user_who_consented(world: World) -> None:
     assert created["id"] == str(guild.id)
     assert "unavailable" not in created
     assert created["member_count"] == 3
-    again = await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json={"access_token": token})
-    assert (again.status, again.body) == (204, b"")
+    second_response = await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json={"access_token": token})
+    assert (second_response.status, second_response.body) == (204, b"")
 
 
 async def test_adding_a_member_requires_the_users_consent(world: World) -> None:
@@ -256,7 +257,7 @@ async def test_a_bot_installed_with_permissions_gets_a_managed_role_removed_with
     assert (role["name"], role["managed"], role["tags"]) == (bot.name, True, {"bot_id": str(bot.id)})
     assert int(role["permissions"]) == Permissions.KICK_MEMBERS
     assert (await session.next("GUILD_MEMBER_ADD"))["roles"] == [role["id"]]
-    assert (await last_stored_entry(world, guild, 28))[0] == bot.id
+    assert (await last_stored_entry(world, guild, AuditLogAction.BOT_ADD))[0] == bot.id
     (await alice.delete(f"/guilds/{guild.id}/members/{bot.id}")).ok()
     assert (await session.next("GUILD_ROLE_DELETE"))["role_id"] == role["id"]
 
@@ -275,11 +276,11 @@ async def test_a_user_in_one_hundred_guilds_cannot_join_another(world: World) ->
     guild = await world.guild(alice)
     bot = await world.bot(guild)
 
-    def fill(call: Call) -> None:
+    def insert_memberships(call: Call) -> None:
         for number in range(1, 101):
             call.tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)", number, bob.id)
 
-    await world.write(fill)
+    await world.write(insert_memberships)
 
     body = {"access_token": await issue_token(world, bot, bob)}
     (await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json=body)).rejected(400, 30001)
@@ -302,7 +303,7 @@ async def test_setting_and_clearing_a_nick_is_audited_and_published(world: World
     assert named["nick"] == event["nick"] == "Bob by"
     assert event["guild_id"] == str(guild.id)
     assert cleared["nick"] is None
-    entries = [entry for entry in await audit_entries(world, guild) if entry[0] == 24]
+    entries = [entry for entry in await audit_entries(world, guild) if entry[0] == AuditLogAction.MEMBER_UPDATE]
     assert entries[0][1:] == (bob.id, [{"key": "nick", "new_value": "Bob by"}], {}, "why not")
     assert entries[1][2] == [{"key": "nick", "old_value": "Bob by"}]
 
@@ -320,7 +321,7 @@ async def test_an_update_without_changes_publishes_nothing(world: World) -> None
 
 
 @pytest.mark.parametrize(
-    ("body", "needed", "needs_voice"),
+    ("body", "permissions", "needs_voice"),
     [
         ({"nick": "x"}, Permissions.MANAGE_NICKNAMES, False),
         ({"roles": []}, Permissions.MANAGE_ROLES, False),
@@ -334,7 +335,7 @@ async def test_an_update_without_changes_publishes_nothing(world: World) -> None
     ],
 )
 async def test_each_field_requires_its_own_permission(
-    world: World, body: dict[str, Any], needed: int, needs_voice: bool
+    world: World, body: dict[str, Any], permissions: int, needs_voice: bool
 ) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
@@ -342,7 +343,7 @@ async def test_each_field_requires_its_own_permission(
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
     (await bot.patch(path, json=body)).rejected(403, 50013)
-    await guild.allow_permissions(bot, needed)
+    await guild.allow_permissions(bot, permissions)
     response = await bot.patch(path, json=body)
 
     if needs_voice:
@@ -398,10 +399,12 @@ async def test_a_timeout_lasts_at_most_28_days(world: World) -> None:
 
     assert member["communication_disabled_until"] == end
     assert too_long.errors("communication_disabled_until")
-    assert (await last_stored_entry(world, guild, 24))[1] == [{"key": "communication_disabled_until", "new_value": end}]
+    assert (await last_stored_entry(world, guild, AuditLogAction.MEMBER_UPDATE))[1] == [
+        {"key": "communication_disabled_until", "new_value": end}
+    ]
     (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).rejected(403, 50013)
-    past = (await alice.patch(path, json={"communication_disabled_until": "2020-01-01T00:00:00Z"})).ok()
-    assert past["communication_disabled_until"] is None
+    ended = (await alice.patch(path, json={"communication_disabled_until": "2020-01-01T00:00:00Z"})).ok()
+    assert ended["communication_disabled_until"] is None
     (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).ok()
 
 
@@ -429,7 +432,7 @@ async def test_a_role_list_replaces_roles_and_audits_added_and_removed(world: Wo
     assert member["roles"] == [str(blue)]
     await session.next("GUILD_MEMBER_UPDATE")
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(blue)]
-    assert (await last_stored_entry(world, guild, 25))[:2] == (
+    assert (await last_stored_entry(world, guild, AuditLogAction.MEMBER_ROLE_UPDATE))[:2] == (
         bob.id,
         [
             {"key": "$add", "new_value": [{"id": str(blue), "name": "blue"}]},
@@ -454,7 +457,8 @@ async def test_roles_are_added_and_removed_one_by_one(world: World) -> None:
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
     assert (await alice.delete(path)).status == 204
     await session.none_of("GUILD_MEMBER_UPDATE")
-    assert [entry[0] for entry in await audit_entries(world, guild) if entry[0] == 25] == [25, 25]
+    actions = [entry[0] for entry in await audit_entries(world, guild)]
+    assert actions.count(AuditLogAction.MEMBER_ROLE_UPDATE) == 2
 
 
 async def test_higher_managed_and_foreign_roles_cannot_be_assigned(world: World) -> None:
@@ -480,7 +484,10 @@ async def test_higher_managed_and_foreign_roles_cannot_be_assigned(world: World)
 async def test_mute_deafen_and_move_need_a_member_in_voice(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    lounge, stage = await guild.channel("lounge", type=2), await guild.channel("den", type=2)
+    lounge, den = (
+        await guild.channel("lounge", type=ChannelType.GUILD_VOICE),
+        await guild.channel("den", type=ChannelType.GUILD_VOICE),
+    )
     path = f"/guilds/{guild.id}/members/{bob.id}"
     (await alice.patch(path, json={"mute": True})).rejected(400, 40032)
     (await alice.patch(path, json={"channel_id": str(lounge)})).rejected(400, 40032)
@@ -489,16 +496,16 @@ async def test_mute_deafen_and_move_need_a_member_in_voice(world: World) -> None
     assert (await alice.patch(path, json={"mute": True, "deaf": True})).ok()["mute"] is True
     (await alice.patch(path, json={"channel_id": "1"})).rejected(404, 10003)
     (await alice.patch(path, json={"channel_id": str(guild.general)})).rejected(400, 50024)
-    (await alice.patch(path, json={"channel_id": str(stage)})).ok()
-    moved = await last_stored_entry(world, guild, 26)
+    (await alice.patch(path, json={"channel_id": str(den)})).ok()
+    moved = await last_stored_entry(world, guild, AuditLogAction.MEMBER_MOVE)
     (await alice.patch(path, json={"channel_id": None})).ok()
 
-    assert (await last_stored_entry(world, guild, 24))[1] == [
+    assert (await last_stored_entry(world, guild, AuditLogAction.MEMBER_UPDATE))[1] == [
         {"key": "mute", "old_value": False, "new_value": True},
         {"key": "deaf", "old_value": False, "new_value": True},
     ]
-    assert moved[2] == {"channel_id": str(stage), "count": "1"}
-    assert (await last_stored_entry(world, guild, 27))[2] == {"count": "1"}
+    assert moved[2] == {"channel_id": str(den), "count": "1"}
+    assert (await last_stored_entry(world, guild, AuditLogAction.MEMBER_DISCONNECT))[2] == {"count": "1"}
 
 
 async def test_a_member_updates_their_own_profile(world: World) -> None:
@@ -553,16 +560,16 @@ async def test_a_kick_notifies_the_guild_and_the_kicked_member(world: World) -> 
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.KICK_MEMBERS)
-    session, kicked = await alice.connect(), await bob.connect()
+    session, bob_session = await alice.connect(), await bob.connect()
 
     headers = {"X-Audit-Log-Reason": "bye"}
     assert (await bot.delete(f"/guilds/{guild.id}/members/{bob.id}", headers=headers)).status == 204
 
     removed = await session.next("GUILD_MEMBER_REMOVE")
     assert (removed["guild_id"], removed["user"]["id"]) == (str(guild.id), str(bob.id))
-    assert await kicked.next("GUILD_DELETE") == {"id": str(guild.id)}
-    await kicked.none_of("GUILD_MEMBER_REMOVE")
-    assert await last_stored_entry(world, guild, 20) == (bob.id, [], {}, "bye")
+    assert await bob_session.next("GUILD_DELETE") == {"id": str(guild.id)}
+    await bob_session.none_of("GUILD_MEMBER_REMOVE")
+    assert await last_stored_entry(world, guild, AuditLogAction.MEMBER_KICK) == (bob.id, [], {}, "bye")
     (await bob.get(f"/guilds/{guild.id}")).rejected(403, 50001)
     (await bot.delete(f"/guilds/{guild.id}/members/{bob.id}")).rejected(404, 10007)
     assert (await world.write(lambda call: guilds.find(call.tx, guild.id))).member_count == 2
@@ -582,12 +589,12 @@ async def test_the_owner_and_equal_or_higher_members_cannot_be_kicked(world: Wor
 async def test_leaving_a_guild_notifies_both_sides(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    session, leaver = await alice.connect(), await bob.connect()
+    session, bob_session = await alice.connect(), await bob.connect()
 
     assert (await bob.delete(f"/users/@me/guilds/{guild.id}")).status == 204
 
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
-    assert (await leaver.next("GUILD_DELETE"))["id"] == str(guild.id)
+    assert (await bob_session.next("GUILD_DELETE"))["id"] == str(guild.id)
 
 
 async def test_temporary_members_leave_with_their_last_session_unless_they_have_a_role(world: World) -> None:
@@ -596,14 +603,14 @@ async def test_temporary_members_leave_with_their_last_session_unless_they_have_
     for guest in (bob, carol):
         await world.write(lambda call, guest=guest: members.add(call, guild.id, guest.id, temporary=True), alice.id)
     await guild.add_role(carol, await guild.role())
-    watcher, first, second = await alice.connect(), await bob.connect(), await bob.connect()
+    owner_session, first, second = await alice.connect(), await bob.connect(), await bob.connect()
     await (await carol.connect()).close()
 
     await first.close()
-    await watcher.none_of("GUILD_MEMBER_REMOVE")
+    await owner_session.none_of("GUILD_MEMBER_REMOVE")
     await second.close()
 
-    assert (await watcher.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
+    assert (await owner_session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
     (await alice.get(f"/guilds/{guild.id}/members/{carol.id}")).ok()
 
 
@@ -615,7 +622,7 @@ async def guild_to_prune(world: World) -> tuple[Guild, dict[str, Actor], int]:
     role = await guild.role("red")
     await guild.add_role(users["red"], role)
 
-    def age(call: Call) -> None:
+    def set_join_times(call: Call) -> None:
         call.tx.run("UPDATE members SET joined_ms = ?", NOW_MS - 10 * DAY_MS)
         call.tx.run("UPDATE members SET joined_ms = ? WHERE user_id = ?", NOW_MS - DAY_MS, users["fresh"].id)
         for name, days in (("chatty", 2), ("quiet", 9)):
@@ -626,7 +633,7 @@ async def guild_to_prune(world: World) -> tuple[Guild, dict[str, Actor], int]:
                 users[name].id,
             )
 
-    await world.write(age)
+    await world.write(set_join_times)
     return guild, users, role
 
 
@@ -643,7 +650,7 @@ async def test_a_prune_removes_inactive_members_without_roles(world: World) -> N
     assert (await owner.post(path)).ok() == {"pruned": 1}
 
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(users["quiet"].id)
-    assert await last_stored_entry(world, guild, 21) == (
+    assert await last_stored_entry(world, guild, AuditLogAction.MEMBER_PRUNE) == (
         None,
         [],
         {"delete_member_days": "7", "members_removed": "1"},
@@ -678,20 +685,20 @@ async def test_guild_create_of_a_small_guild_lists_members_by_intent(world: Worl
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice, bob, carol)
     bot = await world.bot(guild)
-    voice = await guild.channel("lounge", type=2)
+    voice = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     await insert_voice_state(world, guild, carol, voice)
 
-    async def listed(intents: int) -> tuple[set[str], set[str]]:
+    async def list_user_ids(intents: int) -> tuple[set[str], set[str]]:
         created = (await bot.connect(intents)).guilds[str(guild.id)]
-        return {each["user"]["id"] for each in created["members"]}, {
-            each["user"]["id"] for each in created["presences"]
+        return {member["user"]["id"] for member in created["members"]}, {
+            presence["user"]["id"] for presence in created["presences"]
         }
 
-    everyone = {str(each.id) for each in (alice, bob, carol, bot)}
-    assert await listed(Intents.GUILDS) == ({str(bot.id), str(carol.id)}, set())
-    assert await listed(Intents.GUILDS | Intents.GUILD_MEMBERS) == (everyone, set())
+    everyone = {str(actor.id) for actor in (alice, bob, carol, bot)}
+    assert await list_user_ids(Intents.GUILDS) == ({str(bot.id), str(carol.id)}, set())
+    assert await list_user_ids(Intents.GUILDS | Intents.GUILD_MEMBERS) == (everyone, set())
     await alice.connect()
-    assert await listed(Intents.GUILDS | Intents.GUILD_PRESENCES) == (everyone, {str(alice.id), str(bot.id)})
+    assert await list_user_ids(Intents.GUILDS | Intents.GUILD_PRESENCES) == (everyone, {str(alice.id), str(bot.id)})
 
 
 async def test_guild_create_of_a_large_guild_lists_only_notable_members(world: World) -> None:
@@ -706,7 +713,7 @@ async def test_guild_create_of_a_large_guild_lists_only_notable_members(world: W
     created = session.guilds[str(guild.id)]
     assert created["large"] is True
     assert created["member_count"] == 54
-    assert {each["user"]["id"] for each in created["members"]} == {str(each.id) for each in (bob, carol, bot)}
+    assert {member["user"]["id"] for member in created["members"]} == {str(actor.id) for actor in (bob, carol, bot)}
 
 
 async def test_all_members_are_sent_in_chunks_of_one_thousand(world: World) -> None:
@@ -714,16 +721,19 @@ async def test_all_members_are_sent_in_chunks_of_one_thousand(world: World) -> N
     guild = await world.guild(alice)
     bot = await world.bot(guild)
 
-    def crowd(call: Call) -> None:
+    def insert_members(call: Call) -> None:
         for number in range(1, 1100):
             call.tx.run("INSERT INTO users (id, username) VALUES (?, ?)", number, f"crowd{number}")
             call.tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)", guild.id, number)
         call.tx.run("UPDATE guilds SET member_count = 1101 WHERE id = ?", guild.id)
 
-    await world.write(crowd)
+    await world.write(insert_members)
     session = await bot.connect()
 
-    await session.send(8, {"guild_id": str(guild.id), "query": "", "limit": 0, "nonce": "n", "presences": True})
+    await session.send(
+        GatewayOpcode.REQUEST_GUILD_MEMBERS,
+        {"guild_id": str(guild.id), "query": "", "limit": 0, "nonce": "n", "presences": True},
+    )
 
     first, second = await session.next("GUILD_MEMBERS_CHUNK"), await session.next("GUILD_MEMBERS_CHUNK")
     assert [len(first["members"]), len(second["members"])] == [1000, 101]
@@ -731,7 +741,7 @@ async def test_all_members_are_sent_in_chunks_of_one_thousand(world: World) -> N
         (0, 2, "n"),
         (1, 2, "n"),
     ]
-    assert [each["user"]["id"] for each in second["presences"]] == [str(bot.id)]
+    assert [presence["user"]["id"] for presence in second["presences"]] == [str(bot.id)]
 
 
 async def test_members_are_requested_by_name_or_id(world: World) -> None:
@@ -741,21 +751,23 @@ async def test_members_are_requested_by_name_or_id(world: World) -> None:
     session = await bot.connect(Intents.GUILDS)
 
     async def request_members(**fields: Any) -> Any:
-        await session.send(8, {"guild_id": str(guild.id), **fields})
+        await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(guild.id), **fields})
         return await session.next("GUILD_MEMBERS_CHUNK")
 
     by_name = await request_members(query="AL", limit=5, presences=True)
-    assert [each["user"]["id"] for each in by_name["members"]] == [str(alice.id)]
+    assert [member["user"]["id"] for member in by_name["members"]] == [str(alice.id)]
     assert not {"not_found", "nonce", "presences"} & set(by_name)
     by_id = await request_members(user_ids=[str(bob.id), "7", "x"], nonce="y" * 33)
-    assert [each["user"]["id"] for each in by_id["members"]] == [str(bob.id)]
+    assert [member["user"]["id"] for member in by_id["members"]] == [str(bob.id)]
     assert by_id["not_found"] == ["7", "x"]
     assert "nonce" not in by_id
-    assert [each["user"]["id"] for each in (await request_members(user_ids=str(bob.id)))["members"]] == [str(bob.id)]
+    assert [member["user"]["id"] for member in (await request_members(user_ids=str(bob.id)))["members"]] == [
+        str(bob.id)
+    ]
     empty = await request_members(query="zzz", limit=1)
     assert (empty["members"], empty["chunk_index"], empty["chunk_count"]) == ([], 0, 1)
     # Without the members intent a request for every member returns only the bot itself.
-    assert [each["user"]["id"] for each in (await request_members(query="", limit=0))["members"]] == [str(bot.id)]
+    assert [member["user"]["id"] for member in (await request_members(query="", limit=0))["members"]] == [str(bot.id)]
 
 
 async def test_invalid_member_requests_are_ignored(world: World) -> None:
@@ -771,8 +783,10 @@ async def test_invalid_member_requests_are_ignored(world: World) -> None:
         {"guild_id": [str(guild.id), str(hidden.id)], "query": "a", "limit": 1},
         {"guild_id": str(hidden.id), "query": "a", "limit": 1},
     ):
-        await session.send(8, request)
-    await session.send(8, {"guild_id": str(guild.id), "query": "a", "limit": 1, "nonce": "last"})
+        await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, request)
+    await session.send(
+        GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(guild.id), "query": "a", "limit": 1, "nonce": "last"}
+    )
 
     assert (await session.next("GUILD_MEMBERS_CHUNK"))["nonce"] == "last"
 
@@ -796,14 +810,14 @@ async def test_members_are_loaded_in_batches_of_any_size(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
 
-    def look(call: Call) -> tuple[set[int], set[int]]:
-        wanted = [alice.id, *range(1, 1200), bob.id]
+    def load_views(call: Call) -> tuple[set[int], set[int]]:
+        user_ids = [alice.id, *range(1, 1200), bob.id]
         return (
-            set(members.find_views(call.tx, guild.id, wanted)),
-            set(members.find_partial_views(call.tx, guild.id, wanted)),
+            set(members.find_views(call.tx, guild.id, user_ids)),
+            set(members.find_partial_views(call.tx, guild.id, user_ids)),
         )
 
-    assert await world.write(look) == ({alice.id, bob.id}, {alice.id, bob.id})
+    assert await world.write(load_views) == ({alice.id, bob.id}, {alice.id, bob.id})
 
 
 async def test_a_join_message_is_posted_in_the_system_channel(world: World) -> None:
@@ -814,16 +828,20 @@ async def test_a_join_message_is_posted_in_the_system_channel(world: World) -> N
     await guild.owner.patch(path, json={"system_channel_flags": 0})
 
     async def join(user: Actor) -> None:
-        made = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
-        (await user.post(f"/invites/{made['code']}")).ok()
+        invite = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
+        (await user.post(f"/invites/{invite['code']}")).ok()
 
     await join(bob)
 
     assert (await session.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(bob.id)
     welcome = await session.next("MESSAGE_CREATE")
-    assert (welcome["type"], welcome["content"], welcome["author"]["id"]) == (7, "", str(bob.id))
+    assert (welcome["type"], welcome["content"], welcome["author"]["id"]) == (
+        MessageType.USER_JOIN,
+        "",
+        str(bob.id),
+    )
     assert (welcome["channel_id"], welcome["member"]["roles"]) == (str(guild.general), [])
-    assert [each["id"] for each in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()] == [
+    assert [message["id"] for message in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()] == [
         welcome["id"]
     ]
 
@@ -831,6 +849,6 @@ async def test_a_join_message_is_posted_in_the_system_channel(world: World) -> N
     await join(await world.user("carol"))
     await guild.owner.patch(path, json={"system_channel_flags": 0, "system_channel_id": None})
     await join(await world.user("dave"))
-    assert [each["id"] for each in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()] == [
+    assert [message["id"] for message in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()] == [
         welcome["id"]
     ]

@@ -1,10 +1,11 @@
-"""Answers to a guild's onboarding, and the roles and channels they grant."""
+"""Tests of responses to a guild's onboarding, and of the roles and channels that they grant."""
 
 import asyncio
 from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.flags import MemberFlags
 from hubbub.server.core.call import Call
 from hubbub.server.places import members
@@ -24,8 +25,8 @@ class OnboardingGuild:
         self.path = f"/guilds/{guild.id}/onboarding-responses"
         self.options: dict[str, str] = {}
 
-    async def enable(self, **more: Any) -> None:
-        """Enable onboarding with three prompts and remember the ids of their options."""
+    async def enable(self, **overrides: Any) -> None:
+        """Enable onboarding with three prompts and store the IDs of their options."""
         prompts = [
             {"title": "Side", "required": True, "single_select": True, "options": [("white", []), ("black", [])]},
             {"title": "Games", "options": [("chess", self.channels[7:8]), ("go", self.channels[8:9])]},
@@ -43,18 +44,18 @@ class OnboardingGuild:
             }
             for index, prompt in enumerate(prompts)
         ]
-        body = {"prompts": prompts_body, "default_channel_ids": self.channels[:7], "enabled": True, **more}
+        body = {"prompts": prompts_body, "default_channel_ids": self.channels[:7], "enabled": True, **overrides}
         updated = (await self.guild.owner.put(f"/guilds/{self.guild.id}/onboarding", json=body)).ok()
         self.options = {option["title"]: option["id"] for prompt in updated["prompts"] for option in prompt["options"]}
 
-    async def answer(self, member: Actor, *titles: str) -> Any:
-        """Answer with the options of these titles."""
+    async def respond(self, member: Actor, *titles: str) -> Any:
+        """Set the member's responses to the options with these titles; other texts are sent as option IDs."""
         return await member.post(
-            self.path, json={"onboarding_responses": [self.options.get(each, each) for each in titles]}
+            self.path, json={"onboarding_responses": [self.options.get(title, title) for title in titles]}
         )
 
     def granted_roles(self, *titles: str) -> list[str]:
-        """Return the role ids that these answers grant, sorted as in a member."""
+        """Return the role IDs that these responses grant, sorted as in a member."""
         return sorted((str(self.roles[title]) for title in titles), key=int)
 
 
@@ -64,9 +65,9 @@ async def onboarding(world: World) -> OnboardingGuild:
     guild = await world.guild()
     channels = [str(await guild.channel(f"room-{number}")) for number in range(9)]
     roles = {title: await guild.role(title) for title in ("white", "black", "chess", "go", "more")}
-    found = OnboardingGuild(guild, channels, roles)
-    await found.enable()
-    return found
+    onboarding_guild = OnboardingGuild(guild, channels, roles)
+    await onboarding_guild.enable()
+    return onboarding_guild
 
 
 async def join_by_invite(world: World, guild: Guild) -> Actor:
@@ -77,99 +78,102 @@ async def join_by_invite(world: World, guild: Guild) -> Actor:
     return user
 
 
-async def flags(guild: Guild, member: Actor) -> int:
+async def get_flags(guild: Guild, member: Actor) -> int:
     """Return the flags of a member."""
-    found: int = (await guild.owner.get(f"/guilds/{guild.id}/members/{member.id}")).ok()["flags"]
-    return found
+    flags: int = (await guild.owner.get(f"/guilds/{guild.id}/members/{member.id}")).ok()["flags"]
+    return flags
 
 
-async def test_a_new_member_starts_and_completes_onboarding_by_answering(
+async def test_a_new_member_starts_and_completes_onboarding_by_responding(
     world: World, onboarding: OnboardingGuild
 ) -> None:
     guild = onboarding.guild
     session = await (await world.bot(guild)).connect()
     bob = await join_by_invite(world, guild)
     assert (await session.next("GUILD_MEMBER_ADD"))["flags"] == STARTED_FLAGS
-    nothing = {
+    empty_responses = {
         "guild_id": str(guild.id),
         "user_id": str(bob.id),
         "onboarding_responses": [],
         "channel_ids": onboarding.channels[:7],
         "completed": False,
     }
-    assert (await bob.get(onboarding.path)).ok() == nothing
+    assert (await bob.get(onboarding.path)).ok() == empty_responses
 
-    responses = (await onboarding.answer(bob, "white", "chess")).ok()
+    responses = (await onboarding.respond(bob, "white", "chess")).ok()
 
     event = await session.next("GUILD_MEMBER_UPDATE")
     assert (event["flags"], sorted(event["roles"], key=int)) == (
         COMPLETED_FLAGS,
         onboarding.granted_roles("white", "chess"),
     )
-    assert responses == nothing | {
+    assert responses == empty_responses | {
         "onboarding_responses": [onboarding.options["white"], onboarding.options["chess"]],
         "channel_ids": onboarding.channels[:8],
         "completed": True,
     }
     assert (await bob.get(onboarding.path)).ok() == responses
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
-    assert not {entry["action_type"] for entry in log} & {24, 25}
+    assert not {entry["action_type"] for entry in log} & {
+        AuditLogAction.MEMBER_UPDATE,
+        AuditLogAction.MEMBER_ROLE_UPDATE,
+    }
 
 
-async def test_changing_answers_replaces_only_the_roles_of_earlier_answers(
+async def test_changing_responses_replaces_only_the_roles_of_earlier_responses(
     world: World, onboarding: OnboardingGuild
 ) -> None:
     bob = await join_by_invite(world, onboarding.guild)
     other = await onboarding.guild.role("other")
     await onboarding.guild.add_role(bob, other)
-    (await onboarding.answer(bob, "white", "chess", "more")).ok()
+    (await onboarding.respond(bob, "white", "chess", "more")).ok()
     session = await bob.connect()
 
-    responses = (await onboarding.answer(bob, "black", "go")).ok()
+    responses = (await onboarding.respond(bob, "black", "go")).ok()
 
     event = await session.next("GUILD_MEMBER_UPDATE")
     assert sorted(event["roles"], key=int) == sorted([*onboarding.granted_roles("black", "go"), str(other)], key=int)
     assert responses["channel_ids"] == [*onboarding.channels[:7], onboarding.channels[8]]
-    (await onboarding.answer(bob, "black", "go")).ok()
+    (await onboarding.respond(bob, "black", "go")).ok()
     await session.none_of("GUILD_MEMBER_UPDATE")
 
 
-async def test_invalid_answers_are_rejected_with_their_index(world: World, onboarding: OnboardingGuild) -> None:
+async def test_invalid_responses_are_rejected_with_their_index(world: World, onboarding: OnboardingGuild) -> None:
     bob = await join_by_invite(world, onboarding.guild)
 
-    required = await onboarding.answer(bob, "chess")
+    required = await onboarding.respond(bob, "chess")
     assert required.errors("onboarding_responses") == ["ONBOARDING_PROMPT_REQUIRED"]
-    both = await onboarding.answer(bob, "white", "black")
+    both = await onboarding.respond(bob, "white", "black")
     assert both.errors("onboarding_responses.1") == ["ONBOARDING_SINGLE_SELECT"]
-    twice = await onboarding.answer(bob, "white", "chess", "chess")
+    twice = await onboarding.respond(bob, "white", "chess", "chess")
     assert twice.errors("onboarding_responses.2") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
-    unknown = await onboarding.answer(bob, "white", "1")
+    unknown = await onboarding.respond(bob, "white", "1")
     assert unknown.errors("onboarding_responses.1") == ["ONBOARDING_OPTION_UNKNOWN"]
     assert (await bob.post(onboarding.path, json={})).errors("onboarding_responses") == ["BASE_TYPE_REQUIRED"]
-    assert await flags(onboarding.guild, bob) == STARTED_FLAGS
+    assert await get_flags(onboarding.guild, bob) == STARTED_FLAGS
     assert (await bob.get(onboarding.path)).ok()["onboarding_responses"] == []
 
 
-async def test_answering_requires_an_active_member_and_enabled_onboarding(
+async def test_responding_requires_an_active_member_and_enabled_onboarding(
     world: World, onboarding: OnboardingGuild
 ) -> None:
     guild = onboarding.guild
     bot = await world.bot(guild)
-    assert await flags(guild, bot) == 0
+    assert await get_flags(guild, bot) == 0
     (await bot.get(onboarding.path)).rejected(403, 20001)
-    (await onboarding.answer(bot, "white")).rejected(403, 20001)
+    (await onboarding.respond(bot, "white")).rejected(403, 20001)
     stranger = await world.user()
     (await stranger.get(onboarding.path)).rejected(403, 50001)
-    (await onboarding.answer(stranger, "white")).rejected(403, 50001)
+    (await onboarding.respond(stranger, "white")).rejected(403, 50001)
 
     bob = await join_by_invite(world, guild)
     timeout = {"communication_disabled_until": "2026-11-20T00:00:00Z"}
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=timeout)).ok()
-    (await onboarding.answer(bob, "white")).rejected(403, 50013)
+    (await onboarding.respond(bob, "white")).rejected(403, 50013)
     (await guild.owner.put(f"/guilds/{guild.id}/onboarding", json={"enabled": False})).ok()
-    (await onboarding.answer(guild.owner, "white")).rejected(400, 40006)
+    (await onboarding.respond(guild.owner, "white")).rejected(400, 40006)
     carol = await join_by_invite(world, guild)
-    assert await flags(guild, carol) == 0
+    assert await get_flags(guild, carol) == 0
 
 
 async def test_deleted_and_managed_roles_are_not_granted(world: World, onboarding: OnboardingGuild) -> None:
@@ -178,19 +182,19 @@ async def test_deleted_and_managed_roles_are_not_granted(world: World, onboardin
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{onboarding.roles['chess']}")).ok()
     (await guild.owner.delete(f"/channels/{onboarding.channels[7]}")).ok()
 
-    def manage(call: Call) -> None:
+    def mark_role_managed(call: Call) -> None:
         call.tx.run("UPDATE roles SET managed = 1 WHERE id = ?", onboarding.roles["white"])
 
-    await world.write(manage)
+    await world.write(mark_role_managed)
 
-    responses = (await onboarding.answer(bob, "white", "chess", "go")).ok()
+    responses = (await onboarding.respond(bob, "white", "chess", "go")).ok()
 
     member = (await guild.owner.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()
     assert member["roles"] == onboarding.granted_roles("go")
     assert responses["channel_ids"] == [*onboarding.channels[:7], onboarding.channels[8]]
 
 
-async def test_earlier_members_can_answer_and_leaving_deletes_answers(
+async def test_earlier_members_can_respond_and_leaving_deletes_responses(
     world: World, onboarding: OnboardingGuild
 ) -> None:
     guild = onboarding.guild
@@ -198,9 +202,9 @@ async def test_earlier_members_can_answer_and_leaving_deletes_answers(
     await onboarding.enable(enabled=False)
     await world.write(lambda call: members.add(call, guild.id, carol.id), actor=guild.owner.id)
     await onboarding.enable()
-    assert await flags(guild, carol) == 0
-    assert (await onboarding.answer(carol, "white")).ok()["completed"]
-    assert await flags(guild, carol) == COMPLETED_FLAGS
+    assert await get_flags(guild, carol) == 0
+    assert (await onboarding.respond(carol, "white")).ok()["completed"]
+    assert await get_flags(guild, carol) == COMPLETED_FLAGS
     records = (await carol.get("/users/@me/harvest")).ok()["records"]["onboarding_responses"]
     assert records == [{"guild_id": str(guild.id), "responses": [onboarding.options["white"]]}]
 
@@ -208,20 +212,20 @@ async def test_earlier_members_can_answer_and_leaving_deletes_answers(
     remaining = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
     assert remaining == []
     rejoined = await join_by_invite(world, guild)
-    (await onboarding.answer(rejoined, "black")).ok()
+    (await onboarding.respond(rejoined, "black")).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     remaining = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
     assert remaining == []
 
 
-async def test_concurrent_answers_leave_exactly_one(world: World, onboarding: OnboardingGuild) -> None:
+async def test_concurrent_responses_store_exactly_one(world: World, onboarding: OnboardingGuild) -> None:
     bob = await join_by_invite(world, onboarding.guild)
 
-    answers = await asyncio.gather(*(onboarding.answer(bob, side) for side in ("white", "black") * 3))
+    responses = await asyncio.gather(*(onboarding.respond(bob, side) for side in ("white", "black") * 3))
 
-    for answer in answers:
-        answer.ok()
-    (side,) = (await bob.get(onboarding.path)).ok()["onboarding_responses"]
+    for response in responses:
+        response.ok()
+    (option_id,) = (await bob.get(onboarding.path)).ok()["onboarding_responses"]
     (role,) = (await onboarding.guild.owner.get(f"/guilds/{onboarding.guild.id}/members/{bob.id}")).ok()["roles"]
-    title = next(title for title, option in onboarding.options.items() if option == side)
+    title = next(title for title, option in onboarding.options.items() if option == option_id)
     assert role == str(onboarding.roles[title])

@@ -1,18 +1,34 @@
-"""Role connections of applications, and the roles that guilds link to them."""
+"""Tests of role connections of applications, and of the roles that guilds link to them."""
 
 from typing import Any
 
 import aiohttp
 import pytest
 
+from hubbub.protocol.enums import AuditLogAction, RoleConnectionMetadataType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.places.role_connections import rules
 from tests.media import png
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
 
-LEVEL = {"type": 2, "key": "level", "name": "Level", "description": "At least this level"}
-SINCE = {"type": 6, "key": "since", "name": "Since", "description": "Plays for this many days"}
-PAID = {"type": 7, "key": "paid", "name": "Paid", "description": "Has bought the game"}
+LEVEL = {
+    "type": int(RoleConnectionMetadataType.INTEGER_GREATER_THAN_EQUAL),
+    "key": "level",
+    "name": "Level",
+    "description": "At least this level",
+}
+SINCE = {
+    "type": int(RoleConnectionMetadataType.DATETIME_GREATER_THAN_EQUAL),
+    "key": "since",
+    "name": "Since",
+    "description": "Plays for this many days",
+}
+PAID = {
+    "type": int(RoleConnectionMetadataType.BOOLEAN_EQUAL),
+    "key": "paid",
+    "name": "Paid",
+    "description": "Has bought the game",
+}
 
 
 class ConnectedUser:
@@ -25,15 +41,18 @@ class ConnectedUser:
         self.headers = {"Authorization": f"Bearer {token}"}
 
     async def request(self, method: str, path: str | None = None, **options: Any) -> ApiResponse:
+        """Send a request with the access token, by default to the path of the role connection."""
         return await self.world.request(method, path or self.path, headers=self.headers, **options)
 
 
 async def connect_user(world: World, user: Actor, bot: Actor, *scopes: str) -> ConnectedUser:
+    """Issue an access token of a user to a bot's application, by default with the scope role_connections.write."""
     token = await world.access_token(user, bot.application_id, *(scopes or ("role_connections.write",)))
     return ConnectedUser(world, user, bot, token)
 
 
 def metadata_path(bot: Actor) -> str:
+    """Return the path of the metadata records of a bot's application."""
     return f"/applications/{bot.application_id}/role-connections/metadata"
 
 
@@ -42,9 +61,9 @@ async def test_an_application_replaces_its_metadata_records(world: World) -> Non
     path = metadata_path(bot)
     assert (await bot.get(path)).ok() == []
 
-    german = LEVEL | {"name_localizations": {"de": "Stufe"}, "description_localizations": None}
-    assert (await bot.put(path, json=[german, PAID])).ok() == [german, PAID]
-    assert (await bot.get(path)).ok() == [german, PAID]
+    localized = LEVEL | {"name_localizations": {"de": "Stufe"}, "description_localizations": None}
+    assert (await bot.put(path, json=[localized, PAID])).ok() == [localized, PAID]
+    assert (await bot.get(path)).ok() == [localized, PAID]
     assert (await bot.put(path, json=[SINCE])).ok() == [SINCE]
     assert (await bot.get(path)).ok() == [SINCE]
     assert (await bot.put(path, json=[])).ok() == []
@@ -74,11 +93,11 @@ async def test_invalid_metadata_records_are_rejected(world: World, record: dict[
 
 async def test_excess_and_duplicate_records_are_rejected(world: World) -> None:
     bot = await world.bot()
-    many = [LEVEL | {"key": f"level_{number}"} for number in range(6)]
+    records = [LEVEL | {"key": f"level_{number}"} for number in range(6)]
 
-    assert (await bot.put(metadata_path(bot), json=many)).errors("")
+    assert (await bot.put(metadata_path(bot), json=records)).errors("")
     assert (await bot.put(metadata_path(bot), json=[LEVEL, LEVEL])).errors("1.key")
-    assert len((await bot.put(metadata_path(bot), json=many[:5])).ok()) == 5
+    assert len((await bot.put(metadata_path(bot), json=records[:5])).ok()) == 5
 
 
 async def test_records_belong_to_their_application(world: World) -> None:
@@ -92,22 +111,22 @@ async def test_records_belong_to_their_application(world: World) -> None:
 async def test_an_application_sets_and_deletes_a_users_role_connection(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     (await bot.put(metadata_path(bot), json=[LEVEL, SINCE, PAID])).ok()
-    game = await connect_user(world, alice, bot)
-    assert (await game.request("GET")).ok() == {"platform_username": None, "metadata": {}}
+    connected_user = await connect_user(world, alice, bot)
+    assert (await connected_user.request("GET")).ok() == {"platform_username": None, "metadata": {}}
 
     connection = {
         "platform_name": "The Game",
         "platform_username": "alice77",
         "metadata": {"level": "12", "since": "2026-01-01T00:00:00Z", "paid": "1"},
     }
-    assert (await game.request("PUT", json=connection)).ok() == connection
-    assert (await game.request("GET")).ok() == connection
+    assert (await connected_user.request("PUT", json=connection)).ok() == connection
+    assert (await connected_user.request("GET")).ok() == connection
     # Omitted fields are cleared.
-    shorter = {"platform_username": None, "metadata": {"level": "13"}}
-    assert (await game.request("PUT", json={"metadata": {"level": "13"}})).ok() == shorter
-    assert (await game.request("DELETE")).status == 204
-    assert (await game.request("GET")).ok() == {"platform_username": None, "metadata": {}}
-    assert (await game.request("DELETE")).status == 204
+    cleared = {"platform_username": None, "metadata": {"level": "13"}}
+    assert (await connected_user.request("PUT", json={"metadata": {"level": "13"}})).ok() == cleared
+    assert (await connected_user.request("DELETE")).status == 204
+    assert (await connected_user.request("GET")).ok() == {"platform_username": None, "metadata": {}}
+    assert (await connected_user.request("DELETE")).status == 204
 
 
 @pytest.mark.parametrize(
@@ -130,85 +149,91 @@ async def test_invalid_role_connection_values_are_rejected_with_their_path(
 ) -> None:
     alice, bot = await world.user(), await world.bot()
     (await bot.put(metadata_path(bot), json=[LEVEL, SINCE, PAID])).ok()
-    game = await connect_user(world, alice, bot)
+    connected_user = await connect_user(world, alice, bot)
 
-    assert (await game.request("PUT", json=body)).errors(path)
+    assert (await connected_user.request("PUT", json=body)).errors(path)
 
 
 async def test_a_role_connection_requires_its_application_and_scope(world: World) -> None:
     alice, bot, other = await world.user(), await world.bot(), await world.bot()
-    game = await connect_user(world, alice, bot)
+    connected_user = await connect_user(world, alice, bot)
     other_path = f"/users/@me/applications/{other.application_id}/role-connection"
 
-    (await game.request("GET", other_path)).rejected(403, 20012)
-    (await game.request("PUT", other_path, json={})).rejected(403, 20012)
-    (await game.request("DELETE", other_path)).rejected(403, 20012)
-    (await game.request("GET", "/users/@me/applications/1/role-connection")).rejected(404, 10002)
+    (await connected_user.request("GET", other_path)).rejected(403, 20012)
+    (await connected_user.request("PUT", other_path, json={})).rejected(403, 20012)
+    (await connected_user.request("DELETE", other_path)).rejected(403, 20012)
+    (await connected_user.request("GET", "/users/@me/applications/1/role-connection")).rejected(404, 10002)
     without_scope = await connect_user(world, alice, bot, "identify")
     (await without_scope.request("PUT", json={})).rejected(403, 50026)
-    (await bot.get(game.path)).rejected(403, 20001)
-    (await alice.get(game.path)).rejected(403, 20002)
+    (await bot.get(connected_user.path)).rejected(403, 20001)
+    (await alice.get(connected_user.path)).rejected(403, 20002)
 
 
 # Linked roles
 
 
-async def link(guild: Guild, role: int, *alternatives: list[dict[str, Any]]) -> ApiResponse:
+async def link_role(guild: Guild, role: int, *alternatives: list[dict[str, Any]]) -> ApiResponse:
+    """Set the requirements of a linked role as the owner of the guild."""
     return await guild.owner.put(f"/guilds/{guild.id}/roles/{role}/connections/configuration", json=list(alternatives))
 
 
-def condition(bot: Actor, key: str | None = None, value: str | None = None) -> dict[str, Any]:
+def requirement(bot: Actor, key: str | None = None, value: str | None = None) -> dict[str, Any]:
+    """Return a requirement of a linked role; without a key, any role connection of the application meets it."""
     return {"application_id": str(bot.application_id), "connection_metadata_field": key, "value": value}
 
 
 async def test_linked_roles_follow_the_role_connection(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
-    watcher = await world.bot(guild)
+    observer_bot = await world.bot(guild)
     (await bot.put(metadata_path(bot), json=[LEVEL])).ok()
     role = await guild.role("veterans")
-    session = await watcher.connect()
+    session = await observer_bot.connect()
 
-    (await link(guild, role, [condition(bot, "level", "10")])).ok()
+    (await link_role(guild, role, [requirement(bot, "level", "10")])).ok()
 
     assert (await session.next("GUILD_ROLE_UPDATE"))["role"]["tags"] == {"guild_connections": None}
-    game = await connect_user(world, alice, bot)
-    (await game.request("PUT", json={"metadata": {"level": "9"}})).ok()
-    (await game.request("PUT", json={"metadata": {"level": "10"}})).ok()
+    connected_user = await connect_user(world, alice, bot)
+    (await connected_user.request("PUT", json={"metadata": {"level": "9"}})).ok()
+    (await connected_user.request("PUT", json={"metadata": {"level": "10"}})).ok()
     member = await session.next("GUILD_MEMBER_UPDATE")
     assert (member["user"]["id"], member["roles"]) == (str(alice.id), [str(role)])
-    (await game.request("PUT", json={"metadata": {"level": "1"}})).ok()
+    (await connected_user.request("PUT", json={"metadata": {"level": "1"}})).ok()
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
-    (await game.request("PUT", json={"metadata": {"level": "11"}})).ok()
+    (await connected_user.request("PUT", json={"metadata": {"level": "11"}})).ok()
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(role)]
-    (await game.request("DELETE")).ok()
+    (await connected_user.request("DELETE")).ok()
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs", params={"action_type": 25})).ok()
+    log = (
+        await guild.owner.get(
+            f"/guilds/{guild.id}/audit-logs", params={"action_type": int(AuditLogAction.MEMBER_ROLE_UPDATE)}
+        )
+    ).ok()
     assert log["audit_log_entries"] == []
 
 
 async def test_removing_linked_roles_keeps_other_roles(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
-    plain, role = await guild.role("plain"), await guild.role("linked")
-    await guild.add_role(alice, plain)
-    (await link(guild, role, [condition(bot)])).ok()
-    game = await connect_user(world, alice, bot)
+    unlinked_role, role = await guild.role("plain"), await guild.role("linked")
+    await guild.add_role(alice, unlinked_role)
+    (await link_role(guild, role, [requirement(bot)])).ok()
+    connected_user = await connect_user(world, alice, bot)
 
-    (await game.request("PUT", json={})).ok()
+    (await connected_user.request("PUT", json={})).ok()
     roles = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
-    assert roles == [str(plain), str(role)]
-    (await game.request("DELETE")).ok()
-    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(plain)]
+    assert roles == [str(unlinked_role), str(role)]
+    (await connected_user.request("DELETE")).ok()
+    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(unlinked_role)]
 
 
 async def test_a_qualified_member_assigns_and_unassigns_a_linked_role(world: World) -> None:
     alice, bob, bot = await world.user(), await world.user(), await world.bot()
     guild = await world.guild(None, alice, bob)
-    role, plain = await guild.role("linked"), await guild.role("plain")
-    game = await connect_user(world, alice, bot)
-    (await game.request("PUT", json={})).ok()
-    (await link(guild, role, [condition(bot)])).ok()
+    role, unlinked_role = await guild.role("linked"), await guild.role("plain")
+    connected_user = await connect_user(world, alice, bot)
+    (await connected_user.request("PUT", json={})).ok()
+    (await link_role(guild, role, [requirement(bot)])).ok()
     path = f"/guilds/{guild.id}/roles/{role}/connections"
 
     assert (await alice.post(f"{path}/assign")).status == 204
@@ -216,22 +241,25 @@ async def test_a_qualified_member_assigns_and_unassigns_a_linked_role(world: Wor
     assert (await alice.post(f"{path}/unassign")).status == 204
     assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == []
     (await bob.post(f"{path}/assign")).rejected(403, 50013)
-    (await alice.post(f"/guilds/{guild.id}/roles/{plain}/connections/assign")).rejected(400, 50028)
+    (await alice.post(f"/guilds/{guild.id}/roles/{unlinked_role}/connections/assign")).rejected(400, 50028)
     stranger = await world.user()
     (await stranger.post(f"{path}/assign")).rejected(403, 50001)
 
 
-async def test_one_alternative_with_all_its_conditions_suffices(world: World) -> None:
+async def test_one_alternative_with_all_its_requirements_suffices(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     (await bot.put(metadata_path(bot), json=[LEVEL, PAID])).ok()
     role = await guild.role("linked")
     (
-        await link(
-            guild, role, [condition(bot, "level", "50")], [condition(bot, "level", "5"), condition(bot, "paid", "1")]
+        await link_role(
+            guild,
+            role,
+            [requirement(bot, "level", "50")],
+            [requirement(bot, "level", "5"), requirement(bot, "paid", "1")],
         )
     ).ok()
-    game = await connect_user(world, alice, bot)
+    connected_user = await connect_user(world, alice, bot)
 
     for metadata, qualifies in (
         ({"level": "5"}, False),
@@ -239,25 +267,25 @@ async def test_one_alternative_with_all_its_conditions_suffices(world: World) ->
         ({"level": "4", "paid": "1"}, False),
         ({"level": "50", "paid": "0"}, True),
     ):
-        (await game.request("PUT", json={"metadata": metadata})).ok()
+        (await connected_user.request("PUT", json={"metadata": metadata})).ok()
         roles = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
         assert (roles == [str(role)]) is qualifies, metadata
 
 
-async def test_linking_a_role_requires_permissions_and_valid_conditions(world: World) -> None:
+async def test_linking_a_role_requires_permissions_and_valid_requirements(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     (await bot.put(metadata_path(bot), json=[LEVEL])).ok()
     managers, role = await guild.role("managers", Permissions.MANAGE_ROLES), await guild.role("linked")
     path = f"/guilds/{guild.id}/roles/{role}/connections/configuration"
-    body = [[condition(bot)]]
+    body = [[requirement(bot)]]
 
     (await alice.put(path, json=body)).rejected(403, 50013)
     await guild.add_role(alice, managers)
     (await alice.put(f"/guilds/{guild.id}/roles/{managers}/connections/configuration", json=body)).rejected(403, 50013)
-    assert (await alice.put(path, json=[[condition(bot, "speed", "1")]])).errors("0.0.connection_metadata_field")
-    assert (await alice.put(path, json=[[condition(bot, "level")]])).errors("0.0.value") == ["BASE_TYPE_REQUIRED"]
-    assert (await alice.put(path, json=[[condition(bot, "level", "x")]])).errors("0.0.value")
+    assert (await alice.put(path, json=[[requirement(bot, "speed", "1")]])).errors("0.0.connection_metadata_field")
+    assert (await alice.put(path, json=[[requirement(bot, "level")]])).errors("0.0.value") == ["BASE_TYPE_REQUIRED"]
+    assert (await alice.put(path, json=[[requirement(bot, "level", "x")]])).errors("0.0.value")
     (await alice.put(path, json=[[{"application_id": "1"}]])).rejected(404, 10002)
     (await alice.put(f"/guilds/{guild.id}/roles/{guild.id}/connections/configuration", json=body)).rejected(400, 50028)
     (await alice.put(f"/guilds/{guild.id}/roles/1/connections/configuration", json=body)).rejected(404, 10011)
@@ -267,13 +295,13 @@ async def test_linking_a_role_requires_permissions_and_valid_conditions(world: W
     (await alice.put(path, json=[])).ok()
     assert (await alice.get(path)).ok() == []
     assert "tags" not in (await alice.get(f"/guilds/{guild.id}/roles/{role}")).ok()
-    (await link(guild, role, [condition(bot)])).ok()
+    (await link_role(guild, role, [requirement(bot)])).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
     assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM linked_roles")) == 0
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "wanted", "met"),
+    ("metadata_type", "value", "required_value", "is_met"),
     [
         (1, "3", "3", True),
         (1, "4", "3", False),
@@ -293,8 +321,10 @@ async def test_linking_a_role_requires_permissions_and_valid_conditions(world: W
         (8, "1", "1", False),
     ],
 )
-def test_values_are_compared_by_metadata_type(kind: int, value: str, wanted: str, met: bool) -> None:
-    assert rules.is_satisfied(kind, value, wanted, NOW_MS) is met
+def test_values_are_compared_by_metadata_type(
+    metadata_type: int, value: str, required_value: str, is_met: bool
+) -> None:
+    assert rules.is_satisfied(metadata_type, value, required_value, NOW_MS) is is_met
 
 
 # Application attachments and activity instances
@@ -317,8 +347,8 @@ async def test_an_application_attachment_expires(world: World) -> None:
     world.clock.advance(86_400_000)
     async with world.client.get(attachment["url"]) as response:
         assert response.status == 404
-    game = await connect_user(world, alice, bot, "identify")
-    (await game.request("POST", path, data=form())).ok()
+    connected_user = await connect_user(world, alice, bot, "identify")
+    (await connected_user.request("POST", path, data=form())).ok()
     (await other.post(path, data=form())).rejected(403, 20012)
     (await bot.post("/applications/1/attachment", data=form())).rejected(404, 10002)
     empty = aiohttp.FormData()

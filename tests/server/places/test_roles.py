@@ -1,4 +1,4 @@
-"""Roles: fields, order, and the permissions to change them."""
+"""Tests of roles: fields, order, and the permissions to change them."""
 
 from itertools import permutations
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import AuditLogAction, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.roles import HOLOGRAPHIC_COLORS
 from hubbub.server.places.roles import rules
@@ -16,12 +17,12 @@ from tests.world import Actor, Guild, World
 PNG = media.data_uri(media.png())
 
 
-async def order(guild: Guild) -> list[int]:
-    """Return the guild's role ids, lowest first, without @everyone."""
+async def list_role_ids(guild: Guild) -> list[int]:
+    """Return the guild's role IDs, lowest first, without @everyone."""
     return [int(role["id"]) for role in (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()][1:]
 
 
-async def manager(world: World, guild: Guild, permissions: int = 0) -> tuple[Actor, int]:
+async def create_manager(world: World, guild: Guild, permissions: int = 0) -> tuple[Actor, int]:
     """Create a member with MANAGE_ROLES and these permissions; return the member and the role."""
     bob = await guild.member()
     role = await guild.role("managers", Permissions.MANAGE_ROLES | permissions)
@@ -44,7 +45,7 @@ async def test_a_new_role_has_defaults_and_is_published_and_audited(world: World
     assert (role["icon"], role["unicode_emoji"], role["flags"]) == (None, None, 0)
     assert "tags" not in role
     assert await session.next("GUILD_ROLE_CREATE") == {"guild_id": str(guild.id), "role": role}
-    entry = await guild.last_audit_entry(30)
+    entry = await guild.last_audit_entry(AuditLogAction.ROLE_CREATE)
     assert (entry["target_id"], entry["reason"]) == (role["id"], "why not")
     assert {"key": "name", "new_value": "new role"} in entry["changes"]
     assert {"key": "permissions", "new_value": role["permissions"]} in entry["changes"]
@@ -55,11 +56,11 @@ async def test_roles_are_read_singly_and_as_a_list(world: World) -> None:
     role = await guild.role("mods", 0, color=5, hoist=True, mentionable=True)
     stranger = await world.user()
 
-    both = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
+    listed = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
     one = (await guild.owner.get(f"/guilds/{guild.id}/roles/{role}")).ok()
 
-    assert [each["id"] for each in both] == [str(guild.id), str(role)]
-    assert one == both[1]
+    assert [role["id"] for role in listed] == [str(guild.id), str(role)]
+    assert one == listed[1]
     assert (one["color"], one["hoist"], one["mentionable"]) == (5, True, True)
     (await guild.owner.get(f"/guilds/{guild.id}/roles/1")).rejected(404, 10011)
     (await stranger.get(f"/guilds/{guild.id}/roles")).rejected(403, 50001)
@@ -71,7 +72,7 @@ async def test_roles_are_read_singly_and_as_a_list(world: World) -> None:
 async def test_members_of_each_role_are_counted_without_everyone(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    assigned, unassigned = await guild.role("worn"), await guild.role("unworn")
+    assigned, unassigned = await guild.role("assigned"), await guild.role("unassigned")
     await guild.add_role(bob, assigned)
 
     counts = (await bob.get(f"/guilds/{guild.id}/roles/member-counts")).ok()
@@ -104,15 +105,15 @@ async def test_a_role_update_is_published_and_audited(world: World) -> None:
     assert {key: changed[key] for key in body} == body
     assert changed["colors"]["primary_color"] == 255
     assert (await session.next("GUILD_ROLE_UPDATE")) == {"guild_id": str(guild.id), "role": changed}
-    entry = await guild.last_audit_entry(31)
+    entry = await guild.last_audit_entry(AuditLogAction.ROLE_UPDATE)
     assert {"key": "name", "old_value": "old", "new_value": "new"} in entry["changes"]
     assert {"key": "permissions", "old_value": "0", "new_value": "2"} in entry["changes"]
     assert {change["key"] for change in entry["changes"]} == {"name", "permissions", "color", "colors", "hoist"}
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=body)).ok()
     await session.none_of("GUILD_ROLE_UPDATE")
-    back = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=dict.fromkeys(body))).ok()
-    assert (back["name"], back["color"], back["hoist"]) == ("new role", 0, False)
-    assert back["permissions"] == str(Permissions.DEFAULT_EVERYONE)
+    reset = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=dict.fromkeys(body))).ok()
+    assert (reset["name"], reset["color"], reset["hoist"]) == ("new role", 0, False)
+    assert reset["permissions"] == str(Permissions.DEFAULT_EVERYONE)
 
 
 @pytest.mark.parametrize(
@@ -141,9 +142,9 @@ async def test_invalid_role_fields_are_rejected(world: World, body: dict[str, An
 async def test_unknown_permission_bits_are_dropped(world: World) -> None:
     guild = await world.guild()
 
-    made = (await guild.owner.post(f"/guilds/{guild.id}/roles", json={"permissions": str((1 << 60) | 2)})).ok()
+    created = (await guild.owner.post(f"/guilds/{guild.id}/roles", json={"permissions": str((1 << 60) | 2)})).ok()
 
-    assert made["permissions"] == "2"
+    assert created["permissions"] == "2"
 
 
 # Colors and icons
@@ -162,14 +163,14 @@ async def test_gradients_require_the_guild_feature(world: World) -> None:
 
     await world.grant_to_guild(guild, "ENHANCED_ROLE_COLORS")
 
-    made = (await guild.owner.post(path, json=gradient)).ok()
-    assert made["color"] == 1
-    assert made["colors"] == {"primary_color": 1, "secondary_color": 2, "tertiary_color": None}
-    one = (await guild.owner.patch(f"{path}/{made['id']}", json={"color": 7})).ok()
+    created = (await guild.owner.post(path, json=gradient)).ok()
+    assert created["color"] == 1
+    assert created["colors"] == {"primary_color": 1, "secondary_color": 2, "tertiary_color": None}
+    one = (await guild.owner.patch(f"{path}/{created['id']}", json={"color": 7})).ok()
     assert one["colors"] == {"primary_color": 7, "secondary_color": None, "tertiary_color": None}
-    three = (await guild.owner.patch(f"{path}/{made['id']}", json=holographic)).ok()
-    assert tuple(three["colors"].values()) == HOLOGRAPHIC_COLORS
-    assert three["color"] == HOLOGRAPHIC_COLORS[0]
+    holographic_role = (await guild.owner.patch(f"{path}/{created['id']}", json=holographic)).ok()
+    assert tuple(holographic_role["colors"].values()) == HOLOGRAPHIC_COLORS
+    assert holographic_role["color"] == HOLOGRAPHIC_COLORS[0]
 
 
 @pytest.mark.dated(changes.ROLE_GRADIENTS)
@@ -200,13 +201,13 @@ async def test_every_role_view_omits_colors_before_gradients(world: World) -> No
         await session.next("GUILD_ROLE_UPDATE")
         event = await session.next("GUILD_ROLE_UPDATE")
         created = (await bot.connect()).guilds[str(guild.id)]
-        listed = [
+        role_lists = [
             (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok(),
             (await guild.owner.get(f"/guilds/{guild.id}")).ok()["roles"],
             (await guild.owner.get(f"/guilds/templates/{template['code']}")).ok()["serialized_source_guild"]["roles"],
             created["roles"],
         ]
-        return [event["role"], *(each for roles in listed for each in roles if each["name"] == "blue")]
+        return [event["role"], *(view for roles in role_lists for view in roles if view["name"] == "blue")]
 
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
     before = await role_views()
@@ -215,8 +216,8 @@ async def test_every_role_view_omits_colors_before_gradients(world: World) -> No
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
     before_again = await role_views()
 
-    assert [("colors" in each, each["color"]) for each in (*before, *before_again)] == [(False, 255)] * 10
-    assert [each["colors"]["primary_color"] for each in after] == [255] * 5
+    assert [("colors" in view, view["color"]) for view in (*before, *before_again)] == [(False, 255)] * 10
+    assert [view["colors"]["primary_color"] for view in after] == [255] * 5
 
 
 async def test_role_icons_require_the_guild_feature(world: World) -> None:
@@ -250,13 +251,15 @@ async def test_changing_roles_requires_manage_roles(world: World) -> None:
 
 async def test_permissions_the_actor_lacks_cannot_be_granted(world: World) -> None:
     guild = await world.guild()
-    bob, _ = await manager(world, guild, Permissions.KICK_MEMBERS)
+    bob, _ = await create_manager(world, guild, Permissions.KICK_MEMBERS)
     strong = await guild.role("strong", Permissions.BAN_MEMBERS)
     path = f"/guilds/{guild.id}/roles"
 
     (await bob.post(path, json={"permissions": str(Permissions.BAN_MEMBERS)})).rejected(403, 50013)
-    made = (await bob.post(path, json={"permissions": str(Permissions.KICK_MEMBERS)})).ok()
-    (await bob.patch(f"{path}/{made['id']}", json={"permissions": str(Permissions.ADMINISTRATOR)})).rejected(403, 50013)
+    created = (await bob.post(path, json={"permissions": str(Permissions.KICK_MEMBERS)})).ok()
+    (await bob.patch(f"{path}/{created['id']}", json={"permissions": str(Permissions.ADMINISTRATOR)})).rejected(
+        403, 50013
+    )
     # Permissions that the actor lacks can stay on a role, but cannot be added or removed.
     both = str(Permissions.BAN_MEMBERS | Permissions.KICK_MEMBERS)
     assert (await bob.patch(f"{path}/{strong}", json={"permissions": both})).ok()["permissions"] == both
@@ -266,10 +269,10 @@ async def test_permissions_the_actor_lacks_cannot_be_granted(world: World) -> No
 async def test_roles_at_or_above_the_actors_own_cannot_be_changed(world: World) -> None:
     guild = await world.guild()
     above = await guild.role("above")
-    bob, own = await manager(world, guild, Permissions.ADMINISTRATOR)
+    bob, own = await create_manager(world, guild, Permissions.ADMINISTRATOR)
     below = await guild.role("below")
     path = f"/guilds/{guild.id}/roles"
-    assert await order(guild) == [below, own, above]
+    assert await list_role_ids(guild) == [below, own, above]
 
     for role in (own, above):
         (await bob.patch(f"{path}/{role}", json={"name": "mine"})).rejected(403, 50013)
@@ -284,13 +287,13 @@ async def test_a_guild_has_250_roles_at_most(world: World) -> None:
     guild = await world.guild()
     first = await guild.role()
 
-    def fill(call: Any) -> None:
+    def insert_roles(call: Any) -> None:
         call.tx.run_many(
             "INSERT INTO roles (id, guild_id, name, permissions, position) VALUES (?, ?, 'role', 0, 1)",
             [(number, guild.id) for number in range(1, 250)],
         )
 
-    await world.write(fill)
+    await world.write(insert_roles)
 
     (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).rejected(400, 30005)
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{first}")).ok()
@@ -304,8 +307,8 @@ async def test_the_everyone_role_can_only_change_permissions(world: World) -> No
     changed = (await guild.owner.patch(f"{path}/{guild.id}", json={"name": "all", "color": 3, "permissions": "8"})).ok()
 
     assert (changed["name"], changed["color"], changed["permissions"]) == ("@everyone", 0, "8")
-    back = (await guild.owner.patch(f"{path}/{guild.id}", json={"permissions": None})).ok()
-    assert back["permissions"] == str(Permissions.DEFAULT_EVERYONE)
+    reset = (await guild.owner.patch(f"{path}/{guild.id}", json={"permissions": None})).ok()
+    assert reset["permissions"] == str(Permissions.DEFAULT_EVERYONE)
     (await guild.owner.delete(f"{path}/{guild.id}")).rejected(400, 50028)
     (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 1}])).rejected(400, 50028)
     (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 0}])).ok()
@@ -330,9 +333,9 @@ async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: Worl
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
-    role = await guild.role("doomed", Permissions.KICK_MEMBERS)
+    role = await guild.role("deleted", Permissions.KICK_MEMBERS)
     await guild.add_role(bob, role)
-    await guild.overwrite(guild.general, role, allow=Permissions.SEND_MESSAGES, kind=0)
+    await guild.overwrite(guild.general, role, allow=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
     session = await bot.connect()
 
     assert (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).status == 204
@@ -342,9 +345,9 @@ async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: Worl
     assert (updated["id"], updated["permission_overwrites"]) == (str(guild.general), [])
     await session.none_of("GUILD_MEMBER_UPDATE")
     assert (await bob.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == []
-    entry = await guild.last_audit_entry(32)
+    entry = await guild.last_audit_entry(AuditLogAction.ROLE_DELETE)
     assert entry["target_id"] == str(role)
-    assert {"key": "name", "old_value": "doomed"} in entry["changes"]
+    assert {"key": "name", "old_value": "deleted"} in entry["changes"]
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).rejected(404, 10011)
 
 
@@ -355,58 +358,58 @@ async def test_moved_roles_are_published_and_audited(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     first, second, third = [await guild.role(name) for name in ("first", "second", "third")]
-    assert await order(guild) == [third, second, first]
+    assert await list_role_ids(guild) == [third, second, first]
     session = await bot.connect()
 
     moved = (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(first), "position": 1}])).ok()
 
     assert [role["id"] for role in moved] == [str(guild.id), str(first), str(third), str(second)]
     assert [role["position"] for role in moved] == [0, 1, 2, 3]
-    assert await order(guild) == [first, third, second]
+    assert await list_role_ids(guild) == [first, third, second]
     updated_ids = [(await session.next("GUILD_ROLE_UPDATE"))["role"]["id"] for _ in range(2)]
     assert updated_ids == [str(third), str(second)]
-    entry = await guild.last_audit_entry(31)
+    entry = await guild.last_audit_entry(AuditLogAction.ROLE_UPDATE)
     assert entry["changes"] == [{"key": "position", "old_value": 1, "new_value": 3}]
 
 
 async def test_only_roles_below_the_actors_own_can_be_moved(world: World) -> None:
     guild = await world.guild()
     above = await guild.role("above")
-    bob, own = await manager(world, guild)
+    bob, own = await create_manager(world, guild)
     high, low = await guild.role("high"), await guild.role("low")
     path = f"/guilds/{guild.id}/roles"
-    assert await order(guild) == [low, high, own, above]
+    assert await list_role_ids(guild) == [low, high, own, above]
 
     (await bob.patch(path, json=[{"id": str(low), "position": 3}])).rejected(403, 50013)
     (await bob.patch(path, json=[{"id": str(own), "position": 1}])).rejected(403, 50013)
     (await bob.patch(path, json=[{"id": str(above), "position": 3}])).rejected(403, 50013)
     (await bob.patch(path, json=[{"id": str(low), "position": 2}])).ok()
-    assert await order(guild) == [high, low, own, above]
+    assert await list_role_ids(guild) == [high, low, own, above]
     # discord.js sends every role, with unchanged positions for the higher ones.
     everything = [guild.id, low, high, own, above]
     (await bob.patch(path, json=[{"id": str(role), "position": n} for n, role in enumerate(everything)])).ok()
-    assert await order(guild) == [low, high, own, above]
+    assert await list_role_ids(guild) == [low, high, own, above]
     (await bob.patch(path, json=[{"id": "1", "position": 1}])).rejected(404, 10011)
     assert (await bob.patch(path, json=[{"id": "nonsense", "position": 1}])).errors("0.id")
     (await bob.patch(path, json=[{"id": str(low), "position": None}])).ok()
 
 
 def role_row(number: int, position: int) -> RoleRow:
-    """Return a role with only an id and a position."""
+    """Return a role with only an ID and a position."""
     return RoleRow(number, 1, str(number), 0, position)
 
 
-@pytest.mark.parametrize("wanted", list(permutations((1, 2, 3))))
-def test_distinct_requested_positions_are_applied(wanted: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("positions", list(permutations((1, 2, 3))))
+def test_distinct_requested_positions_are_applied(positions: tuple[int, ...]) -> None:
     rows = [role_row(10, 1), role_row(11, 2), role_row(12, 3)]
 
-    ordered = rules.reorder(rows, dict(zip((10, 11, 12), wanted, strict=True)))
+    ordered = rules.reorder(rows, dict(zip((10, 11, 12), positions, strict=True)))
 
-    assert {row.id: row.position for row in ordered} == dict(zip((10, 11, 12), wanted, strict=True))
+    assert {row.id: row.position for row in ordered} == dict(zip((10, 11, 12), positions, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("positions", "expected_ids"),
     [
         ({}, [10, 11, 12, 13]),
         ({10: 4}, [11, 12, 13, 10]),
@@ -420,12 +423,12 @@ def test_distinct_requested_positions_are_applied(wanted: tuple[int, ...]) -> No
         ({10: -5, 11: -7}, [11, 10, 12, 13]),
     ],
 )
-def test_other_roles_fill_the_positions_around_moved_roles(wanted: dict[int, int], expected: list[int]) -> None:
+def test_other_roles_fill_the_positions_around_moved_roles(positions: dict[int, int], expected_ids: list[int]) -> None:
     rows = [role_row(10, 1), role_row(11, 1), role_row(12, 5), role_row(13, 9)]
 
-    ordered = rules.reorder(rows, wanted)
+    ordered = rules.reorder(rows, positions)
 
-    assert [row.id for row in ordered] == expected
+    assert [row.id for row in ordered] == expected_ids
     assert [row.position for row in ordered] == [1, 2, 3, 4]
 
 
@@ -433,7 +436,7 @@ async def test_a_role_name_cannot_be_blank(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/roles"
     assert (await guild.owner.post(path, json={"name": " \t "})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
-    made = (await guild.owner.post(path, json={"name": "  the wise "})).ok()
-    assert made["name"] == "the wise"
-    rejected = await guild.owner.patch(f"{path}/{made['id']}", json={"name": " "})
+    created = (await guild.owner.post(path, json={"name": "  the wise "})).ok()
+    assert created["name"] == "the wise"
+    rejected = await guild.owner.patch(f"{path}/{created['id']}", json={"name": " "})
     assert rejected.errors("name") == ["BASE_TYPE_BAD_LENGTH"]

@@ -1,4 +1,4 @@
-"""Scheduled events: creation, updates, recurrence, subscribers, and automatic status changes."""
+"""Tests of scheduled events: creation, updates, recurrence, subscribers, and automatic status changes."""
 
 import base64
 from datetime import UTC, datetime
@@ -7,76 +7,46 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes, codec
+from hubbub.protocol.enums import AuditLogAction, ChannelType, EventEntityType, EventStatus, GatewayOpcode
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.scheduled_events import EVENT_CANCEL_AFTER_MS, EVENT_IDLE_MS, NthWeekday, RecurrenceRule
 from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
 from hubbub.server.places.scheduled_events import recurrence
-from tests.world import NOW_MS, Actor, Guild, Session, World
+from tests.server.places.scheduled_events import HOUR_MS, channel_event, create_event, external_event, timestamp
+from tests.world import NOW_MS, Guild, Session, World
 
-HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 assert base64.b64decode(PNG.partition(",")[2])
 
 
-def timestamp(ms: int) -> str:
-    """Return the wire form of a timestamp in milliseconds."""
-    return codec.timestamp(ms)
-
-
-def external_event(**more: Any) -> dict[str, Any]:
-    """Return the body of an external event that lasts from one to two hours from now."""
-    return {
-        "name": "picnic",
-        "entity_type": 3,
-        "privacy_level": 2,
-        "scheduled_start_time": timestamp(NOW_MS + HOUR_MS),
-        "scheduled_end_time": timestamp(NOW_MS + 2 * HOUR_MS),
-        "entity_metadata": {"location": "the park"},
-        **more,
-    }
-
-
-def channel_event(channel: int, kind: int = 2, **more: Any) -> dict[str, Any]:
-    """Return the body of an event in a channel that starts in one hour."""
-    return {
-        "name": "talk",
-        "entity_type": kind,
-        "privacy_level": 2,
-        "channel_id": str(channel),
-        "scheduled_start_time": timestamp(NOW_MS + HOUR_MS),
-        **more,
-    }
-
-
-async def create_event(actor: Actor, guild: Guild, body: dict[str, Any]) -> Any:
-    """Create an event."""
-    return (await actor.post(f"/guilds/{guild.id}/scheduled-events", json=body)).ok()
-
-
-def gateway_view(event: dict[str, Any], **more: Any) -> dict[str, Any]:
+def gateway_view(event: dict[str, Any], **overrides: Any) -> dict[str, Any]:
     """Return the gateway's view of an event, without creator and user count."""
-    return {key: value for key, value in event.items() if key not in ("creator", "user_count")} | more
+    return {key: value for key, value in event.items() if key not in ("creator", "user_count")} | overrides
 
 
-def path(guild: Guild, event: Any, *more: object) -> str:
-    """Return the path of an event, or of something below it."""
-    return "/".join(map(str, (f"/guilds/{guild.id}/scheduled-events", event["id"], *more)))
+def event_path(guild: Guild, event: Any, *segments: object) -> str:
+    """Return the path of an event, followed by further segments."""
+    return "/".join(map(str, (f"/guilds/{guild.id}/scheduled-events", event["id"], *segments)))
 
 
-async def join(session: Session, guild: Guild, channel: int | None) -> None:
+async def join_voice(session: Session, guild: Guild, channel: int | None) -> None:
     """Join a voice channel, or leave with None."""
     target = None if channel is None else str(channel)
-    await session.send(4, {"guild_id": str(guild.id), "channel_id": target, "self_mute": False, "self_deaf": False})
+    await session.send(
+        GatewayOpcode.VOICE_STATE_UPDATE,
+        {"guild_id": str(guild.id), "channel_id": target, "self_mute": False, "self_deaf": False},
+    )
     await session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(session.actor.id))
 
 
 @pytest.fixture
 async def guild(world: World) -> Guild:
+    """Create a guild with a stage channel and a voice channel."""
     guild = await world.guild()
-    await guild.channel("stage", type=13)
-    await guild.channel("Lounge", type=2)
+    await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)
+    await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     return guild
 
 
@@ -88,21 +58,30 @@ async def test_a_new_event_is_published_audited_and_returned(world: World, guild
     session = await guild.owner.connect()
     event = await create_event(bot, guild, external_event(description="bring bread", image=PNG))
     assert event["creator"]["id"] == event["creator_id"] == str(bot.id)
-    assert (event["status"], event["entity_type"], event["channel_id"], event["entity_id"]) == (1, 3, None, None)
+    assert (event["status"], event["entity_type"], event["channel_id"], event["entity_id"]) == (
+        EventStatus.SCHEDULED,
+        EventEntityType.EXTERNAL,
+        None,
+        None,
+    )
     assert (event["entity_metadata"], event["recurrence_rule"]) == ({"location": "the park"}, None)
     assert event["scheduled_end_time"] == timestamp(NOW_MS + 2 * HOUR_MS)
     assert event["image"]
     assert await session.next("GUILD_SCHEDULED_EVENT_CREATE") == gateway_view(event)
-    entry = await guild.last_audit_entry(100)
+    entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE)
     assert entry["target_id"] == event["id"]
     assert {"key": "name", "new_value": "picnic"} in entry["changes"]
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=100")).ok()
+    log = (
+        await guild.owner.get(
+            f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE:d}"
+        )
+    ).ok()
     assert [logged["id"] for logged in log["guild_scheduled_events"]] == [event["id"]]
-    assert (await bot.get(path(guild, event))).ok() == event
+    assert (await bot.get(event_path(guild, event))).ok() == event
     listed = (await bot.get(f"/guilds/{guild.id}/scheduled-events?with_user_count=true")).ok()
     assert listed == [event | {"user_count": 0}]
-    fresh = await bot.connect()
-    assert fresh.guilds[str(guild.id)]["guild_scheduled_events"] == [gateway_view(event)]
+    bot_session = await bot.connect()
+    assert bot_session.guilds[str(guild.id)]["guild_scheduled_events"] == [gateway_view(event)]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +101,7 @@ async def test_a_new_event_is_published_audited_and_returned(world: World, guild
         (external_event(scheduled_start_time="soon"), "scheduled_start_time"),
         (external_event(scheduled_end_time="9000-01-01T00:00:00Z"), "scheduled_end_time"),
         (external_event(channel_id="5"), "channel_id"),
-        (external_event(entity_type=2), "channel_id"),
+        (external_event(entity_type=EventEntityType.VOICE), "channel_id"),
         (external_event(image="nonsense"), "image"),
     ],
 )
@@ -136,8 +115,12 @@ async def test_invalid_event_fields_are_rejected(world: World, guild: Guild, bod
 async def test_the_channel_must_match_the_guild_and_entity_type(world: World, guild: Guild) -> None:
     other = await world.guild(guild.owner)
     url = f"/guilds/{guild.id}/scheduled-events"
-    (await guild.owner.post(url, json=channel_event(guild.channels["stage"], 2))).rejected(400, 50024)
-    (await guild.owner.post(url, json=channel_event(guild.channels["Lounge"], 1))).rejected(400, 50024)
+    (await guild.owner.post(url, json=channel_event(guild.channels["stage"], EventEntityType.VOICE))).rejected(
+        400, 50024
+    )
+    (
+        await guild.owner.post(url, json=channel_event(guild.channels["Lounge"], EventEntityType.STAGE_INSTANCE))
+    ).rejected(400, 50024)
     (await guild.owner.post(url, json=channel_event(other.channels["General"]))).rejected(404, 10003)
     (await guild.owner.post(url, json=channel_event(1))).rejected(404, 10003)
 
@@ -146,14 +129,14 @@ async def test_creating_an_event_requires_permissions_in_its_channel(world: Worl
     stage, lounge = guild.channels["stage"], guild.channels["Lounge"]
     url = f"/guilds/{guild.id}/scheduled-events"
     unprivileged = await guild.member()
-    for body in (external_event(), channel_event(lounge), channel_event(stage, 1)):
+    for body in (external_event(), channel_event(lounge), channel_event(stage, EventEntityType.STAGE_INSTANCE)):
         (await unprivileged.post(url, json=body)).rejected(403, 50013)
     planner = await guild.member(Permissions.CREATE_EVENTS)
     (await planner.post(url, json=external_event())).ok()
     (await planner.post(url, json=channel_event(lounge))).ok()
-    (await planner.post(url, json=channel_event(stage, 1))).rejected(403, 50013)
+    (await planner.post(url, json=channel_event(stage, EventEntityType.STAGE_INSTANCE))).rejected(403, 50013)
     await guild.overwrite(stage, planner.id, allow=STAGE_MODERATOR_PERMISSIONS)
-    (await planner.post(url, json=channel_event(stage, 1))).ok()
+    (await planner.post(url, json=channel_event(stage, EventEntityType.STAGE_INSTANCE))).ok()
     await guild.overwrite(lounge, planner.id, deny=Permissions.CONNECT)
     (await planner.post(url, json=channel_event(lounge))).rejected(403, 50013)
     await guild.overwrite(lounge, planner.id, deny=Permissions.VIEW_CHANNEL)
@@ -182,17 +165,17 @@ async def test_bots_cannot_use_create_events_before_its_date(world: World, guild
 async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild) -> None:
     first = await create_event(guild.owner, guild, external_event())
 
-    def fill(call: Any) -> None:
+    def insert_events(call: Any) -> None:
         call.tx.run_many(
             "INSERT INTO scheduled_events (id, guild_id, name, start_ms, end_ms, entity_type, location) "
             "VALUES (?, ?, 'x', ?, ?, 3, 'there')",
             [(number, guild.id, NOW_MS + HOUR_MS, NOW_MS + 2 * HOUR_MS) for number in range(1, 100)],
         )
 
-    await world.write(fill)
+    await world.write(insert_events)
     url = f"/guilds/{guild.id}/scheduled-events"
     (await guild.owner.post(url, json=external_event())).rejected(400, 30038)
-    (await guild.owner.patch(path(guild, first), json={"status": 4})).ok()
+    (await guild.owner.patch(event_path(guild, first), json={"status": EventStatus.CANCELED})).ok()
     (await guild.owner.post(url, json=external_event())).ok()
 
 
@@ -202,17 +185,20 @@ async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild
 async def test_an_event_update_is_published_and_audited(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, external_event())
-    changed = (await guild.owner.patch(path(guild, event), json={"name": "feast", "description": "much"})).ok()
+    changed = (await guild.owner.patch(event_path(guild, event), json={"name": "feast", "description": "much"})).ok()
     assert changed == event | {"name": "feast", "description": "much"}
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(changed)
-    entry = await guild.last_audit_entry(101)
+    entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE)
     assert {"key": "name", "old_value": "picnic", "new_value": "feast"} in entry["changes"]
-    (await guild.owner.patch(path(guild, event), json={"name": "feast"})).ok()
+    (await guild.owner.patch(event_path(guild, event), json={"name": "feast"})).ok()
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
-    assert (await guild.owner.patch(path(guild, event), json={"entity_type": 2})).errors("channel_id")
+    assert (await guild.owner.patch(event_path(guild, event), json={"entity_type": EventEntityType.VOICE})).errors(
+        "channel_id"
+    )
     moved = (
         await guild.owner.patch(
-            path(guild, event), json={"entity_type": 2, "channel_id": str(guild.channels["Lounge"])}
+            event_path(guild, event),
+            json={"entity_type": EventEntityType.VOICE, "channel_id": str(guild.channels["Lounge"])},
         )
     ).ok()
     assert (moved["entity_metadata"], moved["channel_id"]) == (None, str(guild.channels["Lounge"]))
@@ -223,29 +209,33 @@ async def test_creators_update_their_own_events_and_managers_all_events(world: W
     other = await guild.member(Permissions.CREATE_EVENTS)
     manager = await guild.member(Permissions.MANAGE_EVENTS)
     event = await create_event(planner, guild, external_event())
-    (await planner.patch(path(guild, event), json={"name": "mine"})).ok()
-    (await manager.patch(path(guild, event), json={"name": "ours"})).ok()
-    (await other.patch(path(guild, event), json={"name": "theirs"})).rejected(403, 50013)
-    (await other.delete(path(guild, event))).rejected(403, 50013)
+    (await planner.patch(event_path(guild, event), json={"name": "mine"})).ok()
+    (await manager.patch(event_path(guild, event), json={"name": "ours"})).ok()
+    (await other.patch(event_path(guild, event), json={"name": "theirs"})).rejected(403, 50013)
+    (await other.delete(event_path(guild, event))).rejected(403, 50013)
     session = await other.connect()
-    assert (await manager.delete(path(guild, event))).status == 204
+    assert (await manager.delete(event_path(guild, event))).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == event["id"]
-    assert (await guild.last_audit_entry(102))["target_id"] == event["id"]
+    assert (await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE))["target_id"] == event["id"]
     for method in (planner.get, planner.delete):
-        (await method(path(guild, event))).rejected(404, 10070)
+        (await method(event_path(guild, event))).rejected(404, 10070)
     other_guild = await world.guild(guild.owner)
     other_event = await create_event(guild.owner, guild, external_event())
-    (await guild.owner.get(path(other_guild, other_event))).rejected(404, 10070)
+    (await guild.owner.get(event_path(other_guild, other_event))).rejected(404, 10070)
 
 
 async def test_status_transitions_are_validated(world: World, guild: Guild) -> None:
     event = await create_event(guild.owner, guild, external_event())
-    assert (await guild.owner.patch(path(guild, event), json={"status": 3})).errors("status")
-    assert (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()["status"] == 2
-    assert (await guild.owner.patch(path(guild, event), json={"status": 4})).errors("status")
-    assert (await guild.owner.patch(path(guild, event), json={"status": 3})).ok()["status"] == 3
-    (await guild.owner.patch(path(guild, event), json={"name": "again"})).rejected(400, 180000)
-    assert (await guild.owner.get(path(guild, event))).ok()["status"] == 3
+    assert (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.COMPLETED})).errors("status")
+    assert (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.ACTIVE})).ok()[
+        "status"
+    ] == EventStatus.ACTIVE
+    assert (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.CANCELED})).errors("status")
+    assert (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.COMPLETED})).ok()[
+        "status"
+    ] == EventStatus.COMPLETED
+    (await guild.owner.patch(event_path(guild, event), json={"name": "again"})).rejected(400, 180000)
+    assert (await guild.owner.get(event_path(guild, event))).ok()["status"] == EventStatus.COMPLETED
     assert (await guild.owner.get(f"/guilds/{guild.id}/scheduled-events")).ok() == []
 
 
@@ -254,15 +244,19 @@ async def test_a_channel_event_is_visible_only_to_channel_viewers(world: World, 
     bot = await world.bot(guild)
     await guild.overwrite(stage, bot.id, deny=Permissions.VIEW_CHANNEL)
     session = await bot.connect()
-    event = await create_event(guild.owner, guild, channel_event(stage, 1))
+    event = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
     await session.none_of("GUILD_SCHEDULED_EVENT_CREATE")
-    (await bot.get(path(guild, event))).rejected(403, 50001)
+    (await bot.get(event_path(guild, event))).rejected(403, 50001)
     assert (await bot.get(f"/guilds/{guild.id}/scheduled-events")).ok() == []
     assert (await bot.connect()).guilds[str(guild.id)]["guild_scheduled_events"] == []
-    (await guild.owner.patch(path(guild, event), json={"entity_type": 2, "channel_id": str(lounge)})).ok()
+    (
+        await guild.owner.patch(
+            event_path(guild, event), json={"entity_type": EventEntityType.VOICE, "channel_id": str(lounge)}
+        )
+    ).ok()
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["channel_id"] == str(lounge)
-    back = {"entity_type": 1, "channel_id": str(stage)}
-    (await guild.owner.patch(path(guild, event), json=back)).ok()
+    stage_body = {"entity_type": EventEntityType.STAGE_INSTANCE, "channel_id": str(stage)}
+    (await guild.owner.patch(event_path(guild, event), json=stage_body)).ok()
     assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == event["id"]
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
     await guild.overwrite(stage, bot.id, allow=Permissions.VIEW_CHANNEL)
@@ -278,9 +272,9 @@ async def test_an_external_event_starts_and_ends_automatically(world: World, gui
     world.clock.advance(HOUR_MS - 1)
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
-    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=2)
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=EventStatus.ACTIVE)
     world.clock.advance(HOUR_MS)
-    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=3)
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=EventStatus.COMPLETED)
 
 
 async def test_an_event_that_is_not_started_is_canceled(world: World, guild: Guild) -> None:
@@ -289,37 +283,37 @@ async def test_an_event_that_is_not_started_is_canceled(world: World, guild: Gui
     world.clock.advance(HOUR_MS + EVENT_CANCEL_AFTER_MS - 1)
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
-    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=4)
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=EventStatus.CANCELED)
 
 
 async def test_a_stage_event_starts_a_stage_instance_and_ends_with_it(world: World, guild: Guild) -> None:
     stage = guild.channels["stage"]
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, channel_event(stage, 1))
-    started = (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()
+    event = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
+    started = (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.ACTIVE})).ok()
     opened = await session.next("STAGE_INSTANCE_CREATE")
     assert (opened["topic"], opened["guild_scheduled_event_id"]) == ("talk", event["id"])
     assert started["entity_id"] == opened["id"]
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(started)
     (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
-    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 3
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.COMPLETED
 
-    second = await create_event(guild.owner, guild, channel_event(stage, 1))
-    (await guild.owner.patch(path(guild, second), json={"status": 2})).ok()
-    ended = (await guild.owner.patch(path(guild, second), json={"status": 3})).ok()
-    assert (ended["status"], ended["entity_id"]) == (3, None)
+    second = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
+    (await guild.owner.patch(event_path(guild, second), json={"status": EventStatus.ACTIVE})).ok()
+    ended = (await guild.owner.patch(event_path(guild, second), json={"status": EventStatus.COMPLETED})).ok()
+    assert (ended["status"], ended["entity_id"]) == (EventStatus.COMPLETED, None)
     await session.next("STAGE_INSTANCE_DELETE")
     (await guild.owner.get(f"/stage-instances/{stage}")).rejected(404, 10067)
 
-    third = await create_event(guild.owner, guild, channel_event(stage, 1))
+    third = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
     (await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "x"})).ok()
-    (await guild.owner.patch(path(guild, third), json={"status": 2})).rejected(400, 180002)
+    (await guild.owner.patch(event_path(guild, third), json={"status": EventStatus.ACTIVE})).rejected(400, 180002)
 
 
 async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -> None:
     stage = guild.channels["stage"]
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, channel_event(stage, 1))
+    event = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
     other = await create_event(guild.owner, guild, external_event())
     body = {"channel_id": str(stage), "topic": "x"}
     url = "/stage-instances"
@@ -327,8 +321,8 @@ async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -
     (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": other["id"]})).rejected(400, 50091)
     opened = (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": event["id"]})).ok()
     started = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
-    assert (started["status"], started["entity_id"]) == (2, opened["id"])
-    await guild.owner.delete(path(guild, event))
+    assert (started["status"], started["entity_id"]) == (EventStatus.ACTIVE, opened["id"])
+    await guild.owner.delete(event_path(guild, event))
     assert (await session.next("STAGE_INSTANCE_DELETE"))["id"] == opened["id"]
 
 
@@ -336,14 +330,14 @@ async def test_a_voice_event_ends_after_the_channel_is_idle(world: World, guild:
     lounge = guild.channels["Lounge"]
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, channel_event(lounge))
-    (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()
+    (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.ACTIVE})).ok()
     await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
-    await join(session, guild, lounge)
-    await join(session, guild, None)
+    await join_voice(session, guild, lounge)
+    await join_voice(session, guild, None)
     world.clock.advance(EVENT_IDLE_MS - 1)
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
-    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 3
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.COMPLETED
 
 
 async def test_deleting_a_channel_cancels_its_events(world: World, guild: Guild) -> None:
@@ -351,7 +345,9 @@ async def test_deleting_a_channel_cancels_its_events(world: World, guild: Guild)
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, channel_event(lounge))
     (await guild.owner.delete(f"/channels/{lounge}")).ok()
-    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=4, channel_id=None)
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(
+        event, status=EventStatus.CANCELED, channel_id=None
+    )
     await session.next("CHANNEL_DELETE")
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
 
@@ -363,13 +359,13 @@ MONDAY_MS = 1_795_410_000_000
 assert datetime.fromtimestamp(MONDAY_MS / 1000, UTC).isoformat() == "2026-11-23T05:00:00+00:00"
 
 
-def weekly(**more: Any) -> dict[str, Any]:
+def weekly_event(**overrides: Any) -> dict[str, Any]:
     """Return the body of a one-hour event that repeats every Monday."""
     return external_event(
         scheduled_start_time=timestamp(MONDAY_MS),
         scheduled_end_time=timestamp(MONDAY_MS + HOUR_MS),
         recurrence_rule={"start": timestamp(MONDAY_MS), "frequency": 2, "interval": 1, "by_weekday": [0]},
-        **more,
+        **overrides,
     )
 
 
@@ -416,43 +412,51 @@ async def test_invalid_recurrence_rules_are_rejected(
 )
 def test_recurrence_rules_produce_their_dates(rule: dict[str, Any], days: list[str]) -> None:
     recurrence_rule = RecurrenceRule(start=codec.timestamp(MONDAY_MS), **{"interval": 1, **rule})
-    moment, found = MONDAY_MS - 1, []
+    after_ms, dates = MONDAY_MS - 1, []
     for _ in days:
-        following = recurrence.find_next(recurrence_rule, moment)
-        assert following is not None
-        assert recurrence.occurs(recurrence_rule, following)
-        assert not recurrence.occurs(recurrence_rule, following + 1)
-        found.append(datetime.fromtimestamp(following / 1000, UTC).strftime("%m-%d"))
-        assert following % DAY_MS == MONDAY_MS % DAY_MS
-        moment = following
-    assert found == days
+        occurrence_ms = recurrence.find_next(recurrence_rule, after_ms)
+        assert occurrence_ms is not None
+        assert recurrence.occurs(recurrence_rule, occurrence_ms)
+        assert not recurrence.occurs(recurrence_rule, occurrence_ms + 1)
+        dates.append(datetime.fromtimestamp(occurrence_ms / 1000, UTC).strftime("%m-%d"))
+        assert occurrence_ms % DAY_MS == MONDAY_MS % DAY_MS
+        after_ms = occurrence_ms
+    assert dates == days
 
 
 async def test_a_recurring_event_advances_to_its_next_occurrence(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly_event())
     assert event["recurrence_rule"]["by_weekday"] == [0]
     world.clock.set(MONDAY_MS)
-    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 2
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.ACTIVE
     world.clock.set(MONDAY_MS + HOUR_MS)
     rescheduled = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
-    assert (rescheduled["status"], rescheduled["scheduled_start_time"]) == (1, timestamp(MONDAY_MS + 7 * DAY_MS))
+    assert (rescheduled["status"], rescheduled["scheduled_start_time"]) == (
+        EventStatus.SCHEDULED,
+        timestamp(MONDAY_MS + 7 * DAY_MS),
+    )
     assert rescheduled["scheduled_end_time"] == timestamp(MONDAY_MS + 7 * DAY_MS + HOUR_MS)
     world.clock.set(MONDAY_MS + 7 * DAY_MS)
-    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 2
-    ended = (await guild.owner.patch(path(guild, event), json={"status": 3})).ok()
-    assert (ended["status"], ended["scheduled_start_time"]) == (1, timestamp(MONDAY_MS + 14 * DAY_MS))
-    assert (await guild.owner.patch(path(guild, event), json={"status": 4})).ok()["status"] == 4
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.ACTIVE
+    ended = (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.COMPLETED})).ok()
+    assert (ended["status"], ended["scheduled_start_time"]) == (
+        EventStatus.SCHEDULED,
+        timestamp(MONDAY_MS + 14 * DAY_MS),
+    )
+    assert (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.CANCELED})).ok()[
+        "status"
+    ] == EventStatus.CANCELED
 
 
 async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly_event())
     body = {
         "original_scheduled_start_time": timestamp(MONDAY_MS),
         "scheduled_start_time": timestamp(MONDAY_MS + 2 * HOUR_MS),
     }
-    exception = (await guild.owner.post(path(guild, event, "exceptions"), json=body)).ok()
+    exception = (await guild.owner.post(event_path(guild, event, "exceptions"), json=body)).ok()
     assert exception == {
         "event_id": event["id"],
         "event_exception_id": str(int(Snowflake.at(MONDAY_MS))),
@@ -461,40 +465,44 @@ async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) ->
         "is_canceled": False,
     }
     assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE") == exception | {"guild_id": str(guild.id)}
-    entry = await guild.last_audit_entry(200)
+    entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE)
     assert entry["options"] == {"event_exception_id": exception["event_exception_id"]}
-    assert (await guild.owner.get(path(guild, event))).ok()["guild_scheduled_event_exceptions"] == [exception]
-    url = path(guild, event, "exceptions", exception["event_exception_id"])
+    assert (await guild.owner.get(event_path(guild, event))).ok()["guild_scheduled_event_exceptions"] == [exception]
+    url = event_path(guild, event, "exceptions", exception["event_exception_id"])
     later = (await guild.owner.patch(url, json={"scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS)})).ok()
     assert later["scheduled_end_time"] == timestamp(MONDAY_MS + 4 * HOUR_MS)
     assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE") == later | {"guild_id": str(guild.id)}
-    assert (await guild.last_audit_entry(201))["target_id"] == event["id"]
+    assert (await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE))["target_id"] == event[
+        "id"
+    ]
     world.clock.set(MONDAY_MS + 2 * HOUR_MS - 1)
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
-    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 2
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.ACTIVE
     world.clock.advance(2 * HOUR_MS)
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["scheduled_start_time"] == timestamp(
         MONDAY_MS + 7 * DAY_MS
     )
     assert (await guild.owner.delete(url)).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE"))["event_id"] == event["id"]
-    assert (await guild.last_audit_entry(202))["options"] == {"event_exception_id": exception["event_exception_id"]}
+    assert (await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE))["options"] == {
+        "event_exception_id": exception["event_exception_id"]
+    }
     (await guild.owner.delete(url)).rejected(404, 10070)
     (await guild.owner.patch(url, json={})).rejected(404, 10070)
 
 
 async def test_the_next_occurrence_can_be_canceled(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly_event())
     for week in (1, 0):
         body = {"original_scheduled_start_time": timestamp(MONDAY_MS + week * 7 * DAY_MS), "is_canceled": True}
-        assert (await guild.owner.post(path(guild, event, "exceptions"), json=body)).ok()["is_canceled"] is True
+        assert (await guild.owner.post(event_path(guild, event, "exceptions"), json=body)).ok()["is_canceled"] is True
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["scheduled_start_time"] == timestamp(
         MONDAY_MS + 14 * DAY_MS
     )
     changed = {"recurrence_rule": {"start": timestamp(MONDAY_MS + 14 * DAY_MS), "frequency": 3}}
-    after = (await guild.owner.patch(path(guild, event), json=changed)).ok()
+    after = (await guild.owner.patch(event_path(guild, event), json=changed)).ok()
     assert after["guild_scheduled_event_exceptions"] == []
     removed = await session.next("GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE")
     assert (removed["event_id"], len(removed["event_exception_ids"])) == (event["id"], 2)
@@ -509,55 +517,57 @@ async def test_a_series_starts_with_its_event(world: World, guild: Guild, patche
         "scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS),
     }
     if patched:
-        event = await create_event(guild.owner, guild, weekly())
-        event = (await guild.owner.patch(path(guild, event), json={**later, "recurrence_rule": rule})).ok()
+        event = await create_event(guild.owner, guild, weekly_event())
+        event = (await guild.owner.patch(event_path(guild, event), json={**later, "recurrence_rule": rule})).ok()
         moved = {
             "scheduled_start_time": timestamp(MONDAY_MS + 5 * HOUR_MS),
             "scheduled_end_time": timestamp(MONDAY_MS + 6 * HOUR_MS),
         }
-        assert (await guild.owner.patch(path(guild, event), json=moved)).ok()["recurrence_rule"]["start"] == timestamp(
-            MONDAY_MS + 5 * HOUR_MS
-        )
-        event = (await guild.owner.patch(path(guild, event), json=later)).ok()
+        assert (await guild.owner.patch(event_path(guild, event), json=moved)).ok()["recurrence_rule"][
+            "start"
+        ] == timestamp(MONDAY_MS + 5 * HOUR_MS)
+        event = (await guild.owner.patch(event_path(guild, event), json=later)).ok()
     else:
         event = await create_event(guild.owner, guild, external_event(**later, recurrence_rule=rule))
     assert event["recurrence_rule"]["start"] == event["scheduled_start_time"] == timestamp(MONDAY_MS + 3 * HOUR_MS)
     cancellation = {"original_scheduled_start_time": event["scheduled_start_time"], "is_canceled": True}
-    (await guild.owner.post(path(guild, event, "exceptions"), json=cancellation)).ok()
-    current = (await guild.owner.get(path(guild, event))).ok()
+    (await guild.owner.post(event_path(guild, event, "exceptions"), json=cancellation)).ok()
+    current = (await guild.owner.get(event_path(guild, event))).ok()
     assert current["scheduled_start_time"] == timestamp(MONDAY_MS + DAY_MS + 3 * HOUR_MS)
     # Sending the returned fields back changes nothing: the series keeps its start and its exceptions.
     unchanged = {key: current[key] for key in ("scheduled_start_time", "scheduled_end_time", "recurrence_rule")}
     unchanged["recurrence_rule"] = {
         key: value for key, value in unchanged["recurrence_rule"].items() if value is not None
     }
-    assert (await guild.owner.patch(path(guild, event), json=unchanged)).ok() == current
+    assert (await guild.owner.patch(event_path(guild, event), json=unchanged)).ok() == current
 
 
 async def test_an_events_own_start_is_an_occurrence_on_any_day(world: World, guild: Guild) -> None:
-    event = await create_event(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly_event())
     tuesday = {
         "scheduled_start_time": timestamp(MONDAY_MS + DAY_MS),
         "scheduled_end_time": timestamp(MONDAY_MS + DAY_MS + HOUR_MS),
     }
-    event = (await guild.owner.patch(path(guild, event), json=tuesday)).ok()
+    event = (await guild.owner.patch(event_path(guild, event), json=tuesday)).ok()
     cancellation = {"original_scheduled_start_time": timestamp(MONDAY_MS + DAY_MS), "is_canceled": True}
-    exception = (await guild.owner.post(path(guild, event, "exceptions"), json=cancellation)).ok()
+    exception = (await guild.owner.post(event_path(guild, event, "exceptions"), json=cancellation)).ok()
     assert exception["event_exception_id"] == str(int(Snowflake.at(MONDAY_MS + DAY_MS)))
-    assert (await guild.owner.get(path(guild, event))).ok()["scheduled_start_time"] == timestamp(MONDAY_MS + 7 * DAY_MS)
+    assert (await guild.owner.get(event_path(guild, event))).ok()["scheduled_start_time"] == timestamp(
+        MONDAY_MS + 7 * DAY_MS
+    )
 
 
 async def test_exceptions_require_an_occurrence_and_permissions(world: World, guild: Guild) -> None:
-    event = await create_event(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly_event())
     once = await create_event(guild.owner, guild, external_event())
     field = "original_scheduled_start_time"
-    url = path(guild, event, "exceptions")
+    url = event_path(guild, event, "exceptions")
     assert (await guild.owner.post(url, json={field: timestamp(MONDAY_MS + 1)})).errors(field)
     assert (await guild.owner.post(url, json={field: timestamp(MONDAY_MS - 7 * DAY_MS)})).errors(field)
     assert (await guild.owner.post(url, json={})).errors(field) == ["BASE_TYPE_REQUIRED"]
-    assert (await guild.owner.post(path(guild, once, "exceptions"), json={field: timestamp(NOW_MS + HOUR_MS)})).errors(
-        field
-    )
+    assert (
+        await guild.owner.post(event_path(guild, once, "exceptions"), json={field: timestamp(NOW_MS + HOUR_MS)})
+    ).errors(field)
     past = {field: timestamp(MONDAY_MS), "scheduled_start_time": timestamp(NOW_MS - 1)}
     assert (await guild.owner.post(url, json=past)).errors("scheduled_start_time")
     (await guild.owner.post(url, json={field: timestamp(MONDAY_MS)})).ok()
@@ -577,7 +587,7 @@ async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> No
     bob, carol = await guild.member(), await guild.member()
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, external_event())
-    own_path = path(guild, event, "users", "@me")
+    own_path = event_path(guild, event, "users", "@me")
     for user in (carol, bob):
         assert (await user.put(own_path)).ok()["user_id"] == str(user.id)
         assert await session.next("GUILD_SCHEDULED_EVENT_USER_ADD") == {
@@ -587,15 +597,15 @@ async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> No
         }
     (await bob.put(own_path)).ok()
     await session.none_of("GUILD_SCHEDULED_EVENT_USER_ADD")
-    url = path(guild, event, "users")
-    both = (await guild.owner.get(f"{url}?with_member=true")).ok()
+    url = event_path(guild, event, "users")
+    subscribers = (await guild.owner.get(f"{url}?with_member=true")).ok()
     ids = sorted((str(bob.id), str(carol.id)), key=int)
-    assert [each["user_id"] for each in both] == [each["member"]["user"]["id"] for each in both] == ids
-    assert both[0]["user"]["id"] == ids[0]
-    assert [each["user_id"] for each in (await bob.get(f"{url}?limit=1&after={ids[0]}")).ok()] == ids[1:]
-    assert [each["user_id"] for each in (await bob.get(f"{url}?before={ids[1]}&after={ids[1]}")).ok()] == ids[:1]
+    assert [user["user_id"] for user in subscribers] == [user["member"]["user"]["id"] for user in subscribers] == ids
+    assert subscribers[0]["user"]["id"] == ids[0]
+    assert [user["user_id"] for user in (await bob.get(f"{url}?limit=1&after={ids[0]}")).ok()] == ids[1:]
+    assert [user["user_id"] for user in (await bob.get(f"{url}?before={ids[1]}&after={ids[1]}")).ok()] == ids[:1]
     assert (await bob.get(f"{url}?limit=0")).errors("limit")
-    assert (await bob.get(path(guild, event) + "?with_user_count=1")).ok()["user_count"] == 2
+    assert (await bob.get(event_path(guild, event) + "?with_user_count=1")).ok()["user_count"] == 2
     assert (await bob.delete(own_path)).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE"))["user_id"] == str(bob.id)
     (await bob.delete(own_path)).rejected(404, 10071)
@@ -605,31 +615,31 @@ async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> No
     (await bot.put(own_path)).rejected(403, 20001)
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{carol.id}")).ok()
     assert (await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE"))["user_id"] == str(carol.id)
-    (await guild.owner.patch(path(guild, event), json={"status": 4})).ok()
+    (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.CANCELED})).ok()
     (await bob.put(own_path)).rejected(400, 180000)
 
 
 async def test_users_respond_to_one_occurrence(world: World, guild: Guild) -> None:
     bob, carol = await guild.member(), await guild.member()
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly_event())
     occurrence_id = str(int(Snowflake.at(MONDAY_MS + 7 * DAY_MS)))
-    own_path = path(guild, event, occurrence_id, "users", "@me")
+    own_path = event_path(guild, event, occurrence_id, "users", "@me")
     subscription = (await bob.put(own_path)).ok()
     assert (subscription["guild_scheduled_event_exception_id"], subscription["response"]) == (occurrence_id, 1)
     assert (await session.next("GUILD_SCHEDULED_EVENT_USER_ADD"))["guild_scheduled_event_exception_id"] == occurrence_id
     assert (await carol.put(own_path, json={"response": 0})).ok()["response"] == 0
-    listed = (await bob.get(path(guild, event, occurrence_id, "users"))).ok()
-    assert {each["user_id"]: each["response"] for each in listed} == {str(bob.id): 1, str(carol.id): 0}
-    url = path(guild, event, "users", "counts")
+    listed = (await bob.get(event_path(guild, event, occurrence_id, "users"))).ok()
+    assert {user["user_id"]: user["response"] for user in listed} == {str(bob.id): 1, str(carol.id): 0}
+    url = event_path(guild, event, "users", "counts")
     counts = (await bob.get(f"{url}?guild_scheduled_event_exception_ids={occurrence_id}")).ok()
     assert counts == {"guild_scheduled_event_count": 0, "guild_scheduled_event_exception_counts": {occurrence_id: 1}}
-    many = "&".join(f"guild_scheduled_event_exception_ids={number}" for number in range(11))
-    assert (await bob.get(f"{url}?{many}")).errors("guild_scheduled_event_exception_ids")
+    query = "&".join(f"guild_scheduled_event_exception_ids={number}" for number in range(11))
+    assert (await bob.get(f"{url}?{query}")).errors("guild_scheduled_event_exception_ids")
     assert (await bob.put(own_path, json={"response": 0})).ok()["response"] == 0
     await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE")
     assert (await bob.delete(own_path)).status == 204
     (await bob.delete(own_path)).rejected(404, 10071)
-    unknown = path(guild, event, int(Snowflake.at(MONDAY_MS)) + 1, "users")
+    unknown = event_path(guild, event, int(Snowflake.at(MONDAY_MS)) + 1, "users")
     (await bob.get(unknown)).rejected(404, 10070)
     (await bob.put(f"{unknown}/@me")).rejected(404, 10070)

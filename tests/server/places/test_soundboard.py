@@ -1,18 +1,19 @@
-"""The soundboard: guild sounds, default sounds, and playing them."""
+"""Tests of the soundboard: guild sounds, default sounds, and playing them."""
 
 from typing import Any
 
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import AuditLogAction, ChannelType, GatewayOpcode
 from hubbub.protocol.ids import SoundId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.sounds import inspect_audio
 from tests import media
+from tests.server.places.expressions import OGG
 from tests.world import Actor, Guild, Session, World
 
 CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
-OGG = media.data_uri(media.ogg(), "audio/ogg")
 MP3 = media.data_uri(media.mp3(), "audio/mpeg")
 
 
@@ -33,7 +34,7 @@ async def test_a_new_sound_is_stored_published_audited_and_served(world: World) 
 
     assert response.status == 201
     sound = response.ok()
-    bare = {
+    view_without_user = {
         "name": "honk",
         "sound_id": sound["sound_id"],
         "volume": 0.5,
@@ -42,16 +43,19 @@ async def test_a_new_sound_is_stored_published_audited_and_served(world: World) 
         "available": True,
         "guild_id": str(guild.id),
     }
-    assert sound == bare | {"user": sound["user"]}
-    assert await session.next("GUILD_SOUNDBOARD_SOUND_CREATE") == bare
-    entry = await guild.last_audit_entry(130)
+    assert sound == view_without_user | {"user": sound["user"]}
+    assert await session.next("GUILD_SOUNDBOARD_SOUND_CREATE") == view_without_user
+    entry = await guild.last_audit_entry(AuditLogAction.SOUNDBOARD_SOUND_CREATE)
     assert entry["target_id"] == sound["sound_id"]
     assert {"key": "volume", "new_value": 0.5} in entry["changes"]
     served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
     assert (served.headers["Content-Type"], served.body) == ("audio/ogg", media.ogg())
-    assert (await bot.connect()).guilds[str(guild.id)]["soundboard_sounds"] == [bare]
-    await session.send(31, {"guild_ids": [str(guild.id), "1"]})
-    assert await session.next("SOUNDBOARD_SOUNDS") == {"guild_id": str(guild.id), "soundboard_sounds": [bare]}
+    assert (await bot.connect()).guilds[str(guild.id)]["soundboard_sounds"] == [view_without_user]
+    await session.send(GatewayOpcode.REQUEST_SOUNDBOARD_SOUNDS, {"guild_ids": [str(guild.id), "1"]})
+    assert await session.next("SOUNDBOARD_SOUNDS") == {
+        "guild_id": str(guild.id),
+        "soundboard_sounds": [view_without_user],
+    }
     await session.none_of("SOUNDBOARD_SOUNDS")
 
 
@@ -104,16 +108,16 @@ async def test_invalid_sound_fields_are_rejected(world: World, body: Any, path: 
 async def test_members_read_sounds_and_creators_also_see_the_uploader(world: World) -> None:
     guild = await world.guild()
     sound = await create_sound(guild.owner, guild)
-    plain, creator, stranger = await guild.member(), await guild.member(CREATE), await world.user()
+    member, creator, stranger = await guild.member(), await guild.member(CREATE), await world.user()
     list_path = f"/guilds/{guild.id}/soundboard-sounds"
     sound_path = f"{list_path}/{sound['sound_id']}"
-    for actor, sees_user in ((plain, False), (creator, True), (guild.owner, True)):
-        found = (await actor.get(sound_path)).ok()
-        assert ("user" in found) is sees_user
-        assert (await actor.get(list_path)).ok() == {"items": [found]}
+    for actor, sees_user in ((member, False), (creator, True), (guild.owner, True)):
+        view = (await actor.get(sound_path)).ok()
+        assert ("user" in view) is sees_user
+        assert (await actor.get(list_path)).ok() == {"items": [view]}
     for path in (sound_path, list_path):
         (await stranger.get(path)).rejected(403, 50001)
-    (await plain.get(f"{list_path}/1")).rejected(404, 10097)
+    (await member.get(f"{list_path}/1")).rejected(404, 10097)
     other = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
@@ -140,7 +144,7 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     assert (changed["emoji_id"], changed["emoji_name"]) == (emoji["id"], None)
     event = await session.next("GUILD_SOUNDBOARD_SOUND_UPDATE")
     assert event == {key: value for key, value in changed.items() if key != "user"}
-    entry = await guild.last_audit_entry(131)
+    entry = await guild.last_audit_entry(AuditLogAction.SOUNDBOARD_SOUND_UPDATE)
     assert {"key": "name", "old_value": "honk", "new_value": "toot"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "toot"})).ok()
     await session.none_of("GUILD_SOUNDBOARD_SOUND_UPDATE")
@@ -151,7 +155,7 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     assert (await guild.owner.delete(path)).status == 204
     deleted = {"guild_id": str(guild.id), "sound_id": sound["sound_id"]}
     assert await session.next("GUILD_SOUNDBOARD_SOUND_DELETE") == deleted
-    assert (await guild.last_audit_entry(132))["target_id"] == sound["sound_id"]
+    assert (await guild.last_audit_entry(AuditLogAction.SOUNDBOARD_SOUND_DELETE))["target_id"] == sound["sound_id"]
     (await guild.owner.get(path)).rejected(404, 10097)
     assert (await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")).status == 404
 
@@ -179,10 +183,10 @@ async def test_deleting_an_emoji_removes_it_from_sounds(world: World) -> None:
     [
         ("after", 0, ""),
         ("after", CREATE, "create own"),
-        ("after", MANAGE, "own others"),
+        ("after", MANAGE, "own other"),
         ("before", 0, ""),
         ("before", CREATE, "create own"),
-        ("before", MANAGE, "create own others"),
+        ("before", MANAGE, "create own other"),
     ],
 )
 async def test_permissions_before_and_after_the_split(world: World, when: str, permissions: int, allowed: str) -> None:
@@ -192,7 +196,7 @@ async def test_permissions_before_and_after_the_split(world: World, when: str, p
     path = f"/guilds/{guild.id}/soundboard-sounds"
     response = await actor.post(path, json={"name": "mine", "sound": OGG})
     response.ok() if "create" in allowed else response.rejected(403, 50013)
-    for owner in ("own", "others"):
+    for owner in ("own", "other"):
         sound = (await create_sound(guild.owner, guild))["sound_id"]
         if owner == "own":
             await world.write(
@@ -211,7 +215,7 @@ async def test_permissions_before_and_after_the_split(world: World, when: str, p
 async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
     guild = await world.guild()
 
-    async def fill(count: int) -> None:
+    async def insert_sounds(count: int) -> None:
         def step(call: Any) -> None:
             rows = [(call.new_id(SoundId), guild.id, 1, "x", "y") for _ in range(count)]
             call.tx.run_many("INSERT INTO sounds (id, guild_id, user_id, name, file) VALUES (?, ?, ?, ?, ?)", rows)
@@ -219,10 +223,10 @@ async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
         await world.write(step)
 
     path, body = f"/guilds/{guild.id}/soundboard-sounds", {"name": "more", "sound": OGG}
-    await fill(8)
+    await insert_sounds(8)
     (await guild.owner.post(path, json=body)).rejected(400, 30045)
     await world.grant_to_guild(guild, tier=2)
-    await fill(27)
+    await insert_sounds(27)
     (await guild.owner.post(path, json=body)).ok()
     (await guild.owner.post(path, json=body)).rejected(400, 30045)
     await world.grant_to_guild(guild, "MORE_SOUNDBOARD")
@@ -247,22 +251,22 @@ async def test_the_default_sounds_are_served(world: World) -> None:
 # Playing
 
 
-async def join(actor: Actor, guild: Guild, channel: int, **state: Any) -> Session:
+async def join_voice(actor: Actor, guild: Guild, channel: int, **state: Any) -> Session:
     """Connect to a voice channel."""
     session = await actor.connect()
     body = {"guild_id": str(guild.id), "channel_id": str(channel), "self_mute": False, "self_deaf": False} | state
-    await session.send(4, body)
-    await session.next("VOICE_STATE_UPDATE", lambda d: d["user_id"] == str(actor.id))
+    await session.send(GatewayOpcode.VOICE_STATE_UPDATE, body)
+    await session.next("VOICE_STATE_UPDATE", lambda voice_state: voice_state["user_id"] == str(actor.id))
     return session
 
 
 async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
-    voice = await guild.channel("voice", type=2)
+    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     sound = await create_sound(guild.owner, guild, volume=0.5, emoji_name="📣")
-    speaker, listener = await join(bob, guild, voice), await join(guild.owner, guild, voice)
-    outside = await carol.connect()
+    speaker, listener = await join_voice(bob, guild, voice), await join_voice(guild.owner, guild, voice)
+    outside_session = await carol.connect()
 
     response = await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": sound["sound_id"]})
 
@@ -277,7 +281,7 @@ async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> No
     }
     for session in (speaker, listener):
         assert await session.next("VOICE_CHANNEL_EFFECT_SEND") == effect
-    await outside.none_of("VOICE_CHANNEL_EFFECT_SEND")
+    await outside_session.none_of("VOICE_CHANNEL_EFFECT_SEND")
     (await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": "1"})).ok()
     assert (await listener.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == 1
     for body in ({"sound_id": "2000"}, {"sound_id": sound["sound_id"], "source_guild_id": "5"}):
@@ -287,20 +291,29 @@ async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> No
 async def test_playing_requires_a_connected_member_who_is_not_muted(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    voice, other = await guild.channel("voice", type=2), await guild.channel("other", type=2)
+    voice, other = (
+        await guild.channel("voice", type=ChannelType.GUILD_VOICE),
+        await guild.channel("other", type=ChannelType.GUILD_VOICE),
+    )
     path = f"/channels/{voice}/send-soundboard-sound"
 
     (await bob.post(path, json={"sound_id": "1"})).rejected(400, 40032)
     (await bob.post("/channels/1/send-soundboard-sound", json={"sound_id": "1"})).rejected(404, 10003)
-    text = await guild.owner.post(f"/channels/{guild.general}/send-soundboard-sound", json={"sound_id": "1"})
-    text.rejected(400, 50024)
-    session = await join(bob, guild, other)
+    response = await guild.owner.post(f"/channels/{guild.general}/send-soundboard-sound", json={"sound_id": "1"})
+    response.rejected(400, 50024)
+    session = await join_voice(bob, guild, other)
     (await bob.post(path, json={"sound_id": "1"})).rejected(400, 40032)
-    await session.send(4, {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": False, "self_deaf": True})
-    await session.next("VOICE_STATE_UPDATE", lambda d: d["self_deaf"])
+    await session.send(
+        GatewayOpcode.VOICE_STATE_UPDATE,
+        {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": False, "self_deaf": True},
+    )
+    await session.next("VOICE_STATE_UPDATE", lambda voice_state: voice_state["self_deaf"])
     (await bob.post(path, json={"sound_id": "1"})).rejected(403, 50167)
-    await session.send(4, {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": True, "self_deaf": False})
-    await session.next("VOICE_STATE_UPDATE", lambda d: not d["self_deaf"])
+    await session.send(
+        GatewayOpcode.VOICE_STATE_UPDATE,
+        {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": True, "self_deaf": False},
+    )
+    await session.next("VOICE_STATE_UPDATE", lambda voice_state: not voice_state["self_deaf"])
     (await bob.post(path, json={"sound_id": "1"})).ok()
     for field in ("mute", "deaf"):
         (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={field: True})).ok()
@@ -314,8 +327,8 @@ async def test_playing_requires_a_connected_member_who_is_not_muted(world: World
 async def test_playing_requires_both_permissions(world: World, missing: int) -> None:
     bob, stranger = await world.user(), await world.user()
     guild = await world.guild(None, bob)
-    voice = await guild.channel("voice", type=2)
-    await join(bob, guild, voice)
+    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    await join_voice(bob, guild, voice)
     path = f"/channels/{voice}/send-soundboard-sound"
     (await bob.post(path, json={"sound_id": "1"})).ok()
     await guild.overwrite(voice, bob.id, deny=missing)
@@ -325,16 +338,16 @@ async def test_playing_requires_both_permissions(world: World, missing: int) -> 
 
 async def test_an_external_sound_requires_membership_and_permission(world: World) -> None:
     bob = await world.user()
-    home, away = await world.guild(None, bob), await world.guild(None, bob)
-    voice = await home.channel("voice", type=2)
-    sound = await create_sound(away.owner, away)
-    session = await join(bob, home, voice)
-    await join(home.owner, home, voice)
+    guild, other_guild = await world.guild(None, bob), await world.guild(None, bob)
+    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    sound = await create_sound(other_guild.owner, other_guild)
+    session = await join_voice(bob, guild, voice)
+    await join_voice(guild.owner, guild, voice)
     path = f"/channels/{voice}/send-soundboard-sound"
-    body = {"sound_id": sound["sound_id"], "source_guild_id": str(away.id)}
+    body = {"sound_id": sound["sound_id"], "source_guild_id": str(other_guild.id)}
 
     (await bob.post(path, json=body)).ok()
     assert (await session.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == sound["sound_id"]
-    (await home.owner.post(path, json=body)).rejected(404, 10097)
-    await home.overwrite(voice, bob.id, deny=Permissions.USE_EXTERNAL_SOUNDS)
+    (await guild.owner.post(path, json=body)).rejected(404, 10097)
+    await guild.overwrite(voice, bob.id, deny=Permissions.USE_EXTERNAL_SOUNDS)
     (await bob.post(path, json=body)).rejected(403, 50013)

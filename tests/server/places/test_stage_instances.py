@@ -1,22 +1,21 @@
-"""Stage instances: creation and deletion, speakers, and automatic closing."""
+"""Tests of stage instances: creation and deletion, speakers, and automatic closing."""
 
 from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import AuditLogAction, ChannelType, GatewayOpcode, MessageType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.stage_instances import STAGE_IDLE_MS, STAGE_MODERATOR_PERMISSIONS
 from hubbub.server.places import members
 from tests.world import Actor, Guild, Session, World
 
-STAGE = 13
 
-
-async def join(session: Session, guild: Guild, channel: int | None) -> Any:
+async def join_voice(session: Session, guild: Guild, channel: int | None) -> Any:
     """Join a voice channel, or leave with None; return the session's own voice state."""
     target = None if channel is None else str(channel)
     body = {"guild_id": str(guild.id), "channel_id": target, "self_mute": False, "self_deaf": False}
-    await session.send(4, body)
+    await session.send(GatewayOpcode.VOICE_STATE_UPDATE, body)
     return await session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(session.actor.id))
 
 
@@ -27,13 +26,15 @@ async def create_stage(actor: Actor, channel: int, **body: Any) -> Any:
 
 @pytest.fixture
 async def guild(world: World) -> Guild:
+    """Create a guild with a stage channel."""
     guild = await world.guild()
-    await guild.channel("stage", type=STAGE)
+    await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)
     return guild
 
 
 @pytest.fixture
 def stage(guild: Guild) -> int:
+    """Return the ID of the stage channel."""
     return guild.channels["stage"]
 
 
@@ -43,9 +44,9 @@ def stage(guild: Guild) -> int:
 async def test_a_stage_is_created_updated_and_deleted(world: World, guild: Guild, stage: int) -> None:
     bot = await world.bot(guild, permissions=STAGE_MODERATOR_PERMISSIONS)
     session = await guild.owner.connect()
-    made = await create_stage(bot, stage, topic="chess", privacy_level=2)
-    assert made == {
-        "id": made["id"],
+    created = await create_stage(bot, stage, topic="chess", privacy_level=2)
+    assert created == {
+        "id": created["id"],
         "guild_id": str(guild.id),
         "channel_id": str(stage),
         "topic": "chess",
@@ -53,24 +54,26 @@ async def test_a_stage_is_created_updated_and_deleted(world: World, guild: Guild
         "discoverable_disabled": True,
         "guild_scheduled_event_id": None,
     }
-    assert await session.next("STAGE_INSTANCE_CREATE") == made
-    entry = await guild.last_audit_entry(83)
-    assert (entry["target_id"], entry["options"]) == (made["id"], {"channel_id": str(stage)})
+    assert await session.next("STAGE_INSTANCE_CREATE") == created
+    entry = await guild.last_audit_entry(AuditLogAction.STAGE_INSTANCE_CREATE)
+    assert (entry["target_id"], entry["options"]) == (created["id"], {"channel_id": str(stage)})
     assert {"key": "topic", "new_value": "chess"} in entry["changes"]
-    assert (await bot.get(f"/stage-instances/{stage}")).ok() == made
-    fresh = await bot.connect()
-    assert fresh.guilds[str(guild.id)]["stage_instances"] == [made]
+    assert (await bot.get(f"/stage-instances/{stage}")).ok() == created
+    bot_session = await bot.connect()
+    assert bot_session.guilds[str(guild.id)]["stage_instances"] == [created]
 
     changed = (await bot.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
-    assert changed == made | {"topic": "go"}
+    assert changed == created | {"topic": "go"}
     assert await session.next("STAGE_INSTANCE_UPDATE") == changed
-    assert (await guild.last_audit_entry(84))["changes"] == [{"key": "topic", "old_value": "chess", "new_value": "go"}]
+    assert (await guild.last_audit_entry(AuditLogAction.STAGE_INSTANCE_UPDATE))["changes"] == [
+        {"key": "topic", "old_value": "chess", "new_value": "go"}
+    ]
     (await bot.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
     await session.none_of("STAGE_INSTANCE_UPDATE")
 
     assert (await bot.delete(f"/stage-instances/{stage}", headers={"X-Audit-Log-Reason": "over"})).status == 204
     assert await session.next("STAGE_INSTANCE_DELETE") == changed
-    assert (await guild.last_audit_entry(85))["reason"] == "over"
+    assert (await guild.last_audit_entry(AuditLogAction.STAGE_INSTANCE_DELETE))["reason"] == "over"
     for method in (bot.get, bot.delete):
         (await method(f"/stage-instances/{stage}")).rejected(404, 10067)
     (await bot.patch(f"/stage-instances/{stage}", json={})).rejected(404, 10067)
@@ -123,19 +126,19 @@ async def test_members_who_cannot_view_the_channel_receive_no_stage_events(
     bot = await world.bot(guild)
     await guild.overwrite(stage, bot.id, deny=Permissions.VIEW_CHANNEL)
     session = await bot.connect()
-    made = await create_stage(guild.owner, stage)
+    created = await create_stage(guild.owner, stage)
     await session.none_of("STAGE_INSTANCE_CREATE")
-    fresh = await bot.connect()
-    assert fresh.guilds[str(guild.id)]["stage_instances"] == []
+    bot_session = await bot.connect()
+    assert bot_session.guilds[str(guild.id)]["stage_instances"] == []
     await guild.overwrite(stage, bot.id, allow=Permissions.VIEW_CHANNEL)
-    assert await session.next("STAGE_INSTANCE_CREATE") == made
+    assert await session.next("STAGE_INSTANCE_CREATE") == created
 
 
 async def test_deleting_a_channel_deletes_its_stage(world: World, guild: Guild, stage: int) -> None:
     session = await guild.owner.connect()
-    made = await create_stage(guild.owner, stage)
+    created = await create_stage(guild.owner, stage)
     (await guild.owner.delete(f"/channels/{stage}")).ok()
-    assert await session.next("STAGE_INSTANCE_DELETE") == made
+    assert await session.next("STAGE_INSTANCE_DELETE") == created
     await session.next("CHANNEL_DELETE")
 
 
@@ -144,15 +147,15 @@ async def test_deleting_a_channel_deletes_its_stage(world: World, guild: Guild, 
 
 async def test_a_stage_closes_after_its_last_speaker_left(world: World, guild: Guild, stage: int) -> None:
     session = await guild.owner.connect()
-    made = await create_stage(guild.owner, stage)
-    assert (await join(session, guild, stage))["suppress"] is False
+    created = await create_stage(guild.owner, stage)
+    assert (await join_voice(session, guild, stage))["suppress"] is False
     world.clock.advance(10 * STAGE_IDLE_MS)
     (await guild.owner.get(f"/stage-instances/{stage}")).ok()
-    await join(session, guild, None)
+    await join_voice(session, guild, None)
     world.clock.advance(STAGE_IDLE_MS - 1)
     await session.none_of("STAGE_INSTANCE_DELETE")
     world.clock.advance(1)
-    assert await session.next("STAGE_INSTANCE_DELETE") == made
+    assert await session.next("STAGE_INSTANCE_DELETE") == created
     (await guild.owner.get(f"/stage-instances/{stage}")).rejected(404, 10067)
 
 
@@ -160,7 +163,7 @@ async def test_a_returning_speaker_keeps_the_stage_open(world: World, guild: Gui
     session = await guild.owner.connect()
     await create_stage(guild.owner, stage)
     world.clock.advance(STAGE_IDLE_MS - 1)
-    await join(session, guild, stage)
+    await join_voice(session, guild, stage)
     world.clock.advance(STAGE_IDLE_MS)
     await session.none_of("STAGE_INSTANCE_DELETE")
     (await guild.owner.get(f"/stage-instances/{stage}")).ok()
@@ -171,14 +174,13 @@ async def test_a_returning_speaker_keeps_the_stage_open(world: World, guild: Gui
 
 @pytest.fixture
 async def bob(world: World, guild: Guild) -> Actor:
-    from hubbub.server.places import members
-
+    """Create a member without permissions."""
     bob = await world.user("bob")
     await world.write(lambda call: members.add(call, guild.id, bob.id), actor=guild.owner.id)
     return bob
 
 
-async def own_state(actor: Actor, guild: Guild) -> Any:
+async def get_own_state(actor: Actor, guild: Guild) -> Any:
     """Return the actor's own voice state."""
     return (await actor.get(f"/guilds/{guild.id}/voice-states/@me")).ok()
 
@@ -187,13 +189,13 @@ async def test_a_member_requests_to_speak_and_cancels_the_request(
     world: World, guild: Guild, stage: int, bob: Actor
 ) -> None:
     session = await bob.connect()
-    assert (await join(session, guild, stage))["suppress"] is True
+    assert (await join_voice(session, guild, stage))["suppress"] is True
     path = f"/guilds/{guild.id}/voice-states/@me"
     body = {"channel_id": str(stage), "request_to_speak_timestamp": "2030-01-01T00:00:00+00:00"}
     assert (await bob.patch(path, json=body)).status == 204
-    raised = await session.next("VOICE_STATE_UPDATE")
-    assert raised["request_to_speak_timestamp"] == "2030-01-01T00:00:00.000000+00:00"
-    assert await own_state(bob, guild) == raised
+    requested = await session.next("VOICE_STATE_UPDATE")
+    assert requested["request_to_speak_timestamp"] == "2030-01-01T00:00:00.000000+00:00"
+    assert await get_own_state(bob, guild) == requested
     (await bob.patch(path, json={"request_to_speak_timestamp": None})).ok()
     assert (await session.next("VOICE_STATE_UPDATE"))["request_to_speak_timestamp"] is None
     await guild.overwrite(stage, bob.id, deny=Permissions.REQUEST_TO_SPEAK)
@@ -203,7 +205,7 @@ async def test_a_member_requests_to_speak_and_cancels_the_request(
 
 async def test_unsuppressing_yourself_requires_mute_members(world: World, guild: Guild, stage: int, bob: Actor) -> None:
     session = await bob.connect()
-    await join(session, guild, stage)
+    await join_voice(session, guild, stage)
     path = f"/guilds/{guild.id}/voice-states/@me"
     (await bob.patch(path, json={"suppress": False})).rejected(403, 50013)
     await guild.overwrite(stage, bob.id, allow=Permissions.MUTE_MEMBERS)
@@ -218,14 +220,14 @@ async def test_moderators_invite_speakers_and_suppress_them_again(
     world: World, guild: Guild, stage: int, bob: Actor
 ) -> None:
     session = await bob.connect()
-    await join(session, guild, stage)
+    await join_voice(session, guild, stage)
     path = f"/guilds/{guild.id}/voice-states/{bob.id}"
     body = {"channel_id": str(stage), "suppress": False}
     (await guild.owner.patch(path, json=body)).ok()
     invited = await session.next("VOICE_STATE_UPDATE")
     assert invited["suppress"] is False
     assert invited["request_to_speak_timestamp"] is not None
-    entry = await guild.last_audit_entry(24)
+    entry = await guild.last_audit_entry(AuditLogAction.MEMBER_UPDATE)
     assert (entry["target_id"], entry["changes"]) == (
         str(bob.id),
         [{"key": "suppress", "old_value": True, "new_value": False}],
@@ -242,7 +244,7 @@ async def test_moderators_invite_speakers_and_suppress_them_again(
 async def test_a_bot_becomes_a_speaker_without_an_invitation(world: World, guild: Guild, stage: int) -> None:
     bot = await world.bot(guild)
     session = await bot.connect()
-    await join(session, guild, stage)
+    await join_voice(session, guild, stage)
     (await guild.owner.patch(f"/guilds/{guild.id}/voice-states/{bot.id}", json={"suppress": False})).ok()
     state = await session.next("VOICE_STATE_UPDATE")
     assert (state["suppress"], state["request_to_speak_timestamp"]) == (False, None)
@@ -251,12 +253,12 @@ async def test_a_bot_becomes_a_speaker_without_an_invitation(world: World, guild
 async def test_a_voice_state_changes_only_in_the_members_stage_channel(
     world: World, guild: Guild, stage: int, bob: Actor
 ) -> None:
-    lounge = await guild.channel("Lounge", type=2)
+    lounge = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     session = await bob.connect()
     own_path, member_path = f"/guilds/{guild.id}/voice-states/@me", f"/guilds/{guild.id}/voice-states/{bob.id}"
     (await bob.patch(own_path, json={"suppress": True})).rejected(404, 10065)
     (await guild.owner.patch(member_path, json={"suppress": True})).rejected(404, 10065)
-    await join(session, guild, lounge)
+    await join_voice(session, guild, lounge)
     (await bob.patch(own_path, json={"suppress": True})).rejected(400, 50024)
     (await bob.patch(own_path, json={"channel_id": str(stage), "suppress": True})).rejected(404, 10065)
     (await guild.owner.patch(member_path, json={"suppress": True})).rejected(400, 50024)
@@ -279,10 +281,10 @@ async def test_there_is_one_voice_region(world: World, guild: Guild) -> None:
 # System messages
 
 
-async def chat_messages(guild: Guild, stage: int) -> list[tuple[int, str, str]]:
-    """Return the messages of a stage channel, oldest first: type, author id and content."""
-    found = (await guild.owner.get(f"/channels/{stage}/messages")).ok()
-    return [(each["type"], each["author"]["id"], each["content"]) for each in reversed(found)]
+async def list_chat_messages(guild: Guild, stage: int) -> list[tuple[int, str, str]]:
+    """Return the messages of a stage channel, oldest first: type, author ID and content."""
+    messages = (await guild.owner.get(f"/channels/{stage}/messages")).ok()
+    return [(message["type"], message["author"]["id"], message["content"]) for message in reversed(messages)]
 
 
 async def test_stage_changes_post_system_messages(world: World, guild: Guild, stage: int) -> None:
@@ -292,19 +294,19 @@ async def test_stage_changes_post_system_messages(world: World, guild: Guild, st
     await create_stage(guild.owner, stage, topic="chess")
     (await guild.owner.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
     (await guild.owner.patch(f"/stage-instances/{stage}", json={"privacy_level": 2})).ok()
-    assert (await join(bob_session, guild, stage))["suppress"] is True
+    assert (await join_voice(bob_session, guild, stage))["suppress"] is True
     bot = await world.bot(guild)
     session = await bot.connect()
-    assert (await join(session, guild, stage))["suppress"] is True
+    assert (await join_voice(session, guild, stage))["suppress"] is True
     path = f"/guilds/{guild.id}/voice-states/{bot.id}"
     (await guild.owner.patch(path, json={"channel_id": str(stage), "suppress": False})).ok()
     (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
 
-    assert await chat_messages(guild, stage) == [
-        (27, owner, "chess"),
-        (31, owner, "go"),
-        (29, str(bot.id), ""),
-        (28, owner, "go"),
+    assert await list_chat_messages(guild, stage) == [
+        (MessageType.STAGE_START, owner, "chess"),
+        (MessageType.STAGE_TOPIC, owner, "go"),
+        (MessageType.STAGE_SPEAKER, str(bot.id), ""),
+        (MessageType.STAGE_END, owner, "go"),
     ]
 
 
@@ -314,14 +316,20 @@ async def test_an_automatic_close_posts_a_message_by_the_opener(world: World, gu
     world.clock.advance(STAGE_IDLE_MS)
     await session.next("STAGE_INSTANCE_DELETE")
 
-    assert (await chat_messages(guild, stage))[-1] == (28, str(guild.owner.id), "hello")
+    assert (await list_chat_messages(guild, stage))[-1] == (
+        MessageType.STAGE_END,
+        str(guild.owner.id),
+        "hello",
+    )
 
 
 async def test_a_stage_start_can_notify_everyone(world: World, guild: Guild, stage: int) -> None:
     for notify in (False, True):
         await create_stage(guild.owner, stage, send_start_notification=notify)
         (start,) = [
-            each for each in (await guild.owner.get(f"/channels/{stage}/messages?limit=1")).ok() if each["type"] == 27
+            message
+            for message in (await guild.owner.get(f"/channels/{stage}/messages?limit=1")).ok()
+            if message["type"] == MessageType.STAGE_START
         ]
         assert start["mention_everyone"] is notify
         (await guild.owner.delete(f"/stage-instances/{stage}")).ok()

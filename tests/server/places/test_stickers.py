@@ -1,30 +1,20 @@
-"""Guild stickers and the standard pack: validation, permissions, and stickers in messages."""
+"""Tests of guild stickers and the standard pack: validation, permissions, and stickers in messages."""
 
 import json as jsonlib
 from typing import Any
 
-import aiohttp
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import StickerId
 from hubbub.protocol.permissions import Permissions
 from tests import media
-from tests.world import Actor, ApiResponse, Guild, World
+from tests.server.places.expressions import upload_sticker
+from tests.world import World
 
 CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
 LOTTIE: dict[str, Any] = {"v": "5.5.2", "fr": 60, "ip": 0, "op": 120, "w": 320, "h": 320, "layers": [], "assets": []}
-
-
-async def upload(actor: Actor, guild: Guild, file: bytes | None = None, **fields: str) -> ApiResponse:
-    """Send the form that creates a sticker."""
-    form = aiohttp.FormData()
-    for name, value in ({"name": "wave", "tags": "hello, hi", "description": "a hand"} | fields).items():
-        form.add_field(name, value)
-    data = media.png(400, 400) if file is None else file
-    if data:
-        form.add_field("file", data, filename="x.png", content_type="image/png")
-    return await actor.post(f"/guilds/{guild.id}/stickers", data=form)
 
 
 async def test_a_new_sticker_is_stored_published_audited_and_served(world: World) -> None:
@@ -32,11 +22,11 @@ async def test_a_new_sticker_is_stored_published_audited_and_served(world: World
     bot = await world.bot(guild)
     session = await bot.connect()
 
-    response = await upload(guild.owner, guild)
+    response = await upload_sticker(guild.owner, guild)
 
     assert response.status == 201
     sticker = response.ok()
-    bare = {
+    view_without_user = {
         "id": sticker["id"],
         "name": "wave",
         "tags": "hello, hi",
@@ -46,16 +36,16 @@ async def test_a_new_sticker_is_stored_published_audited_and_served(world: World
         "available": True,
         "guild_id": str(guild.id),
     }
-    assert sticker == bare | {"user": sticker["user"]}
+    assert sticker == view_without_user | {"user": sticker["user"]}
     assert sticker["user"]["id"] == str(guild.owner.id)
-    assert await session.next("GUILD_STICKERS_UPDATE") == {"guild_id": str(guild.id), "stickers": [bare]}
-    entry = await guild.last_audit_entry(90)
+    assert await session.next("GUILD_STICKERS_UPDATE") == {"guild_id": str(guild.id), "stickers": [view_without_user]}
+    entry = await guild.last_audit_entry(AuditLogAction.STICKER_CREATE)
     assert entry["target_id"] == sticker["id"]
     assert {"key": "tags", "new_value": "hello, hi"} in entry["changes"]
     file = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.png")
     assert media.open_image(file.body).size == (320, 320)
-    assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["stickers"] == [bare]
-    assert (await bot.connect()).guilds[str(guild.id)]["stickers"] == [bare]
+    assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["stickers"] == [view_without_user]
+    assert (await bot.connect()).guilds[str(guild.id)]["stickers"] == [view_without_user]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +57,7 @@ async def test_the_format_is_detected_from_the_bytes(
     world: World, file: bytes, format_type: int, extension: str
 ) -> None:
     guild = await world.guild()
-    sticker = (await upload(guild.owner, guild, file)).ok()
+    sticker = (await upload_sticker(guild.owner, guild, file)).ok()
     assert sticker["format_type"] == format_type
     served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
     assert getattr(media.open_image(served.body), "n_frames", 1) == (1 if format_type == 1 else 3)
@@ -76,9 +66,9 @@ async def test_the_format_is_detected_from_the_bytes(
 async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: World) -> None:
     guild = await world.guild()
     lottie = jsonlib.dumps(LOTTIE).encode()
-    (await upload(guild.owner, guild, lottie)).rejected(400, 50123)
+    (await upload_sticker(guild.owner, guild, lottie)).rejected(400, 50123)
     await world.grant_to_guild(guild, "VERIFIED")
-    sticker = (await upload(guild.owner, guild, lottie)).ok()
+    sticker = (await upload_sticker(guild.owner, guild, lottie)).ok()
     assert sticker["format_type"] == 3
     served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.json")
     assert (served.headers["Content-Type"], served.json) == ("application/json", LOTTIE)
@@ -106,55 +96,55 @@ async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: Worl
 async def test_invalid_lottie_files_are_rejected(world: World, change: Any, code: int) -> None:
     guild = await world.guild()
     await world.grant_to_guild(guild, "PARTNERED")
-    (await upload(guild.owner, guild, jsonlib.dumps(LOTTIE | change).encode())).rejected(400, code)
-    (await upload(guild.owner, guild, b"{" * 5000)).rejected(400, 170001)
+    (await upload_sticker(guild.owner, guild, jsonlib.dumps(LOTTIE | change).encode())).rejected(400, code)
+    (await upload_sticker(guild.owner, guild, b"{" * 5000)).rejected(400, 170001)
 
 
 async def test_invalid_sticker_fields_are_rejected(world: World) -> None:
     guild = await world.guild()
     owner = guild.owner
-    (await upload(owner, guild, media.jpeg())).rejected(400, 50123)
-    (await upload(owner, guild, b"hello")).rejected(400, 50123)
-    (await upload(owner, guild, media.animated("GIF", frames=51, duration=100))).rejected(400, 170007)
-    assert (await upload(owner, guild, b"")).errors("file") == ["BASE_TYPE_REQUIRED"]
-    assert (await upload(owner, guild, media.png()[:50])).errors("file") == ["IMAGE_INVALID"]
-    assert (await upload(owner, guild, media.decompression_bomb(30_000))).errors("file") == ["IMAGE_INVALID"]
-    assert (await upload(owner, guild, media.png() + bytes(524_288))).errors("file") == ["BINARY_TYPE_MAX_SIZE"]
-    assert (await upload(owner, guild, name="x")).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await upload(owner, guild, name="x" * 31)).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await upload(owner, guild, tags="")).errors("tags") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await upload(owner, guild, tags="x" * 201)).errors("tags") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await upload(owner, guild, description="x")).errors("description") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await upload(owner, guild, description="x" * 101)).errors("description") == ["BASE_TYPE_MAX_LENGTH"]
-    plain = await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "wave", "tags": "hi"})
-    assert plain.errors("file") == ["BASE_TYPE_REQUIRED"]
+    (await upload_sticker(owner, guild, media.jpeg())).rejected(400, 50123)
+    (await upload_sticker(owner, guild, b"hello")).rejected(400, 50123)
+    (await upload_sticker(owner, guild, media.animated("GIF", frames=51, duration=100))).rejected(400, 170007)
+    assert (await upload_sticker(owner, guild, b"")).errors("file") == ["BASE_TYPE_REQUIRED"]
+    assert (await upload_sticker(owner, guild, media.png()[:50])).errors("file") == ["IMAGE_INVALID"]
+    assert (await upload_sticker(owner, guild, media.decompression_bomb(30_000))).errors("file") == ["IMAGE_INVALID"]
+    assert (await upload_sticker(owner, guild, media.png() + bytes(524_288))).errors("file") == ["BINARY_TYPE_MAX_SIZE"]
+    assert (await upload_sticker(owner, guild, name="x")).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload_sticker(owner, guild, name="x" * 31)).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload_sticker(owner, guild, tags="")).errors("tags") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload_sticker(owner, guild, tags="x" * 201)).errors("tags") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload_sticker(owner, guild, description="x")).errors("description") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload_sticker(owner, guild, description="x" * 101)).errors("description") == ["BASE_TYPE_MAX_LENGTH"]
+    response = await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "wave", "tags": "hi"})
+    assert response.errors("file") == ["BASE_TYPE_REQUIRED"]
     for rejected in (
-        await upload(owner, guild, b"", name="x", tags=""),
+        await upload_sticker(owner, guild, b"", name="x", tags=""),
         await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "x"}),
         await owner.post(f"/guilds/{guild.id}/stickers"),
     ):
         assert sorted(rejected.json["errors"]) == ["file", "name", "tags"]
-    assert sorted((await upload(owner, guild, b"", description="x")).json["errors"]) == ["description", "file"]
-    assert sorted((await upload(owner, guild, name="x")).json["errors"]) == ["name"]
+    assert sorted((await upload_sticker(owner, guild, b"", description="x")).json["errors"]) == ["description", "file"]
+    assert sorted((await upload_sticker(owner, guild, name="x")).json["errors"]) == ["name"]
     assert (await owner.get(f"/guilds/{guild.id}/stickers")).ok() == []
-    assert (await upload(owner, guild, description="")).ok()["description"] is None
+    assert (await upload_sticker(owner, guild, description="")).ok()["description"] is None
 
 
 async def test_members_list_stickers_and_any_user_gets_one_by_id(world: World) -> None:
     guild = await world.guild()
-    sticker = (await upload(guild.owner, guild)).ok()
-    plain, creator, stranger = await guild.member(), await guild.member(CREATE), await world.user()
+    sticker = (await upload_sticker(guild.owner, guild)).ok()
+    member, creator, stranger = await guild.member(), await guild.member(CREATE), await world.user()
     sticker_path, list_path = f"/guilds/{guild.id}/stickers/{sticker['id']}", f"/guilds/{guild.id}/stickers"
-    for actor, sees_user in ((plain, False), (creator, True), (guild.owner, True)):
-        found = (await actor.get(sticker_path)).ok()
-        assert ("user" in found) is sees_user
-        assert (await actor.get(list_path)).ok() == [found]
-        assert (await actor.get(f"/stickers/{sticker['id']}")).ok() == found
+    for actor, sees_user in ((member, False), (creator, True), (guild.owner, True)):
+        view = (await actor.get(sticker_path)).ok()
+        assert ("user" in view) is sees_user
+        assert (await actor.get(list_path)).ok() == [view]
+        assert (await actor.get(f"/stickers/{sticker['id']}")).ok() == view
     assert "user" not in (await stranger.get(f"/stickers/{sticker['id']}")).ok()
     for path in (sticker_path, list_path):
         (await stranger.get(path)).rejected(403, 50001)
-    (await plain.get(f"{list_path}/1")).rejected(404, 10060)
-    (await plain.get("/stickers/1")).rejected(404, 10060)
+    (await member.get(f"{list_path}/1")).rejected(404, 10060)
+    (await member.get("/stickers/1")).rejected(404, 10060)
     other = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
@@ -164,7 +154,7 @@ async def test_members_list_stickers_and_any_user_gets_one_by_id(world: World) -
 
 async def test_updates_and_deletion_are_published_and_audited(world: World) -> None:
     guild = await world.guild()
-    sticker = (await upload(guild.owner, guild)).ok()
+    sticker = (await upload_sticker(guild.owner, guild)).ok()
     session = await (await world.bot(guild)).connect()
     path = f"/guilds/{guild.id}/stickers/{sticker['id']}"
 
@@ -172,7 +162,7 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
 
     assert (changed["name"], changed["tags"], changed["description"]) == ("bye", "end", None)
     assert (await session.next("GUILD_STICKERS_UPDATE"))["stickers"][0]["name"] == "bye"
-    entry = await guild.last_audit_entry(91)
+    entry = await guild.last_audit_entry(AuditLogAction.STICKER_UPDATE)
     assert {"key": "name", "old_value": "wave", "new_value": "bye"} in entry["changes"]
     assert {"key": "description", "old_value": "a hand"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "bye"})).ok()
@@ -180,7 +170,7 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     assert (await guild.owner.patch(path, json={"description": "x"})).errors("description") == ["BASE_TYPE_BAD_LENGTH"]
     assert (await guild.owner.delete(path)).status == 204
     assert (await session.next("GUILD_STICKERS_UPDATE"))["stickers"] == []
-    assert (await guild.last_audit_entry(92))["target_id"] == sticker["id"]
+    assert (await guild.last_audit_entry(AuditLogAction.STICKER_DELETE))["target_id"] == sticker["id"]
     (await guild.owner.get(path)).rejected(404, 10060)
     assert (await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.png")).status == 404
 
@@ -190,20 +180,20 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     [
         ("after", 0, ""),
         ("after", CREATE, "create own"),
-        ("after", MANAGE, "own others"),
+        ("after", MANAGE, "own other"),
         ("before", 0, ""),
         ("before", CREATE, "create own"),
-        ("before", MANAGE, "create own others"),
+        ("before", MANAGE, "create own other"),
     ],
 )
 async def test_permissions_before_and_after_the_split(world: World, when: str, permissions: int, allowed: str) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
-    response = await upload(actor, guild)
+    response = await upload_sticker(actor, guild)
     response.ok() if "create" in allowed else response.rejected(403, 50013)
-    for owner in ("own", "others"):
-        sticker = (await upload(guild.owner, guild)).ok()["id"]
+    for owner in ("own", "other"):
+        sticker = (await upload_sticker(guild.owner, guild)).ok()["id"]
         if owner == "own":
             await world.write(
                 lambda call, sticker=sticker: call.tx.run(
@@ -214,13 +204,13 @@ async def test_permissions_before_and_after_the_split(world: World, when: str, p
         for response in (await actor.patch(path, json={"name": "other"}), await actor.delete(path)):
             response.ok() if owner in allowed.split() else response.rejected(403, 50013)
     stranger = await world.user()
-    (await upload(stranger, guild)).rejected(403, 50001)
+    (await upload_sticker(stranger, guild)).rejected(403, 50001)
 
 
 async def test_slots_grow_with_the_tier(world: World) -> None:
     guild = await world.guild()
 
-    async def fill(count: int) -> None:
+    async def insert_stickers(count: int) -> None:
         def step(call: Any) -> None:
             rows = [(call.new_id(StickerId), guild.id, 1, "x", "y", 1, "z") for _ in range(count)]
             call.tx.run_many(
@@ -230,12 +220,12 @@ async def test_slots_grow_with_the_tier(world: World) -> None:
 
         await world.write(step)
 
-    await fill(5)
-    (await upload(guild.owner, guild)).rejected(400, 30039)
+    await insert_stickers(5)
+    (await upload_sticker(guild.owner, guild)).rejected(400, 30039)
     await world.grant_to_guild(guild, tier=3)
-    await fill(54)
-    (await upload(guild.owner, guild)).ok()
-    (await upload(guild.owner, guild)).rejected(400, 30039)
+    await insert_stickers(54)
+    (await upload_sticker(guild.owner, guild)).ok()
+    (await upload_sticker(guild.owner, guild)).rejected(400, 30039)
 
 
 # The standard pack
@@ -247,7 +237,7 @@ async def test_the_standard_pack_is_public(world: World) -> None:
     assert (await alice.get(f"/sticker-packs/{pack['id']}")).ok() == pack
     (await alice.get("/sticker-packs/1")).rejected(404, 10061)
     assert pack["cover_sticker_id"] == pack["stickers"][0]["id"]
-    kinds = set()
+    format_types = set()
     for sticker in pack["stickers"]:
         assert (await alice.get(f"/stickers/{sticker['id']}")).ok() == sticker
         assert (sticker["type"], sticker["pack_id"]) == (1, pack["id"])
@@ -257,8 +247,8 @@ async def test_the_standard_pack_is_public(world: World) -> None:
         assert image.size == (320, 320)
         assert (getattr(image, "n_frames", 1) > 1) is (sticker["format_type"] != 1)
         assert len(served.body) <= 524_288
-        kinds.add(sticker["format_type"])
-    assert kinds == {1, 2, 4}
+        format_types.add(sticker["format_type"])
+    assert format_types == {1, 2, 4}
 
 
 # In messages
@@ -267,7 +257,7 @@ async def test_the_standard_pack_is_public(world: World) -> None:
 async def test_a_message_contains_stickers(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    sticker = (await upload(guild.owner, guild)).ok()
+    sticker = (await upload_sticker(guild.owner, guild)).ok()
     session = await (await world.bot(guild)).connect()
 
     message = (await bob.post(f"/channels/{guild.general}/messages", json={"sticker_ids": [sticker["id"], "101"]})).ok()
@@ -291,18 +281,18 @@ async def test_a_message_contains_stickers(world: World) -> None:
 
 async def test_an_external_sticker_requires_membership_and_permission(world: World) -> None:
     bob = await world.user()
-    home, away = await world.guild(None, bob), await world.guild(None, bob)
-    sticker = (await upload(away.owner, away)).ok()
-    path, body = f"/channels/{home.general}/messages", {"sticker_ids": [sticker["id"]]}
+    guild, other_guild = await world.guild(None, bob), await world.guild(None, bob)
+    sticker = (await upload_sticker(other_guild.owner, other_guild)).ok()
+    path, body = f"/channels/{guild.general}/messages", {"sticker_ids": [sticker["id"]]}
 
     (await bob.post(path, json=body)).ok()
-    (await home.owner.post(path, json=body)).rejected(400, 50081)
+    (await guild.owner.post(path, json=body)).rejected(400, 50081)
     (await bob.post(path, json={"sticker_ids": ["1"]})).rejected(400, 50081)
     allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_STICKERS
-    (await home.owner.patch(f"/guilds/{home.id}/roles/{home.id}", json={"permissions": str(int(allowed))})).ok()
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(allowed))})).ok()
     (await bob.post(path, json=body)).rejected(403, 50600)
     (await bob.post(path, json={"sticker_ids": ["101"]})).ok()
-    many = await bob.post(path, json={"sticker_ids": ["101", "102", "103", "104"]})
-    assert many.errors("sticker_ids") == ["BASE_TYPE_BAD_LENGTH"]
-    private = (await bob.post("/users/@me/channels", json={"recipient_id": str(home.owner.id)})).ok()
-    (await bob.post(f"/channels/{private['id']}/messages", json=body)).ok()
+    response = await bob.post(path, json={"sticker_ids": ["101", "102", "103", "104"]})
+    assert response.errors("sticker_ids") == ["BASE_TYPE_BAD_LENGTH"]
+    direct_channel = (await bob.post("/users/@me/channels", json={"recipient_id": str(guild.owner.id)})).ok()
+    (await bob.post(f"/channels/{direct_channel['id']}/messages", json=body)).ok()

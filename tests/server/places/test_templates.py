@@ -1,26 +1,23 @@
-"""Guild templates: creation from a guild, syncing, and new guilds from a template."""
+"""Tests of guild templates: creation from a guild, syncing, and new guilds from a template."""
 
 from typing import Any
 
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
-from tests.world import Guild, World
-
-
-async def create_template(guild: Guild, **body: Any) -> Any:
-    """Create a template of a guild."""
-    return (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "shape", **body})).ok()
+from tests.server.places.templates import create_template
+from tests.world import World
 
 
 async def test_a_template_contains_roles_and_channels_of_the_guild(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("mods", Permissions.KICK_MEMBERS, color=255, hoist=True)
     await world.bot(guild)
-    stage = await guild.channel("stage", type=13)
-    forum = await guild.channel("ideas", type=15, available_tags=[{"name": "new"}], default_forum_layout=1)
-    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)
+    await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "new"}], default_forum_layout=1)
+    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
     await guild.overwrite(guild.general, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
 
     created = await create_template(guild, description="ours")
@@ -33,15 +30,16 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
     )
     assert created["creator_id"] == created["creator"]["id"] == str(guild.owner.id)
     snapshot = created["serialized_source_guild"]
-    assert [(each["id"], each["name"]) for each in snapshot["roles"]] == [(0, "@everyone"), (1, "mods")]
-    channels_by_name = {each["name"]: each for each in snapshot["channels"]}
-    assert channels_by_name["stage"]["type"] == 2
-    assert (channels_by_name["ideas"]["type"], channels_by_name["ideas"]["available_tags"][0]["name"]) == (15, "new")
+    assert [(role["id"], role["name"]) for role in snapshot["roles"]] == [(0, "@everyone"), (1, "mods")]
+    channels_by_name = {channel["name"]: channel for channel in snapshot["channels"]}
+    assert channels_by_name["stage"]["type"] == ChannelType.GUILD_VOICE
+    assert (channels_by_name["ideas"]["type"], channels_by_name["ideas"]["available_tags"][0]["name"]) == (
+        ChannelType.GUILD_FORUM,
+        "new",
+    )
     assert channels_by_name["general"]["parent_id"] == str(channels_by_name["Text Channels"]["id"])
-    assert [each["id"] for each in channels_by_name["general"]["permission_overwrites"]] == ["1"]
+    assert [overwrite["id"] for overwrite in channels_by_name["general"]["permission_overwrites"]] == ["1"]
     assert snapshot["system_channel_id"] == str(channels_by_name["general"]["id"])
-    assert stage
-    assert forum
     assert (await world.request("GET", f"/guilds/templates/{created['code']}")).ok() == created
     assert (await guild.owner.get(f"/guilds/{guild.id}/templates")).ok() == [created]
     (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "two"})).rejected(400, 30031)
@@ -57,7 +55,7 @@ async def test_syncing_a_template_updates_it_from_its_guild(world: World) -> Non
     synced = (await guild.owner.put(url)).ok()
     assert synced["is_dirty"] is None
     assert synced["updated_at"] > created["updated_at"]
-    assert "more" in {each["name"] for each in synced["serialized_source_guild"]["channels"]}
+    assert "more" in {channel["name"] for channel in synced["serialized_source_guild"]["channels"]}
     renamed = (await guild.owner.patch(url, json={"name": "new", "description": None})).ok()
     assert (renamed["name"], renamed["description"]) == ("new", None)
     assert (await guild.owner.delete(url)).ok()["code"] == created["code"]
@@ -98,8 +96,10 @@ async def test_invalid_template_fields_are_rejected(world: World, body: dict[str
 async def test_a_guild_is_created_from_a_template(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("mods", Permissions.KICK_MEMBERS, color=255)
-    await guild.channel("ideas", type=15, available_tags=[{"name": "new"}], default_auto_archive_duration=60)
-    await guild.overwrite(guild.general, role, deny=Permissions.SEND_MESSAGES, kind=0)
+    await guild.channel(
+        "ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "new"}], default_auto_archive_duration=60
+    )
+    await guild.overwrite(guild.general, role, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
     created = await create_template(guild)
     bob = await world.user("bob")
     session = await bob.connect()
@@ -112,12 +112,12 @@ async def test_a_guild_is_created_from_a_template(world: World) -> None:
     mods = copy["roles"][1]
     assert (mods["name"], mods["color"], mods["permissions"]) == ("mods", 255, "2")
     event = await session.next("GUILD_CREATE")
-    channels = {each["name"]: each for each in event["channels"]}
+    channels = {channel["name"]: channel for channel in event["channels"]}
     assert channels["ideas"]["available_tags"][0]["name"] == "new"
     assert channels["ideas"]["default_auto_archive_duration"] == 60
     assert channels["general"]["parent_id"] == channels["Text Channels"]["id"]
     assert channels["general"]["permission_overwrites"] == [
-        {"id": mods["id"], "type": 0, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
+        {"id": mods["id"], "type": OverwriteType.ROLE, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
     ]
     assert copy["system_channel_id"] == channels["general"]["id"]
     assert (await bob.get(f"/guilds/templates/{created['code']}")).ok()["usage_count"] == 1

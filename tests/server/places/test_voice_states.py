@@ -1,44 +1,45 @@
-"""Voice states: connecting, permissions, events, and the status of a voice channel."""
+"""Tests of voice states: connecting, permissions, events, and the status of a voice channel."""
 
 from typing import Any
 
 import pytest
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import AuditLogAction, ChannelType, GatewayOpcode
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.places import members
 from tests.world import NOW_MS, Actor, Guild, Session, World
 
-STATES = Intents.GUILDS | Intents.GUILD_VOICE_STATES
+VOICE_INTENTS = Intents.GUILDS | Intents.GUILD_VOICE_STATES
 
 
-async def send_voice_state(session: Session, guild: Guild, channel: int | None, **more: Any) -> None:
-    """Send opcode 4, Update Voice State."""
+async def send_voice_state(session: Session, guild: Guild, channel: int | None, **fields: Any) -> None:
+    """Send the gateway command Update Voice State."""
     await session.send(
-        4,
+        GatewayOpcode.VOICE_STATE_UPDATE,
         {
             "guild_id": str(guild.id),
             "channel_id": None if channel is None else str(channel),
             "self_mute": False,
             "self_deaf": False,
-            **more,
+            **fields,
         },
     )
 
 
-async def join(session: Session, guild: Guild, channel: int, **more: Any) -> Any:
+async def join_voice(session: Session, guild: Guild, channel: int, **fields: Any) -> Any:
     """Join a voice channel and return the session's own new state."""
-    await send_voice_state(session, guild, channel, **more)
+    await send_voice_state(session, guild, channel, **fields)
     return await session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(session.actor.id))
 
 
 async def expect_ignored(session: Session, guild: Guild, channel: int) -> None:
-    """Try to join a voice channel and require that nothing happens."""
+    """Send a request to join a voice channel and assert that the server ignores it."""
     await send_voice_state(session, guild, channel)
     # Commands of a connection are handled in order, so this response comes after the rejected join.
-    await session.send(43, {"guild_id": str(guild.id), "fields": []})
+    await session.send(GatewayOpcode.REQUEST_CHANNEL_INFO, {"guild_id": str(guild.id), "fields": []})
     await session.next("CHANNEL_INFO")
     assert session.unread_names() == []
     (await session.actor.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
@@ -61,14 +62,16 @@ async def status_entries(world: World, guild: Guild) -> list[tuple[int, int, Any
 
 @pytest.fixture
 async def bob(world: World) -> Actor:
+    """Create the user who joins voice channels."""
     return await world.user("bob")
 
 
 @pytest.fixture
 async def guild(world: World, bob: Actor) -> Guild:
+    """Create a guild with bob and two voice channels."""
     guild = await world.guild(await world.user("alice"), bob)
-    await guild.channel("Lounge", type=2)
-    await guild.channel("Den", type=2)
+    await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+    await guild.channel("Den", type=ChannelType.GUILD_VOICE)
     return guild
 
 
@@ -78,8 +81,8 @@ async def guild(world: World, bob: Actor) -> Guild:
 async def test_joining_publishes_the_state_and_returns_the_voice_server(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     bot = await world.bot(guild)
-    watcher, session = await bot.connect(STATES), await bob.connect()
-    state = await join(session, guild, lounge, self_mute=True)
+    observer_session, session = await bot.connect(VOICE_INTENTS), await bob.connect()
+    state = await join_voice(session, guild, lounge, self_mute=True)
     assert (state["channel_id"], state["guild_id"]) == (str(lounge), str(guild.id))
     assert (state["self_mute"], state["self_deaf"], state["mute"], state["deaf"], state["suppress"]) == (
         True,
@@ -95,73 +98,73 @@ async def test_joining_publishes_the_state_and_returns_the_voice_server(world: W
     assert server["token"]
     # No voice server runs here; tests/server/voice has one.
     assert server["endpoint"] is None
-    assert await watcher.next("VOICE_STATE_UPDATE") == state
-    started = await watcher.next("VOICE_CHANNEL_START_TIME_UPDATE")
+    assert await observer_session.next("VOICE_STATE_UPDATE") == state
+    started = await observer_session.next("VOICE_CHANNEL_START_TIME_UPDATE")
     assert started == {"id": str(lounge), "guild_id": str(guild.id), "voice_start_time": NOW_MS // 1000}
-    await watcher.none_of("VOICE_SERVER_UPDATE")
+    await observer_session.none_of("VOICE_SERVER_UPDATE")
 
 
 async def test_rejoining_the_same_channel_only_updates_the_state(guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
-    before = await join(session, guild, guild.channels["Lounge"])
+    before = await join_voice(session, guild, guild.channels["Lounge"])
     await session.next("VOICE_CHANNEL_START_TIME_UPDATE")
     await session.next("VOICE_SERVER_UPDATE")
-    after = await join(session, guild, guild.channels["Lounge"], self_deaf=True)
+    after = await join_voice(session, guild, guild.channels["Lounge"], self_deaf=True)
     assert after == {**before, "self_deaf": True}
     await session.none_of("VOICE_SERVER_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
 
 async def test_leaving_is_published_and_clears_the_channel_status(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
-    watcher = await (await world.bot(guild)).connect(STATES)
+    observer_session = await (await world.bot(guild)).connect(VOICE_INTENTS)
     session = await bob.connect()
-    await join(session, guild, lounge)
+    await join_voice(session, guild, lounge)
     (await guild.owner.put(f"/channels/{lounge}/voice-status", json={"status": "chess"})).ok()
-    await watcher.next("VOICE_CHANNEL_STATUS_UPDATE")
+    await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE")
     await send_voice_state(session, guild, None)
-    left = await watcher.next("VOICE_STATE_UPDATE")
-    assert (left["channel_id"], left["user_id"]) == (None, str(bob.id))
-    assert (await watcher.next("VOICE_CHANNEL_START_TIME_UPDATE"))["voice_start_time"] is None
-    assert (await watcher.next("VOICE_CHANNEL_STATUS_UPDATE"))["status"] is None
+    state = await observer_session.next("VOICE_STATE_UPDATE")
+    assert (state["channel_id"], state["user_id"]) == (None, str(bob.id))
+    assert (await observer_session.next("VOICE_CHANNEL_START_TIME_UPDATE"))["voice_start_time"] is None
+    assert (await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE"))["status"] is None
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
 
 
 async def test_moving_sends_one_state_update_to_each_viewer(world: World, guild: Guild, bob: Actor) -> None:
     lounge, den = guild.channels["Lounge"], guild.channels["Den"]
-    seer, blind = await world.bot(guild), await world.bot(guild)
-    await guild.overwrite(den, blind.id, deny=Permissions.VIEW_CHANNEL)
-    seeing_session, blind_session = await seer.connect(STATES), await blind.connect(STATES)
+    viewer, other_bot = await world.bot(guild), await world.bot(guild)
+    await guild.overwrite(den, other_bot.id, deny=Permissions.VIEW_CHANNEL)
+    viewer_session, other_session = await viewer.connect(VOICE_INTENTS), await other_bot.connect(VOICE_INTENTS)
     session = await bob.connect()
-    await join(session, guild, lounge)
-    for watcher in (seeing_session, blind_session):
-        await watcher.next("VOICE_STATE_UPDATE")
-    moved = await join(session, guild, den)
+    await join_voice(session, guild, lounge)
+    for observer_session in (viewer_session, other_session):
+        await observer_session.next("VOICE_STATE_UPDATE")
+    moved = await join_voice(session, guild, den)
     assert moved["channel_id"] == str(den)
-    assert (await seeing_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
-    assert (await blind_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
+    assert (await viewer_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
+    assert (await other_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
-    for watcher in (seeing_session, blind_session, session):
-        await watcher.none_of("VOICE_STATE_UPDATE")
+    for observer_session in (viewer_session, other_session, session):
+        await observer_session.none_of("VOICE_STATE_UPDATE")
 
 
 async def test_voice_events_of_a_hidden_channel_are_not_sent(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
-    blind = await world.bot(guild)
-    await guild.overwrite(lounge, blind.id, deny=Permissions.VIEW_CHANNEL)
-    watcher = await blind.connect(STATES)
+    other_bot = await world.bot(guild)
+    await guild.overwrite(lounge, other_bot.id, deny=Permissions.VIEW_CHANNEL)
+    observer_session = await other_bot.connect(VOICE_INTENTS)
     session = await bob.connect()
-    await join(session, guild, lounge)
+    await join_voice(session, guild, lounge)
     await send_voice_state(session, guild, None)
     await session.next("VOICE_STATE_UPDATE")
-    await watcher.none_of("VOICE_STATE_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
+    await observer_session.none_of("VOICE_STATE_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
 
 async def test_a_bot_without_the_intent_receives_its_own_state(world: World, guild: Guild, bob: Actor) -> None:
     bot = await world.bot(guild)
     bot_session = await bot.connect(Intents.GUILDS)
     session = await bob.connect()
-    await join(session, guild, guild.channels["Lounge"])
-    state = await join(bot_session, guild, guild.channels["Lounge"])
+    await join_voice(session, guild, guild.channels["Lounge"])
+    state = await join_voice(bot_session, guild, guild.channels["Lounge"])
     assert state["user_id"] == str(bot.id)
     assert [frame["d"]["user_id"] for frame in bot_session.dispatches if frame["t"] == "VOICE_STATE_UPDATE"] == [
         str(bot.id)
@@ -182,21 +185,21 @@ async def test_connecting_to_a_text_or_foreign_channel_is_ignored(world: World, 
     session = await bob.connect()
     await expect_ignored(session, guild, guild.general)
     other = await world.guild()
-    await expect_ignored(session, guild, await other.channel("Theirs", type=2))
+    await expect_ignored(session, guild, await other.channel("Theirs", type=ChannelType.GUILD_VOICE))
 
 
 async def test_a_full_channel_admits_only_members_with_move_members(guild: Guild, bob: Actor) -> None:
-    small = await guild.channel("Small", type=2, user_limit=1)
+    small = await guild.channel("Small", type=ChannelType.GUILD_VOICE, user_limit=1)
     first, second = await bob.connect(), await guild.owner.connect()
-    await join(second, guild, small)
+    await join_voice(second, guild, small)
     await first.next("VOICE_CHANNEL_START_TIME_UPDATE")
     await expect_ignored(first, guild, small)
     await send_voice_state(second, guild, None)
     await first.next("VOICE_CHANNEL_START_TIME_UPDATE")
-    await join(first, guild, small)
+    await join_voice(first, guild, small)
     # A connected member stays, and the owner, who has MOVE_MEMBERS, may exceed the limit.
-    await join(first, guild, small, self_mute=True)
-    await join(second, guild, small)
+    await join_voice(first, guild, small, self_mute=True)
+    await join_voice(second, guild, small)
 
 
 async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Guild, bob: Actor) -> None:
@@ -205,13 +208,13 @@ async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Gu
             f"/guilds/{guild.id}", json={"features": ["COMMUNITY"], **(await community_settings(guild))}
         )
     ).ok()
-    stage = await guild.channel("Stage", type=13)
+    stage = await guild.channel("Stage", type=ChannelType.GUILD_STAGE_VOICE)
     session, moderator = await bob.connect(), await guild.owner.connect()
-    assert (await join(session, guild, stage))["suppress"] is True
-    assert (await join(moderator, guild, stage))["suppress"] is False
+    assert (await join_voice(session, guild, stage))["suppress"] is True
+    assert (await join_voice(moderator, guild, stage))["suppress"] is False
     lounge = guild.channels["Lounge"]
     await guild.overwrite(lounge, bob.id, deny=Permissions.SPEAK)
-    assert (await join(session, guild, lounge))["suppress"] is True
+    assert (await join_voice(session, guild, lounge))["suppress"] is True
 
 
 async def community_settings(guild: Guild) -> dict[str, str]:
@@ -222,9 +225,9 @@ async def community_settings(guild: Guild) -> dict[str, str]:
 async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     first, second = await bob.connect(), await bob.connect()
-    before = await join(first, guild, lounge)
+    before = await join_voice(first, guild, lounge)
     await second.next("VOICE_STATE_UPDATE")
-    after = await join(second, guild, lounge)
+    after = await join_voice(second, guild, lounge)
     assert after["session_id"] != before["session_id"]
     await second.next("VOICE_SERVER_UPDATE")
     assert (await first.next("VOICE_STATE_UPDATE"))["session_id"] == after["session_id"]
@@ -234,23 +237,23 @@ async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Ac
 
 
 async def test_a_session_that_ends_leaves_voice(guild: Guild, bob: Actor) -> None:
-    watcher, session = await guild.owner.connect(), await bob.connect()
-    await join(session, guild, guild.channels["Lounge"])
-    await watcher.next("VOICE_STATE_UPDATE")
+    observer_session, session = await guild.owner.connect(), await bob.connect()
+    await join_voice(session, guild, guild.channels["Lounge"])
+    await observer_session.next("VOICE_STATE_UPDATE")
     await session.close()
-    left = await watcher.next("VOICE_STATE_UPDATE")
-    assert (left["user_id"], left["channel_id"]) == (str(bob.id), None)
+    state = await observer_session.next("VOICE_STATE_UPDATE")
+    assert (state["user_id"], state["channel_id"]) == (str(bob.id), None)
 
 
 async def test_guild_create_contains_visible_voice_states(world: World, guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
-    state = await join(session, guild, guild.channels["Lounge"])
-    bot, blind = await world.bot(guild), await world.bot(guild)
-    await guild.overwrite(guild.channels["Lounge"], blind.id, deny=Permissions.VIEW_CHANNEL)
-    created = (await bot.connect(STATES)).guilds[str(guild.id)]
+    state = await join_voice(session, guild, guild.channels["Lounge"])
+    bot, other_bot = await world.bot(guild), await world.bot(guild)
+    await guild.overwrite(guild.channels["Lounge"], other_bot.id, deny=Permissions.VIEW_CHANNEL)
+    created = (await bot.connect(VOICE_INTENTS)).guilds[str(guild.id)]
     expected = {key: value for key, value in state.items() if key != "guild_id"}
     assert created["voice_states"] == [expected]
-    assert (await blind.connect(STATES)).guilds[str(guild.id)]["voice_states"] == []
+    assert (await other_bot.connect(VOICE_INTENTS)).guilds[str(guild.id)]["voice_states"] == []
     assert (await bot.connect(Intents.GUILDS)).guilds[str(guild.id)]["voice_states"] == []
 
 
@@ -259,42 +262,42 @@ async def test_guild_create_contains_visible_voice_states(world: World, guild: G
 
 async def test_a_moderator_moves_mutes_and_disconnects(guild: Guild, bob: Actor) -> None:
     lounge, den = guild.channels["Lounge"], guild.channels["Den"]
-    session, watcher = await bob.connect(), await guild.owner.connect()
-    await join(session, guild, lounge)
+    session, observer_session = await bob.connect(), await guild.owner.connect()
+    await join_voice(session, guild, lounge)
     await session.next("VOICE_SERVER_UPDATE")
-    await watcher.next("VOICE_STATE_UPDATE")
+    await observer_session.next("VOICE_STATE_UPDATE")
     path = f"/guilds/{guild.id}/members/{bob.id}"
     (await guild.owner.patch(path, json={"channel_id": str(den)})).ok()
     assert (await session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
-    assert (await watcher.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
+    assert (await observer_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
     (await guild.owner.patch(path, json={"mute": True, "deaf": True})).ok()
-    state = await watcher.next("VOICE_STATE_UPDATE")
+    state = await observer_session.next("VOICE_STATE_UPDATE")
     assert (state["mute"], state["deaf"], state["channel_id"]) == (True, True, str(den))
     (await guild.owner.patch(path, json={"channel_id": None})).ok()
-    assert (await watcher.next("VOICE_STATE_UPDATE"))["channel_id"] is None
+    assert (await observer_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
     assert (await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None))["mute"] is True
-    await watcher.none_of("VOICE_SERVER_UPDATE")
+    await observer_session.none_of("VOICE_SERVER_UPDATE")
 
 
 async def test_a_kicked_member_is_disconnected(guild: Guild, bob: Actor) -> None:
-    session, watcher = await bob.connect(), await guild.owner.connect()
-    await join(session, guild, guild.channels["Lounge"])
-    await watcher.next("VOICE_STATE_UPDATE")
+    session, observer_session = await bob.connect(), await guild.owner.connect()
+    await join_voice(session, guild, guild.channels["Lounge"])
+    await observer_session.next("VOICE_STATE_UPDATE")
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{bob.id}")).ok()
-    left = await watcher.next("VOICE_STATE_UPDATE")
-    assert (left["user_id"], left["channel_id"]) == (str(bob.id), None)
+    state = await observer_session.next("VOICE_STATE_UPDATE")
+    assert (state["user_id"], state["channel_id"]) == (str(bob.id), None)
     (await guild.owner.get(f"/guilds/{guild.id}/voice-states/{bob.id}")).rejected(404, 10065)
 
 
 async def test_deleting_a_channel_disconnects_its_members(guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
-    session, watcher = await bob.connect(), await guild.owner.connect()
-    await join(session, guild, lounge)
-    await join(watcher, guild, lounge)
+    session, observer_session = await bob.connect(), await guild.owner.connect()
+    await join_voice(session, guild, lounge)
+    await join_voice(observer_session, guild, lounge)
     (await guild.owner.delete(f"/channels/{lounge}")).ok()
-    left = [await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None) for _ in range(2)]
-    assert {state["user_id"] for state in left} == {str(bob.id), str(guild.owner.id)}
+    states = [await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None) for _ in range(2)]
+    assert {state["user_id"] for state in states} == {str(bob.id), str(guild.owner.id)}
     await session.next("CHANNEL_DELETE")
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
 
@@ -304,7 +307,7 @@ async def test_deleting_a_channel_disconnects_its_members(guild: Guild, bob: Act
 
 async def test_voice_states_can_be_read_without_a_connection(world: World, guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
-    state = await join(session, guild, guild.channels["Lounge"])
+    state = await join_voice(session, guild, guild.channels["Lounge"])
     assert (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).ok() == state
     bot = await world.bot(guild)
     assert (await bot.get(f"/guilds/{guild.id}/voice-states/{bob.id}")).ok() == state
@@ -317,7 +320,7 @@ async def test_voice_states_can_be_read_without_a_connection(world: World, guild
 async def test_another_members_state_requires_connect_in_its_channel(guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     session = await guild.owner.connect()
-    await join(session, guild, lounge)
+    await join_voice(session, guild, lounge)
     path = f"/guilds/{guild.id}/voice-states/{guild.owner.id}"
     await guild.overwrite(lounge, bob.id, deny=Permissions.CONNECT)
     (await bob.get(path)).rejected(403, 50013)
@@ -331,24 +334,24 @@ async def test_another_members_state_requires_connect_in_its_channel(guild: Guil
 async def test_a_connected_member_with_the_permission_sets_the_status(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     path = f"/channels/{lounge}/voice-status"
-    watcher = await (await world.bot(guild)).connect(Intents.GUILDS)
+    observer_session = await (await world.bot(guild)).connect(Intents.GUILDS)
     session = await bob.connect()
     (await bob.put(path, json={"status": "chess"})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.SET_VOICE_CHANNEL_STATUS)
     # A member who is not connected also needs MANAGE_CHANNELS.
     (await bob.put(path, json={"status": "chess"})).rejected(403, 50013)
-    await join(session, guild, lounge)
+    await join_voice(session, guild, lounge)
     response = await bob.put(path, json={"status": "chess"}, headers={"X-Audit-Log-Reason": "fun"})
     assert response.status == 204
-    event = await watcher.next("VOICE_CHANNEL_STATUS_UPDATE")
+    event = await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE")
     assert event == {"id": str(lounge), "guild_id": str(guild.id), "status": "chess"}
     (await bob.put(path, json={"status": "chess"})).ok()
-    await watcher.none_of("VOICE_CHANNEL_STATUS_UPDATE")
+    await observer_session.none_of("VOICE_CHANNEL_STATUS_UPDATE")
     (await bob.put(path, json={"status": ""})).ok()
-    assert (await watcher.next("VOICE_CHANNEL_STATUS_UPDATE"))["status"] is None
+    assert (await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE"))["status"] is None
     assert await status_entries(world, guild) == [
-        (192, lounge, {"channel_id": str(lounge), "status": "chess"}),
-        (193, lounge, {"channel_id": str(lounge)}),
+        (AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, lounge, {"channel_id": str(lounge), "status": "chess"}),
+        (AuditLogAction.VOICE_CHANNEL_STATUS_DELETE, lounge, {"channel_id": str(lounge)}),
     ]
     assert "status" not in (await bob.get(f"/channels/{lounge}")).ok()
 
@@ -371,13 +374,13 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
 ) -> None:
     lounge, den = guild.channels["Lounge"], guild.channels["Den"]
     owner = await guild.owner.connect()
-    await join(owner, guild, lounge)
+    await join_voice(owner, guild, lounge)
     (await guild.owner.put(f"/channels/{den}/voice-status", json={"status": "quiet"})).ok()
     bot = await world.bot(guild)
     session = await bot.connect(Intents.GUILDS)
 
     async def channel_info(guild_id: int, *fields: str) -> Any:
-        await session.send(43, {"guild_id": str(guild_id), "fields": list(fields)})
+        await session.send(GatewayOpcode.REQUEST_CHANNEL_INFO, {"guild_id": str(guild_id), "fields": list(fields)})
         event = await session.next("CHANNEL_INFO")
         return sorted(event["channels"], key=lambda channel: int(channel["id"]))
 
@@ -391,7 +394,9 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
     await guild.overwrite(den, bot.id, deny=Permissions.VIEW_CHANNEL)
     assert await channel_info(guild.id, "status") == []
     # A guild the bot is not in gets no response; the next event is for the right guild.
-    await session.send(43, {"guild_id": str((await world.guild()).id), "fields": ["status"]})
+    await session.send(
+        GatewayOpcode.REQUEST_CHANNEL_INFO, {"guild_id": str((await world.guild()).id), "fields": ["status"]}
+    )
     assert await channel_info(guild.id) == []
     assert sum(frame["t"] == "CHANNEL_INFO" for frame in session.dispatches) == 5
 
@@ -400,15 +405,15 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
 
 
 async def test_a_deafened_member_is_moved_to_the_afk_channel(world: World, guild: Guild, bob: Actor) -> None:
-    afk = await guild.channel("away", type=2)
+    afk = await guild.channel("away", type=ChannelType.GUILD_VOICE)
     body = {"afk_channel_id": str(afk), "afk_timeout": 60}
     (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).ok()
     session = await bob.connect()
     lounge = guild.channels["Lounge"]
 
-    await join(session, guild, lounge, self_deaf=True)
+    await join_voice(session, guild, lounge, self_deaf=True)
     world.clock.advance(50_000)
-    await join(session, guild, lounge, self_deaf=True, self_mute=True)
+    await join_voice(session, guild, lounge, self_deaf=True, self_mute=True)
     world.clock.advance(59_999)
     await session.none_of("VOICE_STATE_UPDATE")
     world.clock.advance(1)
@@ -421,17 +426,17 @@ async def test_a_deafened_member_is_moved_to_the_afk_channel(world: World, guild
 async def test_listening_and_disconnected_members_are_not_moved(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     session = await bob.connect()
-    await join(session, guild, lounge, self_deaf=True)
+    await join_voice(session, guild, lounge, self_deaf=True)
     world.clock.advance(300_000)
     await session.none_of("VOICE_STATE_UPDATE")
 
-    afk = await guild.channel("away", type=2)
+    afk = await guild.channel("away", type=ChannelType.GUILD_VOICE)
     body = {"afk_channel_id": str(afk), "afk_timeout": 60}
     (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).ok()
-    await join(session, guild, lounge, self_mute=True)
+    await join_voice(session, guild, lounge, self_mute=True)
     world.clock.advance(60_000)
     await session.none_of("VOICE_STATE_UPDATE")
-    await join(session, guild, lounge, self_deaf=True)
+    await join_voice(session, guild, lounge, self_deaf=True)
     await send_voice_state(session, guild, None)
     await session.next("VOICE_STATE_UPDATE")
     world.clock.advance(60_000)
@@ -440,14 +445,14 @@ async def test_listening_and_disconnected_members_are_not_moved(world: World, gu
 
 async def test_a_user_has_one_voice_state_and_a_bot_one_per_guild(world: World, guild: Guild, bob: Actor) -> None:
     other = await world.guild(guild.owner, bob)
-    lounge, parlour = guild.channels["Lounge"], await other.channel("Parlour", type=2)
+    lounge, other_lounge = guild.channels["Lounge"], await other.channel("Parlour", type=ChannelType.GUILD_VOICE)
     bot = await world.bot(guild)
     await world.write(lambda call: members.add(call, other.id, bot.id), actor=guild.owner.id)
     session, bot_session = await bob.connect(), await bot.connect()
-    for each in (session, bot_session):
-        await join(each, guild, lounge)
-        await join(each, other, parlour)
+    for voice_session in (session, bot_session):
+        await join_voice(voice_session, guild, lounge)
+        await join_voice(voice_session, other, other_lounge)
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
     (await bob.get(f"/guilds/{other.id}/voice-states/@me")).ok()
-    for each_guild in (guild, other):
-        (await bot.get(f"/guilds/{each_guild.id}/voice-states/@me")).ok()
+    for voice_guild in (guild, other):
+        (await bot.get(f"/guilds/{voice_guild.id}/voice-states/@me")).ok()

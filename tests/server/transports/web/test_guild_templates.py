@@ -2,7 +2,7 @@
 
 from tests.pages import Browser
 from tests.server.identity.accounts import PASSWORD, register_user
-from tests.server.places.test_templates import create_template
+from tests.server.places.templates import create_template
 from tests.server.transports.web.test_invitations import browser_of, fill_guild_list
 from tests.world import World
 

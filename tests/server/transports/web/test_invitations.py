@@ -8,8 +8,8 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.pages import Browser
 from tests.server.identity.accounts import PASSWORD, register_user
-from tests.server.places.test_invites import create_invite, create_targeted_invite, member_roles
-from tests.server.places.test_scheduled_events import channel_event, create_event, external_event
+from tests.server.places.invites import create_invite, create_targeted_invite, list_member_roles
+from tests.server.places.scheduled_events import channel_event, create_event, external_event
 from tests.server.talk.test_direct_messages import create_group
 from tests.world import Actor, Guild, World
 
@@ -53,7 +53,7 @@ async def test_a_visitor_sees_the_invite_logs_in_and_joins(world: World) -> None
     assert browser.history[-1].url == f"/app/channels/{guild.id}/{guild.general}"
     assert "You joined Town <i>Square</i>." in page.text
     assert "#general" in page.text
-    assert await member_roles(mary, guild) == [str(role)]
+    assert await list_member_roles(mary, guild) == [str(role)]
     page = await browser.open(path)
     assert "You are already a member" in page.text
     assert ("Open", f"/app/channels/{guild.id}/{guild.general}") in page.links
@@ -71,7 +71,7 @@ async def test_a_member_is_offered_the_roles_of_an_invite(world: World) -> None:
     assert [form for form in page.forms if form.action.startswith("/invite")] == []
     await browser.submit(await browser.open(f"/invite/{rich['code']}"), "Accept roles")
 
-    assert await member_roles(bob, guild) == [str(role)]
+    assert await list_member_roles(bob, guild) == [str(role)]
 
 
 async def ban(guild: Guild, bob: Actor) -> None:

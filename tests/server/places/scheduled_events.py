@@ -1,0 +1,44 @@
+"""Request bodies of scheduled events, shared by the tests of events and invites."""
+
+from typing import Any
+
+from hubbub.protocol import codec
+from hubbub.protocol.enums import EventEntityType
+from tests.world import NOW_MS, Actor, Guild
+
+HOUR_MS = 3_600_000
+
+
+def timestamp(ms: int) -> str:
+    """Return the wire form of a time in Unix milliseconds."""
+    return codec.timestamp(ms)
+
+
+def external_event(**overrides: Any) -> dict[str, Any]:
+    """Return the body of an external event that lasts from one to two hours from now."""
+    return {
+        "name": "picnic",
+        "entity_type": EventEntityType.EXTERNAL,
+        "privacy_level": 2,
+        "scheduled_start_time": timestamp(NOW_MS + HOUR_MS),
+        "scheduled_end_time": timestamp(NOW_MS + 2 * HOUR_MS),
+        "entity_metadata": {"location": "the park"},
+        **overrides,
+    }
+
+
+def channel_event(channel: int, entity_type: int = EventEntityType.VOICE, **overrides: Any) -> dict[str, Any]:
+    """Return the body of an event in a channel that starts in one hour."""
+    return {
+        "name": "talk",
+        "entity_type": entity_type,
+        "privacy_level": 2,
+        "channel_id": str(channel),
+        "scheduled_start_time": timestamp(NOW_MS + HOUR_MS),
+        **overrides,
+    }
+
+
+async def create_event(actor: Actor, guild: Guild, body: dict[str, Any]) -> Any:
+    """Create a scheduled event and return it."""
+    return (await actor.post(f"/guilds/{guild.id}/scheduled-events", json=body)).ok()
