@@ -139,7 +139,7 @@ def test_file_types_are_kept_since_the_change() -> None:
     def checked_component(now_ms: int) -> dict[str, Any]:
         upload = {"type": ComponentType.FILE_UPLOAD, "custom_id": "f", "file_types": [".png"]}
         modal = [{"type": ComponentType.LABEL, "label": "a file", "component": upload}]
-        components.check_modal(modal, FormErrors(), now=now_ms)
+        components.validate_modal_components(modal, FormErrors(), now_ms=now_ms)
         return upload
 
     assert "file_types" not in checked_component(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms - 1)

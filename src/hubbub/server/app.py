@@ -243,7 +243,7 @@ PORTS: tuple[Binding, ...] = (
     messages.ports.check_direct_message.bind(direct_messages.require_reachable),
     messages.ports.find_active_skus.bind(skus.find_active),
     threads.ports.check_title.bind(auto_moderation.check_title),
-    webhooks.ports.find_author.bind(interactions.find_author),
+    webhooks.ports.find_interaction_author.bind(interactions.find_author),
 )
 """The implementations of the ports of all slices; an App binds `gateway_info.find_session_start_limit` itself."""
 

@@ -759,7 +759,7 @@ async def test_old_interactions_and_ephemeral_messages_are_deleted(
     command = await stage.create_command()
     for _ in range(3):
         await (await stage.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
-    stage.world.clock.advance(messages.EPHEMERAL_MS + 1)
+    stage.world.clock.advance(messages.EPHEMERAL_LIFETIME_MS + 1)
     for _ in range(2):
         await (await stage.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
 

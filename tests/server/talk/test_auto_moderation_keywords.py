@@ -10,7 +10,7 @@ from hubbub.protocol.enums import AutoModerationKeywordPresetType
 from hubbub.protocol.resources.auto_moderation import KEYWORD_MAX
 from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.talk.auto_moderation import keyword_matcher, presets
-from hubbub.server.talk.auto_moderation.keyword_matcher import PATTERN_CPU_SECONDS_MAX, BadPattern, Hit, Matcher
+from hubbub.server.talk.auto_moderation.keyword_matcher import PATTERN_CPU_SECONDS_MAX, Hit, InvalidPattern, Matcher
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_pattern_with_only_empty_matches_finds_nothing() -> None:
 
 @pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)", "(?<!a)b", r"\p{L}{1000}"])
 def test_patterns_without_a_linear_time_bound_are_rejected(pattern: str) -> None:
-    with pytest.raises(BadPattern):
+    with pytest.raises(InvalidPattern):
         keyword_matcher.compile_pattern(pattern)
 
 
@@ -99,15 +99,15 @@ def test_the_number_of_lookups_depends_only_on_the_text_and_the_longest_keyword(
     keywords: list[str], patterns: list[str], allowed: list[str], text: str
 ) -> None:
     matcher = Matcher(keywords, patterns, allowed)
-    lists = (matcher._keywords, matcher._allowed)
+    lists = (matcher._keywords, matcher._allow_list)
     for each in lists:
-        each._others = CountingDict(each._others)
+        each._other_entries = CountingDict(each._other_entries)
 
     assert matcher.find(text) is None
 
     for each in lists:
-        assert isinstance(each._others, CountingDict)
-        assert each._others.lookups <= len(text) * KEYWORD_MAX
+        assert isinstance(each._other_entries, CountingDict)
+        assert each._other_entries.lookups <= len(text) * KEYWORD_MAX
 
 
 class CountingDict(dict[Any, Any]):
@@ -199,12 +199,12 @@ def test_mentions_and_links_are_counted() -> None:
     ],
 )
 def test_profanity_is_distinguished_from_words_that_contain_it(text: str, caught: bool) -> None:
-    listed = presets.keywords([AutoModerationKeywordPresetType.PROFANITY], AutoModerationConfig())
+    listed = presets.list_keywords([AutoModerationKeywordPresetType.PROFANITY], AutoModerationConfig())
     assert (Matcher(listed, [], []).find(text) is not None) == caught
 
 
 @pytest.mark.parametrize("kind", AutoModerationKeywordPresetType)
 def test_presets_contain_each_keyword_once(kind: AutoModerationKeywordPresetType) -> None:
-    listed = presets.keywords([kind], AutoModerationConfig())
+    listed = presets.list_keywords([kind], AutoModerationConfig())
     assert len(set(listed)) == len(listed)
     assert all(0 < len(word) <= 60 for word in listed)

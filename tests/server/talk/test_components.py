@@ -62,9 +62,9 @@ def find_problems(sent: list[Any], *, v2: bool = False, modal: bool = False, now
     form = errors.FormErrors()
     checked = copy.deepcopy(sent)
     if modal:
-        components.check_modal(checked, form, now=now)
+        components.validate_modal_components(checked, form, now_ms=now)
     else:
-        components.check(checked, form, v2=v2, now=now)
+        components.validate_message_components(checked, form, is_v2=v2, now_ms=now)
     problems: dict[str, list[str]] = {}
 
     def walk(node: dict[str, Any], path: tuple[str, ...]) -> None:
@@ -292,7 +292,7 @@ async def test_messages_older_than_components_v2_report_component_id_zero(world:
     new = await say()
 
     def numbers(message: dict[str, Any]) -> list[int]:
-        return [each["id"] for each in components.iterate(message["components"])]
+        return [each["id"] for each in components.walk_components(message["components"])]
 
     assert (numbers(old), numbers(new)) == ([0, 0], [5, 7])
     path = f"/channels/{guild.general}/messages/{old['id']}"
@@ -305,16 +305,16 @@ def test_components_are_numbered_depth_first_around_explicit_ids() -> None:
     section = {"type": 9, "components": [TEXT], "accessory": button(id=2)}
     sent = copy.deepcopy([{"type": 17, "id": 0, "components": [section, row(select())]}])
 
-    components.check(sent, errors.FormErrors(), v2=True, now=NOW_MS)
+    components.validate_message_components(sent, errors.FormErrors(), is_v2=True, now_ms=NOW_MS)
 
-    numbers = [component["id"] for component in components.iterate(sent)]
+    numbers = [component["id"] for component in components.walk_components(sent)]
     assert numbers == [1, 3, 4, 2, 5, 6]
 
 
 def test_unknown_keys_of_a_component_are_dropped() -> None:
     sent = copy.deepcopy([row(select(required=True, nonsense=1, placeholder=None), nonsense=2)])
 
-    components.check(sent, errors.FormErrors(), v2=False, now=NOW_MS)
+    components.validate_message_components(sent, errors.FormErrors(), is_v2=False, now_ms=NOW_MS)
 
     assert sent == [
         {
@@ -336,10 +336,10 @@ def test_unknown_keys_of_a_component_are_dropped() -> None:
 
 def test_validation_is_idempotent() -> None:
     sent = copy.deepcopy([{"type": 13, "file": {"url": "attachment://a b.txt"}}, row(button(), id=7), THUMBNAIL])
-    components.check(sent, errors.FormErrors(), v2=True, now=NOW_MS)
+    components.validate_message_components(sent, errors.FormErrors(), is_v2=True, now_ms=NOW_MS)
     once = copy.deepcopy(sent)
 
-    components.check(sent, errors.FormErrors(), v2=True, now=NOW_MS)
+    components.validate_message_components(sent, errors.FormErrors(), is_v2=True, now_ms=NOW_MS)
 
     assert sent == once
 
@@ -494,7 +494,7 @@ def test_a_modal_has_one_to_five_components_with_unique_custom_ids() -> None:
 def test_max_values_of_a_checkbox_group_defaults_to_all_options() -> None:
     sent = [label({"type": 22, "custom_id": "g", "options": options("a", "b", "c")})]
 
-    components.check_modal(sent, errors.FormErrors(), now=NOW_MS)
+    components.validate_modal_components(sent, errors.FormErrors(), now_ms=NOW_MS)
 
     assert sent[0]["component"]["max_values"] == 3
     assert components.is_required(sent[0]["component"])

@@ -61,7 +61,7 @@ async def test_both_stores_match_the_reference_function(database: Database, limi
         for id in range(1000 * len(letters) + ord(letters[0]), 1000 * len(letters) + ord(letters[0]) + 60)
     }
     new = [Document(id, GUILD, 1, " ".join(text), "c1") for id, text in texts.items()]
-    await database.write(lambda tx: store.replace(tx, list(texts), new))
+    await database.write(lambda tx: store.replace_documents(tx, list(texts), new))
 
     for text in (
         "a b",
@@ -80,6 +80,8 @@ async def test_both_stores_match_the_reference_function(database: Database, limi
             query = Query(guild_id=GUILD, phrases=parse_query(text), slop=slop, required_groups=(("c1", "c2"),))
             matches = [id for id in sorted(texts) if is_near(texts[id], query.phrases, slop)]
             for newest_first in (False, True):
-                found = await database.read(partial(store.find, query=query, newest_first=newest_first, limit=limit))
+                found = await database.read(
+                    partial(store.find_message_ids, query=query, newest_first=newest_first, limit=limit)
+                )
                 expected = matches[::-1] if newest_first else matches
                 assert found == expected[:limit], (text, slop, newest_first)

@@ -354,10 +354,10 @@ async def test_webhook_tokens_are_not_stored(world: World) -> None:
 
     assert hook.shown["token"] not in map(str, row)
     key = await world.write(lambda call: store.find_token_key(call.tx))
-    assert tokens.token(key, row) == hook.shown["token"]
-    assert tokens.token(key, row._replace(salt=tokens.new_salt())) != hook.shown["token"]
-    assert not tokens.matches(None, row, hook.shown["token"])
-    assert not tokens.matches(key, row._replace(salt=None), hook.shown["token"])
+    assert tokens.derive_token(key, row) == hook.shown["token"]
+    assert tokens.derive_token(key, row._replace(salt=tokens.new_salt())) != hook.shown["token"]
+    assert not tokens.is_valid_token(None, row, hook.shown["token"])
+    assert not tokens.is_valid_token(key, row._replace(salt=None), hook.shown["token"])
 
 
 # Execution
@@ -1006,7 +1006,7 @@ async def test_github_events_are_posted_as_embeds(world: World) -> None:
         assert embed["title"] == title
         assert embed["author"]["name"] == "octocat"
         assert message["webhook_id"] == str(hook.id)
-    assert {event for event, _, _ in EVENTS} == set(github.FORMATTERS) == GITHUB_EVENTS
+    assert {event for event, _, _ in EVENTS} == set(github.EMBED_BUILDERS) == GITHUB_EVENTS
 
 
 async def test_a_push_lists_its_commits(world: World) -> None:
@@ -1034,7 +1034,7 @@ async def test_other_github_events_are_ignored(world: World) -> None:
         ("check_run", {"action": "created"}),
         *(
             (event, {"action": "whatever"})
-            for event in github.FORMATTERS
+            for event in github.EMBED_BUILDERS
             if event not in ("create", "delete", "public", "watch")
         ),
     ]

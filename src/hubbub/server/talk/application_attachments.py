@@ -24,10 +24,10 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
     applications.require_own(call, application_id)
     if not call.files:
         raise errors.invalid("file", *errors.required())
-    stored = attachments.build_attachment(call.files[0], None, spoiler_flag=False)
+    stored = attachments.build_attachment(call.files[0], None, is_spoiler_supported=False)
     cdn_urls.get_key(call.tx)
     # The URL contains the application ID in place of a channel ID (decisions/0025).
-    attachment = attachments.AttachmentSigner(call).attachment(application_id, stored)
+    attachment = attachments.AttachmentSigner(call).build_view(application_id, stored)
     attachment.ephemeral = True
     attachment.description = UNSET
     return wire.ApplicationAttachment(attachment=attachment)

@@ -84,7 +84,7 @@ async def test_ready_has_the_profiles_of_every_user_it_names(world: World) -> No
     for each in (alice, fellow):
         (await each.put("/lobbies", json={"secret": "chess"})).ok()
     await world.write(
-        lambda call: direct_messages.open_direct(call, users.find(call.tx, correspondent.id)),  # type: ignore[arg-type]
+        lambda call: direct_messages.open_direct_channel(call, users.find(call.tx, correspondent.id)),  # type: ignore[arg-type]
         actor=alice.id,
     )
 

@@ -316,7 +316,7 @@ def _autocomplete_event(
 
 def _validated_modal(call: Call, body: wire.CallbackModal) -> Modal:
     form_errors = errors.FormErrors()
-    emojis = messages.check_modal(body.components, form_errors, now=call.now_ms, path=("data",))
+    emojis = messages.validate_modal_components(body.components, form_errors, now_ms=call.now_ms, path=("data",))
     messages.require_emojis(call, emojis, form_errors)
     form_errors.raise_if_any()
     return Modal(custom_id=body.custom_id, components=body.components)
@@ -356,7 +356,7 @@ def create_follow_up(
     state.interacted.name = None
     state.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)
     state.kind, state.refers_to = int(MessageType.DEFAULT), None
-    if original is not None and not original.ephemeral:
+    if original is not None and not original.is_ephemeral:
         state.kind, state.refers_to = int(MessageType.REPLY), MessageId(original.id)
     result = _create_response(call, row, state, responders.follow_up_responder(call, application, row), body)
     assert result.message is not None

@@ -47,7 +47,7 @@ class InteractionToken:
             call, self._require_response(call, message_id), self._application, self._row.guild_id
         )
 
-    def change(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
+    def update(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
         """Edit a response message."""
         return self._edit_or_complete(call, self._require_response(call, message_id), body)
 

@@ -220,7 +220,7 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
     row = find_message(call, invocation.channel_access.channel.id, body.message_id)
     application = invocation.application
     is_own_message = application.id in (row.application_id, row.webhook_id) or row.author_id == application.bot_id
-    if not is_own_message or (row.ephemeral and call.user_id not in messages.views.extra(row).seen_by):
+    if not is_own_message or (row.is_ephemeral and call.user_id not in messages.views.extra(row).seen_by):
         raise errors.UNKNOWN_MESSAGE()
     component = None
     if not row.flags & MessageFlags.LOADING:
@@ -234,9 +234,9 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
     resolver = invocation.resolver()
     resolver.resolve(references, form)
     form.raise_if_any()
-    if row.ephemeral:
+    if row.is_ephemeral:
         # Keep the message long enough for a response to this interaction.
-        messages.extend_ephemeral(call.tx, row, call.now_ms + messages.EPHEMERAL_MS)
+        messages.extend_ephemeral(call.tx, row, call.now_ms + messages.EPHEMERAL_LIFETIME_MS)
     owners = invocation.installation_owners
     origin = messages.views.extra(row).interaction
     if not owners and origin is not None:
@@ -307,8 +307,8 @@ def _require_opener(invocation: Invocation, body: wire.SubmitModal) -> Interacti
 def _reply_under(state: ResponseState, message: MessageRow) -> ResponseState:
     """Make the response a reply to the message whose component was used, unless that message is ephemeral."""
     state.message_id = MessageId(message.id)
-    state.ephemeral_message = message.ephemeral
-    if not message.ephemeral:
+    state.ephemeral_message = message.is_ephemeral
+    if not message.is_ephemeral:
         state.kind = int(MessageType.REPLY)
         state.refers_to = MessageId(message.id)
     return state

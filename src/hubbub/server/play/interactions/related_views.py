@@ -18,10 +18,12 @@ def message(call: Call, row: MessageRow, app: InteractionApplication, guild_id: 
     views = messages.views
     related = views.RelatedData(call)
     related.load((row,), app.bot_id or 0)
-    view = views.build(Message, related, row)
+    view = views.build_message(Message, related, row)
     if guild_id is None or app.flags & views.CONTENT_INTENT_FLAGS:
         return view
-    parts_concern_app = (views.concerns_bot(part, app.bot_id or 0, app.id) for part in views.parts(related, row)[1:])
+    parts_concern_app = (
+        views.concerns_bot(part, app.bot_id or 0, app.id) for part in views.list_parts(related, row)[1:]
+    )
     return views.redact_parts(view, chain((True,), parts_concern_app))
 
 

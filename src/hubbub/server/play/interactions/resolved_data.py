@@ -171,13 +171,13 @@ class Resolver:
             raise errors.FILE_TOO_LARGE()
         request = next((candidate for candidate in requests if candidate.id == reference.id), None)
         stored = attachments.build_attachment(
-            upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(self.call.now_ms)
+            upload, request, is_spoiler_supported=changes.ATTACHMENT_SPOILER.is_active(self.call.now_ms)
         )
         if reference.file_types and not matches_file_types(stored.filename, reference.file_types):
             form.add(reference.path, *errors.choices(list(reference.file_types)))
             return
         cdn_urls.get_key(self.call.tx)
-        view: Attachment = attachments.AttachmentSigner(self.call).attachment(
+        view: Attachment = attachments.AttachmentSigner(self.call).build_view(
             self.channel_access.channel.id, stored, ephemeral=True
         )
         self.uploaded[reference.id] = stored.id

@@ -78,14 +78,14 @@ def require_unlocked(channel_access: ChannelAccess) -> None:
 
 def require_unarchived(channel_access: ChannelAccess, message: messages.MessageRow) -> None:
     """Raise THREAD_ARCHIVED if the thread is archived and the message is not ephemeral."""
-    if channel_access.channel.archived and not message.ephemeral:
+    if channel_access.channel.archived and not message.is_ephemeral:
         raise errors.THREAD_ARCHIVED()
 
 
 def require_editable(channel_access: ChannelAccess, message: messages.MessageRow) -> None:
     """Raise if an app may not edit a message because its thread is archived or locked."""
     require_unarchived(channel_access, message)
-    if not message.ephemeral:
+    if not message.is_ephemeral:
         require_unlocked(channel_access)
 
 

@@ -193,9 +193,9 @@ def check_message(call: Call, draft: MessageDraft) -> None:
     """Raise MISSING_PERMISSIONS if the channel's linked lobby requires authors to authorize its application.
 
     Nothing is raised if the author has authorized it, or if the application itself sends the message."""
-    if draft.access.channel.linked_lobby is None:
+    if draft.channel_access.channel.linked_lobby is None:
         return
-    linked = codec.decode(draft.access.channel.linked_lobby, LinkedLobby)
+    linked = codec.decode(draft.channel_access.channel.linked_lobby, LinkedLobby)
     if not linked.require_application_authorization or call.actor.application_id == linked.application_id:
         return
     if oauth2.find_authorization(call.tx, call.user_id, linked.application_id) is None:

@@ -171,7 +171,7 @@ def _webhook_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> dict[int, U
         )
         for message_row in stored_messages.values():
             if message_row.webhook_id is not None:
-                authors[message_row.id] = messages.views.build(Message, related, message_row).author
+                authors[message_row.id] = messages.views.build_message(Message, related, message_row).author
     return authors
 
 

@@ -91,7 +91,7 @@ def _party_id(call: Call, body: wire.SendUserMessage, application: applications.
 def _send_stored(
     call: Call, sender: UserRow, recipient: UserRow, content: str, origin: ApplicationOrigin, body: wire.SendUserMessage
 ) -> wire.UserMessage:
-    channel = direct_messages.open_direct(call, recipient)
+    channel = direct_messages.open_direct_channel(call, recipient)
     channel_access = core_access.get_channel_standing(call, channel.id)
     author = messages.require_send(call, channel_access)
     message_body = message_wire.CreateMessage(content=content)
@@ -156,7 +156,7 @@ def _find_message(
     ephemeral = store.find_ephemeral(call.tx, message_id, call.now_ms)
     if ephemeral is not None and {ephemeral.author_id, ephemeral.recipient_id} == {int(call.user_id), int(other_id)}:
         return ephemeral
-    channel_id = direct_messages.find_channel(call.tx, call.user_id, other_id)
+    channel_id = direct_messages.find_direct_channel_id(call.tx, call.user_id, other_id)
     row = None if channel_id is None else messages.find(call.tx, channel_id, message_id)
     if channel_id is None or row is None:
         raise errors.UNKNOWN_MESSAGE()
@@ -354,7 +354,7 @@ def moderate(call: Call, user_id: int, other_user_id: int, message_id: int, meta
             payload = {"id": update.id, "channel_id": update.channel_id, "moderation_metadata": metadata}
             call.tx.emit(message_wire.MESSAGE_UPDATE, payload, _game_audience(family_id, recipient_id))
         return
-    channel_id = direct_messages.find_channel(call.tx, user_id, other_user_id)
+    channel_id = direct_messages.find_direct_channel_id(call.tx, user_id, other_user_id)
     channel = None if channel_id is None else core_access.find_channel(call.tx, channel_id)
     if channel is None:
         raise errors.UNKNOWN_CHANNEL()

@@ -50,7 +50,7 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     The newest message is first; none is older than 72 hours."""
     other = rules.require_player(call, user_id)
     family_id = rules.family_of(call)
-    channel_id = direct_messages.find_channel(call.tx, call.user_id, other.id)
+    channel_id = direct_messages.find_direct_channel_id(call.tx, call.user_id, other.id)
     if channel_id is None or not relationships.is_player(call.tx, other.id, family_id):
         raise errors.UNKNOWN_CHANNEL()
     since = Snowflake.at(call.now_ms - wire.USER_HISTORY_MS)
@@ -63,7 +63,7 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     related.load(rows, call.user_id)
     return [
         views.stored_message(
-            messages.views.build(Message, related, row), row, channel, other.id, moderation.get(row.id, {})
+            messages.views.build_message(Message, related, row), row, channel, other.id, moderation.get(row.id, {})
         )
         for row in rows
     ]
@@ -86,7 +86,7 @@ def get_user_dm(call: Call, user_id: UserId) -> PrivateChannel:
     """Get the direct message channel with a user.
 
     The request fails if the channel does not exist."""
-    channel_id = direct_messages.find_channel(call.tx, call.user_id, user_id)
+    channel_id = direct_messages.find_direct_channel_id(call.tx, call.user_id, user_id)
     row = None if channel_id is None else channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()

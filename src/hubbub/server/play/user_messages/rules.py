@@ -95,7 +95,7 @@ def is_stored_message(call: Call, sender: UserRow, other: UserRow) -> bool:
                 raise errors.CANNOT_MESSAGE_USER()
             return False
         return not (is_provisional(sender) and is_provisional(other))
-    has_channel = direct_messages.find_channel(tx, sender.id, other.id) is not None
+    has_channel = direct_messages.find_direct_channel_id(tx, sender.id, other.id) is not None
     if has_channel and direct_messages.can_message_through_guild(call, other.id):
         return True
     if not are_both_playing:

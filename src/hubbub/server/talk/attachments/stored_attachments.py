@@ -1,4 +1,4 @@
-"""Attachments as messages store them, and their wire models with freshly signed URLs."""
+"""Attachments as messages store them, and the construction of their wire models with signed URLs."""
 
 import re
 from collections.abc import Iterable
@@ -14,6 +14,7 @@ from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.call import Call, Upload
 
 SPOILER_PREFIX: Final = "SPOILER_"
+"""Start of the filename of a file that clients hide until the user selects it."""
 _UNSAFE_CHARACTERS: Final = re.compile(r"[^\w.\-]+")
 
 
@@ -41,10 +42,12 @@ def clean_filename(name: str) -> str:
     return name or "unknown"
 
 
-def build_attachment(upload: Upload, request: wire.AttachmentRequest | None, *, spoiler_flag: bool) -> StoredAttachment:
+def build_attachment(
+    upload: Upload, request: wire.AttachmentRequest | None, *, is_spoiler_supported: bool
+) -> StoredAttachment:
     """Build an attachment from an uploaded file and its metadata in the request, which is None if the request has none.
 
-    `spoiler_flag` is False before the date from which `is_spoiler` is read."""
+    `is_spoiler_supported` is False before the date from which the server reads `is_spoiler`."""
     original_filename = (request.filename if request is not None and request.filename else "") or upload.filename
     filename = clean_filename(original_filename)
     file_info = media.inspect_file(upload.data, filename)
@@ -63,7 +66,7 @@ def build_attachment(upload: Upload, request: wire.AttachmentRequest | None, *, 
     if filename.startswith(SPOILER_PREFIX):
         stored.flags |= AttachmentFlags.IS_SPOILER
     if request is not None:
-        apply_metadata(stored, request, spoiler_flag=spoiler_flag)
+        apply_metadata(stored, request, is_spoiler_supported=is_spoiler_supported)
         if request.title:
             stored.title = request.title
         if request.is_remix:
@@ -73,13 +76,13 @@ def build_attachment(upload: Upload, request: wire.AttachmentRequest | None, *, 
     return stored
 
 
-def apply_metadata(stored: StoredAttachment, request: wire.AttachmentRequest, *, spoiler_flag: bool) -> None:
+def apply_metadata(stored: StoredAttachment, request: wire.AttachmentRequest, *, is_spoiler_supported: bool) -> None:
     """Apply the metadata that can be set on a new file and changed on an existing one.
 
-    `spoiler_flag` is False before the date from which `is_spoiler` is read."""
+    `is_spoiler_supported` is False before the date from which the server reads `is_spoiler`."""
     if request.description is not UNSET:
         stored.description = request.description or None
-    if request.is_spoiler is not UNSET and spoiler_flag:
+    if request.is_spoiler is not UNSET and is_spoiler_supported:
         # spec/http.md#1.11: the flag alone marks a spoiler; the filename prefix still marks one as well.
         if request.is_spoiler or stored.filename.startswith(SPOILER_PREFIX):
             stored.flags |= AttachmentFlags.IS_SPOILER
@@ -88,27 +91,27 @@ def apply_metadata(stored: StoredAttachment, request: wire.AttachmentRequest, *,
 
 
 class AttachmentSigner:
-    """Signs attachment URLs for one call. The key is read once."""
+    """Signs attachment URLs for one call. The constructor reads the signing key."""
 
-    __slots__ = ("_base", "_key", "_now")
+    __slots__ = ("_cdn_url", "_key", "_now_ms")
 
     def __init__(self, call: Call) -> None:
-        self._base = call.config.cdn_url
+        self._cdn_url = call.config.cdn_url
         self._key = cdn_urls.find_key(call.tx) or b""
-        self._now = call.now_ms
+        self._now_ms = call.now_ms
 
     def proxy_url(self, url: str) -> str:
         """Return the media proxy URL for the signed URL of a file, with its signature (spec/http.md#1.12)."""
-        return f"{self._base}{cdn_urls.MEDIA_PROXY_PATH}{url.removeprefix(self._base)}"
+        return f"{self._cdn_url}{cdn_urls.MEDIA_PROXY_PATH}{url.removeprefix(self._cdn_url)}"
 
-    def url(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> str:
+    def sign_url(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> str:
         """Return the signed URL of a file, valid for one day. `ephemeral` marks files of ephemeral messages."""
         path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, ephemeral=ephemeral)
-        return self._base + cdn_urls.sign(self._key, path, self._now)
+        return self._cdn_url + cdn_urls.sign(self._key, path, self._now_ms)
 
-    def attachment(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> wire.Attachment:
+    def build_view(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> wire.Attachment:
         """Build the wire model of a file. `ephemeral` marks files of ephemeral messages."""
-        url = self.url(channel_id, stored, ephemeral=ephemeral)
+        url = self.sign_url(channel_id, stored, ephemeral=ephemeral)
         view = wire.Attachment(
             id=stored.id,
             filename=stored.filename,
@@ -132,12 +135,14 @@ class AttachmentSigner:
             view.ephemeral = True
         return view
 
-    def attachments(
-        self, channel_id: int, stored: Iterable[StoredAttachment], *, ephemeral: bool = False
+    def build_views(
+        self, channel_id: int, stored_attachments: Iterable[StoredAttachment], *, ephemeral: bool = False
     ) -> list[wire.Attachment]:
-        """Build the wire models of a message's files, without embedded ones."""
+        """Build the wire models of a message's files, without embedded ones.
+
+        `ephemeral` marks files of ephemeral messages."""
         return [
-            self.attachment(channel_id, attachment, ephemeral=ephemeral)
-            for attachment in stored
+            self.build_view(channel_id, attachment, ephemeral=ephemeral)
+            for attachment in stored_attachments
             if not attachment.embedded
         ]

@@ -10,12 +10,12 @@ from hubbub.server.talk.auto_moderation.listeners import check_message, check_na
 SLICE = Slice(
     name="auto_moderation",
     modules=(routes,),
-    jobs={REVIEW_JOB: jobs.review},
+    jobs={REVIEW_JOB: jobs.review_quarantined_members},
     listeners={
-        members.MemberAdded: listeners.check_new_member,
-        members.MemberRenamed: listeners.check_renamed_member,
-        users.UserChanged: listeners.check_changed_user,
-        guilds.GuildDeleted: listeners.delete_guild_rules,
+        members.MemberAdded: listeners.on_member_added,
+        members.MemberRenamed: listeners.on_member_renamed,
+        users.UserChanged: listeners.on_user_changed,
+        guilds.GuildDeleted: listeners.on_guild_deleted,
     },
 )
 

@@ -1,4 +1,4 @@
-"""Create and change rules, and execute the actions of matched rules."""
+"""Create, update and delete rules, and execute the actions of matched rules."""
 
 import copy
 from collections.abc import Sequence
@@ -28,6 +28,7 @@ from hubbub.server.talk.auto_moderation.checks import PreparedRule, RuleMatch
 from hubbub.server.talk.auto_moderation.store import RuleRow
 
 REVIEW_JOB: Final = "auto_moderation.review"
+"""Kind of the job that checks the quarantined members of a guild again."""
 
 ALERT_EMBED: Final = "auto_moderation_message"
 """Type of the embed in an alert message."""
@@ -51,7 +52,7 @@ _AUDIT_ACTIONS: Final = {
 
 
 class ReviewPayload(msgspec.Struct, frozen=True):
-    """Job payload: the guild whose quarantined members are checked again."""
+    """Payload of the job that checks the quarantined members of a guild again."""
 
     guild_id: GuildId
 
@@ -67,9 +68,9 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     """ID of the channel; None if the text is neither a message nor a title."""
     message_id: MessageId | None = None
     """ID of the message; None if the text is not a message, or if the message was blocked."""
-    blocked: bool = False
+    is_blocked: bool = False
     """Whether the message or title was rejected."""
-    flag: int = 0
+    member_flag: int = 0
     """The member flag that a quarantine action sets; 0 if the text is not part of a profile."""
     mention_count: int = 0
     """Number of mentions to count for raid detection; 0 if they are not counted."""
@@ -152,7 +153,7 @@ def execute(call: Call, incident: Incident, matches: Sequence[RuleMatch]) -> Non
         for action in rule.actions:
             alert_id: MessageId | None = None
             if action.type == AutoModerationActionType.BLOCK_MESSAGE:
-                was_executed = incident.blocked
+                was_executed = incident.is_blocked
             elif action.type == AutoModerationActionType.SEND_ALERT_MESSAGE:
                 alert_id = _send_alert(call, incident, RuleMatch(rule, hit), action)
                 was_executed = alert_id is not None
@@ -234,12 +235,12 @@ def _alert_fields(incident: Incident, match: RuleMatch) -> list[tuple[str, str]]
     for action in rule.actions:
         if action.metadata.duration_seconds is not UNSET:
             fields.append(("timeout_duration", str(action.metadata.duration_seconds)))
-    fields.append(("decision_outcome", "blocked" if incident.blocked else "flagged"))
+    fields.append(("decision_outcome", "blocked" if incident.is_blocked else "flagged"))
     return fields
 
 
 def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
-    """Time the member out unless a longer timeout is in effect. Return False if the member left."""
+    """Time the member out unless a longer timeout is in effect. Return False if the user is no longer a member."""
     member = members.find(call.tx, incident.guild_id, incident.user_id)
     if member is None:
         return False
@@ -265,7 +266,7 @@ def apply_profile_rules(call: Call, guild_id: int, user_id: int) -> None:
                 continue
             _set_member_flag(call, guild_id, user_id, flag, is_set=False)
         if matches:
-            incident = Incident(guild_id=GuildId(guild_id), user_id=UserId(user_id), text=text, flag=flag)
+            incident = Incident(guild_id=GuildId(guild_id), user_id=UserId(user_id), text=text, member_flag=flag)
             execute(call, incident, matches)
 
 
@@ -274,7 +275,7 @@ def _has_quarantine_action(rule: PreparedRule) -> bool:
 
 
 def _quarantine(call: Call, incident: Incident) -> bool:
-    return _set_member_flag(call, incident.guild_id, incident.user_id, incident.flag, is_set=True)
+    return _set_member_flag(call, incident.guild_id, incident.user_id, incident.member_flag, is_set=True)
 
 
 def _set_member_flag(call: Call, guild_id: int, user_id: int, flag: int, *, is_set: bool) -> bool:

@@ -13,8 +13,7 @@ from hubbub.protocol.resources.users import PrimaryGuild
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.places import members
-from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess
-from hubbub.server.places.standing import access as core_access
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.talk.auto_moderation import keyword_matcher, presets, store
 from hubbub.server.talk.auto_moderation.keyword_matcher import Hit, Matcher
 from hubbub.server.talk.auto_moderation.store import RuleRow
@@ -24,6 +23,7 @@ EXEMPT_PERMISSIONS: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
 
 # The specification does not define spam and raids. These definitions are deliberately simple (decisions/0024).
 SPAM_WINDOW_MS: Final = 30_000
+"""Time within which a user's messages are compared for spam."""
 SPAM_REPEATS: Final = 4
 """Number of equal messages within the window that count as spam."""
 SPAM_LINK_MESSAGES: Final = 5
@@ -33,6 +33,7 @@ SPAM_LINKS: Final = 10
 SPAM_MESSAGES_READ_MAX: Final = 50
 """Maximum number of earlier messages that a spam check reads."""
 RAID_WINDOW_MS: Final = 30_000
+"""Time within which the mentions of all members are counted for a raid."""
 RAID_MEMBERS: Final = 5
 """Minimum number of members whose mentions can form a raid."""
 RAID_MENTIONS: Final = 20
@@ -78,7 +79,9 @@ def prepare_rule(row: RuleRow, operator_keywords: AutoModerationConfig) -> Prepa
     is never served from the cache."""
     metadata = row.metadata
     keywords = (
-        presets.keywords(metadata.presets, operator_keywords) if metadata.presets else metadata.keyword_filter or ()
+        presets.list_keywords(metadata.presets, operator_keywords)
+        if metadata.presets
+        else metadata.keyword_filter or ()
     )
     return PreparedRule(
         id=row.id,
@@ -115,22 +118,26 @@ def match_title(call: Call, channel_access: ChannelAccess, title: str) -> list[R
         or not store.has_rules_for(call.tx, channel_access.guild.guild_id, store.CHECKS_MESSAGES)
     ):
         return []
-    applicable = (rule for rule in _applicable_rules(call, channel_access) if rule.trigger_type in _KEYWORD_TRIGGERS)
-    return [RuleMatch(rule, hit) for rule in applicable if (hit := rule.matcher.find(title)) is not None]
+    applicable_rules = (
+        rule for rule in _applicable_rules(call, channel_access) if rule.trigger_type in _KEYWORD_TRIGGERS
+    )
+    return [RuleMatch(rule, hit) for rule in applicable_rules if (hit := rule.matcher.find(title)) is not None]
 
 
 def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
     """Return the parts of a member's profile, each with the rules it matches."""
     row = member.row
-    standing = core_access.find_guild_standing(call.tx, call.now_ms, row.guild_id, row.user_id)
-    applicable: list[PreparedRule] = []
+    standing = access.find_guild_standing(call.tx, call.now_ms, row.guild_id, row.user_id)
+    applicable_rules: list[PreparedRule] = []
     if standing is not None and not member.user.bot and not standing.permissions & EXEMPT_PERMISSIONS:
         rows = store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE)
         rules = (prepare_rule(rule_row, call.config.auto_moderation) for rule_row in rows)
-        applicable = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.permissions_by_role)]
+        applicable_rules = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.permissions_by_role)]
     return [
         ProfileMatch(
-            flag, text, [RuleMatch(rule, hit) for rule in applicable if (hit := rule.matcher.find(text)) is not None]
+            flag,
+            text,
+            [RuleMatch(rule, hit) for rule in applicable_rules if (hit := rule.matcher.find(text)) is not None],
         )
         for flag, text in (
             (MemberFlags.AUTOMOD_QUARANTINED_USERNAME, _joined_names(member)),
@@ -158,7 +165,7 @@ def _applicable_rules(call: Call, channel_access: ChannelAccess) -> list[Prepare
         return []
     rows = store.list_enabled(call.tx, standing.guild_id, AutoModerationEventType.MESSAGE_SEND)
     channel_ids: set[int] | None = None
-    applicable = []
+    applicable_rules = []
     for row in rows:
         rule = prepare_rule(row, call.config.auto_moderation)
         if _has_exempt_role(standing, rule):
@@ -167,8 +174,8 @@ def _applicable_rules(call: Call, channel_access: ChannelAccess) -> list[Prepare
             channel_ids = channel_ids or _channel_and_parents(call, channel_access.channel)
             if not rule.exempt_channels.isdisjoint(channel_ids):
                 continue
-        applicable.append(rule)
-    return applicable
+        applicable_rules.append(rule)
+    return applicable_rules
 
 
 def _has_exempt_role(standing: GuildAccess, rule: PreparedRule) -> bool:
@@ -179,7 +186,7 @@ def _channel_and_parents(call: Call, channel: ChannelRef) -> set[int]:
     """Return the IDs of a channel and its parents: the channel of a thread, and the category."""
     channel_ids = {int(channel.id), int(channel.parent_id or 0)}
     if channel.is_thread and channel.parent_id is not None:
-        parent = core_access.find_channel(call.tx, channel.parent_id)
+        parent = access.find_channel(call.tx, channel.parent_id)
         if parent is not None:
             channel_ids.add(int(parent.parent_id or 0))
     return channel_ids
@@ -210,9 +217,11 @@ def _is_spam(call: Call, channel_access: ChannelAccess, message_id: MessageId, t
     if link_count >= SPAM_LINKS:
         return True
     since_ms = call.now_ms - SPAM_WINDOW_MS
-    recent = store.list_messages_since(call.tx, channel_access.guild_id, call.user_id, since_ms, SPAM_MESSAGES_READ_MAX)
+    recent_messages = store.list_messages_since(
+        call.tx, channel_access.guild_id, call.user_id, since_ms, SPAM_MESSAGES_READ_MAX
+    )
     # Compare an edited message with the other messages, not with its old content.
-    other_contents = [content.content for content in recent if content.id != message_id]
+    other_contents = [message.content for message in recent_messages if message.id != message_id]
     folded_text = keyword_matcher.fold(text)
     if (
         folded_text

@@ -1,4 +1,4 @@
-"""Job that re-checks quarantined members after a profile rule changed."""
+"""Job that checks quarantined members again after a profile rule changed."""
 
 from typing import Final
 
@@ -7,13 +7,14 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.talk.auto_moderation import actions, listeners, store
 
 BATCH_SIZE: Final = 200
+"""Number of quarantined members read at a time."""
 
 
-def review(call: Call, job: Job) -> None:
+def review_quarantined_members(call: Call, job: Job) -> None:
     """Check every quarantined member of a guild again."""
     guild_id = job.decode(actions.ReviewPayload).guild_id
-    after = 0
-    while user_ids := store.list_quarantined(call.tx, guild_id, after, BATCH_SIZE):
+    last_user_id = 0
+    while user_ids := store.list_quarantined(call.tx, guild_id, last_user_id, BATCH_SIZE):
         for user_id in user_ids:
             listeners.check_profile(call, guild_id, user_id)
-        after = user_ids[-1]
+        last_user_id = user_ids[-1]

@@ -45,6 +45,7 @@ class Hit(NamedTuple):
 
 
 Span = tuple[int, int]
+"""Start and end of a part of a text; the end is exclusive."""
 
 
 def fold(text: str) -> str:
@@ -69,19 +70,19 @@ class Keyword(NamedTuple):
 
     def matches_at(self, folded: str, start: int, end: int) -> bool:
         """Return whether the boundary conditions hold for a match from `start` to `end` of a lowercase text."""
-        return not (self.at_word_start and start and _is_word(folded[start - 1])) and not (
-            self.at_word_end and end < len(folded) and _is_word(folded[end])
+        return not (self.at_word_start and start and _is_word_character(folded[start - 1])) and not (
+            self.at_word_end and end < len(folded) and _is_word_character(folded[end])
         )
 
 
-def _is_word(character: str) -> bool:
+def _is_word_character(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def parse_keyword(written: str) -> Keyword:
+def parse_keyword(text: str) -> Keyword:
     """Parse a list entry: a star at either end removes the boundary condition at that end (spec/http.md#3.10)."""
-    needle = written.removeprefix("*").removesuffix("*") if len(written) > 1 else written
-    return Keyword(written, fold(needle.strip()), not written.startswith("*"), not written.endswith("*"))
+    needle = text.removeprefix("*").removesuffix("*") if len(text) > 1 else text
+    return Keyword(text, fold(needle.strip()), not text.startswith("*"), not text.endswith("*"))
 
 
 class KeywordList:
@@ -90,103 +91,111 @@ class KeywordList:
     Whole single words, the common case, cost one lookup per word of the text. Other entries cost one lookup per
     distinct length and possible start position."""
 
-    def __init__(self, written: Iterable[str]) -> None:
-        self._whole: dict[str, Keyword] = {}
-        self._others: dict[str, list[tuple[int, Keyword]]] = {}
+    def __init__(self, keywords: Iterable[str]) -> None:
+        self._whole_words: dict[str, Keyword] = {}
+        self._other_entries: dict[str, list[tuple[int, Keyword]]] = {}
         """Entries that are not whole single words, with their list positions, by needle. Only entries that differ in
         their stars share a needle."""
-        lengths: dict[str, set[int]] = {}
+        lengths_by_first_letter: dict[str, set[int]] = {}
         seen_conditions = set()
-        for position, entry in enumerate(map(parse_keyword, written)):
+        for position, entry in enumerate(map(parse_keyword, keywords)):
             if not entry.needle or entry[1:] in seen_conditions:
                 continue
             seen_conditions.add(entry[1:])
             if entry.at_word_start and entry.at_word_end and _WORD.fullmatch(entry.needle):
-                self._whole[entry.needle] = entry
+                self._whole_words[entry.needle] = entry
             else:
-                self._others.setdefault(entry.needle, []).append((position, entry))
-                lengths.setdefault(entry.needle[0], set()).add(len(entry.needle))
-        self._lengths = {first: sorted(entry_lengths, reverse=True) for first, entry_lengths in lengths.items()}
-        """Lengths of the needles in `_others` by first letter, longest first."""
-        self._any = (
-            _compile_any_of({needle[:PREFIX_LENGTH] for needle in self._others})
-            if len(self._others) > LINEAR_SEARCH_MAX
+                self._other_entries.setdefault(entry.needle, []).append((position, entry))
+                lengths_by_first_letter.setdefault(entry.needle[0], set()).add(len(entry.needle))
+        self._lengths_by_first_letter = {
+            first_letter: sorted(lengths, reverse=True) for first_letter, lengths in lengths_by_first_letter.items()
+        }
+        """Lengths of the needles in `_other_entries` by first letter, longest first."""
+        self._prefix_automaton = (
+            _compile_alternatives({needle[:PREFIX_LENGTH] for needle in self._other_entries})
+            if len(self._other_entries) > LINEAR_SEARCH_MAX
             else None
         )
 
-    def find_first(self, folded: str, allowed: "AllowedSpans") -> tuple[Keyword, Span] | None:
+    def find_first(self, folded: str, allowed_spans: "AllowedSpans") -> tuple[Keyword, Span] | None:
         """Return the first whole word that is an entry, or else the matching entry that is listed first."""
-        if self._whole:
+        if self._whole_words:
             for match in _WORD.finditer(folded):
-                entry = self._whole.get(match[0])
-                if entry is not None and match.end() > allowed.until(match.start()):
+                entry = self._whole_words.get(match[0])
+                if entry is not None and match.end() > allowed_spans.end_at(match.start()):
                     return entry, match.span()
         first_match: tuple[Keyword, Span] | None = None
         best_position = sys.maxsize
-        for start, lengths in self._starts(folded):
+        for start, lengths in self._find_starts(folded):
             for end in (start + length for length in lengths):
-                entries = self._others.get(folded[start:end])
+                entries = self._other_entries.get(folded[start:end])
                 if entries is None or end > len(folded):
                     continue
-                if end <= allowed.until(start):
-                    # Shorter entries at this position are allowed, too.
+                if end <= allowed_spans.end_at(start):
+                    # Lengths are in descending order, so shorter entries at this position are allowed, too.
                     break
                 for position, entry in entries:
                     if position < best_position and entry.matches_at(folded, start, end):
                         best_position, first_match = position, (entry, (start, end))
         return first_match
 
-    def reach(self, folded: str) -> list[int]:
-        """Return, for each position, how far entries that start at or before it extend; empty if no entry matches."""
-        ends: dict[int, int] = {}
-        if self._whole:
+    def furthest_ends(self, folded: str) -> list[int]:
+        """Return, for each position, the greatest end of the matches that start at or before it, or 0.
+
+        The list is empty if no entry matches."""
+        ends_by_start: dict[int, int] = {}
+        if self._whole_words:
             for match in _WORD.finditer(folded):
-                if match[0] in self._whole:
-                    ends[match.start()] = match.end()
-        for start, lengths in self._starts(folded):
+                if match[0] in self._whole_words:
+                    ends_by_start[match.start()] = match.end()
+        for start, lengths in self._find_starts(folded):
             for end in (start + length for length in lengths):
-                entries = self._others.get(folded[start:end])
+                entries = self._other_entries.get(folded[start:end])
                 if (
                     entries is not None
                     and end <= len(folded)
                     and any(entry.matches_at(folded, start, end) for _, entry in entries)
                 ):
-                    ends[start] = max(end, ends.get(start, 0))
+                    ends_by_start[start] = max(end, ends_by_start.get(start, 0))
                     break
-        return list(accumulate((ends.get(start, 0) for start in range(len(folded))), max)) if ends else []
+        return (
+            list(accumulate((ends_by_start.get(start, 0) for start in range(len(folded))), max))
+            if ends_by_start
+            else []
+        )
 
-    def _starts(self, folded: str) -> Iterator[tuple[int, list[int]]]:
-        """Yield the positions where entries of `_others` could start, with their possible lengths, longest first."""
-        if self._others and self._may_hold(folded):
-            for start, first in enumerate(folded):
-                lengths = self._lengths.get(first)
+    def _find_starts(self, folded: str) -> Iterator[tuple[int, list[int]]]:
+        """Yield the positions where entries of `_other_entries` could start, with their possible lengths, longest first."""
+        if self._other_entries and self._may_match(folded):
+            for start, first_letter in enumerate(folded):
+                lengths = self._lengths_by_first_letter.get(first_letter)
                 if lengths is not None:
                     yield start, lengths
 
-    def _may_hold(self, folded: str) -> bool:
-        """Return False if no entry of `_others` is in the text: a fast check for the common case."""
-        if self._any is not None:
-            return self._any.search(folded) is not None
-        return len(self._others) > LINEAR_SEARCH_MAX or any(needle in folded for needle in self._others)
+    def _may_match(self, folded: str) -> bool:
+        """Return False if no entry of `_other_entries` is in the text: a fast check for the common case."""
+        if self._prefix_automaton is not None:
+            return self._prefix_automaton.search(folded) is not None
+        return len(self._other_entries) > LINEAR_SEARCH_MAX or any(needle in folded for needle in self._other_entries)
 
 
 class AllowedSpans:
     """The spans of one text that a rule's allow list permits, computed on first use."""
 
-    def __init__(self, words: KeywordList, folded: str) -> None:
-        self._words = words
+    def __init__(self, allow_list: KeywordList, folded: str) -> None:
+        self._allow_list = allow_list
         self._folded = folded
-        self._reach: list[int] | None = None
+        self._furthest_ends: list[int] | None = None
 
-    def until(self, start: int) -> int:
+    def end_at(self, start: int) -> int:
         """Return the end of the allowed span that covers `start`, or 0."""
-        # Computed lazily: most texts match nothing, so the allow list is rarely needed.
-        if self._reach is None:
-            self._reach = self._words.reach(self._folded)
-        return self._reach[start] if self._reach else 0
+        # Most texts match no entry, so the allow list is rarely needed.
+        if self._furthest_ends is None:
+            self._furthest_ends = self._allow_list.furthest_ends(self._folded)
+        return self._furthest_ends[start] if self._furthest_ends else 0
 
 
-def _compile_any_of(needles: Iterable[str]) -> Any:
+def _compile_alternatives(needles: Iterable[str]) -> Any:
     """Return one automaton for many strings, so that a text is scanned once, or None if it exceeds the memory limit."""
     import re2  # type: ignore[import-untyped]
 
@@ -200,7 +209,7 @@ def _compile_any_of(needles: Iterable[str]) -> Any:
         return None
 
 
-class BadPattern(Exception):
+class InvalidPattern(Exception):
     """A regular expression that cannot be used, with the reason."""
 
 
@@ -216,7 +225,7 @@ def compile_pattern(pattern: str) -> Any:
         return re2.compile(pattern, options)
     except re2.error as error:
         reason = error.args[0] if error.args else ""
-        raise BadPattern(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from None
+        raise InvalidPattern(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from None
 
 
 def _compile_valid_patterns(patterns: Iterable[str]) -> Iterator[tuple[str, Any]]:
@@ -224,7 +233,7 @@ def _compile_valid_patterns(patterns: Iterable[str]) -> Iterator[tuple[str, Any]
     for pattern in patterns:
         try:
             yield pattern, compile_pattern(pattern)
-        except BadPattern:
+        except InvalidPattern:
             # The pattern was valid for an older version of the engine; the rest of the rule still applies.
             continue
 
@@ -232,39 +241,39 @@ def _compile_valid_patterns(patterns: Iterable[str]) -> Iterator[tuple[str, Any]
 class Matcher:
     """The keywords, patterns and allow list of a rule."""
 
-    def __init__(self, keywords: Iterable[str], patterns: Iterable[str], allowed: Iterable[str]) -> None:
+    def __init__(self, keywords: Iterable[str], patterns: Iterable[str], allow_list: Iterable[str]) -> None:
         self._keywords = KeywordList(keywords)
         self._patterns = list(_compile_valid_patterns(dict.fromkeys(patterns)))
-        self._allowed = KeywordList(allowed)
+        self._allow_list = KeywordList(allow_list)
 
     def find(self, text: str) -> Hit | None:
         """Return the first match that the allow list does not permit, or None."""
         folded = fold(text)
-        allowed = AllowedSpans(self._allowed, folded)
-        keyword_match = self._keywords.find_first(folded, allowed)
+        allowed_spans = AllowedSpans(self._allow_list, folded)
+        keyword_match = self._keywords.find_first(folded, allowed_spans)
         if keyword_match is not None:
             entry, (start, end) = keyword_match
             return Hit(entry.text, text[start:end])
-        spent_seconds = 0.0
-        for written, pattern in self._patterns:
+        cpu_seconds = 0.0
+        for source, pattern in self._patterns:
             started_at: float | None = None
             for match in pattern.finditer(text):
                 start, end = match.span()
                 # Skip empty matches: a pattern that can match nothing would match every text.
-                if start != end and end > allowed.until(start):
-                    return Hit(written, text[start:end])
+                if start != end and end > allowed_spans.end_at(start):
+                    return Hit(source, text[start:end])
                 started_at = time.thread_time() if started_at is None else started_at
-                if spent_seconds + time.thread_time() - started_at > PATTERN_CPU_SECONDS_MAX:
-                    return Hit(written, text[start:end])
+                if cpu_seconds + time.thread_time() - started_at > PATTERN_CPU_SECONDS_MAX:
+                    return Hit(source, text[start:end])
             if started_at is not None:
-                spent_seconds += time.thread_time() - started_at
+                cpu_seconds += time.thread_time() - started_at
         return None
 
 
 def count_mentions(text: str) -> int:
     """Return the number of distinct users and roles that a text mentions."""
-    mentions = {(kind == "&", int(id_number)) for kind, id_number in _MENTION.findall(text)} if "<@" in text else set()
-    return sum(id_number <= WIDE_MAX for _, id_number in mentions)
+    mentions = {(prefix == "&", int(id_text)) for prefix, id_text in _MENTION.findall(text)} if "<@" in text else set()
+    return sum(mentioned_id <= WIDE_MAX for _, mentioned_id in mentions)
 
 
 def count_links(text: str) -> int:

@@ -30,7 +30,7 @@ _RULE_ACTIONS = frozenset(
 
 
 def check_names(call: Call, names: Sequence[str]) -> None:
-    """Reject names of guilds, channels and stages that contain banned words.
+    """Reject names of guilds, channels and stages that contain words banned by the operator.
 
     Names set by the platform are not checked."""
     banned_words = call.config.auto_moderation.names
@@ -51,36 +51,36 @@ def _banned_words_matcher(words: tuple[str, ...]) -> Matcher:
 
 def check_message(call: Call, draft: messages.MessageDraft) -> None:
     """Check a new or edited message, block it if a matched rule has the action BLOCK_MESSAGE, and execute the actions."""
-    channel_access = draft.access
-    matches, mentions = checks.match_message(call, channel_access, draft.message_id, draft.text)
-    if not matches and not mentions:
+    channel_access = draft.channel_access
+    matches, mention_count = checks.match_message(call, channel_access, draft.message_id, draft.text)
+    if not matches and not mention_count:
         return
     # spec/dated-changes.md#3: before external_apps edits were not blocked, but the other actions were executed.
-    can_block = not draft.edited or changes.EXTERNAL_APPS.is_active(call.now_ms)
-    blocked = can_block and _has_block_action(matches)
+    can_block = not draft.is_edited or changes.EXTERNAL_APPS.is_active(call.now_ms)
+    is_blocked = can_block and _has_block_action(matches)
     incident = Incident(
         guild_id=channel_access.guild_id,
         user_id=call.user_id,
         text=draft.text,
         channel_id=channel_access.channel.id,
-        message_id=None if blocked else draft.message_id,
-        blocked=blocked,
-        mention_count=mentions,
+        message_id=None if is_blocked else draft.message_id,
+        is_blocked=is_blocked,
+        mention_count=mention_count,
         mentions_message_id=draft.message_id,
     )
     _execute_or_reject(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_MESSAGE)
 
 
-def check_title(call: Call, access: ChannelAccess, title: str) -> None:
-    """Check the name of a thread or post."""
-    matches = checks.match_title(call, access, title)
+def check_title(call: Call, channel_access: ChannelAccess, title: str) -> None:
+    """Check the name of a thread or post, block it if a matched rule has the action BLOCK_MESSAGE, and execute the actions."""
+    matches = checks.match_title(call, channel_access, title)
     if matches:
         incident = Incident(
-            guild_id=access.guild_id,
+            guild_id=channel_access.guild_id,
             user_id=call.user_id,
             text=title,
-            channel_id=access.channel.id,
-            blocked=_has_block_action(matches),
+            channel_id=channel_access.channel.id,
+            is_blocked=_has_block_action(matches),
         )
         _execute_or_reject(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_TITLE)
 
@@ -91,7 +91,7 @@ def _has_block_action(matches: Sequence[RuleMatch]) -> bool:
 
 def _execute_or_reject(call: Call, incident: Incident, matches: Sequence[RuleMatch], error: ErrorCode) -> None:
     """Reject a blocked text and execute the actions after the rollback, or execute them now if it is not blocked."""
-    if not incident.blocked:
+    if not incident.is_blocked:
         actions.execute(call, incident, matches)
         return
     overrides = {"message": text} if (text := _custom_message(matches)) else {}
@@ -106,17 +106,17 @@ def _custom_message(matches: Sequence[RuleMatch]) -> str | None:
     return None
 
 
-def check_new_member(call: Call, signal: members.MemberAdded) -> None:
+def on_member_added(call: Call, signal: members.MemberAdded) -> None:
     """Check the profile of a new member."""
     check_profile(call, signal.guild_id, signal.user_id)
 
 
-def check_renamed_member(call: Call, signal: members.MemberRenamed) -> None:
+def on_member_renamed(call: Call, signal: members.MemberRenamed) -> None:
     """Check the profile of a member with a new nickname."""
     check_profile(call, signal.guild_id, signal.user_id)
 
 
-def check_changed_user(call: Call, signal: users.UserChanged) -> None:
+def on_user_changed(call: Call, signal: users.UserChanged) -> None:
     """Check the profile of a changed user in each of their guilds."""
     if not signal.row.bot:
         for guild_id in store.list_guilds_with_profile_rules(call.tx, signal.row.id):
@@ -131,7 +131,7 @@ def check_profile(call: Call, guild_id: int, user_id: int) -> None:
         actions.apply_profile_rules(call, guild_id, user_id)
 
 
-def delete_guild_rules(call: Call, signal: guilds.GuildDeleted) -> None:
+def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     """Delete the rules of a deleted guild."""
     store.delete_of_guild(call.tx, signal.guild_id)
 

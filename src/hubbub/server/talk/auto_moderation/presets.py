@@ -1,6 +1,6 @@
 """Keyword lists of KEYWORD_PRESET rules: common English words, extended by the operator (`auto_moderation` settings).
 
-A star is used only where it does not catch harmless words: `*fuck*`, but `shit*` because of "Matsushita".
+An entry has a star only where the wildcard does not match harmless words: `*fuck*`, but `shit*` because of "Matsushita".
 """
 
 from collections.abc import Iterable
@@ -154,9 +154,9 @@ PRESET_KEYWORDS: Final = {
 }
 
 
-def keywords(presets: Iterable[int], extra: AutoModerationConfig) -> tuple[str, ...]:
-    """Return the keywords of presets, including those that the operator added in `extra`."""
-    operator_keywords = {_PROFANITY: extra.profanity, _SEXUAL_CONTENT: extra.sexual_content, _SLURS: extra.slurs}
+def list_keywords(presets: Iterable[int], config: AutoModerationConfig) -> tuple[str, ...]:
+    """Return the keywords of presets, including those that the operator added in `config`."""
+    operator_keywords = {_PROFANITY: config.profanity, _SEXUAL_CONTENT: config.sexual_content, _SLURS: config.slurs}
     return tuple(
         keyword
         for preset, preset_keywords in PRESET_KEYWORDS.items()

@@ -68,12 +68,12 @@ def build_rule(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) ->
     trigger_types = [
         trigger_type
         for trigger_type in AutoModerationTriggerType
-        if trigger_type != _PROFILE or _profile_rules_active(call)
+        if trigger_type != _PROFILE or _has_profile_rules(call)
     ]
     if body.trigger_type not in trigger_types:
         form.add(("trigger_type",), *errors.choices([int(trigger_type) for trigger_type in trigger_types]))
         form.raise_if_any()
-    if store.count(call.tx, row.guild_id, body.trigger_type) >= wire.RULES_MAX_BY_TRIGGER[body.trigger_type]:
+    if store.count_by_trigger(call.tx, row.guild_id, body.trigger_type) >= wire.RULES_MAX_BY_TRIGGER[body.trigger_type]:
         limit = wire.RULES_MAX_BY_TRIGGER[body.trigger_type]
         message = f"Maximum number of rules of this trigger type reached ({limit})"
         form.add(("trigger_type",), "AUTO_MODERATION_MAX_RULES_OF_TYPE_EXCEEDED", message)
@@ -84,12 +84,12 @@ def build_rule(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) ->
     action_requests = body.actions or [wire.ActionRequest(type=default_action)]
     row = row._replace(
         name=body.name,
-        event_type=_event_type(body.trigger_type, body.event_type, form),
+        event_type=_check_event_type(body.trigger_type, body.event_type, form),
         trigger_metadata=_to_json(metadata),
         actions=_to_json(_build_actions(call, row, action_requests, form)),
         enabled=int(bool(body.enabled)),
-        exempt_roles=_to_json(_existing_roles(call, row, body.exempt_roles or [], form)),
-        exempt_channels=_to_json(_existing_channels(call, row, body.exempt_channels or [], form)),
+        exempt_roles=_to_json(_filter_existing_roles(call, row, body.exempt_roles or [], form)),
+        exempt_channels=_to_json(_filter_existing_channels(call, row, body.exempt_channels or [], form)),
     )
     form.raise_if_any()
     return row
@@ -98,31 +98,33 @@ def build_rule(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) ->
 def apply_update(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) -> RuleRow:
     """Return a rule with the changes of a request body; raise one error with all problems of the body."""
     form = FormErrors()
-    trigger = AutoModerationTriggerType(row.trigger_type)
-    if body.trigger_type is not UNSET and body.trigger_type != trigger:
-        form.add(("trigger_type",), *errors.choices([int(trigger)]))
+    trigger_type = AutoModerationTriggerType(row.trigger_type)
+    if body.trigger_type is not UNSET and body.trigger_type != trigger_type:
+        form.add(("trigger_type",), *errors.choices([int(trigger_type)]))
     if body.name is not UNSET:
         row = row._replace(name=body.name)
     if body.event_type is not UNSET:
-        row = row._replace(event_type=_event_type(trigger, body.event_type, form))
+        row = row._replace(event_type=_check_event_type(trigger_type, body.event_type, form))
     if body.trigger_metadata is not UNSET:
-        if body.trigger_metadata is None and trigger in (_PRESET, _PROFILE):
+        if body.trigger_metadata is None and trigger_type in (_PRESET, _PROFILE):
             form.add(("trigger_metadata",), *errors.required())
-        metadata = _build_metadata(trigger, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
+        metadata = _build_metadata(trigger_type, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
         row = row._replace(trigger_metadata=_to_json(metadata))
     if body.actions:
         row = row._replace(actions=_to_json(_build_actions(call, row, body.actions, form)))
     if body.enabled is not UNSET:
         row = row._replace(enabled=int(bool(body.enabled)))
     if body.exempt_roles is not UNSET:
-        row = row._replace(exempt_roles=_to_json(_existing_roles(call, row, body.exempt_roles or [], form)))
+        row = row._replace(exempt_roles=_to_json(_filter_existing_roles(call, row, body.exempt_roles or [], form)))
     if body.exempt_channels is not UNSET:
-        row = row._replace(exempt_channels=_to_json(_existing_channels(call, row, body.exempt_channels or [], form)))
+        row = row._replace(
+            exempt_channels=_to_json(_filter_existing_channels(call, row, body.exempt_channels or [], form))
+        )
     form.raise_if_any()
     return row
 
 
-def _profile_rules_active(call: Call) -> bool:
+def _has_profile_rules(call: Call) -> bool:
     return changes.MEMBER_PROFILE_RULES.is_active(call.now_ms)
 
 
@@ -130,32 +132,36 @@ def _to_json(value: object) -> str:
     return codec.encode(value).decode()
 
 
-def _event_type(trigger: AutoModerationTriggerType, requested: AutoModerationEventType, form: FormErrors) -> int:
-    """Return the event type, which the trigger determines, and report a different one as an error."""
-    expected = AutoModerationEventType.MEMBER_UPDATE if trigger == _PROFILE else AutoModerationEventType.MESSAGE_SEND
+def _check_event_type(
+    trigger_type: AutoModerationTriggerType, requested: AutoModerationEventType, form: FormErrors
+) -> int:
+    """Return the event type, which the trigger type determines, and report a different one as an error."""
+    expected = (
+        AutoModerationEventType.MEMBER_UPDATE if trigger_type == _PROFILE else AutoModerationEventType.MESSAGE_SEND
+    )
     if requested != expected:
         form.add(("event_type",), *errors.choices([int(expected)]))
     return int(expected)
 
 
 def _build_metadata(
-    trigger: AutoModerationTriggerType, request: wire.TriggerMetadataRequest, form: FormErrors
+    trigger_type: AutoModerationTriggerType, request: wire.TriggerMetadataRequest, form: FormErrors
 ) -> wire.TriggerMetadata:
     """Return the metadata that the trigger type uses, and report invalid values as errors."""
-    if trigger in (_KEYWORD, _PROFILE):
+    if trigger_type in (_KEYWORD, _PROFILE):
         return wire.TriggerMetadata(
             keyword_filter=_check_keywords("keyword_filter", request.keyword_filter or [], wire.KEYWORDS_MAX, form),
             regex_patterns=_check_patterns(request.regex_patterns or [], form),
             allow_list=_check_keywords("allow_list", request.allow_list or [], wire.ALLOW_LIST_MAX, form),
         )
-    if trigger == _PRESET:
+    if trigger_type == _PRESET:
         presets = [int(preset) for preset in request.presets or ()]
         _reject_duplicates("presets", presets, form, "trigger_metadata")
         return wire.TriggerMetadata(
             presets=presets,
             allow_list=_check_keywords("allow_list", request.allow_list or [], wire.PRESET_ALLOW_LIST_MAX, form),
         )
-    if trigger == _MENTIONS:
+    if trigger_type == _MENTIONS:
         limit = request.mention_total_limit
         return wire.TriggerMetadata(
             mention_total_limit=limit if isinstance(limit, int) else wire.MENTION_TOTAL_LIMIT_DEFAULT,
@@ -178,7 +184,7 @@ def _check_patterns(patterns: list[str], form: FormErrors) -> list[str]:
     for index, pattern in enumerate(patterns):
         try:
             keyword_matcher.compile_pattern(pattern)
-        except keyword_matcher.BadPattern as problem:
+        except keyword_matcher.InvalidPattern as problem:
             message = f"Regular expression cannot be used: {problem}"[:300]
             form.add(("trigger_metadata", "regex_patterns", index), "AUTO_MODERATION_INVALID_REGEX", message)
     return patterns
@@ -187,16 +193,16 @@ def _check_patterns(patterns: list[str], form: FormErrors) -> list[str]:
 def _build_actions(
     call: Call, row: RuleRow, action_requests: list[wire.ActionRequest], form: FormErrors
 ) -> list[wire.Action]:
-    allowed = [
+    allowed_types = [
         action_type
         for action_type in ACTIONS_BY_TRIGGER[AutoModerationTriggerType(row.trigger_type)]
-        if action_type != _QUARANTINE or _profile_rules_active(call)
+        if action_type != _QUARANTINE or _has_profile_rules(call)
     ]
     _reject_duplicates("actions", [action.type for action in action_requests], form)
-    validated = []
+    actions = []
     for index, action in enumerate(action_requests):
-        if action.type not in allowed:
-            form.add(("actions", index, "type"), *errors.choices([int(action_type) for action_type in allowed]))
+        if action.type not in allowed_types:
+            form.add(("actions", index, "type"), *errors.choices([int(action_type) for action_type in allowed_types]))
             continue
         metadata_request = action.metadata or wire.ActionMetadataRequest()
         metadata = wire.ActionMetadata()
@@ -211,8 +217,8 @@ def _build_actions(
                 metadata.duration_seconds = metadata_request.duration_seconds
             else:
                 form.add(("actions", index, "metadata", "duration_seconds"), *errors.required())
-        validated.append(wire.Action(type=int(action.type), metadata=metadata))
-    return validated
+        actions.append(wire.Action(type=int(action.type), metadata=metadata))
+    return actions
 
 
 def _check_alert_channel(call: Call, row: RuleRow, channel_id: int | None, index: int, form: FormErrors) -> None:
@@ -228,13 +234,15 @@ def _check_alert_channel(call: Call, row: RuleRow, channel_id: int | None, index
 # Deleted roles and channels are dropped instead of rejected, so that a client can send back a rule as it read it.
 
 
-def _existing_roles(call: Call, row: RuleRow, role_ids: Sequence[RoleId], form: FormErrors) -> list[RoleId]:
+def _filter_existing_roles(call: Call, row: RuleRow, role_ids: Sequence[RoleId], form: FormErrors) -> list[RoleId]:
     _reject_duplicates("exempt_roles", role_ids, form)
     roles_by_id = roles.find_many(call.tx, row.guild_id, role_ids)
     return [role_id for role_id in role_ids if role_id in roles_by_id]
 
 
-def _existing_channels(call: Call, row: RuleRow, channel_ids: Sequence[ChannelId], form: FormErrors) -> list[ChannelId]:
+def _filter_existing_channels(
+    call: Call, row: RuleRow, channel_ids: Sequence[ChannelId], form: FormErrors
+) -> list[ChannelId]:
     _reject_duplicates("exempt_channels", channel_ids, form)
     channels_by_id = channels.find_many(call.tx, channel_ids)
     return [

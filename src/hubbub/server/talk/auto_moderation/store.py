@@ -120,7 +120,7 @@ def list_enabled(tx: Tx, guild_id: int, event_type: int) -> list[RuleRow]:
     )
 
 
-def count(tx: Tx, guild_id: int, trigger_type: int) -> int:
+def count_by_trigger(tx: Tx, guild_id: int, trigger_type: int) -> int:
     """Return the number of rules of a trigger type in a guild."""
     return int(
         tx.value(
@@ -169,7 +169,7 @@ def has_rules_for(tx: Tx, guild_id: int, bit: int) -> bool:
 
 
 def list_guilds_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
-    """List the guilds of a user that have profile rules."""
+    """Return the IDs of a user's guilds that have profile rules."""
     rows = tx.all(
         "SELECT g.id FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ? AND g.moderated >= ? ORDER BY g.id",
         user_id,
@@ -178,12 +178,12 @@ def list_guilds_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def list_quarantined(tx: Tx, guild_id: int, after: int, limit: int) -> list[int]:
-    """List a page of the members quarantined for their profile: user IDs above `after`, ascending."""
+def list_quarantined(tx: Tx, guild_id: int, after_user_id: int, limit: int) -> list[int]:
+    """Return a page of the IDs of members quarantined for their profile: IDs above `after_user_id`, in ascending order."""
     rows = tx.all(
         "SELECT user_id FROM members WHERE guild_id = ? AND user_id > ? AND (flags & ?) <> 0 ORDER BY user_id LIMIT ?",
         guild_id,
-        after,
+        after_user_id,
         MemberFlags.AUTOMOD_QUARANTINED,
         limit,
     )
@@ -209,8 +209,8 @@ def list_messages_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limi
     )
 
 
-def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentions: int, since_ms: int) -> None:
-    """Store the mentions of a message, and delete counts older than `since_ms`."""
+def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mention_count: int, since_ms: int) -> None:
+    """Store the number of mentions of a message, and delete the counts of messages created before `since_ms`."""
     tx.run("DELETE FROM mention_counts WHERE guild_id = ? AND message_id < ?", guild_id, int(Snowflake.at(since_ms)))
     tx.run(
         "INSERT INTO mention_counts (guild_id, message_id, user_id, mentions) VALUES (?, ?, ?, ?) "
@@ -218,7 +218,7 @@ def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentio
         guild_id,
         message_id,
         user_id,
-        mentions,
+        mention_count,
     )
 
 

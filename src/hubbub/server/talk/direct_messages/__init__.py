@@ -4,10 +4,10 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity import identities, users
 from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import account_merge, actions, routes, views
-from hubbub.server.talk.direct_messages.actions import add_invited_user, close, open_direct
+from hubbub.server.talk.direct_messages.actions import add_invited_user, close_channel, open_direct_channel
 from hubbub.server.talk.direct_messages.rules import can_message_through_guild, require_reachable
 from hubbub.server.talk.direct_messages.signals import RecipientAdded, RecipientRemoving
-from hubbub.server.talk.direct_messages.store import find_direct as find_channel
+from hubbub.server.talk.direct_messages.store import find_direct_channel_id
 from hubbub.server.talk.direct_messages.views import private_channels
 
 SLICE = Slice(
@@ -16,7 +16,7 @@ SLICE = Slice(
     listeners={
         messages.MessageCreated: actions.on_message_created,
         users.UserDeleted: actions.on_user_deleted,
-        identities.AccountsMerged: account_merge.merge,
+        identities.AccountsMerged: account_merge.on_accounts_merged,
     },
     ready=views.ready_fields,
 )
@@ -27,9 +27,9 @@ __all__ = [
     "RecipientRemoving",
     "add_invited_user",
     "can_message_through_guild",
-    "close",
-    "find_channel",
-    "open_direct",
+    "close_channel",
+    "find_direct_channel_id",
+    "open_direct_channel",
     "private_channels",
     "require_reachable",
 ]

@@ -8,12 +8,12 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import actions, store
 
 
-def merge(call: Call, signal: identities.AccountsMerged) -> None:
+def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
     """Move the private channels and messages of a merged account to the full account.
 
     If the full account already has a direct message channel with the same user, the merged account's channel becomes a
     group of these two."""
-    for channel_id in store.list_channels(call.tx, signal.source_id):
+    for channel_id in store.list_channel_ids(call.tx, signal.source_id):
         row = channels.find(call.tx, channel_id)
         if row is None:
             continue
@@ -21,14 +21,14 @@ def merge(call: Call, signal: identities.AccountsMerged) -> None:
             user_id for user_id in channels.list_recipient_ids(call.tx, channel_id) if user_id != signal.source_id
         ]
         if row.type == ChannelType.DM:
-            store.delete_direct(call.tx, channel_id)
+            store.delete_direct_channel(call.tx, channel_id)
             if other_ids == [int(signal.user_id)] or not other_ids:
                 # A channel with the account itself: no other user is left in it.
                 channels.remove_recipient(call.tx, channel_id, signal.source_id)
                 channels.hide_for_all(call.tx, channel_id)
                 continue
-            if store.find_direct(call.tx, signal.user_id, other_ids[0]) is None:
-                store.insert_direct(call.tx, signal.user_id, other_ids[0], channel_id)
+            if store.find_direct_channel_id(call.tx, signal.user_id, other_ids[0]) is None:
+                store.insert_direct_channel(call.tx, signal.user_id, other_ids[0], channel_id)
             else:
                 group = row._replace(type=ChannelType.GROUP_DM, owner_id=signal.user_id)
                 channels.update(call.tx, row, group)

@@ -21,15 +21,15 @@ from hubbub.server.talk.direct_messages import rules, store
 from hubbub.server.talk.direct_messages.signals import RecipientAdded, RecipientRemoving
 
 
-def open_direct(call: Call, other: UserRow) -> PrivateChannel:
+def open_direct_channel(call: Call, other: UserRow) -> PrivateChannel:
     """Return the caller's channel with a user, creating it or showing it in the caller's list again.
 
     The other user is not notified before the first message."""
-    channel_id = store.find_direct(call.tx, call.user_id, other.id)
+    channel_id = store.find_direct_channel_id(call.tx, call.user_id, other.id)
     if channel_id is None:
         row = ChannelRow(id=call.new_id(ChannelId), type=ChannelType.DM)
         channels.insert(call.tx, row)
-        store.insert_direct(call.tx, call.user_id, other.id, row.id)
+        store.insert_direct_channel(call.tx, call.user_id, other.id, row.id)
         channels.add_recipient(call.tx, row.id, call.user_id)
         channels.add_recipient(call.tx, row.id, other.id, hidden=True)
         became_visible = True
@@ -86,7 +86,7 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     recipient_ids = store.list_recipient_ids(call.tx, [group.id])[group.id]
     if user.id in recipient_ids:
         return False
-    rules.require_size(len(recipient_ids) + 1)
+    rules.require_group_size(len(recipient_ids) + 1)
     channels.add_recipient(call.tx, group.id, user.id, nick=nick)
     payload = wire.ChannelRecipientChange(
         channel_id=ChannelId(group.id), user=users.user_view(user), nick=nick or UNSET
@@ -160,7 +160,7 @@ def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
     return True
 
 
-def close(call: Call, channel_id: int) -> PrivateChannel:
+def close_channel(call: Call, channel_id: int) -> PrivateChannel:
     """Close a private channel for the caller: hide a direct message channel until the next message, leave a group."""
     row = _get_channel(call, channel_id)
     if row.type != ChannelType.GROUP_DM:

@@ -18,20 +18,22 @@ def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
     Opens a direct message channel with one user, or creates a group. Bots add group members by OAuth2 access tokens,
     users by user IDs."""
     if body.recipient_id:
-        return actions.open_direct(call, rules.require_recipient(call, body.recipient_id))
+        return actions.open_direct_channel(call, rules.require_recipient(call, body.recipient_id))
     if call.actor.is_bot:
         if not body.access_tokens:
             raise errors.invalid("recipient_id", *errors.required())
-        rules.require_size(len(body.access_tokens) + 1)
+        rules.require_group_size(len(body.access_tokens) + 1)
         other_ids = list(dict.fromkeys(rules.require_consent(call, token) for token in body.access_tokens))
     else:
         if not body.recipients:
             raise errors.invalid("recipient_id", *errors.required())
         other_ids = [user_id for user_id in dict.fromkeys(body.recipients) if user_id != call.user_id]
         if len(other_ids) <= 1:
-            return actions.open_direct(call, rules.require_recipient(call, other_ids[0] if other_ids else call.user_id))
+            return actions.open_direct_channel(
+                call, rules.require_recipient(call, other_ids[0] if other_ids else call.user_id)
+            )
         rules.require_group_members(call, other_ids)
-    rules.require_size(len(other_ids) + 1)
+    rules.require_group_size(len(other_ids) + 1)
     rules.require_group_capacity(call)
     return actions.open_group(call, other_ids, _nicks_by_user(body))
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, Scope
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import direct_messages as wire
 from hubbub.protocol.resources.guilds import IncidentsData
@@ -51,11 +51,13 @@ def can_message_through_guild(call: Call, recipient_id: int) -> bool:
 
 def _accepts_through_guild(call: Call, recipient_id: int, incidents_by_guild: Mapping[int, str | None]) -> bool:
     """Return whether a shared guild has not paused direct messages and is not restricted by the recipient."""
-    unpaused = [guild_id for guild_id, incidents in incidents_by_guild.items() if not _has_paused_dms(call, incidents)]
-    if not unpaused:
+    unpaused_ids = [
+        guild_id for guild_id, incidents in incidents_by_guild.items() if not _has_paused_dms(call, incidents)
+    ]
+    if not unpaused_ids:
         return False
-    restricted = set(user_settings.find(call.tx, recipient_id).restricted_guilds)
-    return any(guild_id not in restricted for guild_id in unpaused)
+    restricted_ids = set(user_settings.find(call.tx, recipient_id).restricted_guilds)
+    return any(guild_id not in restricted_ids for guild_id in unpaused_ids)
 
 
 def _has_paused_dms(call: Call, incidents: str | None) -> bool:
@@ -69,21 +71,23 @@ def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
     users_by_id = users.find_many(call.tx, user_ids)
     if len(users_by_id) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
-    reachable_ids = store.find_guild_mates(call.tx, call.user_id, list(users_by_id))
+    reachable_ids = store.filter_sharing_guild(call.tx, call.user_id, list(users_by_id))
     reachable_ids.update(relationships.list_friend_ids(call.tx, call.user_id))
     if any(row.bot or row.id not in reachable_ids for row in users_by_id.values()):
         raise errors.INVALID_RECIPIENTS()
 
 
 def require_consent(call: Call, token: str) -> UserId:
-    """Return the ID of the user whose access token allows the calling application to add them to groups."""
+    """Return the ID of the user whose access token allows the calling application to add them to groups.
+
+    Raises INVALID_OAUTH2_ACCESS_TOKEN for a token of another application, and MISSING_OAUTH2_SCOPE without `gdm.join`."""
     authenticated = auth.find_actor(call.tx, token, call.now_ms)
     if authenticated is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     actor = authenticated[0]
     if actor.kind != "bearer" or actor.application_id != call.actor.application_id:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
-    if "gdm.join" not in actor.scopes:
+    if Scope.GDM_JOIN not in actor.scopes:
         raise errors.MISSING_OAUTH2_SCOPE()
     return actor.user_id
 
@@ -102,14 +106,14 @@ def require_group_capacity(call: Call) -> None:
         raise errors.MAX_GROUP_DMS()
 
 
-def require_size(count: int) -> None:
+def require_group_size(recipient_count: int) -> None:
     """Reject more than ten recipients in a group, including the caller (spec/http.md#8)."""
-    if count > wire.GROUP_RECIPIENTS_MAX:
+    if recipient_count > wire.GROUP_RECIPIENTS_MAX:
         raise errors.MAX_RECIPIENTS()
 
 
 def require_group(call: Call, channel_id: int) -> ChannelRow:
-    """Return a group that the caller is in."""
+    """Return a group that the caller is in, or raise an error."""
     channel_access = access.get_channel_standing(call, channel_id)
     row = channels.find(call.tx, channel_id)
     if row is None:
@@ -120,12 +124,14 @@ def require_group(call: Call, channel_id: int) -> ChannelRow:
 
 
 def require_can_add(call: Call, group: ChannelRow) -> None:
-    """Require the bot of an application's group for adding users. Otherwise any recipient may (spec/http.md#4.2)."""
+    """Raise an error unless the caller may add users to a group (spec/http.md#4.2).
+
+    In an application's group this is the application's bot, in other groups any recipient."""
     if group.application_id is not None and group.application_id != call.actor.application_id:
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_can_remove(call: Call, group: ChannelRow, user_id: int) -> None:
-    """Require the owner for removing other users. Any recipient may leave."""
+    """Raise an error unless the caller owns the group or is the user to remove."""
     if user_id != call.user_id and group.owner_id != call.user_id:
         raise errors.MISSING_PERMISSIONS()

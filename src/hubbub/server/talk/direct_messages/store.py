@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from hubbub.protocol.enums import ChannelType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places.channels import CHANNEL_COLUMNS, ChannelRow
@@ -19,7 +20,7 @@ READS: Final = {
 """Tables of other slices that this slice reads, with the reason."""
 
 
-def find_direct(tx: Tx, user_id: int, other_id: int) -> int | None:
+def find_direct_channel_id(tx: Tx, user_id: int, other_id: int) -> int | None:
     """Return the ID of the direct message channel of two users, or None."""
     channel_id: int | None = tx.value(
         "SELECT channel_id FROM direct_messages WHERE lower_id = ? AND higher_id = ?",
@@ -29,7 +30,7 @@ def find_direct(tx: Tx, user_id: int, other_id: int) -> int | None:
     return channel_id
 
 
-def insert_direct(tx: Tx, user_id: int, other_id: int, channel_id: int) -> None:
+def insert_direct_channel(tx: Tx, user_id: int, other_id: int, channel_id: int) -> None:
     """Record the direct message channel of two users."""
     tx.run(
         "INSERT INTO direct_messages (lower_id, higher_id, channel_id) VALUES (?, ?, ?)",
@@ -78,18 +79,18 @@ def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
     return tx.fetch(
         ChannelRow,
         f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "
-        "WHERE r.user_id = ? AND c.type = 3 ORDER BY c.id",
+        f"WHERE r.user_id = ? AND c.type = {int(ChannelType.GROUP_DM)} ORDER BY c.id",
         user_id,
     )
 
 
-def list_channels(tx: Tx, user_id: int) -> list[int]:
+def list_channel_ids(tx: Tx, user_id: int) -> list[int]:
     """List the IDs of all private channels of a user."""
     rows = tx.all("SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id", user_id)
     return [row[0] for row in rows]
 
 
-def delete_direct(tx: Tx, channel_id: int) -> None:
+def delete_direct_channel(tx: Tx, channel_id: int) -> None:
     """Delete the record that a channel is the direct message channel of two users."""
     tx.run("DELETE FROM direct_messages WHERE channel_id = ?", channel_id)
 
@@ -99,7 +100,7 @@ def count_groups(tx: Tx, user_id: int) -> int:
     return int(
         tx.value(
             "SELECT COUNT(*) FROM recipients r JOIN channels c ON c.id = r.channel_id "
-            "WHERE r.user_id = ? AND c.type = 3 AND c.owner_id = ?",
+            f"WHERE r.user_id = ? AND c.type = {int(ChannelType.GROUP_DM)} AND c.owner_id = ?",
             user_id,
             user_id,
         )
@@ -107,13 +108,13 @@ def count_groups(tx: Tx, user_id: int) -> int:
     )
 
 
-def find_guild_mates(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
-    """Return the IDs among `others` of users who share a guild with a user."""
+def filter_sharing_guild(tx: Tx, user_id: int, other_ids: Sequence[int]) -> set[int]:
+    """Return the IDs among `other_ids` of users who share a guild with a user."""
     rows = tx.all(
         "SELECT DISTINCT b.user_id FROM members a JOIN members b ON b.guild_id = a.guild_id "
-        f"WHERE a.user_id = ? AND b.user_id IN ({placeholders(others)})",
+        f"WHERE a.user_id = ? AND b.user_id IN ({placeholders(other_ids)})",
         user_id,
-        *others,
+        *other_ids,
     )
     return {row[0] for row in rows}
 

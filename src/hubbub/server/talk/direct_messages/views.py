@@ -13,7 +13,7 @@ READ_SCOPES: Final = frozenset({"dm_channels.read", "sdk.social_layer"})
 
 
 def private_channels(call: Call) -> list[PrivateChannel]:
-    """Build the caller's visible private channels, most recent message first. Empty for bots (spec/http.md#5)."""
+    """Build the caller's visible private channels, most recent message first; bots get an empty list (spec/http.md#5)."""
     if call.actor.is_bot:
         return []
     rows = sorted(
@@ -41,8 +41,8 @@ def ready_fields(call: Call) -> dict[str, Any]:
     if actor.kind == "bearer" and actor.scopes.isdisjoint(READ_SCOPES):
         return {"private_channels": []}
     private_channel_views = private_channels(call)
-    ready_fields: dict[str, Any] = {"private_channels": private_channel_views}
+    fields: dict[str, Any] = {"private_channels": private_channel_views}
     if actor.kind == "bearer" and actor.family_id is not None:
         other_ids = {int(recipient.id) for channel in private_channel_views for recipient in channel.recipients}
-        ready_fields["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, other_ids)
-    return ready_fields
+        fields["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, other_ids)
+    return fields

@@ -1,4 +1,4 @@
-"""Install and uninstall applications in guilds: write, audit, publish."""
+"""Install and uninstall applications in guilds: store, record in the audit log, publish."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ApplicationIntegrationType, AuditLogAction, Scope
@@ -85,7 +85,7 @@ def create_webhook(call: Call, application: ApplicationRow, channel_id: int) -> 
     channel, guild_id = _require_webhook_channel(call, channel_id)
     name = application.name[:WEBHOOK_NAME_MAX]
     webhook = webhooks.create(call, channel, guild_id, name, application.icon, application_id=application.id)
-    return webhooks.with_token(call, webhook)
+    return webhooks.webhook_with_token(call, webhook)
 
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:

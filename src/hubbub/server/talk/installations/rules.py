@@ -1,6 +1,7 @@
 """Rules for where a user may install applications, and with which permissions."""
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.oauth2 import GrantableGuild
@@ -29,9 +30,9 @@ def list_installable_guilds(call: Call) -> list[GrantableGuild]:
 
 
 def check_installation(call: Call, request: InstallationRequest) -> int:
-    """Raise unless the caller may install the application in the guild.
+    """Return the bits of the requested permissions that the caller can grant.
 
-    Returns the bits of the requested permissions that the caller can grant."""
+    Raises an error unless the caller may install the application in the guild."""
     access.require_guild(call, request.guild_id, Permissions.MANAGE_GUILD)
     standing = access.get_guild_standing(call, request.guild_id)
     permissions = request.permissions
@@ -43,6 +44,6 @@ def check_installation(call: Call, request: InstallationRequest) -> int:
         if owner is None or not owner.mfa_enabled:
             raise errors.TWO_FACTOR_REQUIRED()
     bot_id = request.application.bot_id
-    if "bot" in request.scopes and bot_id is not None and not guilds.is_member(call.tx, request.guild_id, bot_id):
+    if Scope.BOT in request.scopes and bot_id is not None and not guilds.is_member(call.tx, request.guild_id, bot_id):
         members.require_can_join(call, request.guild_id, bot_id)
     return permissions

@@ -6,7 +6,7 @@ from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.members import MemberAdded
 from hubbub.server.talk.messages import actions, data_export, jobs, ports, routes, views, welcome_messages
 from hubbub.server.talk.messages.actions import (
-    EPHEMERAL_MS,
+    EPHEMERAL_LIFETIME_MS,
     audience,
     delete,
     delete_by_author_since,
@@ -14,9 +14,9 @@ from hubbub.server.talk.messages.actions import (
     update,
 )
 from hubbub.server.talk.messages.component_fields import SELECT_ENTITIES, SELECT_TYPES
-from hubbub.server.talk.messages.components import INTERACTIVE_TYPES, check_modal, is_required
-from hubbub.server.talk.messages.components import iterate as each_component
+from hubbub.server.talk.messages.components import INTERACTIVE_TYPES, is_required, validate_modal_components
 from hubbub.server.talk.messages.components import text_contents as component_texts
+from hubbub.server.talk.messages.components import walk_components as each_component
 from hubbub.server.talk.messages.creation import CROSSPOST_FLAGS, create, create_crosspost, create_system_message
 from hubbub.server.talk.messages.drafts import file_bytes_max, require_emojis
 from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
@@ -67,7 +67,7 @@ from hubbub.server.talk.messages.store import (
 SLICE = Slice(
     name="messages",
     modules=(routes, data_export, ports),
-    jobs={jobs.DELETE_CHANNEL_MESSAGES: jobs.delete_channel_messages, jobs.DELETE_FILES: jobs.delete_files},
+    jobs={jobs.DELETE_CHANNEL_MESSAGES_JOB: jobs.delete_channel_messages, jobs.DELETE_FILES_JOB: jobs.delete_files},
     listeners={
         MemberAdded: welcome_messages.on_member_added,
         MemberBanned: actions.on_member_banned,
@@ -80,7 +80,7 @@ __all__ = [
     "AUTHOR_WIDTH",
     "CROSSPOST_FLAGS",
     "SELECT_ENTITIES",
-    "EPHEMERAL_MS",
+    "EPHEMERAL_LIFETIME_MS",
     "Extra",
     "ApplicationOrigin",
     "INTERACTIVE_TYPES",
@@ -104,7 +104,7 @@ __all__ = [
     "update",
     "reassign_author",
     "can_read_history",
-    "check_modal",
+    "validate_modal_components",
     "component_texts",
     "create_crosspost",
     "create",

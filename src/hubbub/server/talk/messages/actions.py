@@ -1,6 +1,6 @@
-"""Store, update and delete messages: write, raise signals, publish.
+"""Store, update and delete messages, raise the signals of the slice and publish its events.
 
-Only this module of the slice emits events; `creation.py` and `edits.py` build the rows."""
+Only this module of the slice publishes events; `creation.py` and `edits.py` build the rows."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -20,8 +20,7 @@ from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import audit_log, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import MemberBanned
-from hubbub.server.places.standing import ChannelAccess, ChannelRef
-from hubbub.server.places.standing import access as core_access
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
 from hubbub.server.talk.messages import jobs, json_columns, rules, store, views, visibility
 from hubbub.server.talk.messages.mentions import Mentions
 from hubbub.server.talk.messages.records import Author, Extra, InteractionResponse, MessageRow
@@ -34,8 +33,8 @@ from hubbub.server.talk.messages.signals import (
 
 DELETION_ENTRY_WINDOW_MS: Final = 5 * 60_000
 """Deletions of one author's messages in one channel within this time share an audit log entry (spec/http.md#3.4)."""
-EPHEMERAL_MS: Final = 15 * 60_000
-"""Lifetime of an ephemeral message: as long as its app can edit it (decisions/0030)."""
+EPHEMERAL_LIFETIME_MS: Final = 15 * 60_000
+"""Lifetime of an ephemeral message in milliseconds: as long as its app can edit it (decisions/0030)."""
 BULK_EVENT_IDS_MAX: Final = 100
 """Maximum number of IDs in one MESSAGE_DELETE_BULK event."""
 
@@ -55,24 +54,24 @@ def store_and_publish(
     mentioned: Mentions,
     author: Author,
     *,
-    plain: bool = False,
+    is_plain: bool = False,
     nonce: int | str | None = None,
 ) -> CreatedMessage:
     """Store a new message, raise MessageCreated, publish the message and return it.
 
-    `related` must contain the author. `plain` marks a message that consists of content only; it is encoded once for the
+    `related` must contain the author. `is_plain` marks a message that consists of content only; it is encoded once for the
     event and the response. `nonce` is returned with the message."""
     if isinstance(channel_or_access, ChannelRef):
         channel, standing = channel_or_access, None
     else:
         channel, standing = channel_or_access.channel, channel_or_access.guild
-    if row.ephemeral:
-        store.insert_ephemeral(call.tx, row, call.now_ms, call.now_ms + EPHEMERAL_MS)
+    if row.is_ephemeral:
+        store.insert_ephemeral(call.tx, row, call.now_ms, call.now_ms + EPHEMERAL_LIFETIME_MS)
         related.load((row,))
         _emit(call, wire.MESSAGE_CREATE, channel, row, related, views.dispatched(related, channel, row), frozenset())
-        return views.build(wire.Message, related, row), None
-    invoker_id, invoker = None if plain else json_columns.invoker_id(row), None
-    if plain:
+        return views.build_message(wire.Message, related, row), None
+    invoker_id, invoker = None if is_plain else json_columns.invoker_id(row), None
+    if is_plain:
         store.insert_plain(call.tx, row)
     else:
         store.insert(call.tx, row)
@@ -86,7 +85,7 @@ def store_and_publish(
     if channel.guild_id is not None:
         if author.member is not None:
             if standing is not None and standing.user_id == author.user.id:
-                roles = core_access.sorted_role_ids(standing)
+                roles = access.sorted_role_ids(standing)
             else:
                 roles = list(
                     members.find_role_ids(call.tx, channel.guild_id, (author.user.id,)).get(author.user.id, ())
@@ -97,11 +96,11 @@ def store_and_publish(
         if invoker_id is not None and invoker is not None and invoker.member is not None:
             role_ids = members.find_role_ids(call.tx, channel.guild_id, (invoker_id,)).get(invoker_id, ())
             members_by_user = {**(members_by_user or {}), invoker_id: members.partial_member(invoker.member, role_ids)}
-    unredacted_for = visibility.reader_ids(call, row, mentioned.users)
-    view = views.build(wire.Message, related, row)
+    unredacted_for = visibility.find_reader_ids(call, row, mentioned.users)
+    view = views.build_message(wire.Message, related, row)
     if nonce is not None:
         view.nonce = nonce
-    if plain and channel.guild_id is not None:
+    if is_plain and channel.guild_id is not None:
         encoded = codec.encode(view)
         _emit_encoded(call, channel, view, encoded, member, unredacted_for)
         return view, encoded
@@ -114,23 +113,28 @@ def store_and_publish(
 
 
 def store_and_publish_response(
-    call: Call, access: ChannelAccess, row: MessageRow, author: Author, response: InteractionResponse, invoker: Author
+    call: Call,
+    channel_access: ChannelAccess,
+    row: MessageRow,
+    author: Author,
+    response: InteractionResponse,
+    invoker: Author,
 ) -> CreatedMessage:
     """Store and publish an interaction response in a guild that consists of content only, and return it.
 
     All related data is already loaded, so the message is encoded once and nothing is read back from the row."""
-    channel, interaction = access.channel, response.interaction
-    guild_id = access.guild_id
+    channel, interaction = channel_access.channel, response.interaction
+    guild_id = channel_access.guild_id
     store.insert_response(call.tx, row)
     related = views.RelatedData(call)
     related.users |= {message_user.user.id: views.encoded_user(message_user.user) for message_user in (author, invoker)}
     call.notify(MessageCreated(channel=channel, row=row, mentions=(), mention_roles=()))
-    view = views.build(wire.Message, related, row, decoded_extra=Extra(interaction=interaction))
+    view = views.build_message(wire.Message, related, row, decoded_extra=Extra(interaction=interaction))
     unloaded_user_ids = {user.user.id for user in (author, invoker) if user.member is not None}
-    standing = access.guild
+    standing = channel_access.guild
     roles_by_user: dict[int, tuple[RoleId, ...]] = {}
     if standing is not None and standing.user_id in unloaded_user_ids:
-        roles_by_user[standing.user_id] = tuple(core_access.sorted_role_ids(standing))
+        roles_by_user[standing.user_id] = tuple(access.sorted_role_ids(standing))
         unloaded_user_ids.discard(standing.user_id)
     if response.invoker_role_ids is not None:
         roles_by_user[invoker.user.id] = response.invoker_role_ids
@@ -142,7 +146,7 @@ def store_and_publish_response(
         member = views.encoded_member(author.member, roles_by_user.get(author.user.id, ()))
     if invoker.member is not None and view.interaction:
         view.interaction.member = views.encoded_member(invoker.member, roles_by_user.get(invoker.user.id, ()))
-    _emit_encoded(call, channel, view, codec.encode(view), member, visibility.reader_ids(call, row, ()))
+    _emit_encoded(call, channel, view, codec.encode(view), member, visibility.find_reader_ids(call, row, ()))
     if view.interaction:
         # Only the event includes the member.
         view.interaction.member = UNSET
@@ -164,7 +168,7 @@ def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Messa
 def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     """Store an updated message and publish it."""
     store.update(call.tx, row)
-    if not row.ephemeral:
+    if not row.is_ephemeral:
         call.notify(MessageChanged(channel=channel, row=row))
     return _publish_update(call, channel, row)
 
@@ -174,20 +178,20 @@ def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Me
     related.load((row,))
     mentioned = json_columns.mentions(row)
     members_by_user: dict[int, PartialMember] = {}
-    if channel.guild_id is not None and not row.ephemeral:
+    if channel.guild_id is not None and not row.is_ephemeral:
         invoker_id = json_columns.invoker_id(row)
         user_ids = [row.author_id, *mentioned, *(() if invoker_id is None else (invoker_id,))]
         members_by_user = views.partial_members(call, channel.guild_id, user_ids)
     payload = views.dispatched(related, channel, row, members_by_user.get(row.author_id, UNSET), members_by_user)
     # spec/gateway.md#6: an update is never read aloud.
     payload.tts = False
-    _emit(call, wire.MESSAGE_UPDATE, channel, row, related, payload, visibility.reader_ids(call, row, mentioned))
+    _emit(call, wire.MESSAGE_UPDATE, channel, row, related, payload, visibility.find_reader_ids(call, row, mentioned))
     return views.message(call, row, guild_id=channel.guild_id)
 
 
 def _channel_of(call: Call, row: MessageRow) -> ChannelRef:
     cached_access: ChannelAccess | None = call.standing_cache.get(("channel", row.channel_id))
-    channel = core_access.find_channel(call.tx, row.channel_id) if cached_access is None else cached_access.channel
+    channel = access.find_channel(call.tx, row.channel_id) if cached_access is None else cached_access.channel
     if channel is None:
         raise errors.UNKNOWN_CHANNEL()
     return channel
@@ -196,10 +200,10 @@ def _channel_of(call: Call, row: MessageRow) -> ChannelRef:
 # Deletion
 
 
-def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
+def delete(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
     """Delete a message; deleting another user's message is recorded in the audit log (spec/http.md#3.4)."""
-    channel = access.channel
-    if row.ephemeral:
+    channel = channel_access.channel
+    if row.is_ephemeral:
         store.delete_ephemeral(call.tx, row)
         payload = wire.MessageDeleted(id=MessageId(row.id), channel_id=ChannelId(channel.id))
         call.tx.emit(wire.MESSAGE_DELETE, payload, Audience.of_users(*json_columns.extra(row).seen_by))
@@ -231,9 +235,9 @@ def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int
     )
 
 
-def bulk_delete(call: Call, access: ChannelAccess, message_ids: Iterable[int]) -> None:
+def bulk_delete(call: Call, channel_access: ChannelAccess, message_ids: Iterable[int]) -> None:
     """Delete many messages of a channel; unknown and undeletable ones are skipped."""
-    channel = access.channel
+    channel = channel_access.channel
     rows_by_id = store.find_many(call.tx, channel.id, message_ids)
     rows = [
         rows_by_id[message_id]
@@ -245,7 +249,7 @@ def bulk_delete(call: Call, access: ChannelAccess, message_ids: Iterable[int]) -
     _delete_batch(call, channel, rows)
     audit.record(
         call,
-        access.guild_id,
+        channel_access.guild_id,
         AuditLogAction.MESSAGE_BULK_DELETE,
         target_id=channel.id,
         options={"count": len(rows)},
@@ -274,14 +278,14 @@ def on_member_banned(call: Call, signal: MemberBanned) -> None:
 
 def _delete_batch(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]) -> None:
     _delete_rows(call, channel, tuple(rows))
-    recipients = audience(call, channel)
+    event_audience = audience(call, channel)
     for batch in batches(rows, BULK_EVENT_IDS_MAX):
         payload = wire.MessagesDeleted(
             ids=[MessageId(row.id) for row in batch],
             channel_id=ChannelId(channel.id),
             guild_id=UNSET if channel.guild_id is None else channel.guild_id,
         )
-        call.tx.emit(wire.MESSAGE_DELETE_BULK, payload, recipients)
+        call.tx.emit(wire.MESSAGE_DELETE_BULK, payload, event_audience)
 
 
 def _delete_rows(call: Call, channel: ChannelRef, rows: tuple[MessageRow, ...]) -> None:
@@ -304,7 +308,7 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
         return Audience(
             guild_id=channel.guild_id,
             channel_id=channel.overwrites_channel_id,
-            members=frozenset(store.thread_member_ids(call.tx, channel.id)),
+            members=frozenset(store.list_thread_member_ids(call.tx, channel.id)),
         )
     return Audience(guild_id=channel.guild_id, channel_id=channel.overwrites_channel_id)
 
@@ -321,24 +325,24 @@ def _emit(
     """Publish a message, with a redacted version for sessions without the message content intent.
 
     In private channels no session gets the redacted version."""
-    if row.ephemeral:
+    if row.is_ephemeral:
         call.tx.emit(event, payload, Audience.of_users(*json_columns.extra(row).seen_by))
         return
-    redacted_payload = views.redacted(payload) if channel.guild_id is not None and views.has_content(payload) else None
+    redacted_payload = views.redact(payload) if channel.guild_id is not None and views.has_content(payload) else None
     partial_views: visibility.PartialViews = ()
     if redacted_payload is not None and (payload.referenced_message or payload.message_snapshots):
         unredacted_for, partial_views = visibility.split_readers(call, row, related, payload, unredacted_for)
     metadata_views = None
     if channel.guild_id is None and row.extra is not None and (metadata := json_columns.extra(row).metadata):
         metadata_views = {0: views.with_metadata(payload, metadata)}
-    recipients = audience(call, channel)
-    if recipients.families_by_user and payload.activity:
+    event_audience = audience(call, channel)
+    if event_audience.families_by_user and payload.activity:
         # Activity invites are always delivered to the application's OAuth2 sessions.
-        recipients = msgspec.structs.replace(recipients, families_by_user={})
+        event_audience = msgspec.structs.replace(event_audience, families_by_user={})
     call.tx.emit(
         event,
         payload,
-        recipients,
+        event_audience,
         redacted=redacted_payload,
         unredacted_for=unredacted_for,
         partial_payloads=partial_views,
@@ -356,7 +360,7 @@ def _emit_encoded(
 ) -> None:
     """Publish a new guild message without mentions from its JSON, with a redacted version."""
     event_fields = views.encoded_event_fields(channel, member)
-    redacted = codec.encode(views.redacted(view))
+    redacted = codec.encode(views.redact(view))
     call.tx.emit(
         wire.MESSAGE_CREATE,
         views.append_fields(encoded, event_fields),

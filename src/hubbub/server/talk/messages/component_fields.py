@@ -24,12 +24,12 @@ SELECT_ENTITIES: Final[dict[int, tuple[str, ...]]] = {
     ComponentType.MENTIONABLE_SELECT: ("user", "role"),
     ComponentType.CHANNEL_SELECT: ("channel",),
 }
-"""Entity types that can be selected in each type of select without own options."""
+"""Entity types that users can select, by the type of a select without options of its own."""
 SELECT_TYPES: Final[ComponentTypes] = frozenset(
-    {ComponentType.STRING_SELECT, *(ComponentType(kind) for kind in SELECT_ENTITIES)}
+    {ComponentType.STRING_SELECT, *(ComponentType(select_type) for select_type in SELECT_ENTITIES)}
 )
 
-# Keys of each type beside `type` and `id`; `required` applies to modals only, and is not stored for messages.
+# Keys of each type other than `type` and `id`; `required` applies to modals only, and is not stored for messages.
 _SELECT_KEYS: Final = ("custom_id", "placeholder", "min_values", "max_values")
 COMPONENT_KEYS: Final[dict[int, tuple[str, ...]]] = {
     ComponentType.ACTION_ROW: ("components",),
@@ -67,7 +67,7 @@ _OPTION_KEYS: Final = ("label", "value", "description", "emoji", "default")
 # Clients expect these keys in responses.
 _ONE_VALUE: Final[dict[str, Any]] = {"min_values": 1, "max_values": 1}
 _DEFAULTS: Final[dict[int, dict[str, Any]]] = {
-    **{int(kind): _ONE_VALUE for kind in SELECT_TYPES},
+    **{int(select_type): _ONE_VALUE for select_type in SELECT_TYPES},
     ComponentType.FILE_UPLOAD: _ONE_VALUE,
     ComponentType.CHECKBOX_GROUP: {"min_values": 1},
     ComponentType.CONTAINER: {"accent_color": None, "spoiler": False},
@@ -91,12 +91,12 @@ class ComponentReferences(msgspec.Struct):
 class FieldValidator:
     """Validator of component fields; errors are added to the form with their exact path.
 
-    `modal` selects the rules for modals instead of messages. `assigns_ids` is False before the date from which components
+    `is_modal` selects the rules for modals instead of messages. `assigns_ids` is False before the date from which components
     have IDs."""
 
-    def __init__(self, form: errors.FormErrors, *, modal: bool, assigns_ids: bool) -> None:
+    def __init__(self, form: errors.FormErrors, *, is_modal: bool, assigns_ids: bool) -> None:
         self.form = form
-        self.modal = modal
+        self.is_modal = is_modal
         self.assigns_ids = assigns_ids
         self.references = ComponentReferences()
         self.components: list[Component] = []
@@ -218,7 +218,7 @@ class FieldValidator:
             self.add_error((*path, "max_values"), errors.number_min(min_values))
         if min_values is not None and component.get("max_values") is None and default < min_values:
             self.add_error((*path, "min_values"), errors.number_max(default))
-        if self.check_boolean(component, path, "required") and self.modal and component.get("required", True):
+        if self.check_boolean(component, path, "required") and self.is_modal and component.get("required", True):
             if min_values == 0:
                 self.add_error((*path, "min_values"), errors.number_min(1))
             elif min_values is None and max_values == 0:
@@ -230,15 +230,15 @@ class FieldValidator:
         if not isinstance(min_values, int) or not isinstance(options, list) or not options:
             return
         # If `max_values` is absent, the default maximum was already checked.
-        if len(options) < min_values <= self.max_values(component, len(options)):
+        if len(options) < min_values <= self.get_max_values(component, len(options)):
             self.add_error((*path, "min_values"), errors.number_max(len(options)))
 
-    def max_values(self, component: Component, default: int) -> int:
+    def get_max_values(self, component: Component, default: int) -> int:
         """Return the maximum number of values, or the default if absent or invalid."""
         maximum = component.get("max_values", default)
         return maximum if isinstance(maximum, int) else default
 
-    def checked_items(
+    def iterate_items(
         self, component: Component, path: FieldPath, key: str, *, max_items: int, min_items: int = 1
     ) -> Iterator[tuple[Component, FieldPath]]:
         """Iterate over the objects of a list with their paths; report other items as errors."""
@@ -262,7 +262,7 @@ class FieldValidator:
         """Validate the options of a select; return the number selected by default."""
         values: set[str] = set()
         default_count = 0
-        for option, option_path in self.checked_items(
+        for option, option_path in self.iterate_items(
             component, path, "options", min_items=min_options, max_items=max_options
         ):
             retain_keys(option, _OPTION_KEYS if allow_emoji else tuple(key for key in _OPTION_KEYS if key != "emoji"))
@@ -321,15 +321,15 @@ class FieldValidator:
 
     def check_media(
         self,
-        holder: Component,
+        parent: Component,
         key: str,
         path: FieldPath,
         *,
         must_be_image: bool = False,
         must_be_attachment: bool = False,
     ) -> None:
-        """Validate the URL of the media `holder[key]`; attachment URLs are resolved later."""
-        media = holder.get(key)
+        """Validate the URL of the media `parent[key]`; attachment URLs are resolved later."""
+        media = parent.get(key)
         if media is None:
             self.add_error((*path, key), errors.required())
         elif not isinstance(media, dict):
@@ -367,8 +367,8 @@ class FieldValidator:
         if not isinstance(channel_types, list):
             self.add_error(path, errors.not_list())
             return
-        for index, kind in enumerate(channel_types):
-            self.check_choice(kind, (*path, index), ChannelType)
+        for index, channel_type in enumerate(channel_types):
+            self.check_choice(channel_type, (*path, index), ChannelType)
 
     def check_url(self, url: str, path: FieldPath, schemes: tuple[str, ...]) -> None:
         """Validate a URL and its scheme."""
@@ -409,12 +409,12 @@ def retain_keys(item: Component, keys: tuple[str, ...]) -> None:
 
 def _set_defaults(component: Component) -> None:
     """Set the default values of absent fields."""
-    kind = component.get("type")
-    if not isinstance(kind, int):
+    component_type = component.get("type")
+    if not isinstance(component_type, int):
         return
-    for key, value in _DEFAULTS.get(kind, {}).items():
+    for key, value in _DEFAULTS.get(component_type, {}).items():
         component.setdefault(key, value)
-    if kind == ComponentType.MEDIA_GALLERY and isinstance(component.get("items"), list):
+    if component_type == ComponentType.MEDIA_GALLERY and isinstance(component.get("items"), list):
         for item in component["items"]:
             if isinstance(item, dict):
                 item.setdefault("description", None)

@@ -58,20 +58,22 @@ _REQUIRED_TYPES: Final[ComponentTypes] = INPUT_TYPES - {ComponentType.CHECKBOX}
 """Inputs that are required unless they specify otherwise."""
 
 
-def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now: int) -> ComponentReferences:
-    """Validate a message's components by the rules at time `now` (milliseconds); return what they refer to.
+def validate_message_components(
+    components: list[Component], form: errors.FormErrors, *, is_v2: bool, now_ms: int
+) -> ComponentReferences:
+    """Validate a message's components by the rules at `now_ms`; return the objects they refer to.
 
-    `v2` is True for messages with the flag IS_COMPONENTS_V2."""
+    `is_v2` is True for messages with the flag IS_COMPONENTS_V2."""
     top_level_max = total_max = container_max = limits.COMPONENTS_MAX
-    if not changes.COMPONENTS_40.is_active(now):
+    if not changes.COMPONENTS_40.is_active(now_ms):
         top_level_max, total_max, container_max = _LEGACY_LEVEL_MAX, _LEGACY_COMPONENTS_MAX, _LEGACY_LEVEL_MAX
-    if not v2:
+    if not is_v2:
         top_level_max = limits.ACTION_ROWS_MAX
     validator = _ComponentValidator(
-        form, modal=False, assigns_ids=changes.COMPONENTS_V2.is_active(now), container_max=container_max
+        form, is_modal=False, assigns_ids=changes.COMPONENTS_V2.is_active(now_ms), container_max=container_max
     )
     for index, component in enumerate(components):
-        validator.component(component, ("components", index), _TOP_LEVEL_TYPES if v2 else _ROW_TYPES)
+        validator.check_component(component, ("components", index), _TOP_LEVEL_TYPES if is_v2 else _ROW_TYPES)
     if len(components) > top_level_max:
         form.add(("components",), *errors.bad_length(1, top_level_max))
     elif len(validator.components) > total_max:
@@ -82,26 +84,26 @@ def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now
     return validator.references
 
 
-def check_modal(
-    components: list[Component], form: errors.FormErrors, *, now: int, path: FieldPath = ()
+def validate_modal_components(
+    components: list[Component], form: errors.FormErrors, *, now_ms: int, path: FieldPath = ()
 ) -> ComponentReferences:
-    """Validate a modal's components by the rules at time `now` (milliseconds); return what they refer to.
+    """Validate a modal's components by the rules at `now_ms`; return the objects they refer to.
 
     `path` is the position of the modal in the request, for error paths."""
     components_path = (*path, "components")
     if not 1 <= len(components) <= limits.MODAL_COMPONENTS_MAX:
         form.add(components_path, *errors.bad_length(1, limits.MODAL_COMPONENTS_MAX))
     validator = _ComponentValidator(
-        form, modal=True, assigns_ids=changes.COMPONENTS_V2.is_active(now), inputs=_modal_inputs(now)
+        form, is_modal=True, assigns_ids=changes.COMPONENTS_V2.is_active(now_ms), input_types=_modal_input_types(now_ms)
     )
     allowed_types = _ROW_TYPES
-    if changes.MODAL_LABELS.is_active(now):
+    if changes.MODAL_LABELS.is_active(now_ms):
         allowed_types |= {ComponentType.LABEL}
-    if changes.MODAL_SELECTS.is_active(now):
+    if changes.MODAL_SELECTS.is_active(now_ms):
         allowed_types |= _TEXT_TYPES
     for index, component in enumerate(components):
-        validator.component(component, (*components_path, index), allowed_types)
-    if not changes.CHANNEL_APPLICATION_ID_NULLABLE.is_active(now):
+        validator.check_component(component, (*components_path, index), allowed_types)
+    if not changes.CHANNEL_APPLICATION_ID_NULLABLE.is_active(now_ms):
         # spec/dated-changes.md#3: before this change, uploads could not be restricted by file type.
         for component in validator.components:
             component.pop("file_types", None)
@@ -109,32 +111,32 @@ def check_modal(
     return validator.references
 
 
-def _modal_inputs(now: int) -> ComponentTypes:
-    """Return the component types that a label can contain at time `now` (spec/dated-changes.md)."""
+def _modal_input_types(now_ms: int) -> ComponentTypes:
+    """Return the component types that a label can contain at `now_ms` (spec/dated-changes.md)."""
     input_types: ComponentTypes = frozenset({ComponentType.TEXT_INPUT, ComponentType.STRING_SELECT})
     for change, component_types in (
         (changes.MODAL_SELECTS, SELECT_TYPES),
         (changes.MODAL_FILE_UPLOAD, {ComponentType.FILE_UPLOAD}),
         (changes.MODAL_CHOICES, {ComponentType.RADIO_GROUP, ComponentType.CHECKBOX_GROUP, ComponentType.CHECKBOX}),
     ):
-        if change.is_active(now):
+        if change.is_active(now_ms):
             input_types |= component_types
     return input_types
 
 
-def iterate(components: Iterable[Component]) -> Iterator[Component]:
+def walk_components(components: Iterable[Component]) -> Iterator[Component]:
     """Iterate over all components in document order, including nested ones."""
     for component in components:
         yield component
-        yield from iterate(component.get("components") or ())
+        yield from walk_components(component.get("components") or ())
         for key in ("accessory", "component"):
             if component.get(key) is not None:
-                yield from iterate((component[key],))
+                yield from walk_components((component[key],))
 
 
 def text_contents(components: list[Component]) -> Iterator[str]:
     """Iterate over the contents of text displays, which can contain mentions (spec/http.md#1.15)."""
-    for component in iterate(components):
+    for component in walk_components(components):
         if component.get("type") == ComponentType.TEXT_DISPLAY and isinstance(component.get("content"), str):
             yield component["content"]
 
@@ -142,66 +144,66 @@ def text_contents(components: list[Component]) -> Iterator[str]:
 class _ComponentValidator(FieldValidator):
     """Validator of all components of a message or a modal. The methods named after a type validate one component.
 
-    `inputs` are the types that a label can contain, `container_max` is the maximum number of components in a container."""
+    `input_types` are the types that a label can contain, `container_max` is the maximum number of components in a container."""
 
     def __init__(
         self,
         form: errors.FormErrors,
         *,
-        modal: bool,
+        is_modal: bool,
         assigns_ids: bool,
-        inputs: ComponentTypes = INPUT_TYPES,
+        input_types: ComponentTypes = INPUT_TYPES,
         container_max: int = limits.COMPONENTS_MAX,
     ) -> None:
-        super().__init__(form, modal=modal, assigns_ids=assigns_ids)
-        self.inputs = inputs
+        super().__init__(form, is_modal=is_modal, assigns_ids=assigns_ids)
+        self.input_types = input_types
         self.container_max = container_max
         self.text_length = 0
-        self.rules: dict[int, Callable[[Component, FieldPath], None]] = {
-            ComponentType.ACTION_ROW: self.row,
-            ComponentType.BUTTON: self.button,
-            ComponentType.STRING_SELECT: self.string_select,
-            **dict.fromkeys(SELECT_ENTITIES, self.entity_select),
-            ComponentType.TEXT_INPUT: self.text_input,
-            ComponentType.SECTION: self.section,
-            ComponentType.TEXT_DISPLAY: self.text_display,
-            ComponentType.THUMBNAIL: self.thumbnail,
-            ComponentType.MEDIA_GALLERY: self.gallery,
-            ComponentType.FILE: self.file,
-            ComponentType.SEPARATOR: self.separator,
-            ComponentType.CONTAINER: self.container,
-            ComponentType.LABEL: self.label,
-            ComponentType.FILE_UPLOAD: self.file_upload,
-            ComponentType.RADIO_GROUP: self.radio_group,
-            ComponentType.CHECKBOX_GROUP: self.checkbox_group,
-            ComponentType.CHECKBOX: self.checkbox,
+        self.checks_by_type: dict[int, Callable[[Component, FieldPath], None]] = {
+            ComponentType.ACTION_ROW: self.check_row,
+            ComponentType.BUTTON: self.check_button,
+            ComponentType.STRING_SELECT: self.check_string_select,
+            **dict.fromkeys(SELECT_ENTITIES, self.check_entity_select),
+            ComponentType.TEXT_INPUT: self.check_text_input,
+            ComponentType.SECTION: self.check_section,
+            ComponentType.TEXT_DISPLAY: self.check_text_display,
+            ComponentType.THUMBNAIL: self.check_thumbnail,
+            ComponentType.MEDIA_GALLERY: self.check_gallery,
+            ComponentType.FILE: self.check_file,
+            ComponentType.SEPARATOR: self.check_separator,
+            ComponentType.CONTAINER: self.check_container,
+            ComponentType.LABEL: self.check_label,
+            ComponentType.FILE_UPLOAD: self.check_file_upload,
+            ComponentType.RADIO_GROUP: self.check_radio_group,
+            ComponentType.CHECKBOX_GROUP: self.check_checkbox_group,
+            ComponentType.CHECKBOX: self.check_checkbox,
         }
 
-    def component(self, component: Any, path: FieldPath, allowed: ComponentTypes) -> None:
+    def check_component(self, component: Any, path: FieldPath, allowed_types: ComponentTypes) -> None:
         """Validate one component at a position that allows only some types."""
         if not isinstance(component, dict):
             self.add_error(path, errors.not_model())
             return
         self.components.append(component)
-        kind = component.get("type")
-        if kind is None:
+        component_type = component.get("type")
+        if component_type is None:
             self.add_error((*path, "type"), errors.required())
-        elif not isinstance(kind, int) or isinstance(kind, bool):
-            self.add_error((*path, "type"), errors.not_number(kind))
-        elif kind not in allowed:
+        elif not isinstance(component_type, int) or isinstance(component_type, bool):
+            self.add_error((*path, "type"), errors.not_number(component_type))
+        elif component_type not in allowed_types:
             self.add_error((*path, "type"), errors.component_type())
         else:
-            keys = COMPONENT_KEYS[kind]
+            keys = COMPONENT_KEYS[component_type]
             # `required` and `disabled` are validated everywhere, but stored only where they apply.
             retain_keys(component, ("type", "id", *keys, "required", "disabled"))
             self.check_id(component, path)
-            if self.modal:
+            if self.is_modal:
                 self.forbid_disabled(component, path)
-            self.rules[kind](component, path)
-            retain_keys(component, ("type", "id", *keys, *(("required",) if self.modal else ())))
+            self.checks_by_type[component_type](component, path)
+            retain_keys(component, ("type", "id", *keys, *(("required",) if self.is_modal else ())))
 
-    def children(
-        self, component: Component, path: FieldPath, allowed: ComponentTypes, *, children_max: int
+    def check_children(
+        self, component: Component, path: FieldPath, allowed_types: ComponentTypes, *, children_max: int
     ) -> list[Any]:
         """Validate the children of a component; return them, or an empty list if their number is invalid."""
         components = component.get("components")
@@ -209,17 +211,17 @@ class _ComponentValidator(FieldValidator):
             self.add_error((*path, "components"), errors.bad_length(1, children_max))
             return []
         for index, child in enumerate(components):
-            self.component(child, (*path, "components", index), allowed)
+            self.check_component(child, (*path, "components", index), allowed_types)
         return components
 
     # Components of messages
 
-    def row(self, component: Component, path: FieldPath) -> None:
-        if self.modal:
+    def check_row(self, component: Component, path: FieldPath) -> None:
+        if self.is_modal:
             # Legacy modals have an action row per text input, which then has its own label.
-            self.children(component, path, _TEXT_INPUT_TYPES, children_max=1)
+            self.check_children(component, path, _TEXT_INPUT_TYPES, children_max=1)
             return
-        children = self.children(component, path, INTERACTIVE_TYPES, children_max=limits.ROW_WIDTH)
+        children = self.check_children(component, path, INTERACTIVE_TYPES, children_max=limits.ROW_WIDTH)
         width = sum(
             1 if isinstance(child, dict) and child.get("type") == ComponentType.BUTTON else limits.ROW_WIDTH
             for child in children
@@ -227,7 +229,7 @@ class _ComponentValidator(FieldValidator):
         if width > limits.ROW_WIDTH:
             self.add_error((*path, "components"), errors.component_width())
 
-    def button(self, component: Component, path: FieldPath) -> None:
+    def check_button(self, component: Component, path: FieldPath) -> None:
         style = component.get("style")
         if style is None:
             self.add_error((*path, "style"), errors.required())
@@ -256,14 +258,14 @@ class _ComponentValidator(FieldValidator):
         if not component.get("label") and "emoji" not in component:
             self.add_error((*path, "label"), errors.required())
 
-    def section(self, component: Component, path: FieldPath) -> None:
-        self.children(component, path, _TEXT_TYPES, children_max=limits.SECTION_TEXTS_MAX)
+    def check_section(self, component: Component, path: FieldPath) -> None:
+        self.check_children(component, path, _TEXT_TYPES, children_max=limits.SECTION_TEXTS_MAX)
         if "accessory" in component:
-            self.component(component["accessory"], (*path, "accessory"), _ACCESSORY_TYPES)
+            self.check_component(component["accessory"], (*path, "accessory"), _ACCESSORY_TYPES)
         else:
             self.add_error((*path, "accessory"), errors.required())
 
-    def text_display(self, component: Component, path: FieldPath) -> None:
+    def check_text_display(self, component: Component, path: FieldPath) -> None:
         if self.check_string(
             component, path, "content", min_length=1, max_length=limits.COMPONENT_TEXT_MAX, required=True
         ):
@@ -272,47 +274,47 @@ class _ComponentValidator(FieldValidator):
             else:
                 self.add_error((*path, "content"), errors.required())
 
-    def thumbnail(self, component: Component, path: FieldPath) -> None:
+    def check_thumbnail(self, component: Component, path: FieldPath) -> None:
         self.check_media(component, "media", path, must_be_image=True)
         self.check_media_display(component, path)
 
-    def gallery(self, component: Component, path: FieldPath) -> None:
-        for item, item_path in self.checked_items(component, path, "items", max_items=limits.GALLERY_ITEMS_MAX):
+    def check_gallery(self, component: Component, path: FieldPath) -> None:
+        for item, item_path in self.iterate_items(component, path, "items", max_items=limits.GALLERY_ITEMS_MAX):
             retain_keys(item, ("media", "description", "spoiler"))
             self.check_media(item, "media", item_path)
             self.check_media_display(item, item_path)
 
-    def file(self, component: Component, path: FieldPath) -> None:
+    def check_file(self, component: Component, path: FieldPath) -> None:
         self.check_media(component, "file", path, must_be_attachment=True)
         self.check_boolean(component, path, "spoiler")
         # The server sets the name and size.
         component.pop("name", None)
         component.pop("size", None)
 
-    def separator(self, component: Component, path: FieldPath) -> None:
+    def check_separator(self, component: Component, path: FieldPath) -> None:
         self.check_boolean(component, path, "divider")
         spacing = component.get("spacing")
         if spacing is not None:
             self.check_choice(spacing, (*path, "spacing"), SeparatorSpacing)
 
-    def container(self, component: Component, path: FieldPath) -> None:
-        self.children(component, path, _CONTAINER_TYPES, children_max=self.container_max)
+    def check_container(self, component: Component, path: FieldPath) -> None:
+        self.check_children(component, path, _CONTAINER_TYPES, children_max=self.container_max)
         self.check_number(component, path, "accent_color", minimum=0, maximum=limits.COLOR_MAX)
         self.check_boolean(component, path, "spoiler")
 
     # Components of messages and modals
 
-    def string_select(self, component: Component, path: FieldPath) -> None:
+    def check_string_select(self, component: Component, path: FieldPath) -> None:
         default_count = self.check_options(
             component, path, min_options=1, max_options=limits.SELECT_VALUES_MAX, allow_emoji=True
         )
-        self.select(component, path)
+        self.check_select(component, path)
         self.check_option_count(component, path)
-        if default_count > self.max_values(component, 1):
+        if default_count > self.get_max_values(component, 1):
             self.add_error((*path, "options"), errors.too_many_default_values())
 
-    def entity_select(self, component: Component, path: FieldPath) -> None:
-        self.select(component, path)
+    def check_entity_select(self, component: Component, path: FieldPath) -> None:
+        self.check_select(component, path)
         if component["type"] == ComponentType.CHANNEL_SELECT and "channel_types" in component:
             self.check_channel_types(component["channel_types"], (*path, "channel_types"))
         default_values = component.get("default_values")
@@ -327,10 +329,10 @@ class _ComponentValidator(FieldValidator):
         min_values = component.get("min_values", 1)
         if default_values and not (min_values if isinstance(min_values, int) else 1) <= len(
             default_values
-        ) <= self.max_values(component, 1):
+        ) <= self.get_max_values(component, 1):
             self.add_error(values_path, errors.too_many_default_values())
 
-    def select(self, component: Component, path: FieldPath) -> None:
+    def check_select(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
         self.check_string(component, path, "placeholder", max_length=limits.SELECT_PLACEHOLDER_MAX)
         self.check_value_range(component, path, limits.SELECT_VALUES_MAX)
@@ -338,15 +340,15 @@ class _ComponentValidator(FieldValidator):
 
     # Components of modals
 
-    def label(self, component: Component, path: FieldPath) -> None:
+    def check_label(self, component: Component, path: FieldPath) -> None:
         self.check_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, required=True)
         self.check_string(component, path, "description", min_length=1, max_length=limits.LABEL_DESCRIPTION_MAX)
         if "component" in component:
-            self.component(component["component"], (*path, "component"), self.inputs)
+            self.check_component(component["component"], (*path, "component"), self.input_types)
         else:
             self.add_error((*path, "component"), errors.required())
 
-    def text_input(self, component: Component, path: FieldPath) -> None:
+    def check_text_input(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
         style = component.get("style")
         if style is None:
@@ -365,7 +367,7 @@ class _ComponentValidator(FieldValidator):
         if min_length is not None and max_length is not None and max_length < min_length:
             self.add_error((*path, "max_length"), errors.number_min(min_length))
 
-    def file_upload(self, component: Component, path: FieldPath) -> None:
+    def check_file_upload(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
         # The specification says: "min and max file count, each between 0 and 10".
         self.check_value_range(component, path, limits.FILE_UPLOADS_MAX, max_values_min=0)
@@ -386,25 +388,25 @@ class _ComponentValidator(FieldValidator):
                 elif not is_file_type(file_type):
                     self.add_error((*types_path, index), errors.regex())
 
-    def radio_group(self, component: Component, path: FieldPath) -> None:
+    def check_radio_group(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
         self.check_boolean(component, path, "required")
         min_options, max_options = limits.RADIO_OPTIONS_MIN, limits.GROUP_OPTIONS_MAX
         if self.check_options(component, path, min_options=min_options, max_options=max_options) > 1:
             self.add_error((*path, "options"), errors.too_many_default_values())
 
-    def checkbox_group(self, component: Component, path: FieldPath) -> None:
+    def check_checkbox_group(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
         default_count = self.check_options(component, path, min_options=1, max_options=limits.GROUP_OPTIONS_MAX)
         options = component.get("options")
         option_count = len(options) if isinstance(options, list) else limits.GROUP_OPTIONS_MAX
         self.check_value_range(component, path, limits.GROUP_OPTIONS_MAX, default=max(1, option_count))
         self.check_option_count(component, path)
-        if default_count > self.max_values(component, option_count):
+        if default_count > self.get_max_values(component, option_count):
             self.add_error((*path, "options"), errors.too_many_default_values())
         component.setdefault("max_values", option_count)
 
-    def checkbox(self, component: Component, path: FieldPath) -> None:
+    def check_checkbox(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
         self.check_boolean(component, path, "default")
         if component.get("required"):

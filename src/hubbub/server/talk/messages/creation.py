@@ -36,14 +36,16 @@ CROSSPOST_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONEN
 """Flags that a crosspost copies from its source."""
 
 
-def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessage) -> wire.Message | msgspec.Raw:
+def send(
+    call: Call, channel_access: ChannelAccess, author: Author, body: wire.CreateMessage
+) -> wire.Message | msgspec.Raw:
     """Create a message for a caller who may send in the channel; a repeated nonce returns the earlier message.
 
     The JSON encoded for the event is reused for the response if possible."""
     nonce = row_building.parse_nonce(body)
     message_id = call.new_id(MessageId)
     if nonce is not None and row_building.is_nonce_enforced(call, body):
-        channel = access.channel
+        channel = channel_access.channel
         existing_row = row_building.find_by_nonce(
             call, channel.id, str(nonce), message_id, lambda existing_id: store.find(call.tx, channel.id, existing_id)
         )
@@ -51,18 +53,20 @@ def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMes
             view = views.message(call, existing_row, guild_id=channel.guild_id)
             view.nonce = nonce
             return view
-    has_slowmode = rules.is_slowmode_applied(call, access)
+    has_slowmode = rules.is_slowmode_applied(call, channel_access)
     if has_slowmode:
-        rules.require_slowmode_elapsed(call, access)
-    created, encoded = _create(call, access, body, author, kind=MessageType.DEFAULT, message_id=message_id, nonce=nonce)
+        rules.require_slowmode_elapsed(call, channel_access)
+    created, encoded = _create(
+        call, channel_access, body, author, message_type=MessageType.DEFAULT, message_id=message_id, nonce=nonce
+    )
     if has_slowmode:
-        channels.record_use(call.tx, access.channel.id, call.user_id, "message", call.now_ms)
+        channels.record_use(call.tx, channel_access.channel.id, call.user_id, "message", call.now_ms)
     return created if encoded is None else msgspec.Raw(encoded)
 
 
 def create(
     call: Call,
-    access: ChannelAccess,
+    channel_access: ChannelAccess,
     body: wire.CreateMessageContent,
     *,
     message_type: int = 0,
@@ -76,15 +80,15 @@ def create(
     `response` marks an interaction response, `origin` a message that an application sends for its user. Without
     `author`, the caller is the author."""
     if author is None:
-        author = rules.require_author(call, access.channel)
+        author = rules.require_author(call, channel_access.channel)
     if message_id is None:
         message_id = call.new_id(MessageId)
     return _create(
         call,
-        access,
+        channel_access,
         body,
         author,
-        kind=message_type,
+        message_type=message_type,
         message_id=message_id,
         response=response,
         origin=origin,
@@ -93,17 +97,17 @@ def create(
 
 def _create(
     call: Call,
-    access: ChannelAccess,
+    channel_access: ChannelAccess,
     body: wire.CreateMessageContent,
     author: Author,
     *,
-    kind: int,
+    message_type: int,
     message_id: MessageId,
     nonce: int | str | None = None,
     response: InteractionResponse | None = None,
     origin: ApplicationOrigin | None = None,
 ) -> CreatedMessage:
-    channel = access.channel
+    channel = channel_access.channel
     reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
     if (
         body.embeds
@@ -115,7 +119,7 @@ def _create(
         or body.shared_client_theme
         or call.files
     ):
-        draft = drafts.validate_create(call, access, author, body)
+        draft = drafts.validate_create(call, channel_access, author, body)
         content, flags = draft.content, draft.flags
     else:
         # The common case: content only.
@@ -125,39 +129,43 @@ def _create(
             form = errors.FormErrors()
             mentions.check_allowed(body.allowed_mentions, form)
             form.raise_if_any()
-    resolved = references.resolve(call, access, reference) if reference else None
+    resolved_reference = references.resolve(call, channel_access, reference) if reference else None
     may_be_empty = (response is not None and response.may_be_empty) or (
         origin is not None and origin.activity is not None
     )
-    if (resolved is None or resolved.snapshot is None) and not may_be_empty:
+    if (resolved_reference is None or resolved_reference.snapshot is None) and not may_be_empty:
         if draft is None:
             if not content:
                 raise errors.EMPTY_MESSAGE()
         elif draft.is_empty:
             raise errors.EMPTY_MESSAGE()
-    replied_author_id = None if resolved is None or resolved.replied is None else resolved.replied.author_id
+    replied_author_id = (
+        None
+        if resolved_reference is None or resolved_reference.replied is None
+        else resolved_reference.replied.author_id
+    )
     if "@" in content or replied_author_id is not None or flags & MessageFlags.IS_COMPONENTS_V2:
         texts = (content,) if draft is None else draft.mention_texts()
-        mentioned = mentions.resolve(call, access, texts, body.allowed_mentions, replied_author_id)
+        mentioned = mentions.resolve(call, channel_access, texts, body.allowed_mentions, replied_author_id)
     else:
         mentioned = NO_MENTIONS
     if author.moderated_bits or channel.linked_lobby is not None:
         moderated_texts = [content] if draft is None else list(draft.readable_texts())
-        if resolved is not None and resolved.snapshot is not None:
-            moderated_texts.append(resolved.snapshot.content)
-        check_draft(call, access, author, message_id, moderated_texts)
-    tts = bool(isinstance(body, wire.CreateMessage) and body.tts and access.can(Permissions.SEND_TTS_MESSAGES))
+        if resolved_reference is not None and resolved_reference.snapshot is not None:
+            moderated_texts.append(resolved_reference.snapshot.content)
+        check_draft(call, channel_access, author, message_id, moderated_texts)
+    tts = bool(isinstance(body, wire.CreateMessage) and body.tts and channel_access.can(Permissions.SEND_TTS_MESSAGES))
     row = MessageRow(
         channel.id,
         message_id or call.new_id(MessageId),
         author.user.id,
-        resolved.message_type if resolved else kind,
+        resolved_reference.message_type if resolved_reference else message_type,
         flags,
         content,
     )
     is_plain = (
         draft is None
-        and resolved is None
+        and resolved_reference is None
         and mentioned is NO_MENTIONS
         and not tts
         and not channel.is_thread
@@ -170,18 +178,18 @@ def _create(
         and _is_plain_response(response)
         and author.is_bot_response
         and draft is None
-        and resolved is None
+        and resolved_reference is None
         and mentioned is NO_MENTIONS
         and not tts
         and channel.guild_id is not None
         and not channel.is_thread
     ):
         return store_and_publish_response(
-            call, access, row_building.plain_response(row, author, response), author, response, response.invoker
+            call, channel_access, row_building.plain_response(row, author, response), author, response, response.invoker
         )
     if not is_plain:
         row = row_building.with_webhook(
-            row_building.with_content(call, channel, row, draft, resolved, mentioned, tts), author
+            row_building.with_content(call, channel, row, draft, resolved_reference, mentioned, tts), author
         )
     if origin is not None:
         row = row_building.with_application(row, origin)
@@ -189,9 +197,11 @@ def _create(
         row = row_building.with_response(row, response)
     related = views.RelatedData(call)
     related.users[author.user.id] = users.user_view(author.user)
-    if resolved is not None and resolved.replied is not None:
-        related.referenced[resolved.replied.channel_id, resolved.replied.id] = resolved.replied
-    return store_and_publish(call, access, row, related, mentioned, author, plain=is_plain, nonce=nonce)
+    if resolved_reference is not None and resolved_reference.replied is not None:
+        related.referenced[resolved_reference.replied.channel_id, resolved_reference.replied.id] = (
+            resolved_reference.replied
+        )
+    return store_and_publish(call, channel_access, row, related, mentioned, author, is_plain=is_plain, nonce=nonce)
 
 
 def _is_plain_response(response: InteractionResponse) -> bool:
@@ -207,13 +217,22 @@ def _is_plain_response(response: InteractionResponse) -> bool:
 
 
 def check_draft(
-    call: Call, access: ChannelAccess, author: Author, message_id: int, texts: Iterable[str], *, edited: bool = False
+    call: Call,
+    channel_access: ChannelAccess,
+    author: Author,
+    message_id: int,
+    texts: Iterable[str],
+    *,
+    is_edited: bool = False,
 ) -> None:
     """Raise if moderation rejects the texts of a message; bots and webhooks are exempt (spec/http.md#3.10)."""
-    if access.guild is None or author.user.bot or author.webhook_id is not None:
+    if channel_access.guild is None or author.user.bot or author.webhook_id is not None:
         return
     text = "\n".join(filter(None, texts))
-    ports.check_draft(call, MessageDraft(access=access, message_id=MessageId(message_id), text=text, edited=edited))
+    ports.check_draft(
+        call,
+        MessageDraft(channel_access=channel_access, message_id=MessageId(message_id), text=text, is_edited=is_edited),
+    )
 
 
 def create_system_message(

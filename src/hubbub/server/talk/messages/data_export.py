@@ -15,7 +15,7 @@ from hubbub.server.talk.messages import json_columns, store
 def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> list[wire.HarvestedMessage]:
     """List the current user's messages for a data export.
 
-    Includes messages from all channels, by ascending ID."""
+    The list contains messages from all channels, in ascending order of IDs."""
     after = 0 if query.after is UNSET else int(query.after)
     rows = store.list_by_author(call.tx, call.user_id, after, query.limit)
     guild_ids_by_channel = store.find_guild_ids(call.tx, [row.channel_id for row in rows])
@@ -24,7 +24,7 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
     for row in rows:
         guild_id = guild_ids_by_channel.get(row.channel_id)
         files = [
-            wire.HarvestedFile(filename=file.filename, size=file.size, url=signer.url(row.channel_id, file))
+            wire.HarvestedFile(filename=file.filename, size=file.size, url=signer.sign_url(row.channel_id, file))
             for file in json_columns.attachments(row)
         ]
         exported_messages.append(

@@ -96,28 +96,30 @@ def clean_content(content: str | None) -> str:
     return (content or "").replace("\x00", "").strip()
 
 
-def validate_create(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessageContent) -> Draft:
+def validate_create(
+    call: Call, channel_access: ChannelAccess, author: Author, body: wire.CreateMessageContent
+) -> Draft:
     """Validate the body of a new message; raise if a part is rejected."""
     draft = Draft(content=clean_content(body.content or None), flags=_settable_flags(call, body.flags or 0))
     is_voice_message = bool(draft.flags & MessageFlags.IS_VOICE_MESSAGE)
     if call.files and not is_voice_message:
-        access.require(Permissions.ATTACH_FILES)
-    if is_voice_message and not access.can(Permissions.SEND_VOICE_MESSAGES):
+        channel_access.require(Permissions.ATTACH_FILES)
+    if is_voice_message and not channel_access.can(Permissions.SEND_VOICE_MESSAGES):
         raise errors.VOICE_MESSAGE_NOT_ALLOWED()
     if body.poll:
-        access.require(Permissions.SEND_POLLS)
+        channel_access.require(Permissions.SEND_POLLS)
     if body.sticker_ids:
-        draft.stickers = stickers.require_sendable(call, access, body.sticker_ids)
+        draft.stickers = stickers.require_sendable(call, channel_access, body.sticker_ids)
     form = errors.FormErrors()
     mentions.check_allowed(body.allowed_mentions, form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         _reject_legacy_fields(body, form)
-    draft.embeds = _validate_embeds(call, access, body.embeds or [], form)
+    draft.embeds = _validate_embeds(call, channel_access, body.embeds or [], form)
     references = _validate_components(call, author, body.components or [], draft, form)
     draft.files = _new_files(call, author, body.attachments or [], form)
     _require_named_files(references, draft.files, form)
     if body.poll:
-        draft.poll = _build_poll(call, access, body.poll, form)
+        draft.poll = _build_poll(call, channel_access, body.poll, form)
     draft.theme = body.shared_client_theme or None
     form.raise_if_any()
     embeds.mark_embedded_files(draft.embeds, draft.files)
@@ -127,7 +129,7 @@ def validate_create(call: Call, access: ChannelAccess, author: Author, body: wir
 
 
 def validate_edit(
-    call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage
+    call: Call, channel_access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage
 ) -> Draft:
     """Validate an edit of the message `row` by its author; return the resulting content."""
     extra = json_columns.extra(row)
@@ -139,7 +141,7 @@ def validate_edit(
         theme=extra.shared_client_theme,
     )
     if call.files:
-        access.require(Permissions.ATTACH_FILES)
+        channel_access.require(Permissions.ATTACH_FILES)
     form = errors.FormErrors()
     mentions.check_allowed(body.allowed_mentions, form)
     if body.flags is not UNSET:
@@ -147,7 +149,9 @@ def validate_edit(
     if body.content is not UNSET:
         draft.content = clean_content(body.content)
     draft.embeds = (
-        json_columns.embeds(row) if body.embeds is UNSET else _validate_embeds(call, access, body.embeds or [], form)
+        json_columns.embeds(row)
+        if body.embeds is UNSET
+        else _validate_embeds(call, channel_access, body.embeds or [], form)
     )
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         for name, value in (
@@ -209,24 +213,24 @@ def _reject_legacy_fields(body: wire.CreateMessageContent, form: errors.FormErro
 
 
 def _validate_embeds(
-    call: Call, access: ChannelAccess, requests: list[EmbedRequest], form: errors.FormErrors
+    call: Call, channel_access: ChannelAccess, requests: list[EmbedRequest], form: errors.FormErrors
 ) -> list[Embed]:
     if not requests:
         return []
-    if not access.can(Permissions.EMBED_LINKS):
+    if not channel_access.can(Permissions.EMBED_LINKS):
         # spec/http.md#3.4: embeds are dropped for users, but rejected for bots and for apps that respond without a token.
         if call.actor_or_none is None or call.actor.is_bot:
             raise errors.MISSING_PERMISSIONS()
         return []
-    return embeds.validate(requests, form, now=call.now_ms)
+    return embeds.validate_embeds(requests, form, now_ms=call.now_ms)
 
 
 def _validate_components(
     call: Call, author: Author, component_list: list[Component], draft: Draft, form: errors.FormErrors
 ) -> ComponentReferences:
     """Validate the components and set them in the draft; return what they refer to."""
-    references = components.check(
-        component_list, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now_ms
+    references = components.validate_message_components(
+        component_list, form, is_v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now_ms=call.now_ms
     )
     require_emojis(call, references, form)
     if references.skus and not changes.PREMIUM_BUTTONS.is_active(call.now_ms):
@@ -272,12 +276,12 @@ def _require_named_files(
             form.add(path, *errors.attachment_not_found())
 
 
-def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
-    """Return the maximum size of a file in bytes for an author, or with `app` for an app that responds to the author.
+def file_bytes_max(call: Call, author: Author, *, is_app: bool = False) -> int:
+    """Return the maximum size of a file in bytes for an author, or with `is_app` for an app that responds to the author.
 
     The maximum depends on the guild's premium tier, the author's premium type and the operator's limits."""
     guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
-    if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.is_active(call.now_ms):
+    if (is_app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.is_active(call.now_ms):
         guild_max = max(guild_max, LEGACY_WEBHOOK_BYTES_MAX)
     max_by_premium = ATTACHMENT_BYTES_MAX_BY_PREMIUM
     premium_max = max(
@@ -294,7 +298,7 @@ def _store_upload(call: Call, author: Author, upload: Upload, request: Attachmen
     size = upload.size if limits_each_file else sum(file.size for file in call.files)
     if size > file_bytes_max(call, author):
         raise errors.FILE_TOO_LARGE()
-    return build_attachment(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(call.now_ms))
+    return build_attachment(upload, request, is_spoiler_supported=changes.ATTACHMENT_SPOILER.is_active(call.now_ms))
 
 
 def _uploads_by_index(call: Call) -> dict[int, Upload]:
@@ -346,7 +350,7 @@ def _edited_files(
         stored = old_files_by_id.pop(int(request.id), None)
         if stored is not None:
             if changes.ATTACHMENT_SPOILER.is_active(call.now_ms):
-                apply_metadata(stored, request, spoiler_flag=True)
+                apply_metadata(stored, request, is_spoiler_supported=True)
             files.append(stored)
         elif (upload := uploads.pop(int(request.id), None)) is not None:
             files.append(_store_upload(call, author, upload, request))
@@ -373,13 +377,13 @@ def _require_voice_message(draft: Draft) -> None:
         raise errors.VOICE_MESSAGE_METADATA()
 
 
-def _build_poll(call: Call, access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:
+def _build_poll(call: Call, channel_access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:
     answers = []
     for index, answer in enumerate(body.answers):
         media = answer.poll_media
         if not (media.text and media.text.strip()):
             form.add(("poll", "answers", index, "poll_media", "text"), *errors.required())
-        answers.append(PollAnswer(answer_id=index + 1, poll_media=_build_poll_media(call, access, media)))
+        answers.append(PollAnswer(answer_id=index + 1, poll_media=_build_poll_media(call, channel_access, media)))
     hours = body.duration or POLL_HOURS_DEFAULT
     if hours != int(hours):
         form.add(("poll", "duration"), *errors.not_number(hours))
@@ -393,11 +397,11 @@ def _build_poll(call: Call, access: ChannelAccess, body: CreatePoll, form: error
     )
 
 
-def _build_poll_media(call: Call, access: ChannelAccess, media: PollAnswerMediaRequest) -> PollMedia:
+def _build_poll_media(call: Call, channel_access: ChannelAccess, media: PollAnswerMediaRequest) -> PollMedia:
     poll_media = PollMedia(text=media.text or "")
     if media.emoji:
         if media.emoji.id:
-            poll_media.emoji = _find_poll_emoji(call, access, media.emoji.id)
+            poll_media.emoji = _find_poll_emoji(call, channel_access, media.emoji.id)
         elif media.emoji.name:
             if not emojis.is_unicode_emoji(media.emoji.name):
                 raise errors.POLL_CANNOT_USE_EMOJI()
@@ -405,14 +409,14 @@ def _build_poll_media(call: Call, access: ChannelAccess, media: PollAnswerMediaR
     return poll_media
 
 
-def _find_poll_emoji(call: Call, access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
+def _find_poll_emoji(call: Call, channel_access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
     """Return a custom emoji that the sender may use in the channel; a webhook may use the emoji of its guild."""
     if call.actor_or_none is not None:
         try:
-            return emojis.partial(emojis.require_use(call, access, emoji_id))
+            return emojis.partial(emojis.require_use(call, channel_access, emoji_id))
         except errors.ApiError as error:
             raise errors.POLL_CANNOT_USE_EMOJI() from error
     row = emojis.find(call.tx, emoji_id)
-    if row is None or row.guild_id is None or row.guild_id != access.channel.guild_id:
+    if row is None or row.guild_id is None or row.guild_id != channel_access.channel.guild_id:
         raise errors.POLL_CANNOT_USE_EMOJI()
     return emojis.partial(row)

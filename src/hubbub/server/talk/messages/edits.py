@@ -15,9 +15,11 @@ from hubbub.server.talk.messages.records import Author, MessageRow
 from hubbub.server.talk.messages.signals import DeferredMessageCompleted, MessageCrossposted
 
 
-def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> wire.Message:
+def edit(
+    call: Call, channel_access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage
+) -> wire.Message:
     """Edit the content of a message as its author."""
-    draft = drafts.validate_edit(call, access, author, row, body)
+    draft = drafts.validate_edit(call, channel_access, author, row, body)
     if draft.is_empty and row.snapshots is None:
         raise errors.EMPTY_MESSAGE()
     edited_row = row._replace(
@@ -29,7 +31,7 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
     )
     if body.content is not UNSET or body.components is not UNSET or body.allowed_mentions is not UNSET:
         mentioned = mentions.resolve(
-            call, access, draft.mention_texts(), body.allowed_mentions, _notified_reply_author(call, row, body)
+            call, channel_access, draft.mention_texts(), body.allowed_mentions, _notified_reply_author(call, row, body)
         )
         edited_row = edited_row._replace(
             mentions=row_building.encode_json(list(mentioned.users)),
@@ -37,28 +39,28 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
             mention_everyone=int(mentioned.everyone),
         )
     if edited_row == row:
-        return views.message(call, row, guild_id=access.channel.guild_id)
+        return views.message(call, row, guild_id=channel_access.channel.guild_id)
     if edited_row != row._replace(flags=edited_row.flags):
         if author.moderated_bits:
-            check_draft(call, access, author, row.id, draft.readable_texts(), edited=True)
+            check_draft(call, channel_access, author, row.id, draft.readable_texts(), is_edited=True)
         rules.count_edit(call, row)
         # spec/http.md#3.4: a change of flags alone does not set edited_timestamp.
         edited_row = edited_row._replace(edited_ms=call.now_ms)
-    return update(call, access.channel, edited_row)
+    return update(call, channel_access.channel, edited_row)
 
 
 def complete_deferred(
-    call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.CreateMessageContent
+    call: Call, channel_access: ChannelAccess, author: Author, row: MessageRow, body: wire.CreateMessageContent
 ) -> wire.Message:
     """Complete a deferred interaction response with its content."""
-    draft = drafts.validate_create(call, access, author, body)
+    draft = drafts.validate_create(call, channel_access, author, body)
     if draft.is_empty:
         raise errors.EMPTY_MESSAGE()
-    mentioned = mentions.resolve(call, access, draft.mention_texts(), body.allowed_mentions)
+    mentioned = mentions.resolve(call, channel_access, draft.mention_texts(), body.allowed_mentions)
     extra = json_columns.extra(row)
     # spec/dated-changes.md#3: before 4 September 2024 a deferred response could not become a poll.
     extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.is_active(call.now_ms) else None
-    if row.ephemeral and extra.poll is not None:
+    if row.is_ephemeral and extra.poll is not None:
         raise errors.POLL_INVALID_CHANNEL_TYPE()
     completed_row = row._replace(
         flags=row.flags & ~MessageFlags.LOADING | draft.flags,
@@ -71,9 +73,9 @@ def complete_deferred(
         mention_everyone=int(mentioned.everyone),
         extra=row_building.encode_json(extra),
     )
-    if not row.ephemeral:
-        call.notify(DeferredMessageCompleted(channel=access.channel, row=completed_row))
-    return update(call, access.channel, completed_row)
+    if not row.is_ephemeral:
+        call.notify(DeferredMessageCompleted(channel=channel_access.channel, row=completed_row))
+    return update(call, channel_access.channel, completed_row)
 
 
 def _notified_reply_author(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int | None:
@@ -89,19 +91,19 @@ def _notified_reply_author(call: Call, row: MessageRow, body: wire.UpdateMessage
     return replied_row.author_id
 
 
-def suppress_embeds(call: Call, access: ChannelAccess, row: MessageRow, flags: int) -> wire.Message:
+def suppress_embeds(call: Call, channel_access: ChannelAccess, row: MessageRow, flags: int) -> wire.Message:
     """Set or clear SUPPRESS_EMBEDS on another user's message, as the requested `flags` have it."""
     new_flags = row.flags & ~MessageFlags.SUPPRESS_EMBEDS | flags & MessageFlags.SUPPRESS_EMBEDS
     if new_flags == row.flags:
-        return views.message(call, row, guild_id=access.channel.guild_id)
-    return update(call, access.channel, row._replace(flags=new_flags))
+        return views.message(call, row, guild_id=channel_access.channel.guild_id)
+    return update(call, channel_access.channel, row._replace(flags=new_flags))
 
 
-def crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> wire.Message:
+def crosspost(call: Call, channel_access: ChannelAccess, row: MessageRow) -> wire.Message:
     """Mark a message as crossposted and signal it, so that it is copied to the following channels."""
     row = row._replace(flags=row.flags | MessageFlags.CROSSPOSTED)
-    view = update(call, access.channel, row)
-    call.notify(MessageCrossposted(channel=access.channel, row=row))
+    view = update(call, channel_access.channel, row)
+    call.notify(MessageCrossposted(channel=channel_access.channel, row=row))
     return view
 
 

@@ -13,12 +13,12 @@ class _FileUrls(NamedTuple):
     signer: AttachmentSigner
     channel_id: int
     ephemeral: bool
-    by_name: dict[str, StoredAttachment]
+    files_by_url: dict[str, StoredAttachment]
     """Files by the `attachment://` URL that refers to them."""
 
-    def of(self, file: StoredAttachment) -> tuple[str, str]:
-        """Return the URL of a file, and its proxied URL."""
-        url = self.signer.url(self.channel_id, file, ephemeral=self.ephemeral)
+    def sign(self, file: StoredAttachment) -> tuple[str, str]:
+        """Return the signed URL of a file, and its proxy URL."""
+        url = self.signer.sign_url(self.channel_id, file, ephemeral=self.ephemeral)
         return url, self.signer.proxy_url(url)
 
 
@@ -41,12 +41,12 @@ def resolve_in_embeds(
                 _fill_media(media, file, urls)
         for element in (embed.author, embed.footer):
             if element and element.icon_url and (file := files_by_url.get(element.icon_url)):
-                element.icon_url, element.proxy_icon_url = urls.of(file)
+                element.icon_url, element.proxy_icon_url = urls.sign(file)
     return embeds
 
 
 def _fill_media(media: EmbedMedia, file: StoredAttachment, urls: _FileUrls) -> None:
-    media.url, media.proxy_url = urls.of(file)
+    media.url, media.proxy_url = urls.sign(file)
     if file.width is not None and file.height is not None:
         media.width, media.height = file.width, file.height
     if file.content_type is not None:
@@ -72,20 +72,20 @@ def resolve_in_components(
 
 def _resolve_in_node(node: Any, urls: _FileUrls) -> None:
     """Replace the references in a component or a part of it, and in all nested parts."""
-    by_name = urls.by_name
+    files_by_url = urls.files_by_url
     if isinstance(node, list):
         for child in node:
             _resolve_in_node(child, urls)
     elif isinstance(node, dict):
         url = node.get("url")
-        if isinstance(url, str) and (file := by_name.get(url)):
-            node["url"], node["proxy_url"] = urls.of(file)
+        if isinstance(url, str) and (file := files_by_url.get(url)):
+            node["url"], node["proxy_url"] = urls.sign(file)
             node["id"] = node["attachment_id"] = str(int(file.id))
             if file.content_type is not None:
                 node["content_type"] = file.content_type
             if file.width is not None and file.height is not None:
                 node["width"], node["height"] = file.width, file.height
-        elif isinstance(media := node.get("file"), dict) and (file := by_name.get(str(media.get("url")))):
+        elif isinstance(media := node.get("file"), dict) and (file := files_by_url.get(str(media.get("url")))):
             node["name"], node["size"] = file.filename, file.size
         for child in list(node.values()):
             if isinstance(child, dict | list):

@@ -45,7 +45,7 @@ def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) 
     pieces: list[bytes] = []
     for message_id, author_id, content, is_plain in history:
         if not is_plain:
-            pieces += (b",", codec.encode(views.build(wire.Message, related, rows[message_id])))
+            pieces += (b",", codec.encode(views.build_message(wire.Message, related, rows[message_id])))
             continue
         template = templates.get(author_id)
         if template is None:
@@ -67,7 +67,7 @@ def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) 
 def _message_template(related: views.RelatedData, channel_id: int, author_id: int) -> MessageTemplate:
     """Encode a sample message and split it where content-only messages of one author and channel differ."""
     rest = codec.encode(
-        views.build(wire.Message, related, _SAMPLE._replace(channel_id=channel_id, author_id=author_id))
+        views.build_message(wire.Message, related, _SAMPLE._replace(channel_id=channel_id, author_id=author_id))
     )
     content, timestamp, id_field = _SAMPLE_PARTS
     before_content, _, rest = rest.partition(content)

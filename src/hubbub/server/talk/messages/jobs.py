@@ -15,24 +15,26 @@ from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.talk.messages import json_columns, store
 from hubbub.server.talk.messages.records import MessageRow
 
-DELETE_CHANNEL_MESSAGES: Final = "messages.forget_channel"
-DELETE_FILES: Final = "messages.forget_files"
+DELETE_CHANNEL_MESSAGES_JOB: Final = "messages.forget_channel"
+"""Kind of the job that deletes the messages of a deleted channel."""
+DELETE_FILES_JOB: Final = "messages.forget_files"
+"""Kind of the job that deletes the files of deleted messages."""
 MESSAGES_BATCH_SIZE: Final = 500
 """Number of messages deleted in one transaction, so that a large channel does not block other writes."""
 FILES_BATCH_SIZE: Final = 100
 """Number of files deleted in one job."""
 FILE_GRACE_MS: Final = ATTACHMENT_URL_SECONDS * 1000
-"""Time that files outlive their message: the validity of their signed URLs."""
+"""Time in milliseconds from the deletion of a message to the deletion of its files: the validity of their signed URLs."""
 
 
 class ChannelMessagesDeletion(msgspec.Struct, kw_only=True):
-    """Job payload: the channel to delete messages of."""
+    """Payload of the job that deletes the messages of a deleted channel."""
 
     channel_id: int
 
 
 class FilesDeletion(msgspec.Struct, kw_only=True):
-    """Job payload: the attachments to delete files of."""
+    """Payload of the job that deletes the files of attachments."""
 
     attachment_ids: list[int]
 
@@ -40,16 +42,16 @@ class FilesDeletion(msgspec.Struct, kw_only=True):
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Schedule the deletion of messages in deleted channels."""
     for channel_id in signal.channel_ids:
-        call.tx.enqueue(DELETE_CHANNEL_MESSAGES, ChannelMessagesDeletion(channel_id=channel_id))
+        call.tx.enqueue(DELETE_CHANNEL_MESSAGES_JOB, ChannelMessagesDeletion(channel_id=channel_id))
 
 
 def delete_channel_messages(call: Call, job: Job) -> None:
     """Delete a batch of messages of a deleted channel, and reschedule while there are more."""
     payload = job.decode(ChannelMessagesDeletion)
-    deleted = store.delete_of_channel(call.tx, payload.channel_id, MESSAGES_BATCH_SIZE)
-    schedule_file_deletion(call, deleted)
-    if len(deleted) == MESSAGES_BATCH_SIZE:
-        call.tx.enqueue(DELETE_CHANNEL_MESSAGES, payload)
+    deleted_rows = store.delete_of_channel(call.tx, payload.channel_id, MESSAGES_BATCH_SIZE)
+    schedule_file_deletion(call, deleted_rows)
+    if len(deleted_rows) == MESSAGES_BATCH_SIZE:
+        call.tx.enqueue(DELETE_CHANNEL_MESSAGES_JOB, payload)
 
 
 def schedule_file_deletion(call: Call, rows: Sequence[MessageRow]) -> None:
@@ -61,7 +63,7 @@ def schedule_file_deletion(call: Call, rows: Sequence[MessageRow]) -> None:
         for file in json_columns.attachments(row)
     ]
     for batch in batches(file_ids, FILES_BATCH_SIZE):
-        call.tx.enqueue(DELETE_FILES, FilesDeletion(attachment_ids=batch), due_ms=call.now_ms + FILE_GRACE_MS)
+        call.tx.enqueue(DELETE_FILES_JOB, FilesDeletion(attachment_ids=batch), due_ms=call.now_ms + FILE_GRACE_MS)
 
 
 async def delete_files(operation: AsyncOperation, job: Job) -> None:

@@ -20,7 +20,7 @@ _ROLE_MENTION: Final = re.compile(r"<@&(\d{1,20})>", re.ASCII)
 _EVERYONE_MENTION: Final = re.compile(r"@(?:everyone|here)\b")
 
 MENTIONS_MAX: Final = 500
-"""Maximum number of mentions resolved per kind; a message cannot contain more."""
+"""Maximum number of mentions resolved of each type; a message cannot contain more."""
 
 
 class Mentions(NamedTuple):
@@ -35,22 +35,24 @@ NO_MENTIONS: Final = Mentions()
 
 
 def check_allowed(allowed: AllowedMentions | None | UnsetType, form: errors.FormErrors) -> None:
-    """Add an error if `allowed_mentions` lists IDs of a kind that `parse` already allows."""
+    """Add an error if `allowed_mentions` lists IDs of a type that `parse` already allows."""
     if not allowed or not allowed.parse:
         return
-    for kind, ids in ((AllowedMentionType.USERS, allowed.users), (AllowedMentionType.ROLES, allowed.roles)):
-        if kind in allowed.parse and ids:
-            form.add(("allowed_mentions",), *errors.mentions_exclusive(kind.value))
+    for mention_type, ids in ((AllowedMentionType.USERS, allowed.users), (AllowedMentionType.ROLES, allowed.roles)):
+        if mention_type in allowed.parse and ids:
+            form.add(("allowed_mentions",), *errors.mentions_exclusive(mention_type.value))
 
 
 def resolve(
     call: Call,
-    access: ChannelAccess,
+    channel_access: ChannelAccess,
     texts: Iterable[str],
     allowed: AllowedMentions | None | UnsetType,
-    replied_id: int | None = None,
+    replied_author_id: int | None = None,
 ) -> Mentions:
-    """Return the mentions in texts that `allowed` permits; `replied_id` is the author of the replied-to message."""
+    """Return the mentions in texts that `allowed` permits.
+
+    `replied_author_id` is the ID of the author of the replied-to message, or None if the message is not a reply."""
     mentioned_user_ids: dict[int, None] = {}
     mentioned_role_ids: dict[int, None] = {}
     everyone = False
@@ -60,7 +62,7 @@ def resolve(
         mentioned_user_ids.update(dict.fromkeys(_find_ids(_USER_MENTION, text)))
         mentioned_role_ids.update(dict.fromkeys(_find_ids(_ROLE_MENTION, text)))
         everyone = everyone or _EVERYONE_MENTION.search(text) is not None
-    can_mention_all = access.can(Permissions.MENTION_EVERYONE)
+    can_mention_all = channel_access.can(Permissions.MENTION_EVERYONE)
     if allowed:
         parse = allowed.parse or ()
         if AllowedMentionType.USERS not in parse:
@@ -75,10 +77,10 @@ def resolve(
             }
         everyone = everyone and AllowedMentionType.EVERYONE in parse
     # spec/http.md#3.4: the replied-to author is notified unless allowed_mentions is given without replied_user.
-    if replied_id is not None and (not allowed or allowed.replied_user):
-        mentioned_user_ids[replied_id] = None
-    users = _existing_users(call, list(mentioned_user_ids)[:MENTIONS_MAX])
-    roles = _mentionable_roles(call, access, list(mentioned_role_ids)[:MENTIONS_MAX], can_mention_all)
+    if replied_author_id is not None and (not allowed or allowed.replied_user):
+        mentioned_user_ids[replied_author_id] = None
+    users = _filter_existing_users(call, list(mentioned_user_ids)[:MENTIONS_MAX])
+    roles = _filter_mentionable_roles(call, channel_access, list(mentioned_role_ids)[:MENTIONS_MAX], can_mention_all)
     return Mentions(users, roles, everyone and can_mention_all)
 
 
@@ -86,19 +88,21 @@ def _find_ids(pattern: re.Pattern[str], text: str) -> list[int]:
     return [number for number in map(int, pattern.findall(text)) if number <= WIDE_MAX]
 
 
-def _existing_users(call: Call, user_ids: list[int]) -> tuple[UserId, ...]:
+def _filter_existing_users(call: Call, user_ids: list[int]) -> tuple[UserId, ...]:
     if not user_ids:
         return ()
-    existing_ids = store.existing_user_ids(call.tx, user_ids)
+    existing_ids = store.filter_existing_users(call.tx, user_ids)
     return tuple(UserId(user_id) for user_id in user_ids if user_id in existing_ids)
 
 
-def _mentionable_roles(
-    call: Call, access: ChannelAccess, role_ids: list[int], can_mention_all: bool
+def _filter_mentionable_roles(
+    call: Call, channel_access: ChannelAccess, role_ids: list[int], can_mention_all: bool
 ) -> tuple[RoleId, ...]:
     # The @everyone role is mentioned by name, never by ID.
-    role_ids = [role_id for role_id in role_ids if access.guild is not None and role_id != access.guild.guild_id]
-    if not role_ids or access.guild is None:
+    role_ids = [
+        role_id for role_id in role_ids if channel_access.guild is not None and role_id != channel_access.guild.guild_id
+    ]
+    if not role_ids or channel_access.guild is None:
         return ()
-    mentionable_ids = store.mentionable_roles(call.tx, access.guild.guild_id, role_ids, can_mention_all)
+    mentionable_ids = store.filter_mentionable_roles(call.tx, channel_access.guild.guild_id, role_ids, can_mention_all)
     return tuple(RoleId(role_id) for role_id in role_ids if role_id in mentionable_ids)

@@ -11,13 +11,13 @@ from hubbub.server.places.standing import ChannelAccess
 
 
 class MessageDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A message in a guild that is about to be created or edited. Nothing is stored yet."""
+    """A guild message before it is created or edited; the change is not stored yet."""
 
-    access: ChannelAccess
+    channel_access: ChannelAccess
     message_id: MessageId
     text: str
     """All readable text of the message."""
-    edited: bool = False
+    is_edited: bool = False
     """Whether an existing message is edited."""
 
 

@@ -77,7 +77,7 @@ class MessageRow(NamedTuple):
         return self.webhook_id is None or self.extra is None or '"author":' not in self.extra
 
     @property
-    def ephemeral(self) -> bool:
+    def is_ephemeral(self) -> bool:
         """Whether the message is ephemeral; ephemeral messages are stored in their own table."""
         return bool(self.flags & MessageFlags.EPHEMERAL)
 

@@ -9,8 +9,7 @@ from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
-from hubbub.server.places.standing import ChannelAccess, ChannelRef
-from hubbub.server.places.standing import access as core_access
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
 from hubbub.server.talk.messages import json_columns, rules, store
 from hubbub.server.talk.messages.records import MessageRow, StoredSnapshot
 
@@ -27,34 +26,36 @@ class ResolvedReference(msgspec.Struct):
     """The forwarded message; None for a reply."""
 
 
-def resolve(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference | None:
+def resolve(call: Call, channel_access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference | None:
     """Resolve a message reference; None if the message is unknown and `fail_if_not_exists` is false."""
     if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.is_active(call.now_ms):
-        return _resolve_forward(call, access, body)
-    rules.require_repliable(access, body)
-    row = store.find(call.tx, access.channel.id, body.message_id)
+        return _resolve_forward(call, channel_access, body)
+    rules.require_repliable(channel_access, body)
+    row = store.find(call.tx, channel_access.channel.id, body.message_id)
     if row is None:
         if body.fail_if_not_exists is False:
             return None
         raise errors.invalid("message_reference", *errors.reply_unknown_message())
     if row.type not in rules.USER_MESSAGE_TYPES:
         raise errors.invalid("message_reference", *errors.reply_system_message())
-    return ResolvedReference(MessageType.REPLY, _build_reference(access.channel, row.id), replied=row)
+    return ResolvedReference(MessageType.REPLY, _build_reference(channel_access.channel, row.id), replied=row)
 
 
-def _build_reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.MessageReference:
+def _build_reference(channel: ChannelRef, message_id: int, reference_type: int = 0) -> wire.MessageReference:
     return wire.MessageReference(
-        type=kind,
+        type=reference_type,
         channel_id=ChannelId(channel.id),
         message_id=MessageId(message_id),
         guild_id=UNSET if channel.guild_id is None else GuildId(channel.guild_id),
     )
 
 
-def _resolve_forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference:
+def _resolve_forward(
+    call: Call, channel_access: ChannelAccess, body: wire.MessageReferenceRequest
+) -> ResolvedReference:
     """Return a snapshot of a message that the caller may read."""
-    source_access = core_access.require_channel(
-        call, body.channel_id or access.channel.id, Permissions.READ_MESSAGE_HISTORY
+    source_access = access.require_channel(
+        call, body.channel_id or channel_access.channel.id, Permissions.READ_MESSAGE_HISTORY
     )
     rules.require_history(call, source_access)
     source = source_access.channel

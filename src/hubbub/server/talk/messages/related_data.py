@@ -29,13 +29,13 @@ PLAIN_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[10:]
 class RelatedData:
     """Data of message views that is not in the message rows, loaded in a fixed number of queries."""
 
-    __slots__ = ("call", "polls", "reactions", "referenced", "signer", "threads", "users")
+    __slots__ = ("call", "poll_counts", "reactions", "referenced", "signer", "threads", "users")
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.users: dict[int, User] = {}
         self.reactions: dict[int, list[Reaction]] = {}
-        self.polls: dict[int, list[PollAnswerCount]] = {}
+        self.poll_counts: dict[int, list[PollAnswerCount]] = {}
         self.referenced: dict[tuple[int, int], MessageRow] = {}
         self.threads: dict[int, Thread] = {}
         self.signer: AttachmentSigner | None = None
@@ -44,8 +44,8 @@ class RelatedData:
         """Load the data of messages; `viewer_id` is the user whose reactions and votes are marked as `me`."""
         user_ids: set[int] = set()
         referenced_ids: dict[int, list[int]] = {}
-        reacted_ids: list[int] = []
-        polled_ids: list[int] = []
+        reacted_message_ids: list[int] = []
+        poll_message_ids: list[int] = []
         thread_ids: list[int] = []
         for row in rows:
             if row.author_id != row.webhook_id or row.webhook_id == row.application_id:
@@ -56,9 +56,9 @@ class RelatedData:
             if row.mentions is not None:
                 user_ids.update(json_columns.mentions(row))
             if row.reacted:
-                reacted_ids.append(row.id)
+                reacted_message_ids.append(row.id)
             if row.has_poll:
-                polled_ids.append(row.id)
+                poll_message_ids.append(row.id)
             user_ids.update(_interaction_user_ids(json_columns.interaction(row)))
             if row.flags & MessageFlags.HAS_THREAD:
                 thread_ids.append(row.id)
@@ -69,8 +69,8 @@ class RelatedData:
                 user_ids.update(snapshot.mentions)
         tx = self.call.tx
         for channel_id, ids in referenced_ids.items():
-            missing = [message_id for message_id in ids if (channel_id, message_id) not in self.referenced]
-            for referenced_row in store.find_many(tx, channel_id, missing).values() if missing else ():
+            missing_ids = [message_id for message_id in ids if (channel_id, message_id) not in self.referenced]
+            for referenced_row in store.find_many(tx, channel_id, missing_ids).values() if missing_ids else ():
                 self.referenced[channel_id, referenced_row.id] = referenced_row
         for referenced_row in self.referenced.values():
             user_ids.add(referenced_row.author_id)
@@ -78,13 +78,13 @@ class RelatedData:
             if referenced_row.mentions is not None:
                 user_ids.update(json_columns.mentions(referenced_row))
             if referenced_row.has_poll:
-                polled_ids.append(referenced_row.id)
+                poll_message_ids.append(referenced_row.id)
         self.load_users(user_ids)
-        if reacted_ids:
-            for message_id, count_rows in store.reactions(tx, reacted_ids, viewer_id).items():
+        if reacted_message_ids:
+            for message_id, count_rows in store.find_reaction_counts(tx, reacted_message_ids, viewer_id).items():
                 self.reactions[message_id] = [_build_reaction(count_row) for count_row in count_rows]
-        if polled_ids:
-            self.polls.update(store.poll_counts(tx, polled_ids, viewer_id))
+        if poll_message_ids:
+            self.poll_counts.update(store.find_poll_counts(tx, poll_message_ids, viewer_id))
         if thread_ids:
             for thread_id, thread in channels.find_many(tx, thread_ids).items():
                 self.threads[thread_id] = channels.thread(thread)
@@ -96,12 +96,12 @@ class RelatedData:
 
     def load_users(self, user_ids: Iterable[int]) -> None:
         """Load users that are not loaded yet."""
-        missing = [missing_id for missing_id in user_ids if missing_id not in self.users]
-        if missing:
-            for user_id, row in users.find_many(self.call.tx, missing).items():
+        missing_ids = [user_id for user_id in user_ids if user_id not in self.users]
+        if missing_ids:
+            for user_id, row in users.find_many(self.call.tx, missing_ids).items():
                 self.users[user_id] = users.user_view(row)
 
-    def user(self, user_id: int) -> User:
+    def get_user(self, user_id: int) -> User:
         """Return a user, or a placeholder for a deleted one."""
         loaded_user = self.users.get(user_id)
         return User(id=UserId(user_id), username="Deleted User") if loaded_user is None else loaded_user

@@ -8,7 +8,7 @@ from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.places.standing import access as core_access
+from hubbub.server.places.standing import access
 from hubbub.server.talk.messages import actions, creation, drafts, edits, history_pages, rules, store, views
 
 
@@ -17,40 +17,40 @@ def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -
     """List channel messages.
 
     Messages are ordered newest first."""
-    access = core_access.get_channel_standing(call, channel_id)
-    if not rules.require_history(call, access):
+    channel_access = access.get_channel_standing(call, channel_id)
+    if not rules.require_history(call, channel_access):
         return []
     limit = query.limit
     if query.around is not UNSET:
-        after = store.history_after(call.tx, channel_id, limit // 2 + 1, query.around - 1)
-        history = after + store.history_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
+        after = store.list_history_after(call.tx, channel_id, limit // 2 + 1, query.around - 1)
+        history = after + store.list_history_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
         history = history[:limit]
     elif query.before is not UNSET:
-        if access.channel.is_thread and query.before < channel_id:
+        if channel_access.channel.is_thread and query.before < channel_id:
             raise errors.BEFORE_THREAD_CREATION()
-        history = store.history_before(call.tx, channel_id, limit, query.before)
+        history = store.list_history_before(call.tx, channel_id, limit, query.before)
     elif query.after is not UNSET:
-        history = store.history_after(call.tx, channel_id, limit, query.after)
+        history = store.list_history_after(call.tx, channel_id, limit, query.after)
     else:
-        history = store.history_before(call.tx, channel_id, limit)
-    return history_pages.encode_page(call, access.channel, history)
+        history = store.list_history_before(call.tx, channel_id, limit)
+    return history_pages.encode_page(call, channel_access.channel, history)
 
 
 @handles(wire.GET_MESSAGE)
 def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wire.Message:
     """Get a channel message."""
-    access = core_access.get_channel_standing(call, channel_id)
-    rules.require_history(call, access)
+    channel_access = access.get_channel_standing(call, channel_id)
+    rules.require_history(call, channel_access)
     row = store.get(call.tx, channel_id, message_id)
-    return views.message(call, row, guild_id=access.channel.guild_id)
+    return views.message(call, row, guild_id=channel_access.channel.guild_id)
 
 
 @handles(wire.CREATE_MESSAGE, quick=True)
 def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message | Raw:
     """Create a message."""
-    access = core_access.get_channel_standing(call, channel_id)
-    author = rules.require_send(call, access)
-    return creation.send(call, access, author, body)
+    channel_access = access.get_channel_standing(call, channel_id)
+    author = rules.require_send(call, channel_access)
+    return creation.send(call, channel_access, author, body)
 
 
 @handles(wire.UPDATE_MESSAGE)
@@ -58,40 +58,40 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
     """Update a message.
 
     Authors may edit their own messages. Others need MANAGE_MESSAGES, and may only suppress embeds."""
-    access = core_access.get_channel_standing(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
-    if not rules.require_edit(call, access, row, body):
-        return edits.suppress_embeds(call, access, row, body.flags or 0)
-    author = rules.require_author(call, access.channel)
+    if not rules.require_edit(call, channel_access, row, body):
+        return edits.suppress_embeds(call, channel_access, row, body.flags or 0)
+    author = rules.require_author(call, channel_access.channel)
     if row.flags & MessageFlags.LOADING:
-        # A deferred response whose interaction token may have expired (decisions/0030).
-        return edits.complete_deferred(call, access, author, row, drafts.as_create_body(call, body))
-    return edits.edit(call, access, author, row, body)
+        # The message is a deferred response, whose interaction token may have expired (decisions/0030).
+        return edits.complete_deferred(call, channel_access, author, row, drafts.as_create_body(call, body))
+    return edits.edit(call, channel_access, author, row, body)
 
 
 @handles(wire.DELETE_MESSAGE)
 def delete_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     """Delete a message."""
-    access = core_access.get_channel_standing(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
-    rules.require_delete(call, access, row)
-    actions.delete(call, access, row)
+    rules.require_delete(call, channel_access, row)
+    actions.delete(call, channel_access, row)
 
 
 @handles(wire.BULK_DELETE_MESSAGES)
 def bulk_delete_messages(call: Call, channel_id: ChannelId, body: wire.BulkDeleteMessages) -> None:
     """Delete messages in bulk."""
-    access = core_access.get_channel_standing(call, channel_id)
-    if access.guild is None:
+    channel_access = access.get_channel_standing(call, channel_id)
+    if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    rules.require_unarchived(access)
+    rules.require_unarchived(channel_access)
     message_ids = dict.fromkeys(body.messages)
     if not wire.BULK_DELETE_MIN <= len(message_ids) <= wire.BULK_DELETE_MAX:
         raise errors.BAD_BULK_DELETE_COUNT()
     oldest_ms = call.now_ms - wire.BULK_DELETE_AGE_MAX.total_seconds() * 1000
     if any(message_id.created_ms < oldest_ms for message_id in message_ids):
         raise errors.BULK_DELETE_TOO_OLD()
-    actions.bulk_delete(call, access, message_ids)
+    actions.bulk_delete(call, channel_access, message_ids)
 
 
 @handles(wire.CROSSPOST_MESSAGE)
@@ -99,7 +99,7 @@ def crosspost_message(call: Call, channel_id: ChannelId, message_id: MessageId) 
     """Crosspost a message.
 
     Publishes the message to the channels that follow this announcement channel."""
-    access = core_access.get_channel_standing(call, channel_id)
+    channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
-    rules.require_crosspost(call, access, row)
-    return edits.crosspost(call, access, row)
+    rules.require_crosspost(call, channel_access, row)
+    return edits.crosspost(call, channel_access, row)

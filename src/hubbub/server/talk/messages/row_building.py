@@ -41,7 +41,7 @@ def with_content(
     """Return the row with its files, embeds, components, reference, mentions and rarely used fields."""
     extra = Extra()
     if channel.is_thread:
-        extra.position = store.thread_position(call.tx, channel.id)
+        extra.position = store.find_thread_position(call.tx, channel.id)
     if draft is not None:
         extra.sticker_items, extra.poll, extra.shared_client_theme = draft.stickers, draft.poll, draft.theme
         row = row._replace(

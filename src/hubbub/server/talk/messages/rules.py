@@ -15,8 +15,7 @@ from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
 from hubbub.server.identity import relationships, user_settings
 from hubbub.server.places import channels
-from hubbub.server.places.standing import ChannelAccess, ChannelRef
-from hubbub.server.places.standing import access as core_access
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
 from hubbub.server.talk.messages import json_columns, ports, store, views
 from hubbub.server.talk.messages.records import Author, MessageRow
 
@@ -49,22 +48,22 @@ FORWARDED_BYTES_MAX: Final = 100 << 20
 FORWARDED_BYTES_WINDOW_MS: Final = 60_000
 
 
-def require_send(call: Call, access: ChannelAccess) -> Author:
+def require_send(call: Call, channel_access: ChannelAccess) -> Author:
     """Return the caller as an author; raise unless they may send messages in the channel."""
-    channel = access.channel
+    channel = channel_access.channel
     if channel.type not in MESSAGE_CHANNEL_TYPES:
         raise (errors.CANNOT_SEND_IN_FORUM if channel.type in FORUM_TYPES else errors.CANNOT_SEND_IN_CHANNEL)()
     # In threads, the bit of SEND_MESSAGES already represents SEND_MESSAGES_IN_THREADS.
-    if not access.allowed & Permissions.SEND_MESSAGES:
+    if not channel_access.allowed & Permissions.SEND_MESSAGES:
         raise errors.MISSING_PERMISSIONS()
     author = require_author(call, channel)
     if channel.guild_id is None:
         _require_reachable(call, channel)
     else:
-        if channel.locked and not access.can(Permissions.MANAGE_THREADS):
+        if channel.locked and not channel_access.can(Permissions.MANAGE_THREADS):
             raise errors.THREAD_LOCKED()
         if author.verification_level:
-            _require_verified(call, access, author)
+            _require_verified(call, channel_access, author)
     return author
 
 
@@ -76,9 +75,14 @@ def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) 
     return author
 
 
-def _require_verified(call: Call, access: ChannelAccess, author: Author) -> None:
+def _require_verified(call: Call, channel_access: ChannelAccess, author: Author) -> None:
     """Raise unless a member without roles meets the guild's verification level."""
-    if author.user.bot or access.guild is None or len(access.guild.permissions_by_role) > 1 or access.guild.is_owner:
+    if (
+        author.user.bot
+        or channel_access.guild is None
+        or len(channel_access.guild.permissions_by_role) > 1
+        or channel_access.guild.is_owner
+    ):
         return
     level = author.verification_level
     joined_ms = call.now_ms if author.member is None else author.member.joined_ms
@@ -123,48 +127,50 @@ def in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset
     return families
 
 
-def is_slowmode_applied(call: Call, access: ChannelAccess) -> bool:
+def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
     """Return whether slowmode applies to the caller: never to bots, nor to users who may bypass it."""
-    if not access.channel.rate_limit_per_user or call.actor.is_bot:
+    if not channel_access.channel.rate_limit_per_user or call.actor.is_bot:
         return False
     bypass_permissions = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now_ms) else 0
     if not changes.PERMISSION_SPLITS.is_active(call.now_ms):
         bypass_permissions |= Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
-    return not access.allowed & bypass_permissions
+    return not channel_access.allowed & bypass_permissions
 
 
-def require_slowmode_elapsed(call: Call, access: ChannelAccess) -> None:
+def require_slowmode_elapsed(call: Call, channel_access: ChannelAccess) -> None:
     """Raise SLOWMODE_RATE_LIMIT if the caller sent a message too recently."""
-    last_ms = channels.find_last_use_ms(call.tx, access.channel.id, call.user_id, "message")
+    last_ms = channels.find_last_use_ms(call.tx, channel_access.channel.id, call.user_id, "message")
     if last_ms is None or last_ms > call.now_ms:
         return
-    left_ms = last_ms + access.channel.rate_limit_per_user * 1000 - call.now_ms
+    left_ms = last_ms + channel_access.channel.rate_limit_per_user * 1000 - call.now_ms
     if left_ms > 0:
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=left_ms / 1000, **{"global": False})
 
 
-def require_history(call: Call, access: ChannelAccess) -> bool:
+def require_history(call: Call, channel_access: ChannelAccess) -> bool:
     """Return whether the caller may read the channel's history.
 
     Raise if the channel cannot contain messages, or if the caller may not connect to a voice channel."""
-    if access.channel.type not in MESSAGE_CHANNEL_TYPES:
+    if channel_access.channel.type not in MESSAGE_CHANNEL_TYPES:
         raise errors.CANNOT_SEND_IN_CHANNEL()
-    if access.channel.is_voice:
-        access.require(Permissions.CONNECT)
-    return access.can(Permissions.READ_MESSAGE_HISTORY)
+    if channel_access.channel.is_voice:
+        channel_access.require(Permissions.CONNECT)
+    return channel_access.can(Permissions.READ_MESSAGE_HISTORY)
 
 
-def can_read_history(access: ChannelAccess) -> bool:
+def can_read_history(channel_access: ChannelAccess) -> bool:
     """Return whether the caller may read the channel's history; False where `require_history` raises."""
-    required_permissions = Permissions.READ_MESSAGE_HISTORY | (Permissions.CONNECT if access.channel.is_voice else 0)
-    return access.channel.type in MESSAGE_CHANNEL_TYPES and access.can(required_permissions)
+    required_permissions = Permissions.READ_MESSAGE_HISTORY | (
+        Permissions.CONNECT if channel_access.channel.is_voice else 0
+    )
+    return channel_access.channel.type in MESSAGE_CHANNEL_TYPES and channel_access.can(required_permissions)
 
 
-def require_repliable(access: ChannelAccess, reference: wire.MessageReferenceRequest) -> None:
+def require_repliable(channel_access: ChannelAccess, reference: wire.MessageReferenceRequest) -> None:
     """Raise unless the caller may reply to messages of the channel and the reference is to the channel."""
-    if not access.can(Permissions.READ_MESSAGE_HISTORY):
+    if not channel_access.can(Permissions.READ_MESSAGE_HISTORY):
         raise errors.REPLY_NEEDS_READ_MESSAGE_HISTORY()
-    if reference.channel_id and reference.channel_id != access.channel.id:
+    if reference.channel_id and reference.channel_id != channel_access.channel.id:
         raise errors.invalid("message_reference", *errors.reply_other_channel())
 
 
@@ -185,7 +191,7 @@ def require_forward_quota(call: Call) -> None:
     if call.config.rate_limits != "real":
         return
     window_ms = round(wire.FORWARD_LIMIT.seconds * 1000)
-    forwards = store.forwards_since(call.tx, call.user_id, Snowflake.at(call.now_ms - FORWARDED_BYTES_WINDOW_MS))
+    forwards = store.list_forwards_since(call.tx, call.user_id, Snowflake.at(call.now_ms - FORWARDED_BYTES_WINDOW_MS))
     recent_ids = [
         message_id for message_id, _ in forwards if Snowflake(message_id).created_ms > call.now_ms - window_ms
     ]
@@ -199,18 +205,18 @@ def _raise_rate_limited(left_ms: int) -> None:
     raise errors.RATE_LIMITED(retry_after=max(1, left_ms) / 1000, **{"global": False})
 
 
-def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.UpdateMessage) -> bool:
+def require_edit(call: Call, channel_access: ChannelAccess, row: MessageRow, body: wire.UpdateMessage) -> bool:
     """Return whether the caller edits as the author.
 
     Other callers may only suppress embeds; raise CANNOT_EDIT_OTHERS_MESSAGE for other edits."""
-    require_unarchived(access)
-    if access.channel.locked and not access.can(Permissions.MANAGE_THREADS):
+    require_unarchived(channel_access)
+    if channel_access.channel.locked and not channel_access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
     changes_only_flags = body.flags is not UNSET and not _changes_content(call, body)
     if row.author_id != call.user_id:
         if not changes_only_flags:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
-        core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
+        access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_MESSAGES)
         return False
     if row.type not in USER_MESSAGE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
@@ -239,29 +245,29 @@ def _changes_content(call: Call, body: wire.UpdateMessage) -> bool:
     )
 
 
-def require_unarchived(access: ChannelAccess) -> None:
+def require_unarchived(channel_access: ChannelAccess) -> None:
     """Raise THREAD_ARCHIVED in an archived thread, whose messages cannot change (spec/http.md#3.3)."""
-    if access.channel.archived:
+    if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
 
-def require_delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
+def require_delete(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
     """Raise unless the caller may delete the message."""
     if row.author_id != call.user_id or row.type == MessageType.AUTO_MODERATION_ACTION:
-        if access.guild is None:
+        if channel_access.guild is None:
             raise errors.CANNOT_EXECUTE_ON_DM()
-        core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
+        access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_MESSAGES)
     if row.type in wire.UNDELETABLE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
-    require_unarchived(access)
+    require_unarchived(channel_access)
 
 
-def require_crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> None:
+def require_crosspost(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
     """Raise unless the caller may crosspost the message."""
-    if access.channel.type != ChannelType.GUILD_ANNOUNCEMENT:
+    if channel_access.channel.type != ChannelType.GUILD_ANNOUNCEMENT:
         raise errors.WRONG_CHANNEL_TYPE()
     if row.author_id != call.user_id:
-        core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
+        access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_MESSAGES)
     if row.type != MessageType.DEFAULT or row.flags & MessageFlags.IS_CROSSPOST:
         raise errors.INVALID_MESSAGE_TYPE()
     if row.flags & MessageFlags.CROSSPOSTED:

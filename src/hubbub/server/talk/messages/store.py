@@ -1,4 +1,4 @@
-"""SQL for messages and related tables: nonces, slowmode, reaction and vote counts.
+"""SQL for messages, ephemeral messages and nonces, and for data of other slices that is shown with messages.
 
 A message is found by channel and ID, and a channel's history is one range of that key, so no query of this module gets
 slower as the number of messages grows."""
@@ -36,12 +36,12 @@ READS: Final = {
 
 
 BATCH_SIZE: Final = 500
-"""Number of IDs in one IN list."""
+"""Number of messages that one query returns when all messages of an author are deleted."""
 
 
-COLUMNS: Final = ", ".join(MessageRow._fields)
+MESSAGE_COLUMNS: Final = ", ".join(MessageRow._fields)
 _ROW_PLACEHOLDERS: Final = placeholders(MessageRow._fields)
-_INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_ROW_PLACEHOLDERS})"
+_INSERT: Final = f"INSERT INTO messages ({MESSAGE_COLUMNS}) VALUES ({_ROW_PLACEHOLDERS})"
 # Most messages consist of content only; all other columns have defaults.
 _INSERT_PLAIN: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
@@ -50,13 +50,13 @@ _INSERT_RESPONSE: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content, webhook_id, application_id, extra) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_SELECT: Final = f"SELECT {COLUMNS} FROM messages WHERE channel_id = ?"
+_SELECT: Final = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE channel_id = ?"
 _IS_PLAIN: Final = " AND ".join(
     f"{name} IS NULL" if value is None else f"{name} = {value}"
     for name, value in MessageRow(0, 0, 0, 0, 0, "")._asdict().items()
     if name not in ("channel_id", "id", "author_id", "content")
 )
-# With fifty rows, each column costs as much as a small statement, and a history is mostly plain content.
+# For fifty rows, decoding one more column costs as much as a small statement, and most messages consist of content only.
 _SELECT_HISTORY: Final = (
     f"SELECT id, author_id, content, CASE WHEN {_IS_PLAIN} THEN 1 ELSE 0 END FROM messages WHERE channel_id = ?"
 )
@@ -86,11 +86,11 @@ def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
     return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
 
 
-def find_two_authors(tx: Tx, guild_id: int | None, one_id: int, other_id: int) -> tuple[Author | None, Author | None]:
+def find_two_authors(tx: Tx, guild_id: int | None, user_id: int, other_id: int) -> tuple[Author | None, Author | None]:
     """Return two users with their memberships in one query; None for a user who does not exist."""
-    rows = tx.all(f"{_SELECT_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)
+    rows = tx.all(f"{_SELECT_AUTHOR}IN (?, ?)", guild_id, guild_id, user_id, other_id)
     authors_by_id = {row[0]: read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:]) for row in rows}
-    return authors_by_id.get(one_id), authors_by_id.get(other_id)
+    return authors_by_id.get(user_id), authors_by_id.get(other_id)
 
 
 def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
@@ -105,13 +105,13 @@ def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
 
 
 def find(tx: Tx, channel_id: int, message_id: int) -> MessageRow | None:
-    """Return the message, or None."""
+    """Return a message of a channel, or None."""
     row = tx.one(f"{_SELECT} AND id = ?", channel_id, message_id)
     return None if row is None else MessageRow._make(row)
 
 
 def get(tx: Tx, channel_id: int, message_id: int) -> MessageRow:
-    """Return the message; raise UNKNOWN_MESSAGE."""
+    """Return a message of a channel, or raise UNKNOWN_MESSAGE."""
     row = find(tx, channel_id, message_id)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
@@ -140,25 +140,25 @@ def list_newest(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
     return [MessageRow._make(row) for row in tx.all(f"{_SELECT} ORDER BY id DESC LIMIT ?", channel_id, limit)]
 
 
-def list_after(tx: Tx, channel_id: int, after: int, limit: int) -> list[MessageRow]:
+def list_after(tx: Tx, channel_id: int, after_id: int, limit: int) -> list[MessageRow]:
     """Return the messages that directly follow an ID, newest first."""
-    rows = tx.all(f"{_SELECT} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
+    rows = tx.all(f"{_SELECT} AND id > ? ORDER BY id LIMIT ?", channel_id, after_id, limit)
     rows.reverse()
     return [MessageRow._make(row) for row in rows]
 
 
-def history_before(tx: Tx, channel_id: int, limit: int, before: int | None = None) -> list[HistoryRow]:
+def list_history_before(tx: Tx, channel_id: int, limit: int, before_id: int | None = None) -> list[HistoryRow]:
     """Return a channel's newest history rows, optionally before an ID, newest first."""
-    if before is None:
+    if before_id is None:
         rows = tx.all(f"{_SELECT_HISTORY} ORDER BY id DESC LIMIT ?", channel_id, limit)
     else:
-        rows = tx.all(f"{_SELECT_HISTORY} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before, limit)
+        rows = tx.all(f"{_SELECT_HISTORY} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before_id, limit)
     return list(map(HistoryRow._make, rows))
 
 
-def history_after(tx: Tx, channel_id: int, limit: int, after: int) -> list[HistoryRow]:
+def list_history_after(tx: Tx, channel_id: int, limit: int, after_id: int) -> list[HistoryRow]:
     """Return the history rows that directly follow an ID, newest first."""
-    rows = tx.all(f"{_SELECT_HISTORY} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
+    rows = tx.all(f"{_SELECT_HISTORY} AND id > ? ORDER BY id LIMIT ?", channel_id, after_id, limit)
     rows.reverse()
     return list(map(HistoryRow._make, rows))
 
@@ -180,7 +180,7 @@ def insert_plain(tx: Tx, row: MessageRow) -> None:
 
 def update(tx: Tx, row: MessageRow) -> None:
     """Update the columns that an edit may change."""
-    table = "ephemeral_messages" if row.ephemeral else "messages"
+    table = "ephemeral_messages" if row.is_ephemeral else "messages"
     tx.run(
         f"UPDATE {table} SET flags = ?, content = ?, edited_ms = ?, mention_everyone = ?, mentions = ?, mention_roles = ?, "
         "attachments = ?, embeds = ?, components = ?, extra = ? WHERE channel_id = ? AND id = ?",
@@ -199,24 +199,28 @@ def update(tx: Tx, row: MessageRow) -> None:
     )
 
 
-def find_ephemeral(tx: Tx, channel_id: int, message_id: int, now: int) -> MessageRow | None:
+def find_ephemeral(tx: Tx, channel_id: int, message_id: int, now_ms: int) -> MessageRow | None:
     """Return an ephemeral message that has not expired, or None."""
     row = tx.one(
-        f"SELECT {COLUMNS} FROM ephemeral_messages WHERE channel_id = ? AND id = ? AND expires_ms > ?",
+        f"SELECT {MESSAGE_COLUMNS} FROM ephemeral_messages WHERE channel_id = ? AND id = ? AND expires_ms > ?",
         channel_id,
         message_id,
-        now,
+        now_ms,
     )
     return None if row is None else MessageRow._make(row)
 
 
-def insert_ephemeral(tx: Tx, row: MessageRow, now: int, expires_ms: int) -> None:
+def insert_ephemeral(tx: Tx, row: MessageRow, now_ms: int, expires_ms: int) -> None:
     """Insert an ephemeral message.
 
     Each insert deletes up to two expired messages, so that these do not accumulate."""
-    tx.run(f"INSERT INTO ephemeral_messages ({COLUMNS}, expires_ms) VALUES ({_ROW_PLACEHOLDERS}, ?)", *row, expires_ms)
+    tx.run(
+        f"INSERT INTO ephemeral_messages ({MESSAGE_COLUMNS}, expires_ms) VALUES ({_ROW_PLACEHOLDERS}, ?)",
+        *row,
+        expires_ms,
+    )
     for channel_id, message_id in tx.all(
-        "SELECT channel_id, id FROM ephemeral_messages WHERE expires_ms <= ? ORDER BY expires_ms LIMIT 2", now
+        "SELECT channel_id, id FROM ephemeral_messages WHERE expires_ms <= ? ORDER BY expires_ms LIMIT 2", now_ms
     ):
         tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", channel_id, message_id)
 
@@ -247,14 +251,14 @@ def set_pinned(tx: Tx, channel_id: int, message_id: int, pinned_ms: int | None) 
     tx.run("UPDATE messages SET pinned_ms = ? WHERE channel_id = ? AND id = ?", pinned_ms, channel_id, message_id)
 
 
-def set_reacted(tx: Tx, channel_id: int, message_id: int, reacted: bool) -> None:
+def set_reacted(tx: Tx, channel_id: int, message_id: int, has_reactions: bool) -> None:
     """Set whether a message has reactions."""
     tx.run(
         "UPDATE messages SET reacted = ? WHERE channel_id = ? AND id = ? AND reacted <> ?",
-        int(reacted),
+        int(has_reactions),
         channel_id,
         message_id,
-        int(reacted),
+        int(has_reactions),
     )
 
 
@@ -296,7 +300,7 @@ def find_guild_ids(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
     return dict(tx.all(f"SELECT id, guild_id FROM channels WHERE id IN ({placeholders(ids)})", *ids))
 
 
-def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str]]:
+def list_forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str]]:
     """Return IDs and snapshots of messages that a user forwarded from an ID on, oldest first."""
     return [
         (row[0], row[1])
@@ -315,7 +319,7 @@ def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
     return rows
 
 
-def thread_position(tx: Tx, thread_id: int) -> int:
+def find_thread_position(tx: Tx, thread_id: int) -> int:
     """Return the number of messages ever sent in a thread."""
     return int(tx.value("SELECT total_message_sent FROM channels WHERE id = ?", thread_id) or 0)
 
@@ -343,17 +347,17 @@ def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
     )
 
 
-def thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
+def list_thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
     """Return the user IDs of a thread's members."""
     return [row[0] for row in tx.all("SELECT user_id FROM thread_members WHERE thread_id = ?", thread_id)]
 
 
-def existing_user_ids(tx: Tx, user_ids: Sequence[int]) -> set[int]:
+def filter_existing_users(tx: Tx, user_ids: Sequence[int]) -> set[int]:
     """Return the IDs among `user_ids` of users that exist."""
     return {row[0] for row in tx.all(f"SELECT id FROM users WHERE id IN ({placeholders(user_ids)})", *user_ids)}
 
 
-def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], all_mentionable: bool) -> set[int]:
+def filter_mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], all_mentionable: bool) -> set[int]:
     """Return the IDs among `role_ids` of mentionable roles of a guild; with `all_mentionable` all its roles are mentionable."""
     rows = tx.all(
         f"SELECT id, mentionable FROM roles WHERE guild_id = ? AND id IN ({placeholders(role_ids)})",
@@ -364,12 +368,12 @@ def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], all_mentio
 
 
 def claim_nonce(
-    tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int
+    tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now_ms: int, window_ms: int
 ) -> int | None:
     """Record a nonce; return the ID of the message that used it in the last `window_ms` milliseconds, or None."""
-    if now & 15 == 0:
+    if now_ms & 15 == 0:
         # Expired nonces are deleted occasionally; the query below checks their age.
-        tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now - window_ms)
+        tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now_ms - window_ms)
     if tx.run(
         "INSERT INTO message_nonces (author_id, channel_id, nonce, message_id, created_ms) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (author_id, channel_id, nonce) DO NOTHING",
@@ -377,7 +381,7 @@ def claim_nonce(
         channel_id,
         nonce,
         message_id,
-        now,
+        now_ms,
     ):
         return None
     key = (author_id, channel_id, nonce)
@@ -385,25 +389,25 @@ def claim_nonce(
         "SELECT message_id, created_ms FROM message_nonces WHERE author_id = ? AND channel_id = ? AND nonce = ?", *key
     )
     # If the clock was set back, nonces may have a time in the future.
-    if row is not None and now - window_ms < row[1] <= now:
+    if row is not None and now_ms - window_ms < row[1] <= now_ms:
         return int(row[0])
-    replace_nonce(tx, author_id, channel_id, nonce, message_id, now)
+    replace_nonce(tx, author_id, channel_id, nonce, message_id, now_ms)
     return None
 
 
-def replace_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int) -> None:
+def replace_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now_ms: int) -> None:
     """Assign a nonce to another message."""
     tx.run(
         "UPDATE message_nonces SET message_id = ?, created_ms = ? WHERE author_id = ? AND channel_id = ? AND nonce = ?",
         message_id,
-        now,
+        now_ms,
         author_id,
         channel_id,
         nonce,
     )
 
 
-def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionCountRow]]:
+def find_reaction_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionCountRow]]:
     """Return reaction counts per emoji by message ID, in the order of the first reaction.
 
     `viewer_id` is the user whose own reactions are marked."""
@@ -424,7 +428,7 @@ def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, l
     return counts_by_message
 
 
-def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[PollAnswerCount]]:
+def find_poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[PollAnswerCount]]:
     """Return vote counts per answer by message ID; answers without votes are omitted.
 
     `viewer_id` decides which votes are `me_voted`."""

@@ -54,13 +54,13 @@ __all__ = [
     "mentions",
     "message",
     "messages",
-    "build",
+    "build_message",
     "owners_view",
     "snapshots",
 ]
 """The interface for other slices, including re-exported functions."""
 
-M = TypeVar("M", bound=wire.Message)
+MessageT = TypeVar("MessageT", bound=wire.Message)
 
 MessagePart = MessageRow | StoredSnapshot
 
@@ -86,7 +86,7 @@ def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None
     related = RelatedData(call)
     actor = call.actor_or_none
     related.load(rows, 0 if actor is None else actor.user_id)
-    return [redact_for_caller(related, row, build(wire.Message, related, row), guild_id) for row in rows]
+    return [redact_for_caller(related, row, build_message(wire.Message, related, row), guild_id) for row in rows]
 
 
 def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
@@ -121,7 +121,7 @@ def concerns_bot(part: MessagePart, bot_id: int, application_id: int | None) -> 
     return part.mentions is not None and bot_id in mentions(part)
 
 
-def parts(related: RelatedData, row: MessageRow) -> list[MessagePart]:
+def list_parts(related: RelatedData, row: MessageRow) -> list[MessagePart]:
     """Return the parts of a message that are redacted separately (spec/gateway.md#5.2).
 
     The parts are the message, its forwards, its referenced message and the forwards of that message."""
@@ -133,10 +133,10 @@ def parts(related: RelatedData, row: MessageRow) -> list[MessagePart]:
     return message_parts
 
 
-def redact_parts(message: M, readable_parts: Iterator[bool]) -> M:
+def redact_parts(message: MessageT, readable_parts: Iterator[bool]) -> MessageT:
     """Return a copy of a message without its unreadable parts.
 
-    `readable_parts` yields for each part, in the order of `parts()`, whether the reader may read it."""
+    `readable_parts` yields for each part, in the order of `list_parts()`, whether the reader may read it."""
     redacted_message = copy.copy(message)
     if not next(readable_parts):
         strip_content(redacted_message)
@@ -155,12 +155,12 @@ def _redacted_snapshot(snapshot: wire.MessageSnapshot) -> wire.MessageSnapshot:
     return wire.MessageSnapshot(message=content)
 
 
-def redact_for_caller(related: RelatedData, row: MessageRow, view: M, guild_id: int | None) -> M:
+def redact_for_caller(related: RelatedData, row: MessageRow, view: MessageT, guild_id: int | None) -> MessageT:
     """Return a message as the caller may read it."""
     actor = related.call.actor_or_none
     if actor is None or can_read_all(actor, guild_id):
         return view
-    return redact_parts(view, (can_read(actor, part, guild_id) for part in parts(related, row)))
+    return redact_parts(view, (can_read(actor, part, guild_id) for part in list_parts(related, row)))
 
 
 def strip_content(content: wire.MessageContent) -> None:
@@ -183,7 +183,9 @@ def dispatched(
     """Return the event payload of a message.
 
     `member` is the author's membership, `members_by_user` has the memberships of mentioned users."""
-    return add_dispatch_fields(build(wire.DispatchedMessage, related, row), channel, row, member, members_by_user)
+    return add_dispatch_fields(
+        build_message(wire.DispatchedMessage, related, row), channel, row, member, members_by_user
+    )
 
 
 def to_dispatched(message: wire.Message) -> wire.DispatchedMessage:
@@ -205,7 +207,7 @@ def add_dispatch_fields(
     """Add the event-only fields to a payload in place, and return it."""
     payload.channel_type = channel.type
     # spec/gateway.md#10: the event of an ephemeral message has neither guild nor member.
-    if channel.guild_id is not None and not row.ephemeral:
+    if channel.guild_id is not None and not row.is_ephemeral:
         payload.guild_id = channel.guild_id
         payload.member = member
         if payload.mentions and members_by_user:
@@ -232,9 +234,9 @@ def encoded_user(row: users.UserRow) -> User:
 
 
 @lru_cache(maxsize=1024)
-def encoded_member(row: members.MemberRow, roles: tuple[RoleId, ...]) -> PartialMember:
+def encoded_member(row: members.MemberRow, role_ids: tuple[RoleId, ...]) -> PartialMember:
     """Return a partial member in encoded form; its fields cannot be read."""
-    return cast("PartialMember", msgspec.Raw(codec.encode(members.partial_member(row, roles))))
+    return cast("PartialMember", msgspec.Raw(codec.encode(members.partial_member(row, role_ids))))
 
 
 def encoded_event_fields(channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
@@ -261,7 +263,7 @@ def has_content(message: wire.Message) -> bool:
     )
 
 
-def redacted(message: M) -> M:
+def redact(message: MessageT) -> MessageT:
     """Return a copy of a message for sessions without the message content intent, without the content of any part."""
     return redact_parts(message, repeat(False))
 
@@ -275,14 +277,14 @@ def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> d
     return {user_id: members.partial_member(row, roles_by_user.get(user_id, ())) for user_id, row in rows.items()}
 
 
-def build(
-    model: type[M],
+def build_message(
+    model: type[MessageT],
     related: RelatedData,
     row: MessageRow,
     *,
     include_referenced: bool = True,
     decoded_extra: Extra | None = None,
-) -> M:
+) -> MessageT:
     """Build the wire model `model` of a message, from its row and its loaded related data.
 
     `include_referenced` adds the referenced message of a reply. `decoded_extra` is the decoded `row.extra`, if already
@@ -314,7 +316,7 @@ def build(
         mention_roles=[],
         id=MessageId(message_id),
         channel_id=ChannelId(channel_id),
-        author=related.user(author_id) if author is None else author,
+        author=related.get_user(author_id) if author is None else author,
         tts=bool(tts),
         mention_everyone=bool(mention_everyone),
         pinned=pinned_ms is not None,
@@ -323,15 +325,17 @@ def build(
         return view
     files = attachments(row)
     if files:
-        view.attachments = related.get_signer().attachments(row.channel_id, files, ephemeral=row.ephemeral)
+        view.attachments = related.get_signer().build_views(row.channel_id, files, ephemeral=row.is_ephemeral)
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
-        view.embeds = file_urls.resolve_in_embeds(related, row.channel_id, embeds(row), files, ephemeral=row.ephemeral)
+        view.embeds = file_urls.resolve_in_embeds(
+            related, row.channel_id, embeds(row), files, ephemeral=row.is_ephemeral
+        )
     if row.components is not None:
         view.components = file_urls.resolve_in_components(
-            related, row.channel_id, components(row), files, ephemeral=row.ephemeral
+            related, row.channel_id, components(row), files, ephemeral=row.is_ephemeral
         )
     if row.mentions is not None:
-        view.mentions = [related.user(user_id) for user_id in mentions(row)]
+        view.mentions = [related.get_user(user_id) for user_id in mentions(row)]
     if row.mention_roles is not None:
         view.mention_roles = json_columns.mention_roles(row)
     if row.reacted and row.id in related.reactions:
@@ -350,10 +354,10 @@ def build(
             view.referenced_message = (
                 None
                 if referenced_row is None
-                else build(wire.Message, related, referenced_row, include_referenced=False)
+                else build_message(wire.Message, related, referenced_row, include_referenced=False)
             )
     if row.snapshots is not None:
-        view.message_snapshots = [_snapshot_view(related, user_id) for user_id in snapshots(row)]
+        view.message_snapshots = [_snapshot_view(related, snapshot) for snapshot in snapshots(row)]
     if row.extra is not None:
         decoded_extra = extra(row) if decoded_extra is None else decoded_extra
         if decoded_extra.author is not None:
@@ -364,7 +368,7 @@ def build(
             view.sticker_items = decoded_extra.sticker_items
         if decoded_extra.poll is not None:
             view.poll = decoded_extra.poll
-            view.poll.results.answer_counts = related.polls.get(message_id, [])
+            view.poll.results.answer_counts = related.poll_counts.get(message_id, [])
         if decoded_extra.call is not None:
             view.call = decoded_extra.call
         if decoded_extra.shared_client_theme is not None:
@@ -379,14 +383,14 @@ def build(
                     id=decoded_extra.interaction.id,
                     type=decoded_extra.interaction.type,
                     name=decoded_extra.interaction.name,
-                    user=related.user(decoded_extra.interaction.user_id),
+                    user=related.get_user(decoded_extra.interaction.user_id),
                 )
     return view
 
 
-def owners_view(owners: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
-    """Return installation owners as sent at time `now`: before external_apps the 0 of a bot DM was a number."""
-    if changes.EXTERNAL_APPS.is_active(now):
+def owners_view(owners: dict[str, Snowflake], now_ms: int) -> dict[str, Snowflake]:
+    """Return installation owners as sent at `now_ms`: before external_apps the 0 of a bot DM was a number."""
+    if changes.EXTERNAL_APPS.is_active(now_ms):
         return owners
     return {key: owner or cast("Snowflake", 0) for key, owner in owners.items()}
 
@@ -395,13 +399,13 @@ def _interaction_metadata(related: RelatedData, interaction: StoredInteraction) 
     view = wire.InteractionMetadata(
         id=interaction.id,
         type=interaction.type,
-        user=related.user(interaction.user_id),
+        user=related.get_user(interaction.user_id),
         authorizing_integration_owners=owners_view(interaction.owners, related.call.now_ms),
     )
     if interaction.original_id is not None:
         view.original_response_message_id = interaction.original_id
     if interaction.target_user_id is not None:
-        view.target_user = related.user(interaction.target_user_id)
+        view.target_user = related.get_user(interaction.target_user_id)
     if interaction.target_message_id is not None:
         view.target_message_id = interaction.target_message_id
     if interaction.interacted_message_id is not None:
@@ -423,15 +427,15 @@ def _webhook_user(webhook_id: int, identity: WebhookIdentity) -> User:
 
 
 def _snapshot_view(related: RelatedData, snapshot: StoredSnapshot) -> wire.MessageSnapshot:
-    suppressed = snapshot.flags & MessageFlags.SUPPRESS_EMBEDS
+    is_suppressed = snapshot.flags & MessageFlags.SUPPRESS_EMBEDS
     return wire.MessageSnapshot(
         message=wire.MessageContent(
             type=snapshot.type,
             content=snapshot.content,
             embeds=[]
-            if suppressed
+            if is_suppressed
             else file_urls.resolve_in_embeds(related, snapshot.channel_id, snapshot.embeds, snapshot.attachments),
-            attachments=related.get_signer().attachments(snapshot.channel_id, snapshot.attachments)
+            attachments=related.get_signer().build_views(snapshot.channel_id, snapshot.attachments)
             if snapshot.attachments
             else [],
             components=file_urls.resolve_in_components(
@@ -440,7 +444,7 @@ def _snapshot_view(related: RelatedData, snapshot: StoredSnapshot) -> wire.Messa
             timestamp=codec.timestamp(snapshot.message_id.created_ms),
             edited_timestamp=None if snapshot.edited_ms is None else codec.timestamp(snapshot.edited_ms),
             flags=snapshot.flags,
-            mentions=[related.user(user_id) for user_id in snapshot.mentions],
+            mentions=[related.get_user(user_id) for user_id in snapshot.mentions],
             mention_roles=snapshot.mention_roles,
             sticker_items=snapshot.sticker_items or UNSET,
         )

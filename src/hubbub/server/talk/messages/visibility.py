@@ -1,4 +1,4 @@
-"""Users who may read a message, or parts of it, without the message content intent (spec/gateway.md#5.2)."""
+"""Find the users who may read a message, or parts of it, without the message content intent (spec/gateway.md#5.2)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,13 +12,13 @@ PartialViews = Sequence[tuple[frozenset[int], wire.DispatchedMessage]]
 """Sets of users who may read only some parts of a message, each with its redacted message."""
 
 
-def reader_ids(call: Call, row: MessageRow, mentioned: Iterable[int]) -> frozenset[int]:
+def find_reader_ids(call: Call, row: MessageRow, mentioned_user_ids: Iterable[int]) -> frozenset[int]:
     """Return the IDs of the users who may read a message itself: its author, the webhook's bot and mentioned users."""
     # Interaction responses have the ID of the app's bot as their author.
     is_author = row.application_id is None or row.application_id == row.author_id
     application = None if is_author else applications.find(call.tx, row.application_id or 0)
     bot_ids = () if application is None or application.bot_id is None else (application.bot_id,)
-    return frozenset((row.author_id, *bot_ids, *mentioned))
+    return frozenset((row.author_id, *bot_ids, *mentioned_user_ids))
 
 
 def split_readers(
@@ -29,9 +29,9 @@ def split_readers(
     Parts are the message itself and the messages that it replies to or forwards. `readers` are the IDs of the users who
     may read the message itself."""
     readers_by_part = [readers]
-    for part in views.parts(related, row)[1:]:
+    for part in views.list_parts(related, row)[1:]:
         if isinstance(part, MessageRow):
-            readers_by_part.append(reader_ids(call, part, json_columns.mentions(part)))
+            readers_by_part.append(find_reader_ids(call, part, json_columns.mentions(part)))
         else:
             readers_by_part.append(frozenset((part.author_id, *part.mentions)))
     user_ids_by_readable_parts: dict[tuple[bool, ...], set[int]] = {}

@@ -5,7 +5,7 @@ from hubbub.protocol.flags import SystemChannelFlags
 from hubbub.server.core.call import Call
 from hubbub.server.places import guilds
 from hubbub.server.places.members import MemberAdded
-from hubbub.server.places.standing import access as core_access
+from hubbub.server.places.standing import access
 from hubbub.server.talk.messages import creation
 
 
@@ -16,6 +16,6 @@ def on_member_added(call: Call, signal: MemberAdded) -> None:
         return
     if guild.system_channel_flags & SystemChannelFlags.SUPPRESS_JOIN_NOTIFICATIONS:
         return
-    channel = core_access.find_channel(call.tx, guild.system_channel_id)
+    channel = access.find_channel(call.tx, guild.system_channel_id)
     if channel is not None:
         creation.create_system_message(call, channel, MessageType.USER_JOIN, signal.user_id)

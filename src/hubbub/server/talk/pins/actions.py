@@ -1,4 +1,4 @@
-"""Pin and unpin messages: store, record in the audit log, publish."""
+"""Pin and unpin messages: store the pin, record it in the audit log and publish it."""
 
 from msgspec import UNSET
 
@@ -23,7 +23,7 @@ def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     if store.count(call.tx, channel.id) >= wire.PINS_MAX:
         raise errors.MAX_PINS()
     # Pages are delimited by the time of pinning, so two pins of a channel must not share a timestamp.
-    last_ms = store.newest_ms(call.tx, channel.id)
+    last_ms = store.find_last_pin_ms(call.tx, channel.id)
     pinned_ms = call.now_ms if last_ms is None else max(call.now_ms, last_ms + 1)
     _publish_last_pin(call, channel, pinned_ms)
     messages.set_pinned(call, message, pinned_ms)

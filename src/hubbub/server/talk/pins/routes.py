@@ -36,7 +36,7 @@ def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.P
 
 @handles(wire.DEPRECATED_LIST_PINS)
 def deprecated_list_pins(call: Call, channel_id: ChannelId) -> list[Message]:
-    """List a channel's most recent pinned messages."""
+    """List a channel's most recent pinned messages on the old route."""
     channel_access = access.get_channel_standing(call, channel_id)
     if not rules.can_read_pins(channel_access):
         return []

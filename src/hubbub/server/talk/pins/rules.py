@@ -8,9 +8,11 @@ from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk.messages import MessageRow
 
 
-def require_paginated_routes(now: int) -> None:
-    """Raise NOT_FOUND before paginated routes were introduced; the older routes always exist (spec/dated-changes.md#3)."""
-    if not changes.PAGINATED_PINS.is_active(now):
+def require_paginated_routes(now_ms: int) -> None:
+    """Raise NOT_FOUND if `now_ms` is before the date of the paginated routes; the older routes always exist.
+
+    The date is in spec/dated-changes.md#3."""
+    if not changes.PAGINATED_PINS.is_active(now_ms):
         raise errors.NOT_FOUND()
 
 

@@ -21,7 +21,7 @@ def count(tx: Tx, channel_id: int) -> int:
     )
 
 
-def newest_ms(tx: Tx, channel_id: int) -> int | None:
+def find_last_pin_ms(tx: Tx, channel_id: int) -> int | None:
     """Return the time of the channel's most recent pin in milliseconds, or None."""
     pinned_ms: int | None = tx.value(
         "SELECT MAX(pinned_ms) FROM messages WHERE channel_id = ? AND pinned_ms IS NOT NULL", channel_id

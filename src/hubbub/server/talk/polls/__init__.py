@@ -7,7 +7,7 @@ from hubbub.server.talk.polls import actions, jobs, routes
 SLICE = Slice(
     name="polls",
     modules=(routes,),
-    jobs={actions.EXPIRE_JOB: jobs.expire},
+    jobs={actions.EXPIRE_JOB: jobs.expire_poll},
     listeners={
         messages.MessageCreated: actions.schedule_end,
         messages.DeferredMessageCompleted: actions.schedule_end,

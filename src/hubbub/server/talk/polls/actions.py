@@ -1,4 +1,4 @@
-"""Cast votes and end polls: store, publish."""
+"""Store votes, end polls and publish their events."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -22,6 +22,7 @@ from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.polls import rules, store, views
 
 EXPIRE_JOB: Final = "polls.expire"
+"""Kind of the job that ends a poll at its expiry."""
 
 
 class PollExpiry(msgspec.Struct):
@@ -40,14 +41,14 @@ def schedule_end(call: Call, signal: messages.MessageCreated | messages.Deferred
         call.tx.enqueue(EXPIRE_JOB, expiry, due_ms=due_ms, key=_expiry_job_key(signal.row.id))
 
 
-def vote(call: Call, channel: ChannelRef, row: MessageRow, answer_ids: set[int]) -> None:
+def set_votes(call: Call, channel: ChannelRef, row: MessageRow, answer_ids: set[int]) -> None:
     """Replace the caller's votes with votes for the answer IDs `answer_ids`."""
-    previous = store.list_votes(call.tx, row.id, call.user_id)
-    removed, added = sorted(previous - answer_ids), sorted(answer_ids - previous)
-    store.remove(call.tx, row.id, call.user_id, removed)
-    store.add(call.tx, row.id, call.user_id, added)
-    _publish_votes(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, removed)
-    _publish_votes(call, channel, row, wire.MESSAGE_POLL_VOTE_ADD, added)
+    previous_ids = store.list_votes(call.tx, row.id, call.user_id)
+    removed_ids, added_ids = sorted(previous_ids - answer_ids), sorted(answer_ids - previous_ids)
+    store.delete_votes(call.tx, row.id, call.user_id, removed_ids)
+    store.insert_votes(call.tx, row.id, call.user_id, added_ids)
+    _publish_votes(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, removed_ids)
+    _publish_votes(call, channel, row, wire.MESSAGE_POLL_VOTE_ADD, added_ids)
 
 
 def _publish_votes(
@@ -64,7 +65,7 @@ def _publish_votes(
         call.tx.emit(event, payload, messages.audience(call, channel))
 
 
-def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Message:
+def end_poll(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Message:
     """End a poll, store the final state and post the result."""
     jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
     poll.results.is_finalized = True
@@ -80,7 +81,7 @@ def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Me
 
 def _post_result(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> None:
     if users.find(call.tx, row.author_id) is None:
-        # The poll of a webhook, or of a deleted author: the result message would have no author.
+        # The author is a webhook or a deleted user, so the result message would have no author.
         return
     reference = MessageReference(
         channel_id=ChannelId(channel.id), message_id=MessageId(row.id), guild_id=channel.guild_id or UNSET
@@ -92,7 +93,7 @@ def _post_result(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Po
         MessageType.POLL_RESULT,
         row.author_id,
         reference=reference,
-        embeds=(views.result(poll, store.counts(call.tx, row.id)),),
+        embeds=(views.result_embed(poll, store.find_vote_counts(call.tx, row.id)),),
     )
 
 

@@ -7,7 +7,7 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.polls import actions, rules
 
 
-def expire(call: Call, job: Job) -> None:
+def expire_poll(call: Call, job: Job) -> None:
     """End an expired poll, unless it has ended already or its message was deleted."""
     expiry = job.decode(actions.PollExpiry)
     channel = access.find_channel(call.tx, expiry.channel_id)
@@ -15,4 +15,4 @@ def expire(call: Call, job: Job) -> None:
     poll = None if row is None else rules.find_poll(row)
     if channel is None or row is None or poll is None or poll.results.is_finalized:
         return
-    actions.end(call, channel, row, poll)
+    actions.end_poll(call, channel, row, poll)

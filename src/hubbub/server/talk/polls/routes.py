@@ -36,7 +36,7 @@ def vote_in_poll(call: Call, channel_id: ChannelId, message_id: MessageId, body:
     channel_access = access.get_channel_standing(call, channel_id)
     row = messages.get(call.tx, channel_id, message_id)
     answer_ids = rules.require_vote(channel_access, row, body)
-    actions.vote(call, channel_access.channel, row, answer_ids)
+    actions.set_votes(call, channel_access.channel, row, answer_ids)
 
 
 @handles(POLL_EXPIRE)
@@ -47,4 +47,4 @@ def poll_expire(call: Call, channel_id: ChannelId, message_id: MessageId) -> Mes
     channel_access = access.get_channel_standing(call, channel_id)
     row = messages.get(call.tx, channel_id, message_id)
     poll = rules.require_end(call, row)
-    return actions.end(call, channel_access.channel, row, poll)
+    return actions.end_poll(call, channel_access.channel, row, poll)

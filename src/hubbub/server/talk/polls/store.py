@@ -19,9 +19,9 @@ def list_votes(tx: Tx, message_id: int, user_id: int) -> set[int]:
     return {answer_id for (answer_id,) in rows}
 
 
-def add(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> None:
+def insert_votes(tx: Tx, message_id: int, user_id: int, answer_ids: Iterable[int]) -> None:
     """Insert votes and increment the counts."""
-    for answer_id in answers:
+    for answer_id in answer_ids:
         tx.run(
             "INSERT INTO poll_votes (message_id, user_id, answer_id) VALUES (?, ?, ?)", message_id, user_id, answer_id
         )
@@ -33,9 +33,9 @@ def add(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> None:
         )
 
 
-def remove(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> None:
+def delete_votes(tx: Tx, message_id: int, user_id: int, answer_ids: Iterable[int]) -> None:
     """Delete votes and decrement the counts."""
-    for answer_id in answers:
+    for answer_id in answer_ids:
         tx.run(
             "DELETE FROM poll_votes WHERE message_id = ? AND user_id = ? AND answer_id = ?",
             message_id,
@@ -45,19 +45,19 @@ def remove(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> Non
         tx.run("UPDATE poll_counts SET votes = votes - 1 WHERE message_id = ? AND answer_id = ?", message_id, answer_id)
 
 
-def counts(tx: Tx, message_id: int) -> dict[int, int]:
-    """Return the number of votes of each answer that has at least one."""
+def find_vote_counts(tx: Tx, message_id: int) -> dict[int, int]:
+    """Return the number of votes by answer ID; answers without votes are absent."""
     rows = tx.all("SELECT answer_id, votes FROM poll_counts WHERE message_id = ? AND votes > 0", message_id)
     return {int(answer_id): int(votes) for answer_id, votes in rows}
 
 
-def list_voters(tx: Tx, message_id: int, answer_id: int, after: int, limit: int) -> list[int]:
-    """Return a page of the IDs of users who voted for an answer: IDs above `after`, in ascending order."""
+def list_voters(tx: Tx, message_id: int, answer_id: int, after_id: int, limit: int) -> list[int]:
+    """Return a page of the IDs of users who voted for an answer: IDs above `after_id`, in ascending order."""
     rows = tx.all(
         "SELECT user_id FROM poll_votes WHERE message_id = ? AND answer_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
         message_id,
         answer_id,
-        after,
+        after_id,
         limit,
     )
     return [user_id for (user_id,) in rows]

@@ -6,20 +6,20 @@ from hubbub.protocol.resources.embeds import Embed, EmbedField
 from hubbub.protocol.resources.polls import Poll
 
 
-def result(poll: Poll, votes: Mapping[int, int]) -> Embed:
-    """Return the result embed of a poll. `votes` has the number of votes by answer ID.
+def result_embed(poll: Poll, votes_by_answer: Mapping[int, int]) -> Embed:
+    """Return the result embed of a poll. `votes_by_answer` has the number of votes by answer ID.
 
     The embed names a winning answer only if exactly one answer has the most votes."""
-    most_votes = max(votes.values(), default=0)
-    leading = [answer for answer in poll.answers if votes.get(answer.answer_id, 0) == most_votes]
+    most_votes = max(votes_by_answer.values(), default=0)
+    leading_answers = [answer for answer in poll.answers if votes_by_answer.get(answer.answer_id, 0) == most_votes]
     values: dict[str, object] = {
         "poll_question_text": poll.question.text or "",
         "victor_answer_votes": most_votes,
-        "total_votes": sum(votes.values()),
+        "total_votes": sum(votes_by_answer.values()),
     }
-    if most_votes and len(leading) == 1:
-        media = leading[0].poll_media
-        values["victor_answer_id"] = leading[0].answer_id
+    if most_votes and len(leading_answers) == 1:
+        media = leading_answers[0].poll_media
+        values["victor_answer_id"] = leading_answers[0].answer_id
         values["victor_answer_text"] = media.text or ""
         if media.emoji:
             if media.emoji.id is not None:

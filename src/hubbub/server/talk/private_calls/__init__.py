@@ -17,16 +17,16 @@ from hubbub.server.talk.private_calls.commands import set_voice_state
 SLICE = Slice(
     name="private_calls",
     modules=(routes, commands),
-    jobs={commands.JOIN_JOB: commands.join_after_delay, actions.RING_TIMEOUT: actions.expire_rings},
+    jobs={commands.JOIN_JOB: commands.join_after_delay, actions.RING_TIMEOUT_JOB: actions.expire_rings},
     listeners={
         CallerMustLeave: actions.on_caller_left,
         CallerDisplaced: actions.on_caller_displaced,
-        PendingJoinsCanceled: commands.cancel_pending_joins,
+        PendingJoinsCanceled: commands.on_pending_joins_canceled,
         RecipientAdded: actions.on_recipient_added,
         RecipientRemoving: actions.on_recipient_removed,
         UserBlocked: actions.on_user_blocked,
     },
-    ready=views.ready,
+    ready=views.ready_fields,
 )
 
 

@@ -1,4 +1,4 @@
-"""Start, ring and end private calls: store, publish. A call ends when its last participant leaves."""
+"""Start, ring and end private calls: store them and publish their events."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -25,7 +25,7 @@ from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import store, views
 from hubbub.server.talk.private_calls.store import CallRow
 
-RING_TIMEOUT: Final = "private_calls.silence"
+RING_TIMEOUT_JOB: Final = "private_calls.silence"
 """Kind of the job that ends unanswered rings."""
 
 
@@ -35,14 +35,14 @@ class RingTimeout(msgspec.Struct, kw_only=True):
     channel_id: ChannelId
 
 
-def put(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
+def put_participant(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
     """Add a participant to a channel's call, or update their voice state. The first participant starts the call."""
     if voice_states.calls.find_caller(call.tx, row.call_id, row.user_id) is None:
         private_call = store.find(call.tx, channel.id)
         if private_call is None:
             _start_call(call, channel, row.user_id)
         else:
-            _list_participant(call, channel, private_call, row.user_id)
+            _add_to_call_message(call, channel, private_call, row.user_id)
             stop_ringing(call, private_call, [row.user_id])
     result = voice_states.calls.put(call, row)
     if result.is_changed:
@@ -64,7 +64,7 @@ def _start_call(call: Call, channel: ChannelRef, user_id: int) -> None:
     _publish_to_recipients(call, channel.id, wire.CALL_CREATE, views.private_call(call.tx, row))
 
 
-def _list_participant(call: Call, channel: ChannelRef, private_call: CallRow, user_id: int) -> None:
+def _add_to_call_message(call: Call, channel: ChannelRef, private_call: CallRow, user_id: int) -> None:
     """Add a user to the participants listed in the call's message."""
     message = messages.find(call.tx, private_call.channel_id, private_call.message_id)
     call_info = None if message is None else messages.views.extra(message).call
@@ -86,26 +86,26 @@ def _send_voice_server(call: Call, row: CallStateRow) -> None:
     call.tx.emit(VOICE_SERVER_UPDATE, server, voice_states.calls.session_audience(row))
 
 
-def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> None:
+def leave(call: Call, rows: Sequence[CallStateRow], *, has_ended: bool = False) -> None:
     """Remove participants from their calls. A call ends when its last participant leaves.
 
-    `ended` informs the voice server that the call was ended for all participants."""
+    `has_ended` informs the voice server that the call was ended for all participants."""
     for row in rows:
         voice_states.calls.remove(call, row)
-        _publish_to_recipients(call, row.call_id, VOICE_STATE_UPDATE, views.voice_state(row, left=True))
+        _publish_to_recipients(call, row.call_id, VOICE_STATE_UPDATE, views.voice_state(row, has_left=True))
     channel_ids = dict.fromkeys(int(row.call_id) for row in rows)
-    remaining = voice_states.calls.list_callers(call.tx, list(channel_ids))
+    participants_by_channel = voice_states.calls.list_callers(call.tx, list(channel_ids))
     for channel_id in channel_ids:
         private_call = store.find(call.tx, channel_id)
-        if channel_id not in remaining and private_call is not None:
+        if channel_id not in participants_by_channel and private_call is not None:
             _end_call(call, private_call)
     for row in rows:
-        voice_states.calls.notify_voice_server(call, row, has_call_ended=ended)
+        voice_states.calls.notify_voice_server(call, row, has_call_ended=has_ended)
 
 
 def _end_call(call: Call, private_call: CallRow) -> None:
     store.delete(call.tx, private_call.channel_id)
-    jobs.cancel_jobs(call.tx, RING_TIMEOUT, _ring_job_key(private_call.channel_id))
+    jobs.cancel_jobs(call.tx, RING_TIMEOUT_JOB, _ring_job_key(private_call.channel_id))
     _publish_to_recipients(
         call, private_call.channel_id, wire.CALL_DELETE, wire.CallEnded(channel_id=ChannelId(private_call.channel_id))
     )
@@ -128,12 +128,12 @@ def reset(call: Call) -> None:
 
 def ring(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
     """Ring users of the call `private_call` for `RING_TIMEOUT_SECONDS`; a ring that is already active is extended."""
-    ringing = store.list_ringing(call.tx, private_call.channel_id)
+    ring_ends_by_user = store.list_ringing(call.tx, private_call.channel_id)
     store.ring(call.tx, private_call.channel_id, user_ids, call.now_ms + wire.RING_TIMEOUT_SECONDS * 1000)
     if not user_ids:
         return
     _schedule_ring_timeout(call, private_call)
-    if set(user_ids) - ringing.keys():
+    if set(user_ids) - ring_ends_by_user.keys():
         _publish_ringing(call, private_call)
 
 
@@ -145,27 +145,31 @@ def stop_ringing(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> 
 
 
 def _schedule_ring_timeout(call: Call, private_call: CallRow) -> None:
-    jobs.cancel_jobs(call.tx, RING_TIMEOUT, _ring_job_key(private_call.channel_id))
-    ends_ms = store.list_ringing(call.tx, private_call.channel_id).values()
-    if ends_ms:
+    jobs.cancel_jobs(call.tx, RING_TIMEOUT_JOB, _ring_job_key(private_call.channel_id))
+    ring_ends_ms = store.list_ringing(call.tx, private_call.channel_id).values()
+    if ring_ends_ms:
         timeout = RingTimeout(channel_id=ChannelId(private_call.channel_id))
-        call.tx.enqueue(RING_TIMEOUT, timeout, due_ms=min(ends_ms), key=_ring_job_key(private_call.channel_id))
+        call.tx.enqueue(RING_TIMEOUT_JOB, timeout, due_ms=min(ring_ends_ms), key=_ring_job_key(private_call.channel_id))
 
 
 def expire_rings(call: Call, job: jobs.Job) -> None:
     """End expired rings."""
     private_call = store.find(call.tx, job.decode(RingTimeout).channel_id)
     if private_call is not None:
-        ringing = store.list_ringing(call.tx, private_call.channel_id)
-        stop_ringing(call, private_call, [user_id for user_id, ends_ms in ringing.items() if ends_ms <= call.now_ms])
+        ring_ends_by_user = store.list_ringing(call.tx, private_call.channel_id)
+        stop_ringing(
+            call, private_call, [user_id for user_id, ends_ms in ring_ends_by_user.items() if ends_ms <= call.now_ms]
+        )
 
 
 def _ring_job_key(channel_id: int) -> str:
-    return f"{RING_TIMEOUT}:{int(channel_id)}"
+    return f"{RING_TIMEOUT_JOB}:{int(channel_id)}"
 
 
 def _publish_ringing(call: Call, private_call: CallRow) -> None:
-    _publish_to_recipients(call, private_call.channel_id, wire.CALL_UPDATE, views.call_change(call.tx, private_call))
+    _publish_to_recipients(
+        call, private_call.channel_id, wire.CALL_UPDATE, views.build_ringing_call(call.tx, private_call)
+    )
 
 
 # Listeners
@@ -204,9 +208,9 @@ def on_recipient_removed(call: Call, signal: RecipientRemoving) -> None:
 
 def on_user_blocked(call: Call, signal: UserBlocked) -> None:
     """End the direct message call of two users when one blocks the other. Group calls continue."""
-    channel_id = direct_messages.find_channel(call.tx, signal.user_id, signal.other_id)
+    channel_id = direct_messages.find_direct_channel_id(call.tx, signal.user_id, signal.other_id)
     if channel_id is not None:
-        leave(call, voice_states.calls.list_callers(call.tx, [channel_id]).get(channel_id, []), ended=True)
+        leave(call, voice_states.calls.list_callers(call.tx, [channel_id]).get(channel_id, []), has_ended=True)
 
 
 def _publish_to_recipients(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:

@@ -15,6 +15,7 @@ from hubbub.server.places.voice_states import CallKind, PendingJoinsCanceled
 from hubbub.server.talk.private_calls import actions, rules, store, views
 
 JOIN_JOB: Final = "private_calls.join"
+"""Kind of the job that joins a call after a delay."""
 
 
 class PrivateCallJoinRequest(msgspec.Struct, kw_only=True):
@@ -33,7 +34,7 @@ def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]
     """Join the call of a private channel, or leave all private calls if the body has no channel.
 
     Joining starts the call if there is none. A request that is not allowed is ignored without an error. `failed_ids` are
-    the IDs of channels whose voice server recently refused the user; pending joins of these channels are canceled."""
+    the IDs of channels whose voice server recently rejected the user; pending joins of these channels are canceled."""
     for channel_id in failed_ids:
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(channel_id, call.user_id))
     if body.channel_id is None:
@@ -78,7 +79,7 @@ def _join_call(call: Call, request: PrivateCallJoinRequest) -> None:
         self_deaf=request.self_deaf,
         self_video=request.self_video,
     )
-    actions.put(call, channel, row)
+    actions.put_participant(call, channel, row)
 
 
 @handles_command(wire.CONNECT_CALL)
@@ -93,7 +94,7 @@ def connect_call(call: Call, body: wire.ConnectCall) -> None:
         call.replies.append((wire.CALL_CREATE, views.private_call(call.tx, private_call)))
 
 
-def cancel_pending_joins(call: Call, signal: PendingJoinsCanceled) -> None:
+def on_pending_joins_canceled(call: Call, signal: PendingJoinsCanceled) -> None:
     """Cancel the pending joins of a user."""
     for channel_id in signal.server_ids:
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(channel_id, signal.user_id))

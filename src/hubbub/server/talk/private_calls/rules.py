@@ -43,11 +43,12 @@ def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:
 
 
 def list_ringable(
-    call: Call, channel: ChannelRef, requested_ids: Sequence[int] | None, participants: Collection[int]
+    call: Call, channel: ChannelRef, requested_ids: Sequence[int] | None, participant_ids: Collection[int]
 ) -> list[int]:
     """Return the IDs of the users to ring: the users `requested_ids`, or all recipients if None, who are not in the call.
 
-    Bots have no private calls. A user who blocked the caller, or is blocked by the caller, is skipped without an error."""
+    `participant_ids` are the IDs of the users in the call. Raises INVALID_RECIPIENTS if `requested_ids` contains a bot or a
+    user who is not a recipient. A user who blocked the caller, or is blocked by the caller, is skipped without an error."""
     recipient_ids = [
         recipient_id
         for recipient_id in channels.list_recipient_ids(call.tx, channel.id)
@@ -58,7 +59,7 @@ def list_ringable(
     target_ids = [
         recipient_id
         for recipient_id in (recipient_ids if requested_ids is None else dict.fromkeys(requested_ids))
-        if recipient_id not in participants
+        if recipient_id not in participant_ids
     ]
     users_by_id = users.find_many(call.tx, target_ids)
     if requested_ids is not None and any(

@@ -14,11 +14,11 @@ from hubbub.server.talk.private_calls import store
 from hubbub.server.talk.private_calls.store import CallRow
 
 
-def voice_state(row: CallStateRow, *, left: bool = False) -> VoiceState:
-    """Return a participant's voice state; with `left`, the state that reports their departure."""
+def voice_state(row: CallStateRow, *, has_left: bool = False) -> VoiceState:
+    """Return a participant's voice state; with `has_left`, the state that reports their departure."""
     return VoiceState(
         guild_id=None,
-        channel_id=None if left else ChannelId(row.call_id),
+        channel_id=None if has_left else ChannelId(row.call_id),
         user_id=UserId(row.user_id),
         session_id=row.session_id,
         deaf=False,
@@ -31,7 +31,7 @@ def voice_state(row: CallStateRow, *, left: bool = False) -> VoiceState:
     )
 
 
-def call_change(tx: Tx, row: CallRow) -> wire.RingingCall:
+def build_ringing_call(tx: Tx, row: CallRow) -> wire.RingingCall:
     """Return the payload about a call's ringing recipients."""
     return wire.RingingCall(
         channel_id=ChannelId(row.channel_id),
@@ -43,7 +43,7 @@ def call_change(tx: Tx, row: CallRow) -> wire.RingingCall:
 
 def private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
     """Return a call with its participants."""
-    ringing_call = call_change(tx, row)
+    ringing_call = build_ringing_call(tx, row)
     participants = voice_states.calls.list_callers(tx, [row.channel_id]).get(row.channel_id, [])
     return wire.PrivateCall(
         channel_id=ringing_call.channel_id,
@@ -60,8 +60,8 @@ def can_read(call: Call) -> bool:
     return actor.kind == "user" or (actor.kind == "bearer" and Scope.DM_CHANNELS_READ in actor.scopes)
 
 
-def ready(call: Call) -> dict[str, Any]:
-    """Return the ongoing calls of the caller's private channels for READY."""
+def ready_fields(call: Call) -> dict[str, Any]:
+    """Return the keys that private calls add to READY: the ongoing calls of the caller's private channels."""
     if not can_read(call):
         return {}
     return {"calls": [private_call(call.tx, row) for row in store.list_of_user(call.tx, call.user_id)]}

@@ -1,4 +1,4 @@
-"""Add and remove reactions: store, publish."""
+"""Add and remove reactions: store them and publish their events."""
 
 from msgspec import UNSET
 
@@ -40,54 +40,54 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
     call.tx.emit(wire.MESSAGE_REACTION_ADD, payload, messages.audience(call, channel))
 
 
-def remove(call: Call, channel: ChannelRef, message: MessageRow, existing: ReactionRow, user_id: int) -> None:
-    """Remove a user's reactions with the emoji of `existing`, which is any user's reaction to the message.
+def remove(call: Call, channel: ChannelRef, message: MessageRow, existing_reaction: ReactionRow, user_id: int) -> None:
+    """Remove a user's reactions with the emoji of `existing_reaction`, which is any user's reaction to the message.
 
     Does nothing if the user has none."""
-    burst_values = store.delete_one(call.tx, message.id, existing.emoji, user_id)
+    burst_values = store.delete_one(call.tx, message.id, existing_reaction.emoji, user_id)
     if not burst_values:
         return
-    _update_reacted(call, channel, message)
-    recipients = messages.audience(call, channel)
+    _update_reacted_flag(call, channel, message)
+    audience = messages.audience(call, channel)
     for burst in burst_values:
         payload = wire.ReactionRemoved(
             user_id=UserId(user_id),
             channel_id=channel.id,
             message_id=MessageId(message.id),
-            emoji=_partial_emoji(existing),
+            emoji=_partial_emoji(existing_reaction),
             burst=bool(burst),
             type=burst,
             guild_id=channel.guild_id or UNSET,
         )
-        call.tx.emit(wire.MESSAGE_REACTION_REMOVE, payload, recipients)
+        call.tx.emit(wire.MESSAGE_REACTION_REMOVE, payload, audience)
 
 
 def clear(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     """Remove all reactions from a message."""
     if not store.delete_of_message(call.tx, message.id):
         return
-    _update_reacted(call, channel, message)
+    _update_reacted_flag(call, channel, message)
     payload = wire.ReactionsCleared(
         channel_id=channel.id, message_id=MessageId(message.id), guild_id=channel.guild_id or UNSET
     )
     call.tx.emit(wire.MESSAGE_REACTION_REMOVE_ALL, payload, messages.audience(call, channel))
 
 
-def clear_emoji(call: Call, channel: ChannelRef, message: MessageRow, existing: ReactionRow) -> None:
-    """Remove all reactions with the emoji of `existing` from a message."""
-    store.delete_of_emoji(call.tx, message.id, existing.emoji)
-    _update_reacted(call, channel, message)
+def clear_emoji(call: Call, channel: ChannelRef, message: MessageRow, existing_reaction: ReactionRow) -> None:
+    """Remove all reactions with the emoji of `existing_reaction` from a message."""
+    store.delete_of_emoji(call.tx, message.id, existing_reaction.emoji)
+    _update_reacted_flag(call, channel, message)
     payload = wire.EmojiReactionsCleared(
         channel_id=ChannelId(channel.id),
         message_id=MessageId(message.id),
         guild_id=channel.guild_id or UNSET,
-        emoji=_partial_emoji(existing),
+        emoji=_partial_emoji(existing_reaction),
     )
     call.tx.emit(wire.MESSAGE_REACTION_REMOVE_EMOJI, payload, messages.audience(call, channel))
 
 
-def _update_reacted(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """Mark a message without reactions as such, so that reads skip the reactions table."""
+def _update_reacted_flag(call: Call, channel: ChannelRef, message: MessageRow) -> None:
+    """Clear the `reacted` flag of a message that has no reactions left, so that reads skip the reactions table."""
     if not store.has_any(call.tx, message.id):
         messages.set_reacted(call.tx, channel.id, message.id, False)
 

@@ -34,17 +34,17 @@ def add_my_message_reaction(
 ) -> None:
     """Add a reaction to a message.
 
-    Requires ADD_REACTIONS unless the message already has a reaction with this emoji."""
+    The caller needs ADD_REACTIONS unless the message already has a reaction with this emoji."""
     channel_access, message = _load_message(call, channel_id, message_id)
     emoji_key = emoji.parse(emoji_name)
-    rules.require_active(channel_access)
+    rules.require_not_read_only(channel_access)
     rules.require_not_blocked(call, message)
     if query.type == ReactionType.BURST:
         rules.require_burst(call)
-    existing = store.find_one(call.tx, message_id, emoji_key.key)
-    if existing is None:
-        existing = rules.require_new_emoji(call, channel_access, message_id, emoji_key)
-    row = existing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now_ms)
+    existing_reaction = store.find_one(call.tx, message_id, emoji_key.key)
+    if existing_reaction is None:
+        existing_reaction = rules.require_new_emoji(call, channel_access, message_id, emoji_key)
+    row = existing_reaction._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now_ms)
     actions.add(call, channel_access.channel, message, row)
 
 
@@ -52,9 +52,9 @@ def add_my_message_reaction(
 def delete_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
     """Remove the current user's reaction from a message."""
     channel_access, message = _load_message(call, channel_id, message_id)
-    existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
-    if existing is not None:
-        actions.remove(call, channel_access.channel, message, existing, call.user_id)
+    existing_reaction = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
+    if existing_reaction is not None:
+        actions.remove(call, channel_access.channel, message, existing_reaction, call.user_id)
 
 
 @handles(wire.DELETE_USER_MESSAGE_REACTION)
@@ -63,18 +63,18 @@ def delete_user_message_reaction(
 ) -> None:
     """Remove a user's reaction from a message.
 
-    Requires MANAGE_MESSAGES."""
+    The caller needs MANAGE_MESSAGES."""
     channel_access, message = _load_message_as_moderator(call, channel_id, message_id)
-    existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
-    if existing is not None:
-        actions.remove(call, channel_access.channel, message, existing, user_id)
+    existing_reaction = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
+    if existing_reaction is not None:
+        actions.remove(call, channel_access.channel, message, existing_reaction, user_id)
 
 
 @handles(wire.DELETE_ALL_MESSAGE_REACTIONS)
 def delete_all_message_reactions(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     """Remove all reactions from a message.
 
-    Requires MANAGE_MESSAGES."""
+    The caller needs MANAGE_MESSAGES."""
     channel_access, message = _load_message_as_moderator(call, channel_id, message_id)
     actions.clear(call, channel_access.channel, message)
 
@@ -85,11 +85,11 @@ def delete_all_message_reactions_by_emoji(
 ) -> None:
     """Remove all reactions with one emoji from a message.
 
-    Requires MANAGE_MESSAGES."""
+    The caller needs MANAGE_MESSAGES."""
     channel_access, message = _load_message_as_moderator(call, channel_id, message_id)
-    existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
-    if existing is not None:
-        actions.clear_emoji(call, channel_access.channel, message, existing)
+    existing_reaction = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
+    if existing_reaction is not None:
+        actions.clear_emoji(call, channel_access.channel, message, existing_reaction)
 
 
 def _load_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
@@ -103,6 +103,7 @@ def _load_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> t
 def _load_message_as_moderator(
     call: Call, channel_id: ChannelId, message_id: MessageId
 ) -> tuple[ChannelAccess, MessageRow]:
+    """Return the caller's access to a channel in which they may remove other users' reactions, and a message of the channel."""
     channel_access = access.get_channel_standing(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
     rules.require_moderator(call, channel_access)

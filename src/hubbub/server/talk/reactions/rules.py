@@ -21,7 +21,7 @@ def require_open(channel_access: ChannelAccess) -> None:
         raise errors.THREAD_ARCHIVED()
 
 
-def require_active(channel_access: ChannelAccess) -> None:
+def require_not_read_only(channel_access: ChannelAccess) -> None:
     """Raise an error for members who are timed out or pending.
 
     These members have read-only access, so they may not add to existing reactions either (decisions/0016)."""
@@ -63,7 +63,7 @@ def require_burst(call: Call) -> None:
 
 
 def require_moderator(call: Call, channel_access: ChannelAccess) -> None:
-    """Raise an error unless the caller may remove reactions of others, which is not possible in private channels."""
+    """Raise an error unless the caller may remove other users' reactions, which is not possible in private channels."""
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_MESSAGES)

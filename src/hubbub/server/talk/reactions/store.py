@@ -83,8 +83,8 @@ def has_any(tx: Tx, message_id: int) -> bool:
     return tx.value("SELECT 1 FROM reactions WHERE message_id = ? LIMIT 1", message_id) is not None
 
 
-def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after: int, limit: int) -> list[int]:
-    """Return a page of the IDs of users who reacted with an emoji: IDs above `after`, in ascending order."""
+def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after_id: int, limit: int) -> list[int]:
+    """Return a page of the IDs of users who reacted with an emoji: IDs above `after_id`, in ascending order."""
     return [
         user_id
         for (user_id,) in tx.all(
@@ -93,7 +93,7 @@ def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after: int, limi
             message_id,
             emoji,
             burst,
-            after,
+            after_id,
             limit,
         )
     ]

@@ -14,11 +14,13 @@ from hubbub.server.places import channels
 from hubbub.server.talk.read_states import store
 
 
-def mark(call: Call, message_ids_by_channel: Mapping[ChannelId, MessageId], *, allow_backward: bool = False) -> None:
-    """Set the read states of the caller; `message_ids_by_channel` has the last read message ID by channel ID.
+def mark_read(
+    call: Call, message_ids_by_channel: Mapping[ChannelId, MessageId], *, allow_backward: bool = False
+) -> None:
+    """Set the read states of the caller; `message_ids_by_channel` has the ID of the last read message by channel ID.
 
-    A read state only moves forward, since clients may report in any order. With `allow_backward`, which a user requests
-    explicitly, it may also move backward."""
+    A lower message ID than the stored one is ignored, since clients may report in any order, unless `allow_backward` is set.
+    Clients request that when a user marks a message as unread."""
     current_ids = store.find_many(call.tx, call.user_id, message_ids_by_channel)
     changed_ids = {
         channel_id: message_id
@@ -37,12 +39,12 @@ def mark(call: Call, message_ids_by_channel: Mapping[ChannelId, MessageId], *, a
 
 def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
     """Delete the read states of deleted channels."""
-    store.delete_channels(call.tx, signal.channel_ids)
+    store.delete_of_channels(call.tx, signal.channel_ids)
 
 
 def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Delete the read states of a deleted user."""
-    store.delete(call.tx, signal.user_id)
+    store.delete_of_user(call.tx, signal.user_id)
 
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:

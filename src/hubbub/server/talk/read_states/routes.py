@@ -12,7 +12,7 @@ from hubbub.server.talk.read_states import actions, store
 def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.AckMessage) -> wire.AckResult:
     """Mark a channel as read up to a message."""
     channel_access = access.get_channel_standing(call, channel_id)
-    actions.mark(call, {ChannelId(channel_access.channel.id): message_id}, allow_backward=body.manual is True)
+    actions.mark_read(call, {ChannelId(channel_access.channel.id): message_id}, allow_backward=body.manual is True)
     return wire.AckResult()
 
 
@@ -23,11 +23,11 @@ def ack_bulk(call: Call, body: wire.AckBulk) -> None:
     Channels that the caller is not in are ignored."""
     message_ids_by_channel = {read_state.channel_id: read_state.message_id for read_state in body.read_states}
     accessible_ids = store.filter_accessible(call.tx, call.user_id, message_ids_by_channel)
-    actions.mark(
+    actions.mark_read(
         call,
         {
-            channel_id: read_state
-            for channel_id, read_state in message_ids_by_channel.items()
+            channel_id: message_id
+            for channel_id, message_id in message_ids_by_channel.items()
             if channel_id in accessible_ids
         },
     )

@@ -41,21 +41,21 @@ def filter_accessible(tx: Tx, user_id: int, channel_ids: Collection[int]) -> set
     return {row[0] for row in tx.all(sql, *channel_ids, user_id, user_id)}
 
 
-def put(tx: Tx, user_id: int, marks: Mapping[ChannelId, MessageId]) -> None:
+def put(tx: Tx, user_id: int, message_ids_by_channel: Mapping[ChannelId, MessageId]) -> None:
     """Insert or update read states."""
     tx.run_many(
         "INSERT INTO read_states (user_id, channel_id, last_message_id) VALUES (?, ?, ?) "
         "ON CONFLICT (user_id, channel_id) DO UPDATE SET last_message_id = excluded.last_message_id",
-        [(user_id, channel_id, message_id) for channel_id, message_id in marks.items()],
+        [(user_id, channel_id, message_id) for channel_id, message_id in message_ids_by_channel.items()],
     )
 
 
-def delete_channels(tx: Tx, channel_ids: Collection[int]) -> None:
+def delete_of_channels(tx: Tx, channel_ids: Collection[int]) -> None:
     """Delete the read states of channels."""
     if channel_ids:
         tx.run(f"DELETE FROM read_states WHERE channel_id IN ({placeholders(channel_ids)})", *channel_ids)
 
 
-def delete(tx: Tx, user_id: int) -> None:
+def delete_of_user(tx: Tx, user_id: int) -> None:
     """Delete all read states of a user."""
     tx.run("DELETE FROM read_states WHERE user_id = ?", user_id)

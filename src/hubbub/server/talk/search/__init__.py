@@ -9,9 +9,9 @@ SLICE = Slice(
     name="search",
     modules=(routes,),
     jobs={
-        index_jobs.BUILD: index_jobs.build,
-        index_jobs.CATCH_UP: index_jobs.catch_up,
-        index_jobs.FORGET: index_jobs.forget,
+        index_jobs.BUILD_JOB: index_jobs.build_index,
+        index_jobs.CATCH_UP_JOB: index_jobs.index_pending_changes,
+        index_jobs.REMOVE_JOB: index_jobs.remove_channel_documents,
     },
     listeners={
         messages.MessageCreated: index_jobs.on_message_changed,

@@ -38,7 +38,7 @@ PINNED_MARK: Final = "p"
 PRIVATE_THREAD_MARK: Final = "x"
 """Mark of messages in private threads."""
 
-AUTHOR_TYPES: Final = {"user": "tu", "bot": "tb", "webhook": "tw"}
+AUTHOR_TYPE_MARKS: Final = {"user": "tu", "bot": "tb", "webhook": "tw"}
 """Marks of author types."""
 HAS_MARKS: Final = {
     "link": "hl",
@@ -52,7 +52,7 @@ HAS_MARKS: Final = {
     "snapshot": "hn",
 }
 """Marks of content that a message has, by the values of the search parameter `has`."""
-EMBED_TYPES: Final = {"image": "ki", "video": "kv", "gif": "kg", "sound": "ks", "article": "ka"}
+EMBED_TYPE_MARKS: Final = {"image": "ki", "video": "kv", "gif": "kg", "sound": "ks", "article": "ka"}
 """Marks of embed types."""
 _MEDIA_MARKS: Final = {"image": HAS_MARKS["image"], "video": HAS_MARKS["video"], "audio": HAS_MARKS["sound"]}
 
@@ -72,57 +72,57 @@ class Document(NamedTuple):
 # Marks with a value
 
 
-def author(user_id: int) -> str:
+def author_mark(user_id: int) -> str:
     """Return the mark of an author."""
     return f"a{int(user_id)}"
 
 
-def in_channel(channel_id: int) -> str:
+def channel_mark(channel_id: int) -> str:
     """Return the mark of the channel or thread that contains the message."""
     return f"c{int(channel_id)}"
 
 
-def governed_by(channel_id: int) -> str:
+def governing_channel_mark(channel_id: int) -> str:
     """Return the mark of the channel whose permissions apply: the channel itself, or a thread's parent."""
     return f"v{int(channel_id)}"
 
 
-def mentions_user(user_id: int) -> str:
+def user_mention_mark(user_id: int) -> str:
     """Return the mark of a mentioned user."""
     return f"m{int(user_id)}"
 
 
-def mentions_role(role_id: int) -> str:
+def role_mention_mark(role_id: int) -> str:
     """Return the mark of a mentioned role."""
     return f"r{int(role_id)}"
 
 
-def replies_to_user(user_id: int) -> str:
+def replied_user_mark(user_id: int) -> str:
     """Return the mark of the user whose message is replied to."""
     return f"q{int(user_id)}"
 
 
-def replies_to_message(message_id: int) -> str:
+def replied_message_mark(message_id: int) -> str:
     """Return the mark of the message that is replied to."""
     return f"s{int(message_id)}"
 
 
-def provider(name: str) -> str:
+def provider_mark(name: str) -> str:
     """Return the mark of an embed's provider."""
     return f"d{_hash(name)}"
 
 
-def hostname(name: str) -> str:
+def hostname_mark(name: str) -> str:
     """Return the mark of a link's host name or of a parent domain."""
     return f"l{_hash(name.rstrip('.'))}"
 
 
-def filename(name: str) -> str:
+def filename_mark(name: str) -> str:
     """Return the mark of a file name, with or without its extension."""
     return f"n{_hash(name)}"
 
 
-def extension(name: str) -> str:
+def extension_mark(name: str) -> str:
     """Return the mark of a file name's extension."""
     return f"o{_hash(name.lstrip('.'))}"
 
@@ -135,7 +135,7 @@ def _hash(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def prefix(guild_id: int) -> str:
+def build_guild_prefix(guild_id: int) -> str:
     """Return the prefix of all terms of a guild. It is also a term of every message of the guild."""
     digits = ""
     remaining = int(guild_id)
@@ -157,7 +157,7 @@ def mark_term(guild_prefix: str, mark: str) -> str:
 
 def build_terms(document: Document) -> list[str]:
     """Return all terms of a message, starting with its words in order."""
-    guild_prefix = prefix(document.guild_id)
+    guild_prefix = build_guild_prefix(document.guild_id)
     terms = [f"{guild_prefix}w{word}" for word in document.words.split()]
     terms += [f"{guild_prefix}_{mark}" for mark in document.marks.split()]
     terms.append(guild_prefix)
@@ -173,11 +173,15 @@ def build_document(
     """Build the document of a message.
 
     `bot_ids` are the IDs of authors that are bots. `replied_author_ids` maps IDs of replied-to messages to IDs of their authors."""
-    marks = [author(row.author_id), in_channel(channel.id), governed_by(channel.overwrites_channel_id)]
+    marks = [
+        author_mark(row.author_id),
+        channel_mark(channel.id),
+        governing_channel_mark(channel.overwrites_channel_id),
+    ]
     if not row.is_user_authored:
-        marks.append(AUTHOR_TYPES["webhook"])
+        marks.append(AUTHOR_TYPE_MARKS["webhook"])
     else:
-        marks.append(AUTHOR_TYPES["bot" if row.author_id in bot_ids else "user"])
+        marks.append(AUTHOR_TYPE_MARKS["bot" if row.author_id in bot_ids else "user"])
     if channel.is_private_thread:
         marks.append(PRIVATE_THREAD_MARK)
     if row.pinned_ms is not None:
@@ -186,14 +190,14 @@ def build_document(
         marks.append(MENTIONS_EVERYONE_MARK)
     texts = [row.content]
     if row.mentions is not None:
-        marks += [mentions_user(user_id) for user_id in messages.views.mentions(row)]
+        marks += [user_mention_mark(user_id) for user_id in messages.views.mentions(row)]
     if row.mention_roles is not None:
-        marks += [mentions_role(role_id) for role_id in codec.decode(row.mention_roles, list[RoleId])]
+        marks += [role_mention_mark(role_id) for role_id in codec.decode(row.mention_roles, list[RoleId])]
     replied_id = find_replied_id(row)
     if replied_id is not None:
-        marks.append(replies_to_message(replied_id))
+        marks.append(replied_message_mark(replied_id))
         if replied_id in replied_author_ids:
-            marks.append(replies_to_user(replied_author_ids[replied_id]))
+            marks.append(replied_user_mark(replied_author_ids[replied_id]))
     marks += _link_marks(row.content)
     if row.attachments is not None:
         marks += _file_marks(messages.views.attachments(row))
@@ -237,11 +241,11 @@ def _link_marks(content: str) -> Iterator[str]:
         if not host:
             continue
         has_link = True
-        yield hostname(host)
+        yield hostname_mark(host)
         labels = host.split(".")
         # A search for example.com also finds www.example.com.
         for start in range(1, len(labels) - 1):
-            yield hostname(".".join(labels[start:]))
+            yield hostname_mark(".".join(labels[start:]))
     if has_link:
         yield HAS_MARKS["link"]
 
@@ -253,13 +257,13 @@ def _file_marks(files: list[StoredAttachment]) -> Iterator[str]:
         media_type = (file.content_type or "").partition("/")[0]
         if media_type in _MEDIA_MARKS:
             yield _MEDIA_MARKS[media_type]
-        yield filename(file.filename)
+        yield filename_mark(file.filename)
         stem, dot, file_extension = file.filename.rpartition(".")
         if dot:
-            yield filename(stem)
-            yield extension(file_extension)
+            yield filename_mark(stem)
+            yield extension_mark(file_extension)
         if file.title is not None:
-            yield filename(file.title)
+            yield filename_mark(file.title)
 
 
 def _embed_marks(embeds: list[Embed]) -> Iterator[str]:
@@ -267,19 +271,19 @@ def _embed_marks(embeds: list[Embed]) -> Iterator[str]:
         yield HAS_MARKS["embed"]
     for embed in embeds:
         if embed.provider:
-            yield provider(embed.provider.name)
+            yield provider_mark(embed.provider.name)
         if embed.type == "gifv":
-            yield EMBED_TYPES["gif"]
-        elif embed.type in EMBED_TYPES:
-            yield EMBED_TYPES[embed.type]
+            yield EMBED_TYPE_MARKS["gif"]
+        elif embed.type in EMBED_TYPE_MARKS:
+            yield EMBED_TYPE_MARKS[embed.type]
         elif embed.title or embed.description:
-            yield EMBED_TYPES["article"]
+            yield EMBED_TYPE_MARKS["article"]
         if embed.image or embed.type == "image":
             yield HAS_MARKS["image"]
-            yield EMBED_TYPES["image"]
+            yield EMBED_TYPE_MARKS["image"]
         if embed.video or embed.type in ("video", "gifv"):
             yield HAS_MARKS["video"]
-            yield EMBED_TYPES["video"]
+            yield EMBED_TYPE_MARKS["video"]
 
 
 def _embed_texts(embed: Embed) -> Iterator[str]:

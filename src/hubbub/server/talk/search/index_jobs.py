@@ -1,8 +1,8 @@
 """Jobs and listeners that maintain the search index.
 
 A guild is indexed only after its first search. Messages that exist by then are indexed in steps; later changes are
-indexed by jobs that each process a batch. A search indexes pending changes itself, so it finds messages sent a moment
-ago."""
+indexed by jobs that each process a batch. A search indexes pending changes before it runs, so it also finds the newest
+messages."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -19,9 +19,12 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.search import documents, store
 
-BUILD: Final = "search.build"
-CATCH_UP: Final = "search.catch_up"
-FORGET: Final = "search.forget"
+BUILD_JOB: Final = "search.build"
+"""Kind of the job that indexes a guild's existing messages."""
+CATCH_UP_JOB: Final = "search.catch_up"
+"""Kind of the job that indexes a guild's pending changes."""
+REMOVE_JOB: Final = "search.forget"
+"""Kind of the job that removes the documents of deleted channels."""
 
 BATCH_SIZE: Final = 250
 """Number of messages indexed in one transaction, small enough not to block other writers for long."""
@@ -31,7 +34,7 @@ CATCH_UP_DELAY_MS: Final = 1000
 """Delay in milliseconds before a job indexes changes, so that they form a batch."""
 
 
-class BuildJob(msgspec.Struct, kw_only=True):
+class BuildProgress(msgspec.Struct, kw_only=True):
     """Payload of the job that indexes a guild's existing messages, with its progress."""
 
     guild_id: GuildId
@@ -41,13 +44,13 @@ class BuildJob(msgspec.Struct, kw_only=True):
     """ID of the channel's last message that is indexed, or 0 to continue with the next channel."""
 
 
-class CatchUpJob(msgspec.Struct, kw_only=True):
+class CatchUpPayload(msgspec.Struct, kw_only=True):
     """Payload of the job that indexes a guild's pending changes."""
 
     guild_id: GuildId
 
 
-class ForgetJob(msgspec.Struct, kw_only=True):
+class RemovalPayload(msgspec.Struct, kw_only=True):
     """Payload of the job that removes the documents of deleted channels."""
 
     channel_ids: list[ChannelId]
@@ -82,9 +85,11 @@ def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Schedule the removal of the documents of deleted channels."""
     if signal.guild_id is not None:
-        indexed_ids = store.channels_with_documents(call.tx, signal.channel_ids)
+        indexed_ids = store.filter_indexed_channels(call.tx, signal.channel_ids)
         if indexed_ids:
-            call.tx.enqueue(FORGET, ForgetJob(channel_ids=[ChannelId(channel_id) for channel_id in indexed_ids]))
+            call.tx.enqueue(
+                REMOVE_JOB, RemovalPayload(channel_ids=[ChannelId(channel_id) for channel_id in indexed_ids])
+            )
 
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
@@ -94,8 +99,8 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 def _schedule_catch_up(call: Call, guild_id: GuildId) -> None:
     store.set_pending(call.tx, guild_id, True)
-    key = f"{CATCH_UP}:{int(guild_id)}"
-    call.tx.enqueue(CATCH_UP, CatchUpJob(guild_id=guild_id), due_ms=call.now_ms + CATCH_UP_DELAY_MS, key=key)
+    key = f"{CATCH_UP_JOB}:{int(guild_id)}"
+    call.tx.enqueue(CATCH_UP_JOB, CatchUpPayload(guild_id=guild_id), due_ms=call.now_ms + CATCH_UP_DELAY_MS, key=key)
 
 
 # Jobs
@@ -104,17 +109,17 @@ def _schedule_catch_up(call: Call, guild_id: GuildId) -> None:
 def start_build(call: Call, guild_id: GuildId) -> None:
     """Start indexing a guild, from its first message on."""
     if store.insert_guild(call.tx, guild_id):
-        call.tx.enqueue(BUILD, BuildJob(guild_id=guild_id), key=f"{BUILD}:{int(guild_id)}")
+        call.tx.enqueue(BUILD_JOB, BuildProgress(guild_id=guild_id), key=f"{BUILD_JOB}:{int(guild_id)}")
 
 
-def build(call: Call, job: Job) -> None:
+def build_index(call: Call, job: Job) -> None:
     """Index a batch of existing messages of a guild and reschedule the job while there are more."""
-    next_progress = build_step(call, job.decode(BuildJob))
+    next_progress = build_step(call, job.decode(BuildProgress))
     if next_progress is not None:
-        call.tx.enqueue(BUILD, next_progress, key=job.key)
+        call.tx.enqueue(BUILD_JOB, next_progress, key=job.key)
 
 
-def build_step(call: Call, progress: BuildJob) -> BuildJob | None:
+def build_step(call: Call, progress: BuildProgress) -> BuildProgress | None:
     """Index a batch of existing messages, starting at `progress`.
 
     Returns the progress to continue from, or None if all messages are indexed or the guild was deleted."""
@@ -124,7 +129,7 @@ def build_step(call: Call, progress: BuildJob) -> BuildJob | None:
     channel_id, after, is_finished = int(progress.channel_id), int(progress.after), False
     for _ in range(CHANNELS_PER_STEP_MAX):
         if not after:
-            next_channel_id = store.next_channel(call.tx, progress.guild_id, channel_id)
+            next_channel_id = store.find_next_channel_id(call.tx, progress.guild_id, channel_id)
             if next_channel_id is None:
                 is_finished = True
                 break
@@ -140,15 +145,15 @@ def build_step(call: Call, progress: BuildJob) -> BuildJob | None:
     if is_finished:
         store.finish_build(call.tx, progress.guild_id)
         return None
-    store.count_built(call.tx, progress.guild_id, len(rows))
-    return BuildJob(guild_id=progress.guild_id, channel_id=ChannelId(channel_id), after=MessageId(after))
+    store.add_indexed_count(call.tx, progress.guild_id, len(rows))
+    return BuildProgress(guild_id=progress.guild_id, channel_id=ChannelId(channel_id), after=MessageId(after))
 
 
-def catch_up(call: Call, job: Job) -> None:
+def index_pending_changes(call: Call, job: Job) -> None:
     """Index pending changes and reschedule the job while there are more."""
-    guild_id = job.decode(CatchUpJob).guild_id
+    guild_id = job.decode(CatchUpPayload).guild_id
     if index_changes(call, guild_id) == BATCH_SIZE:
-        call.tx.enqueue(CATCH_UP, CatchUpJob(guild_id=guild_id), key=job.key)
+        call.tx.enqueue(CATCH_UP_JOB, CatchUpPayload(guild_id=guild_id), key=job.key)
     else:
         store.set_pending(call.tx, guild_id, False)
 
@@ -168,33 +173,33 @@ def index_changes(call: Call, guild_id: int) -> int:
     return len(changes)
 
 
-def forget(call: Call, job: Job) -> None:
+def remove_channel_documents(call: Call, job: Job) -> None:
     """Remove the documents of deleted channels and reschedule the job while there are more."""
-    channel_ids = job.decode(ForgetJob).channel_ids
+    channel_ids = job.decode(RemovalPayload).channel_ids
     remaining = BATCH_SIZE
     while channel_ids and remaining > 0:
-        removed = store.remove_of_channel(call.tx, channel_ids[0], remaining)
+        removed = store.delete_of_channel(call.tx, channel_ids[0], remaining)
         remaining -= removed
         if remaining > 0:
             channel_ids = channel_ids[1:]
     if channel_ids:
-        call.tx.enqueue(FORGET, ForgetJob(channel_ids=channel_ids))
+        call.tx.enqueue(REMOVE_JOB, RemovalPayload(channel_ids=channel_ids))
 
 
 def _update_index(call: Call, guild_id: int, message_ids: Sequence[int], rows: Iterable[MessageRow]) -> None:
     """Update the index for messages.
 
     IDs without a row in `rows`, and system messages, are removed from the index."""
-    indexable = [row for row in rows if row.type in messages.USER_MESSAGE_TYPES]
-    channels_by_id = _find_channels(call, guild_id, {row.channel_id for row in indexable})
-    bot_ids = store.filter_bots(call.tx, (row.author_id for row in indexable))
-    replied_authors = _find_replied_authors(call, indexable)
+    indexable_rows = [row for row in rows if row.type in messages.USER_MESSAGE_TYPES]
+    channels_by_id = _find_channels(call, guild_id, {row.channel_id for row in indexable_rows})
+    bot_ids = store.filter_bots(call.tx, (row.author_id for row in indexable_rows))
+    author_ids_by_message = _find_replied_author_ids(call, indexable_rows)
     new_documents = [
-        documents.build_document(row, channels_by_id[row.channel_id], bot_ids, replied_authors)
-        for row in indexable
+        documents.build_document(row, channels_by_id[row.channel_id], bot_ids, author_ids_by_message)
+        for row in indexable_rows
         if row.channel_id in channels_by_id
     ]
-    store.replace(call.tx, message_ids, new_documents)
+    store.replace_documents(call.tx, message_ids, new_documents)
 
 
 def _find_channels(call: Call, guild_id: int, channel_ids: Iterable[int]) -> dict[int, ChannelRef]:
@@ -207,7 +212,7 @@ def _find_channels(call: Call, guild_id: int, channel_ids: Iterable[int]) -> dic
     return channels_by_id
 
 
-def _find_replied_authors(call: Call, rows: Iterable[MessageRow]) -> dict[int, int]:
+def _find_replied_author_ids(call: Call, rows: Iterable[MessageRow]) -> dict[int, int]:
     """Return the author IDs of the messages that `rows` reply to, by message ID."""
     replied_ids_by_channel: dict[int, list[int]] = {}
     for row in rows:

@@ -19,7 +19,7 @@ from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.search import documents, store
-from hubbub.server.talk.search.scope import Scope
+from hubbub.server.talk.search.scope import SearchScope
 from hubbub.server.talk.search.store import Query, ThreadRow
 from hubbub.server.talk.search.tokens import Phrase, is_near, parse_query, score, tokenize
 
@@ -34,7 +34,7 @@ THREAD_PARENT_TYPES: Final = FORUM_TYPES | {ChannelType.GUILD_TEXT, ChannelType.
 # Messages
 
 
-def find_messages(call: Call, guild_id: GuildId, scope: Scope, params: wire.SearchMessages) -> wire.FoundMessages:
+def find_messages(call: Call, guild_id: GuildId, scope: SearchScope, params: wire.SearchMessages) -> wire.FoundMessages:
     """Return a page of matching messages."""
     query = _build_query(call, guild_id, scope, params)
     message_ids = [] if query is None else _find_ordered_ids(call, query, params)
@@ -51,38 +51,38 @@ def find_messages(call: Call, guild_id: GuildId, scope: Scope, params: wire.Sear
     return result
 
 
-def _build_query(call: Call, guild_id: GuildId, scope: Scope, params: wire.SearchMessages) -> Query | None:
+def _build_query(call: Call, guild_id: GuildId, scope: SearchScope, params: wire.SearchMessages) -> Query | None:
     """Build the index query, or return None if nothing can match."""
-    if not scope.readable:
+    if not scope.readable_channels:
         return None
-    required, excluded, private_marks = scope.to_marks()
-    groups = list(required)
-    excluded_marks = list(excluded)
+    scope_groups, scope_excluded, private_marks = scope.to_marks()
+    required_groups = list(scope_groups)
+    excluded_marks = list(scope_excluded)
     if params.channel_id:
         channel_rows = channels.find_many(call.tx, params.channel_id)
         channel_ids = [row.id for row in channel_rows.values() if row.guild_id == guild_id and _can_search(scope, row)]
         if not channel_ids:
             return None
         # The caller can see each channel of the filter, so no other channel condition is needed.
-        groups = [tuple(documents.in_channel(channel_id) for channel_id in channel_ids)]
+        required_groups = [tuple(documents.channel_mark(channel_id) for channel_id in channel_ids)]
         excluded_marks, private_marks = [], None
-    for mark, values in _mark_filters(params):
+    for build_mark, values in _mark_filters(params):
         if values:
-            groups.append(tuple(dict.fromkeys(mark(value) for value in values)))
+            required_groups.append(tuple(dict.fromkeys(build_mark(value) for value in values)))
     author_types = [value for value in params.author_type if not value.startswith("-")]
     if author_types:
-        groups.append(tuple(documents.AUTHOR_TYPES[value] for value in author_types))
-    excluded_marks += [documents.AUTHOR_TYPES[value[1:]] for value in params.author_type if value.startswith("-")]
-    groups += [(documents.HAS_MARKS[value],) for value in params.has if not value.startswith("-")]
+        required_groups.append(tuple(documents.AUTHOR_TYPE_MARKS[value] for value in author_types))
+    excluded_marks += [documents.AUTHOR_TYPE_MARKS[value[1:]] for value in params.author_type if value.startswith("-")]
+    required_groups += [(documents.HAS_MARKS[value],) for value in params.has if not value.startswith("-")]
     excluded_marks += [documents.HAS_MARKS[value[1:]] for value in params.has if value.startswith("-")]
-    for expected, flag in (
+    for requested_value, mark in (
         (params.pinned, documents.PINNED_MARK),
         (params.mention_everyone, documents.MENTIONS_EVERYONE_MARK),
     ):
-        if expected is True:
-            groups.append((flag,))
-        elif expected is False:
-            excluded_marks.append(flag)
+        if requested_value is True:
+            required_groups.append((mark,))
+        elif requested_value is False:
+            excluded_marks.append(mark)
     phrases = parse_query(params.content)
     if params.content.strip() and not phrases:
         # The text has only punctuation, which contains no words.
@@ -91,7 +91,7 @@ def _build_query(call: Call, guild_id: GuildId, scope: Scope, params: wire.Searc
         guild_id=guild_id,
         phrases=phrases,
         slop=params.slop,
-        required_groups=tuple(groups),
+        required_groups=tuple(required_groups),
         excluded=tuple(dict.fromkeys(excluded_marks)),
         private_thread_marks=private_marks,
         after_id=params.min_id or 0,
@@ -102,20 +102,20 @@ def _build_query(call: Call, guild_id: GuildId, scope: Scope, params: wire.Searc
 def _mark_filters(params: wire.SearchMessages) -> Iterable[tuple[Callable[[Any], str], Sequence[Any]]]:
     """Return the values of search parameters, each with the function that returns the mark of a value."""
     return (
-        (documents.author, params.author_id),
-        (documents.mentions_user, params.mentions),
-        (documents.mentions_role, params.mentions_role_id),
-        (documents.replies_to_user, params.replied_to_user_id),
-        (documents.replies_to_message, params.replied_to_message_id),
-        (documents.EMBED_TYPES.__getitem__, params.embed_type),
-        (documents.provider, params.embed_provider),
-        (documents.hostname, params.link_hostname),
-        (documents.filename, params.attachment_filename),
-        (documents.extension, params.attachment_extension),
+        (documents.author_mark, params.author_id),
+        (documents.user_mention_mark, params.mentions),
+        (documents.role_mention_mark, params.mentions_role_id),
+        (documents.replied_user_mark, params.replied_to_user_id),
+        (documents.replied_message_mark, params.replied_to_message_id),
+        (documents.EMBED_TYPE_MARKS.__getitem__, params.embed_type),
+        (documents.provider_mark, params.embed_provider),
+        (documents.hostname_mark, params.link_hostname),
+        (documents.filename_mark, params.attachment_filename),
+        (documents.extension_mark, params.attachment_extension),
     )
 
 
-def _can_search(scope: Scope, row: ChannelRow) -> bool:
+def _can_search(scope: SearchScope, row: ChannelRow) -> bool:
     """Return whether a scope covers a channel or thread."""
     is_thread = row.type in (
         ChannelType.ANNOUNCEMENT_THREAD,
@@ -136,8 +136,8 @@ def _find_ordered_ids(call: Call, query: Query, params: wire.SearchMessages) -> 
         # needs all hits, since the least relevant one comes first.
         limit = min(limit, max(COUNTED_HITS_MAX, params.offset + params.limit))
     if by_time:
-        return store.find(call.tx, query, newest_first=not ascending, limit=limit)
-    message_ids = store.find(call.tx, query, newest_first=True, limit=limit)
+        return store.find_message_ids(call.tx, query, newest_first=not ascending, limit=limit)
+    message_ids = store.find_message_ids(call.tx, query, newest_first=True, limit=limit)
     ranks = dict.fromkeys(message_ids[:RANKED_HITS_MAX], 0.0)
     ranks |= (
         (message_id, score(words, query.phrases))
@@ -150,12 +150,12 @@ def _find_ordered_ids(call: Call, query: Query, params: wire.SearchMessages) -> 
     return message_ids[::-1] if ascending else message_ids
 
 
-def _find_rows(call: Call, scope: Scope, message_ids: Sequence[int]) -> list[MessageRow]:
+def _find_rows(call: Call, scope: SearchScope, message_ids: Sequence[int]) -> list[MessageRow]:
     """Return the messages of a page without those that were deleted or became invisible since they were indexed."""
-    indexed = store.find_documents(call.tx, message_ids)
-    channels_by_id = channels.find_many(call.tx, {document.channel_id for document in indexed.values()})
+    documents_by_id = store.find_documents(call.tx, message_ids)
+    channels_by_id = channels.find_many(call.tx, {document.channel_id for document in documents_by_id.values()})
     ids_by_channel: dict[int, list[int]] = {}
-    for document in indexed.values():
+    for document in documents_by_id.values():
         channel = channels_by_id.get(document.channel_id)
         if channel is not None and _can_search(scope, channel):
             ids_by_channel.setdefault(document.channel_id, []).append(document.id)
@@ -164,7 +164,7 @@ def _find_rows(call: Call, scope: Scope, message_ids: Sequence[int]) -> list[Mes
         for channel_id, channel_message_ids in ids_by_channel.items()
         for message_id, row in messages.find_many(call.tx, channel_id, channel_message_ids).items()
     }
-    return [rows_by_id[hit_id] for hit_id in message_ids if hit_id in rows_by_id]
+    return [rows_by_id[message_id] for message_id in message_ids if message_id in rows_by_id]
 
 
 def _found_message(view: Any) -> wire.FoundMessage:
@@ -215,9 +215,9 @@ def find_threads(call: Call, channel_access: ChannelAccess, params: wire.SearchT
         call.tx,
         channel_access.channel.id,
         archived=params.archived if isinstance(params.archived, bool) else None,
-        after=params.min_id or 0,
-        before=params.max_id if isinstance(params.max_id, int) else None,
-        with_last=params.sort_by == wire.ThreadSortBy.LAST_MESSAGE_TIME,
+        after_id=params.min_id or 0,
+        before_id=params.max_id if isinstance(params.max_id, int) else None,
+        with_last_message=params.sort_by == wire.ThreadSortBy.LAST_MESSAGE_TIME,
     )
     if params.name.strip():
         rows = [row for row in rows if phrases and is_near(tokenize(row.name or ""), phrases, params.slop)]

@@ -12,9 +12,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.standing import access
 from hubbub.server.talk.search import index_jobs, results, scope, store
-from hubbub.server.talk.search.index_jobs import BuildJob
+from hubbub.server.talk.search.index_jobs import BuildProgress
 
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 
 @handles(wire.GUILD_SEARCH, long=True)
@@ -24,8 +24,10 @@ async def guild_search(operation: AsyncOperation, guild_id: GuildId, query: wire
     The first search in a guild starts building its index; until it is ready, the response is 202."""
 
     def search(call: Call, is_fresh: bool) -> wire.FoundMessages | GuildId:
-        search_scope = scope.require_scope(call, guild_id, nsfw=query.include_nsfw)
-        return _find_outdated(call, guild_id, is_fresh) or results.find_messages(call, guild_id, search_scope, query)
+        search_scope = scope.require_scope(call, guild_id, include_nsfw=query.include_nsfw)
+        return _find_guild_to_index(call, guild_id, is_fresh) or results.find_messages(
+            call, guild_id, search_scope, query
+        )
 
     return await _search_with_index(operation, search)
 
@@ -40,12 +42,12 @@ async def thread_search(
         channel_access = access.get_channel_standing(call, channel_id)
         guild_id = results.require_thread_parent(channel_access)
         # Threads are not in the message index, so pending changes do not matter.
-        return _find_outdated(call, guild_id, True) or results.find_threads(call, channel_access, query)
+        return _find_guild_to_index(call, guild_id, True) or results.find_threads(call, channel_access, query)
 
     return await _search_with_index(operation, search)
 
 
-def _find_outdated(call: Call, guild_id: GuildId, is_fresh: bool) -> GuildId | None:
+def _find_guild_to_index(call: Call, guild_id: GuildId, is_fresh: bool) -> GuildId | None:
     """Return the guild ID if its index must be built or updated first, otherwise None.
 
     With `is_fresh`, pending changes are ignored."""
@@ -53,7 +55,7 @@ def _find_outdated(call: Call, guild_id: GuildId, is_fresh: bool) -> GuildId | N
     return guild_id if state is None or not state.is_ready or (state.has_pending_changes and not is_fresh) else None
 
 
-async def _search_with_index(operation: AsyncOperation, search: Callable[[Call, bool], T | GuildId]) -> T:
+async def _search_with_index(operation: AsyncOperation, search: Callable[[Call, bool], ResultT | GuildId]) -> ResultT:
     """Return the result of `search`; if the index is outdated, update the index once and search again.
 
     `search` returns the guild ID if the index is outdated. Its second argument tells it to ignore pending changes."""
@@ -79,11 +81,11 @@ async def _prepare_index(operation: AsyncOperation, guild_id: GuildId) -> None:
             index_jobs.index_changes(call, guild_id)
         return state, call.config.search_at_once
 
-    state, build_now = await operation.write(start_or_update)
+    state, builds_at_once = await operation.write(start_or_update)
     if state is None or state.is_ready:
         return
-    progress: BuildJob | None = BuildJob(guild_id=guild_id) if build_now else None
+    progress: BuildProgress | None = BuildProgress(guild_id=guild_id) if builds_at_once else None
     while progress is not None:
         progress = await operation.write(partial(index_jobs.build_step, progress=progress))
-    if not build_now:
+    if not builds_at_once:
         raise errors.INDEX_NOT_AVAILABLE(documents_indexed=state.documents, retry_after=wire.RETRY_AFTER_SECONDS)

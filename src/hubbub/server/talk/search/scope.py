@@ -1,4 +1,6 @@
-"""The channels that a caller may search: visible ones with readable history; age-restricted ones only on request."""
+"""The channels that a caller may search: visible channels with readable history.
+
+Age-restricted channels are included only on request."""
 
 from collections.abc import Mapping
 
@@ -15,14 +17,14 @@ from hubbub.server.talk.search import documents, store
 _READ_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
+class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     """The channels that a search covers. Threads have the permissions of their parents."""
 
-    readable: dict[int, int]
+    readable_channels: dict[int, int]
     """The caller's permissions in each readable channel, by channel ID."""
-    hidden: frozenset[int]
+    hidden_channel_ids: frozenset[int]
     """IDs of the other channels of the guild that can contain messages."""
-    threads: frozenset[int]
+    private_thread_ids: frozenset[int]
     """IDs of the private threads that the caller is a member of."""
 
     def can_search(self, channel_id: int, governing_channel_id: int, *, is_private_thread: bool) -> bool:
@@ -30,10 +32,14 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
         `governing_channel_id` is the ID of the channel whose permissions apply: the channel itself, or the parent of a thread.
         `is_private_thread` is True for a private thread."""
-        permissions = self.readable.get(governing_channel_id)
+        permissions = self.readable_channels.get(governing_channel_id)
         if permissions is None:
             return False
-        return not is_private_thread or bool(permissions & Permissions.MANAGE_THREADS) or channel_id in self.threads
+        return (
+            not is_private_thread
+            or bool(permissions & Permissions.MANAGE_THREADS)
+            or channel_id in self.private_thread_ids
+        )
 
     def to_marks(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...] | None]:
         """Return `required_groups`, `excluded` and `private_thread_marks` that restrict a `Query` to the scope.
@@ -41,19 +47,26 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         The marks name either the readable or the hidden channels, whichever are fewer."""
         required_groups: tuple[tuple[str, ...], ...] = ()
         excluded: tuple[str, ...] = ()
-        if len(self.hidden) > len(self.readable):
-            required_groups = (tuple(documents.governed_by(channel_id) for channel_id in self.readable),)
+        if len(self.hidden_channel_ids) > len(self.readable_channels):
+            required_groups = (
+                tuple(documents.governing_channel_mark(channel_id) for channel_id in self.readable_channels),
+            )
         else:
-            excluded = tuple(documents.governed_by(channel_id) for channel_id in self.hidden)
-        managed_ids = [channel_id for channel_id, bits in self.readable.items() if bits & Permissions.MANAGE_THREADS]
-        if len(managed_ids) == len(self.readable):
+            excluded = tuple(documents.governing_channel_mark(channel_id) for channel_id in self.hidden_channel_ids)
+        managed_channel_ids = [
+            channel_id for channel_id, bits in self.readable_channels.items() if bits & Permissions.MANAGE_THREADS
+        ]
+        if len(managed_channel_ids) == len(self.readable_channels):
             return required_groups, excluded, None
-        private_thread_marks = [*map(documents.in_channel, self.threads), *map(documents.governed_by, managed_ids)]
+        private_thread_marks = [
+            *map(documents.channel_mark, self.private_thread_ids),
+            *map(documents.governing_channel_mark, managed_channel_ids),
+        ]
         return required_groups, excluded, tuple(private_thread_marks)
 
 
-def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
-    """Return the caller's scope in a guild; `nsfw` includes age-restricted channels.
+def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchScope:
+    """Return the caller's scope in a guild; `include_nsfw` includes age-restricted channels.
 
     Raises MISSING_ACCESS if the caller cannot read any channel, or is a bot without message content intent (spec/http.md#3.4)."""
     standing = access.get_guild_standing(call, guild_id)
@@ -63,31 +76,39 @@ def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         if not actor.application_flags & messages.views.CONTENT_INTENT_FLAGS:
             raise errors.MISSING_ACCESS()
-    channel_types = store.list_guild_channels(call.tx, guild_id)
-    readable = _readable_channels(call, standing, channel_types)
-    if not readable:
+    types_by_channel = store.list_guild_channels(call.tx, guild_id)
+    readable_channels = _readable_channels(call, standing, types_by_channel)
+    if not readable_channels:
         raise errors.MISSING_ACCESS()
-    searchable = {channel_id: bits for channel_id, bits in readable.items() if nsfw or not channel_types[channel_id][1]}
-    message_channel_ids = {
-        channel_id for channel_id, (kind, _) in channel_types.items() if kind != ChannelType.GUILD_CATEGORY
+    searchable_channels = {
+        channel_id: bits
+        for channel_id, bits in readable_channels.items()
+        if include_nsfw or not types_by_channel[channel_id][1]
     }
-    threads = store.list_joined_private_threads(call.tx, guild_id, call.user_id)
-    return Scope(
-        readable=searchable, hidden=frozenset(message_channel_ids - searchable.keys()), threads=frozenset(threads)
+    message_channel_ids = {
+        channel_id
+        for channel_id, (channel_type, _) in types_by_channel.items()
+        if channel_type != ChannelType.GUILD_CATEGORY
+    }
+    private_thread_ids = store.list_joined_private_threads(call.tx, guild_id, call.user_id)
+    return SearchScope(
+        readable_channels=searchable_channels,
+        hidden_channel_ids=frozenset(message_channel_ids - searchable_channels.keys()),
+        private_thread_ids=frozenset(private_thread_ids),
     )
 
 
 def _readable_channels(
-    call: Call, standing: GuildAccess, channel_types: Mapping[int, tuple[int, int]]
+    call: Call, standing: GuildAccess, types_by_channel: Mapping[int, tuple[int, int]]
 ) -> dict[int, int]:
-    readable = {}
+    readable_channels = {}
     for channel_id, bits in access.visible_channels(call.tx, standing).items():
-        kind = channel_types[channel_id][0]
-        if kind == ChannelType.GUILD_CATEGORY:
+        channel_type = types_by_channel[channel_id][0]
+        if channel_type == ChannelType.GUILD_CATEGORY:
             continue
-        allowed = effective_permissions(bits, is_timed_out=standing.is_restricted, is_voice=kind in VOICE_TYPES)
+        allowed = effective_permissions(bits, is_timed_out=standing.is_restricted, is_voice=channel_type in VOICE_TYPES)
         # Messages of voice channels require CONNECT, as in messages.rules.
-        required = _READ_PERMISSIONS | (Permissions.CONNECT if kind in VOICE_TYPES else 0)
+        required = _READ_PERMISSIONS | (Permissions.CONNECT if channel_type in VOICE_TYPES else 0)
         if not required & ~allowed:
-            readable[channel_id] = allowed
-    return readable
+            readable_channels[channel_id] = allowed
+    return readable_channels

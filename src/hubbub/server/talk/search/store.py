@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places.channels import ThreadMemberRow
@@ -29,8 +30,11 @@ READS: Final = {
 """Tables of other slices that this slice reads, with the reason."""
 
 
+_THREAD_TYPES: Final = f"({', '.join(str(int(thread_type)) for thread_type in sorted(THREAD_TYPES))})"
+"""SQL list of the channel types that are threads."""
+
 _POSITION_MAX: Final = 1 << 30
-"""A word position behind every real one."""
+"""A word position greater than the position of any word of a message."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,16 +87,16 @@ def find_state(tx: Tx, guild_id: int) -> IndexState | None:
 
 
 def insert_guild(tx: Tx, guild_id: int) -> bool:
-    """Insert a guild to be indexed and return whether it is new."""
+    """Insert a guild whose messages are to be indexed, and return whether it is new."""
     if not tx.run("INSERT INTO search_guilds (guild_id) VALUES (?) ON CONFLICT (guild_id) DO NOTHING", guild_id):
         return False
     tx.run("INSERT INTO search_builds (guild_id) VALUES (?)", guild_id)
     return True
 
 
-def count_built(tx: Tx, guild_id: int, number: int) -> None:
-    """Add `number` to the number of indexed messages."""
-    tx.run("UPDATE search_builds SET documents = documents + ? WHERE guild_id = ?", number, guild_id)
+def add_indexed_count(tx: Tx, guild_id: int, message_count: int) -> None:
+    """Add `message_count` to the number of indexed messages of a guild."""
+    tx.run("UPDATE search_builds SET documents = documents + ? WHERE guild_id = ?", message_count, guild_id)
 
 
 def finish_build(tx: Tx, guild_id: int) -> None:
@@ -111,9 +115,9 @@ def delete_guild(tx: Tx, guild_id: int) -> None:
         tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
 
 
-def next_channel(tx: Tx, guild_id: int, after: int) -> int | None:
+def find_next_channel_id(tx: Tx, guild_id: int, after_id: int) -> int | None:
     """Return the guild's channel or thread with the next higher ID, or None."""
-    channel_id: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", guild_id, after)
+    channel_id: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", guild_id, after_id)
     return channel_id
 
 
@@ -135,9 +139,9 @@ def record_change(tx: Tx, guild_id: int, channel_id: int, message_id: int) -> bo
     return tx.run(_INSERT_CHANGE, guild_id, message_id, channel_id) > 0 and not pending
 
 
-def set_pending(tx: Tx, guild_id: int, pending: bool) -> None:
+def set_pending(tx: Tx, guild_id: int, is_pending: bool) -> None:
     """Record whether a job to index changes is scheduled."""
-    tx.run("UPDATE search_guilds SET pending = ? WHERE guild_id = ?", int(pending), guild_id)
+    tx.run("UPDATE search_guilds SET pending = ? WHERE guild_id = ?", int(is_pending), guild_id)
 
 
 def take_changes(tx: Tx, guild_id: int, limit: int) -> list[tuple[int, int]]:
@@ -158,24 +162,24 @@ _COLUMNS: Final = ", ".join(Document._fields)
 _DELETE_TERMS: Final = "INSERT INTO search_terms (search_terms, rowid, terms) VALUES ('delete', ?, ?)"
 
 
-def find_documents(tx: Tx, ids: Sequence[int]) -> dict[int, Document]:
+def find_documents(tx: Tx, message_ids: Sequence[int]) -> dict[int, Document]:
     """Return documents by ID; IDs that are not indexed are absent."""
     documents_by_id: dict[int, Document] = {}
-    for batch in batches(ids):
+    for batch in batches(message_ids):
         for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch):
             documents_by_id[row[0]] = Document(*row)
     return documents_by_id
 
 
-def replace(tx: Tx, ids: Sequence[int], new: Iterable[Document]) -> None:
+def replace_documents(tx: Tx, message_ids: Sequence[int], new_documents: Iterable[Document]) -> None:
     """Replace the documents with the given IDs by `new` documents; IDs without a new document are deleted."""
-    new_by_id = {document.id: document for document in new}
-    old_by_id = find_documents(tx, ids)
+    new_by_id = {document.id: document for document in new_documents}
+    old_by_id = find_documents(tx, message_ids)
     _delete_documents(tx, [document for document in old_by_id.values() if new_by_id.get(document.id) != document])
     _insert_documents(tx, [document for document in new_by_id.values() if old_by_id.get(document.id) != document])
 
 
-def remove_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
+def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
     """Delete up to `limit` documents of a channel and return their number."""
     rows = tx.fetch(
         Document, f"SELECT {_COLUMNS} FROM search_documents WHERE channel_id = ? ORDER BY id LIMIT ?", channel_id, limit
@@ -184,7 +188,7 @@ def remove_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
     return len(rows)
 
 
-def channels_with_documents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
+def filter_indexed_channels(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
     """Return the IDs of channels that have documents."""
     indexed_ids: list[int] = []
     for batch in batches(channel_ids):
@@ -195,28 +199,32 @@ def channels_with_documents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
     return indexed_ids
 
 
-def _insert_documents(tx: Tx, new: Sequence[Document]) -> None:
-    if not new:
+def _insert_documents(tx: Tx, new_documents: Sequence[Document]) -> None:
+    if not new_documents:
         return
     if tx.dialect == "sqlite":
-        tx.run_many(f"INSERT INTO search_documents ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", new)
+        tx.run_many(f"INSERT INTO search_documents ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", new_documents)
         # FTS5 inserts fastest in the order of row IDs.
-        rows = sorted((document.id, " ".join(documents.build_terms(document))) for document in new)
+        rows = sorted((document.id, " ".join(documents.build_terms(document))) for document in new_documents)
         tx.run_many("INSERT INTO search_terms (rowid, terms) VALUES (?, ?)", rows)
     else:
         tx.run_many(
             f"INSERT INTO search_documents ({_COLUMNS}, terms) VALUES (?, ?, ?, ?, ?, CAST(? AS tsvector))",
-            [(*document, " ".join(f"'{term}'" for term in documents.build_terms(document))) for document in new],
+            [
+                (*document, " ".join(f"'{term}'" for term in documents.build_terms(document)))
+                for document in new_documents
+            ],
         )
 
 
-def _delete_documents(tx: Tx, old: Sequence[Document]) -> None:
-    if not old:
+def _delete_documents(tx: Tx, old_documents: Sequence[Document]) -> None:
+    if not old_documents:
         return
     if tx.dialect == "sqlite":
         # The FTS5 table is contentless, so deleting requires the original terms.
-        tx.run_many(_DELETE_TERMS, [(document.id, " ".join(documents.build_terms(document))) for document in old])
-    for ids in batches([document.id for document in old]):
+        rows = [(document.id, " ".join(documents.build_terms(document))) for document in old_documents]
+        tx.run_many(_DELETE_TERMS, rows)
+    for ids in batches([document.id for document in old_documents]):
         tx.run(f"DELETE FROM search_documents WHERE id IN ({placeholders(ids)})", *ids)
 
 
@@ -236,7 +244,7 @@ def filter_bots(tx: Tx, user_ids: Iterable[int]) -> set[int]:
 # Search
 
 
-def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
+def find_message_ids(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
     """Return the IDs of matching messages, ordered by time."""
     order = "DESC" if newest_first else "ASC"
     if tx.dialect == "sqlite":
@@ -270,12 +278,12 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
     return list(map(int, text.split(","))) if text else []
 
 
-def iterate_words(tx: Tx, ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+def iterate_words(tx: Tx, message_ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
     """Yield the words of messages in order, one message at a time to limit garbage collection."""
     joined = "group_concat(id || ' ' || words, char(10))"
     if tx.dialect != "sqlite":
         joined = "string_agg(id || ' ' || words, chr(10))"
-    for batch in batches(ids):
+    for batch in batches(message_ids):
         text = _fetch_joined(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch)
         for line in text.split("\n") if text else ():
             message_id, *words = line.split(" ")
@@ -294,7 +302,7 @@ def _id_bounds(query: Query) -> tuple[int, ...]:
 
 def _to_fts5(query: Query) -> str:
     """Return the query in FTS5 syntax."""
-    guild_prefix = documents.prefix(query.guild_id)
+    guild_prefix = documents.build_guild_prefix(query.guild_id)
 
     def mark(value: str) -> str:
         return f'"{documents.mark_term(guild_prefix, value)}"'
@@ -323,7 +331,7 @@ def _to_fts5(query: Query) -> str:
 
 def _to_tsquery(query: Query) -> str:
     """Return the query as a PostgreSQL tsquery, without proximity."""
-    guild_prefix = documents.prefix(query.guild_id)
+    guild_prefix = documents.build_guild_prefix(query.guild_id)
 
     def mark(value: str) -> str:
         return f"'{documents.mark_term(guild_prefix, value)}'"
@@ -352,7 +360,7 @@ def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
             source = "unnest(array_positions(tokens, CAST(? AS text))) AS ordinal"
         else:
             run = f"string_agg(word, ' ') OVER (ORDER BY ordinal ROWS BETWEEN CURRENT ROW AND {len(phrase) - 1} FOLLOWING)"
-            runs = f"SELECT ordinal, {run} AS run FROM unnest(tokens) WITH ORDINALITY AS each (word, ordinal)"
+            runs = f"SELECT ordinal, {run} AS run FROM unnest(tokens) WITH ORDINALITY AS entry (word, ordinal)"
             source = f"({runs}) AS runs WHERE run = ?"
         position_queries.append(f"SELECT ordinal, {number} AS number, {len(phrase)} AS size FROM {source}")
         phrase_texts.append(" ".join(phrase))
@@ -373,7 +381,7 @@ def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
 
 def list_guild_channels(tx: Tx, guild_id: int) -> dict[int, tuple[int, int]]:
     """Return (type, age restriction) of every channel of a guild by ID, without threads."""
-    rows = tx.all("SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id)
+    rows = tx.all(f"SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN {_THREAD_TYPES}", guild_id)
     return {channel_id: (channel_type, nsfw) for channel_id, channel_type, nsfw in rows}
 
 
@@ -381,7 +389,7 @@ def list_joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int
     """Return the IDs of the private threads of a guild that a user is a member of."""
     rows = tx.all(
         "SELECT c.id FROM thread_members m JOIN channels c ON c.id = m.thread_id "
-        "WHERE m.user_id = ? AND c.guild_id = ? AND c.type = 12",
+        f"WHERE m.user_id = ? AND c.guild_id = ? AND c.type = {int(ChannelType.PRIVATE_THREAD)}",
         user_id,
         guild_id,
     )
@@ -415,21 +423,21 @@ class ThreadRow(NamedTuple):
 
 
 def list_threads(
-    tx: Tx, parent_id: int, *, archived: bool | None, after: int, before: int | None, with_last: bool
+    tx: Tx, parent_id: int, *, archived: bool | None, after_id: int, before_id: int | None, with_last_message: bool
 ) -> list[ThreadRow]:
-    """Return the threads of a channel with IDs between `after` and `before`, newest first.
+    """Return the threads of a channel with IDs between `after_id` and `before_id`, newest first.
 
-    `archived` restricts the list to archived or active threads. `with_last` includes the ID of each thread's last
-    message."""
-    last_message = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)" if with_last else "NULL"
+    `archived` restricts the list to archived or active threads. `with_last_message` includes the ID of each thread's
+    last message."""
+    last_message = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)" if with_last_message else "NULL"
     conditions = "" if archived is None else " AND c.archived = ?"
-    conditions += "" if before is None else " AND c.id < ?"
+    conditions += "" if before_id is None else " AND c.id < ?"
     return tx.fetch(
         ThreadRow,
         f"SELECT c.id, c.type, c.name, c.applied_tags, c.archive_changed_ms, c.created_ms, {last_message} FROM channels c "
-        f"WHERE c.parent_id = ? AND c.id > ? AND c.type IN (10, 11, 12){conditions} ORDER BY c.id DESC",
+        f"WHERE c.parent_id = ? AND c.id > ? AND c.type IN {_THREAD_TYPES}{conditions} ORDER BY c.id DESC",
         parent_id,
-        after,
+        after_id,
         *(() if archived is None else (int(archived),)),
-        *(() if before is None else (before,)),
+        *(() if before_id is None else (before_id,)),
     )

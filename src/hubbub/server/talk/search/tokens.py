@@ -14,7 +14,7 @@ Phrase = tuple[str, ...]
 WORD_LENGTH_MAX: Final = 64
 """Maximum length of a word in characters; longer words are truncated, in messages and searches alike."""
 PHRASES_MAX: Final = 64
-"""Maximum number of words and phrases of a search; a search text can hold 512."""
+"""Maximum number of words and phrases that a search uses; the text of a search can contain up to 512."""
 
 # Kana, Han, Thai, Lao, Khmer and Burmese have no spaces between words.
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -69,19 +69,19 @@ def parse_query(text: str) -> tuple[Phrase, ...]:
 
 
 def window_size(phrases: Sequence[Phrase], slop: int) -> int:
-    """Return how many words may be between the first and the last match of the phrases `phrases`.
+    """Return the maximum number of words between the first and the last matched phrase of `phrases`.
 
-    The number is the sum of `slop` and the matched words in the middle."""
+    It is the sum of `slop`, the number of other words, and of the number of words of the phrases in the middle."""
     lengths = sorted(len(phrase) for phrase in phrases)
     return slop + sum(lengths[2:])
 
 
-def is_near(text: Sequence[str], phrases: Sequence[Phrase], slop: int) -> bool:
-    """Return whether a text has all wanted words and phrases, in any order, with at most `slop` others among them.
+def is_near(words: Sequence[str], phrases: Sequence[Phrase], slop: int) -> bool:
+    """Return whether the words of a text contain all `phrases`, in any order, with at most `slop` other words among them.
 
     The result agrees with FTS5's NEAR, so that both databases find the same messages."""
     positions = [
-        [position for position in range(len(text)) if tuple(text[position : position + len(phrase)]) == phrase]
+        [position for position in range(len(words)) if tuple(words[position : position + len(phrase)]) == phrase]
         for phrase in phrases
     ]
     if not all(positions):
@@ -107,14 +107,14 @@ def is_near(text: Sequence[str], phrases: Sequence[Phrase], slop: int) -> bool:
     return False
 
 
-def score(text: Sequence[str], phrases: Iterable[Phrase]) -> float:
+def score(words: Sequence[str], phrases: Iterable[Phrase]) -> float:
     """Return the BM25 relevance of a text, given as its words, for the phrases `phrases`.
 
-    All compared texts contain all words, so the rarity of words is left out."""
-    length_norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(text) / AVERAGE_LENGTH)
+    The inverse document frequency of BM25 is left out, since all compared texts contain all phrases."""
+    length_norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(words) / AVERAGE_LENGTH)
     total = 0.0
     for phrase in phrases:
         for word in phrase:
-            frequency = text.count(word)
+            frequency = words.count(word)
             total += frequency * (SATURATION + 1) / (frequency + length_norm) if frequency else 0.0
     return total

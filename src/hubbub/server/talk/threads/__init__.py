@@ -12,7 +12,7 @@ from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.talk import messages
 from hubbub.server.talk.threads import edits, jobs, listeners, ports, routes, views
 from hubbub.server.talk.threads.actions import ARCHIVE_JOB
-from hubbub.server.talk.threads.posts import create_without_member
+from hubbub.server.talk.threads.posts import create_post_without_member
 
 _THREAD_ACTIONS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, AuditLogAction.THREAD_DELETE)
 
@@ -35,7 +35,7 @@ SLICE = Slice(
         channels.ChannelsDeleted: listeners.on_channels_deleted,
         members.MemberRemoved: listeners.on_member_removed,
     },
-    guild=views.snapshot,
+    guild=views.guild_create_fields,
 )
 
-__all__ = ["SLICE", "create_without_member", "find_referenced", "ports"]
+__all__ = ["SLICE", "create_post_without_member", "find_referenced", "ports"]

@@ -18,9 +18,10 @@ from hubbub.server.core.store import Tx
 from hubbub.server.places import channels, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelRow, ThreadMemberRow
-from hubbub.server.talk.threads import store
+from hubbub.server.talk.threads import rules, store
 
 ARCHIVE_JOB: Final = "threads.archive"
+"""Kind of the job that archives an inactive thread."""
 MINUTE_MS: Final = 60_000
 
 
@@ -80,32 +81,32 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
         row.guild_id or 0,
         AuditLogAction.THREAD_CREATE,
         target_id=row.id,
-        changes=audit.differences(None, _to_logged(row)),
+        changes=audit.differences(None, _build_audited_thread(row)),
     )
     call.tx.emit(
         channel_wire.THREAD_CREATE,
         channels.created_thread(row, is_new=True),
         audience(call.tx, row, excluded_user_id=call.user_id),
     )
-    _publish_thread_to_member(call, row, membership, new=True)
+    _publish_thread_to_member(call, row, membership, is_new=True)
     # spec/http.md#4.2: the creator is the first member.
     publish_member_added(call, row, membership)
     return row
 
 
 def create_without_member(call: Call, row: ChannelRow) -> ChannelRow:
-    """Create a thread that no member started. It has no members and no audit log entry."""
+    """Create a thread without members and without an audit log entry, for a webhook's forum post."""
     channels.insert(call.tx, row)
     schedule_archive(call.tx, row)
     call.tx.emit(channel_wire.THREAD_CREATE, channels.created_thread(row, is_new=True), audience(call.tx, row))
     return row
 
 
-def _publish_thread_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, new: bool) -> None:
+def _publish_thread_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, is_new: bool) -> None:
     """Publish THREAD_CREATE to a new member of a thread, with their membership."""
-    payload = channels.created_thread(row, member=channels.thread_member(membership), is_new=new)
-    recipients = Audience.guild(row.guild_id or 0, users=frozenset({membership.user_id}))
-    call.tx.emit(channel_wire.THREAD_CREATE, payload, recipients)
+    payload = channels.created_thread(row, member=channels.thread_member(membership), is_new=is_new)
+    event_audience = Audience.guild(row.guild_id or 0, users=frozenset({membership.user_id}))
+    call.tx.emit(channel_wire.THREAD_CREATE, payload, event_audience)
 
 
 def publish_member_added(call: Call, row: ChannelRow, membership: ThreadMemberRow) -> None:
@@ -132,8 +133,8 @@ def _publish_members_update(call: Call, row: ChannelRow, user_id: int, **changes
         member_count=min(row.member_count, channel_wire.THREAD_MEMBER_COUNT_MAX),
         **changes,
     )
-    recipients = audience(call.tx, row, extra_member_ids=(user_id,), intent_exempt_user_id=user_id)
-    call.tx.emit(channel_wire.THREAD_MEMBERS_UPDATE, payload, recipients)
+    event_audience = audience(call.tx, row, extra_member_ids=(user_id,), intent_exempt_user_id=user_id)
+    call.tx.emit(channel_wire.THREAD_MEMBERS_UPDATE, payload, event_audience)
 
 
 def add_member(call: Call, row: ChannelRow, user_id: int) -> bool:
@@ -143,7 +144,7 @@ def add_member(call: Call, row: ChannelRow, user_id: int) -> bool:
         return False
     row = row._replace(member_count=row.member_count + 1)
     publish_member_added(call, row, membership)
-    _publish_thread_to_member(call, row, membership, new=False)
+    _publish_thread_to_member(call, row, membership, is_new=False)
     return True
 
 
@@ -169,7 +170,7 @@ def update(call: Call, before: ChannelRow, after: ChannelRow, *, is_audited: boo
         return after
     channels.update(call.tx, before, after)
     if is_audited:
-        changes = audit.differences(_to_logged(before), _to_logged(after))
+        changes = audit.differences(_build_audited_thread(before), _build_audited_thread(after))
         audit.record(call, after.guild_id or 0, AuditLogAction.THREAD_UPDATE, target_id=after.id, changes=changes)
     call.tx.emit(channel_wire.THREAD_UPDATE, channels.thread(after), audience(call.tx, after))
     if before.archived and not after.archived:
@@ -188,37 +189,37 @@ def _publish_own_memberships(call: Call, row: ChannelRow) -> None:
             flags=membership.flags,
             guild_id=GuildId(row.guild_id or 0),
         )
-        recipients = Audience.viewers(row.guild_id or 0, row.parent_id or 0, users=frozenset({membership.user_id}))
-        call.tx.emit(wire.THREAD_MEMBER_UPDATE, payload, recipients)
+        event_audience = Audience.viewers(row.guild_id or 0, row.parent_id or 0, users=frozenset({membership.user_id}))
+        call.tx.emit(wire.THREAD_MEMBER_UPDATE, payload, event_audience)
 
 
 def delete(call: Call, row: ChannelRow) -> None:
     """Delete a thread and its messages."""
-    recipients = audience(call.tx, row)
+    event_audience = audience(call.tx, row)
     audit.record(
         call,
         row.guild_id or 0,
         AuditLogAction.THREAD_DELETE,
         target_id=row.id,
-        changes=audit.differences(_to_logged(row), None),
+        changes=audit.differences(_build_audited_thread(row), None),
     )
-    delete_silently(call, row.guild_id, [row.id])
+    delete_without_events(call, row.guild_id, [row.id])
     payload = channel_wire.ThreadDeleted(
         id=ChannelId(row.id),
         guild_id=GuildId(row.guild_id or 0),
         parent_id=ChannelId(row.parent_id or 0),
         type=row.type,
     )
-    call.tx.emit(channel_wire.THREAD_DELETE, payload, recipients)
+    call.tx.emit(channel_wire.THREAD_DELETE, payload, event_audience)
 
 
-def delete_silently(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
+def delete_without_events(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
     """Delete threads and all dependent data without publishing events."""
     call.notify(channels.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
     channels.delete_threads(call.tx, thread_ids)
 
 
-def _to_logged(row: ChannelRow) -> AuditedThread:
+def _build_audited_thread(row: ChannelRow) -> AuditedThread:
     return AuditedThread(
         name=row.name,
         type=row.type,
@@ -241,7 +242,7 @@ def archive_due_ms(row: ChannelRow) -> int | None:
     last_active_ms = max(row.created_ms or 0, row.archive_changed_ms or 0)
     if row.last_message_id is not None:
         last_active_ms = max(last_active_ms, ChannelId(row.last_message_id).created_ms)
-    return last_active_ms + (row.auto_archive_duration or 1440) * MINUTE_MS
+    return last_active_ms + (row.auto_archive_duration or rules.AUTO_ARCHIVE_MINUTES_DEFAULT) * MINUTE_MS
 
 
 def schedule_archive(tx: Tx, row: ChannelRow) -> None:

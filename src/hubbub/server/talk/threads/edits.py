@@ -40,7 +40,7 @@ def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     """Delete a channel or a thread, or close a private channel."""
     channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
-        return direct_messages.close(call, channel_id)
+        return direct_messages.close_channel(call, channel_id)
     if channel_access.channel.is_thread:
         access.require_channel(call, channel_id, Permissions.MANAGE_THREADS)
         row = _get_channel(call, channel_id)
@@ -68,7 +68,7 @@ def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateC
     rules.require_edit(call, channel_access, row, body)
     updated_row = row._replace(**_changed_columns(call, channel_access, row, body))
     if row.archived and not updated_row.archived:
-        rules.require_active_below_max(call, channel_access.guild_id, row.type)
+        rules.require_active_thread_quota(call, channel_access.guild_id, row.type)
     is_renamed = updated_row.name != row.name
     if is_renamed:
         channels.consume_rename_quota(call, row)

@@ -25,7 +25,7 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
     if row is None:
         return
     if row.archived:
-        rules.require_active_below_max(call, row.guild_id or 0, row.type)
+        rules.require_active_thread_quota(call, row.guild_id or 0, row.type)
         row = actions.update(call, row, row._replace(archived=0), is_audited=False)
     if is_new_member:
         if row.member_count >= THREAD_MEMBERS_MAX:
@@ -36,24 +36,24 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
 def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
     """Decrease the message count of a thread after messages were deleted."""
     if signal.channel.is_thread:
-        uncounted_messages = sum(
+        uncounted_count = sum(
             row.type == MessageType.THREAD_STARTER_MESSAGE or row.id == signal.channel.id for row in signal.rows
         )
-        if len(signal.rows) > uncounted_messages:
-            channels.subtract_message_count(call.tx, signal.channel.id, len(signal.rows) - uncounted_messages)
+        if len(signal.rows) > uncounted_count:
+            channels.subtract_message_count(call.tx, signal.channel.id, len(signal.rows) - uncounted_count)
 
 
 def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
     """Delete the members of deleted threads and the threads of deleted channels."""
-    store.delete_all_members(call.tx, signal.channel_ids)
+    store.delete_members_of_threads(call.tx, signal.channel_ids)
     deleted_ids = set(signal.channel_ids)
     thread_ids = [
         thread_id
-        for thread_id in store.list_ids_of_parents(call.tx, signal.channel_ids)
+        for thread_id in store.list_ids_by_parents(call.tx, signal.channel_ids)
         if thread_id not in deleted_ids
     ]
     if thread_ids:
-        actions.delete_silently(call, signal.guild_id, thread_ids)
+        actions.delete_without_events(call, signal.guild_id, thread_ids)
 
 
 def on_member_removed(call: Call, signal: members.MemberRemoved) -> None:

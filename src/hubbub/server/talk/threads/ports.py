@@ -6,7 +6,7 @@ from hubbub.server.places.standing import ChannelAccess
 
 
 @port
-def check_title(call: Call, access: ChannelAccess, title: str) -> None:
-    """Raise if a thread or post may not have a title.
+def check_title(call: Call, channel_access: ChannelAccess, title: str) -> None:
+    """Raise an error if the title of a thread or post is not allowed.
 
-    `access` is for the parent channel of a new thread, or for the thread itself."""
+    `channel_access` is for the parent channel of a new thread, or for the thread itself."""

@@ -1,30 +1,29 @@
 """Forum posts created by webhooks."""
 
 from collections.abc import Iterable
-from typing import Final
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, TagId
+from hubbub.protocol.resources.channels import CHANNEL_NAME_MAX
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.talk.threads import actions, rules
 
-AUTO_ARCHIVE_MINUTES_DEFAULT: Final = 1440
-"""Inactivity in minutes after which a post is archived, if the forum has no default."""
 
-
-def create_without_member(call: Call, forum_id: int, name: str, tags: Iterable[TagId], *, owner_id: int) -> ChannelRow:
+def create_post_without_member(
+    call: Call, forum_id: int, name: str, tags: Iterable[TagId], *, owner_id: int
+) -> ChannelRow:
     """Create a forum post without members. `owner_id` is the ID of a user or a webhook."""
     forum = channels.find(call.tx, forum_id)
     if forum is None:
         raise errors.UNKNOWN_CHANNEL()
     name = name.strip()
     if not name:
-        raise errors.invalid("thread_name", *errors.bad_length(1, 100))
+        raise errors.invalid("thread_name", *errors.bad_length(1, CHANNEL_NAME_MAX))
     applied_tags = rules.require_tags(forum, tags, (), is_moderator=False)
-    rules.require_active_below_max(call, forum.guild_id or 0, ChannelType.PUBLIC_THREAD)
+    rules.require_active_thread_quota(call, forum.guild_id or 0, ChannelType.PUBLIC_THREAD)
     row = ChannelRow(
         id=call.new_id(ChannelId),
         type=ChannelType.PUBLIC_THREAD,
@@ -35,7 +34,7 @@ def create_without_member(call: Call, forum_id: int, name: str, tags: Iterable[T
         rate_limit_per_user=forum.default_thread_rate_limit_per_user or 0,
         owner_id=owner_id,
         archive_changed_ms=call.now_ms,
-        auto_archive_duration=forum.default_auto_archive_duration or AUTO_ARCHIVE_MINUTES_DEFAULT,
+        auto_archive_duration=forum.default_auto_archive_duration or rules.AUTO_ARCHIVE_MINUTES_DEFAULT,
         created_ms=call.now_ms,
         applied_tags=codec.encode(applied_tags).decode(),
     )

@@ -8,7 +8,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import threads as wire
-from hubbub.protocol.resources.channels import Thread, ThreadMember
+from hubbub.protocol.resources.channels import CHANNEL_NAME_MAX, Thread, ThreadMember
 from hubbub.protocol.resources.messages import MessageReference
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
@@ -19,9 +19,8 @@ from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.threads import actions, ports, rules, store, views
 
-_TEXT_TYPES = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
-_PARENT_TYPES = _TEXT_TYPES | FORUM_TYPES
-_DEFAULT_ARCHIVE_MINUTES = 1440
+_TEXT_CHANNEL_TYPES = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
+_THREAD_PARENT_TYPES = _TEXT_CHANNEL_TYPES | FORUM_TYPES
 
 
 @handles(wire.CREATE_THREAD_FROM_MESSAGE)
@@ -31,7 +30,7 @@ def create_thread_from_message(
     """Create a thread from a message.
 
     The thread has the ID of the message."""
-    channel_access, parent = rules.require_parent(call, channel_id, _TEXT_TYPES)
+    channel_access, parent = rules.require_parent(call, channel_id, _TEXT_CHANNEL_TYPES)
     source = messages.get(call.tx, channel_id, message_id)
     if source.type not in rules.USER_MESSAGE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
@@ -39,7 +38,7 @@ def create_thread_from_message(
         raise errors.MESSAGE_ALREADY_HAS_THREAD()
     is_announcement = parent.type == ChannelType.GUILD_ANNOUNCEMENT
     thread_type = ChannelType.ANNOUNCEMENT_THREAD if is_announcement else ChannelType.PUBLIC_THREAD
-    rules.require_active_below_max(call, channel_access.guild_id, thread_type)
+    rules.require_active_thread_quota(call, channel_access.guild_id, thread_type)
     rules.require_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, parent, body, thread_type, message_id)
     row = actions.create(call, row)
@@ -57,12 +56,12 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
     """Create a thread without a message, or a forum post.
 
     In a forum the body must contain the first message."""
-    channel_access, parent = rules.require_parent(call, channel_id, _PARENT_TYPES)
+    channel_access, parent = rules.require_parent(call, channel_id, _THREAD_PARENT_TYPES)
     if parent.type in FORUM_TYPES:
         return _create_post(call, channel_access, parent, body)
-    thread_type = rules.type_without_message(parent, body.type or None)
+    thread_type = rules.choose_thread_type(parent, body.type or None)
     rules.require_creation(channel_access, thread_type)
-    rules.require_active_below_max(call, channel_access.guild_id, thread_type)
+    rules.require_active_thread_quota(call, channel_access.guild_id, thread_type)
     rules.require_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, parent, body, thread_type, call.new_id(ChannelId))
     if thread_type == ChannelType.PRIVATE_THREAD:
@@ -70,7 +69,7 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
     row = actions.create(call, row)
     if thread_type != ChannelType.PRIVATE_THREAD:
         _post_thread_created(call, channel_access, row)
-    return views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
+    return views.created_thread(row, channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
 def _create_post(
@@ -81,7 +80,7 @@ def _create_post(
         raise errors.invalid("message", *errors.required())
     is_moderator = channel_access.can(Permissions.MANAGE_THREADS)
     tags = rules.require_tags(forum, body.applied_tags or [], [], is_moderator=is_moderator)
-    rules.require_active_below_max(call, channel_access.guild_id, ChannelType.PUBLIC_THREAD)
+    rules.require_active_thread_quota(call, channel_access.guild_id, ChannelType.PUBLIC_THREAD)
     rules.require_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
     row = actions.create(call, row._replace(applied_tags=codec.encode(tags).decode()))
@@ -91,7 +90,7 @@ def _create_post(
     author = messages.require_send(call, thread_access)
     message = messages.create(call, thread_access, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
-    view = views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
+    view = views.created_thread(row, channels.find_thread_member(call.tx, row.id, call.user_id))
     view.message = message
     return view
 
@@ -105,13 +104,15 @@ def _new_thread_row(
     thread_id: int,
 ) -> ChannelRow:
     """Return the row of a new thread, after validation of its name. The row is not stored yet."""
-    duration = body.auto_archive_duration or parent.default_auto_archive_duration or _DEFAULT_ARCHIVE_MINUTES
-    slowmode = parent.default_thread_rate_limit_per_user or 0
+    archive_minutes = (
+        body.auto_archive_duration or parent.default_auto_archive_duration or rules.AUTO_ARCHIVE_MINUTES_DEFAULT
+    )
+    slowmode_seconds = parent.default_thread_rate_limit_per_user or 0
     if isinstance(body.rate_limit_per_user, int):
-        slowmode = body.rate_limit_per_user
+        slowmode_seconds = body.rate_limit_per_user
     name = body.name.strip()
     if not name:
-        raise errors.invalid("name", *errors.bad_length(1, 100))
+        raise errors.invalid("name", *errors.bad_length(1, CHANNEL_NAME_MAX))
     ports.check_title(call, channel_access, name)
     return ChannelRow(
         id=thread_id,
@@ -120,10 +121,10 @@ def _new_thread_row(
         name=name,
         parent_id=parent.id,
         nsfw=parent.nsfw,
-        rate_limit_per_user=slowmode,
+        rate_limit_per_user=slowmode_seconds,
         owner_id=call.user_id,
         archive_changed_ms=call.now_ms,
-        auto_archive_duration=int(duration),
+        auto_archive_duration=int(archive_minutes),
         created_ms=call.now_ms,
     )
 
@@ -163,7 +164,7 @@ def leave_thread(call: Call, channel_id: ChannelId) -> None:
 def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
     """Add a member to a thread.
 
-    Requires SEND_MESSAGES in the thread."""
+    The caller needs SEND_MESSAGES in the thread."""
     channel_access = rules.require_thread(call, channel_id)
     if user_id == call.user_id:
         join_thread(call, channel_id)
@@ -200,7 +201,7 @@ def _add_member(call: Call, channel_access: ChannelAccess, user_id: int) -> bool
 def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
     """Remove a member from a thread.
 
-    Requires MANAGE_THREADS, or to be the creator of a private thread."""
+    The caller needs MANAGE_THREADS, unless the caller created the thread and it is private."""
     channel_access = rules.require_thread(call, channel_id)
     if user_id == call.user_id:
         leave_thread(call, channel_id)
@@ -238,7 +239,7 @@ def list_thread_members(call: Call, channel_id: ChannelId, query: wire.ListThrea
     rules.require_members_intent(call)
     if not query.with_member:
         return [channels.thread_member(row) for row in store.list_members(call.tx, channel_id)]
-    rows = store.list_members(call.tx, channel_id, after=query.after or 0, limit=query.limit)
+    rows = store.list_members(call.tx, channel_id, after_user_id=query.after or 0, limit=query.limit)
     members_by_user = members.find_many(call.tx, channel_access.guild_id, [row.user_id for row in rows])
     return [
         channels.thread_member(
@@ -251,7 +252,7 @@ def list_thread_members(call: Call, channel_id: ChannelId, query: wire.ListThrea
 @handles(wire.LIST_PUBLIC_ARCHIVED_THREADS)
 def list_public_archived_threads(call: Call, channel_id: ChannelId, query: wire.ListArchivedThreads) -> wire.ThreadList:
     """List public archived threads of a channel."""
-    rules.require_parent(call, channel_id, _PARENT_TYPES)
+    rules.require_parent(call, channel_id, _THREAD_PARENT_TYPES)
     return _list_archived(call, channel_id, (ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD), query)
 
 
@@ -261,8 +262,8 @@ def list_private_archived_threads(
 ) -> wire.ThreadList:
     """List private archived threads of a channel.
 
-    Requires MANAGE_THREADS."""
-    rules.require_parent(call, channel_id, _PARENT_TYPES)
+    The caller needs MANAGE_THREADS."""
+    rules.require_parent(call, channel_id, _THREAD_PARENT_TYPES)
     return _list_archived(call, channel_id, (ChannelType.PRIVATE_THREAD,), query)
 
 
@@ -271,7 +272,11 @@ def _list_archived(
 ) -> wire.ThreadList:
     before_ms = None if query.before is UNSET else codec.milliseconds(query.before)
     rows = store.list_archived(
-        call.tx, channel_id, [int(kind) for kind in thread_types], before_ms=before_ms, limit=query.limit + 1
+        call.tx,
+        channel_id,
+        [int(thread_type) for thread_type in thread_types],
+        before_ms=before_ms,
+        limit=query.limit + 1,
     )
     return views.thread_list(call.tx, rows[: query.limit], call.user_id, has_more=len(rows) > query.limit)
 
@@ -281,9 +286,9 @@ def list_my_private_archived_threads(
     call: Call, channel_id: ChannelId, query: wire.ListMyArchivedThreads
 ) -> wire.ThreadList:
     """List the private archived threads of a channel that the current user has joined."""
-    rules.require_parent(call, channel_id, _PARENT_TYPES)
+    rules.require_parent(call, channel_id, _THREAD_PARENT_TYPES)
     rows = store.list_joined_private_archived(
-        call.tx, channel_id, call.user_id, before=query.before or None, limit=query.limit + 1
+        call.tx, channel_id, call.user_id, before_id=query.before or None, limit=query.limit + 1
     )
     return views.thread_list(call.tx, rows[: query.limit], call.user_id, has_more=len(rows) > query.limit)
 
@@ -292,9 +297,9 @@ def list_my_private_archived_threads(
 def get_active_guild_threads(call: Call, guild_id: GuildId) -> wire.ThreadList:
     """List the active threads of a guild.
 
-    Contains the threads that the caller can see, newest first."""
+    The list contains the threads that the caller can see, newest first."""
     standing = access.get_guild_standing(call, guild_id)
-    return views.thread_list(call.tx, views.visible_active(call.tx, standing), call.user_id)
+    return views.thread_list(call.tx, views.list_visible_active(call.tx, standing), call.user_id)
 
 
 def _get_thread(call: Call, channel_id: int) -> ChannelRow:

@@ -23,13 +23,18 @@ USER_MESSAGE_TYPES: Final = frozenset(
 )
 """Message types that users send; other types are system messages."""
 
+AUTO_ARCHIVE_MINUTES_DEFAULT: Final = 1440
+"""Inactivity in minutes after which a thread is archived, if neither the thread nor its parent has a duration."""
+
 # spec/http.md#2.4: permissions that exempted users from slowmode before BYPASS_SLOWMODE replaced them.
 _LEGACY_BYPASS_PERMISSIONS: Final = (
     Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
 )
 
 _FIELDS_OF_CREATOR: Final = ("name", "archived", "auto_archive_duration")
+"""Fields that the creator of a thread may change without MANAGE_THREADS."""
 _FIELDS_OF_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "flags", "applied_tags")
+"""Fields that require MANAGE_THREADS to change."""
 
 
 def require_thread(call: Call, channel_id: int) -> ChannelAccess:
@@ -69,7 +74,7 @@ def require_parent(call: Call, channel_id: int, channel_types: frozenset[int]) -
     return channel_access, row
 
 
-def type_without_message(parent: ChannelRow, requested_type: ChannelType | None) -> int:
+def choose_thread_type(parent: ChannelRow, requested_type: ChannelType | None) -> int:
     """Return the type of a thread without a message; `requested_type` is the requested type or None.
 
     Threads are private by default; announcement channels have one type only."""
@@ -84,16 +89,16 @@ def type_without_message(parent: ChannelRow, requested_type: ChannelType | None)
     return int(thread_type)
 
 
-def require_creation(channel_access: ChannelAccess, kind: int) -> None:
-    """Raise an error unless the caller may create a thread of the type `kind`."""
-    is_private = kind == ChannelType.PRIVATE_THREAD
+def require_creation(channel_access: ChannelAccess, thread_type: int) -> None:
+    """Raise an error unless the caller may create a thread of the type `thread_type`."""
+    is_private = thread_type == ChannelType.PRIVATE_THREAD
     channel_access.require(Permissions.CREATE_PRIVATE_THREADS if is_private else Permissions.CREATE_PUBLIC_THREADS)
 
 
-def require_active_below_max(call: Call, guild_id: int, kind: int) -> None:
-    """Raise an error if the guild has reached its maximum of active threads. `kind` is the type of the new thread."""
+def require_active_thread_quota(call: Call, guild_id: int, thread_type: int) -> None:
+    """Raise an error if the guild has reached its maximum of active threads. `thread_type` is the type of the new thread."""
     if store.count_active(call.tx, guild_id) >= wire.ACTIVE_THREADS_MAX:
-        if kind == ChannelType.ANNOUNCEMENT_THREAD:
+        if thread_type == ChannelType.ANNOUNCEMENT_THREAD:
             raise errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS()
         raise errors.MAX_ACTIVE_THREADS()
 
@@ -108,7 +113,7 @@ def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
 
 
 def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
-    """Raise an error while slowmode forbids another thread; otherwise record the new thread (spec/http.md#3.2)."""
+    """Raise SLOWMODE_RATE_LIMIT while slowmode forbids another thread; otherwise record the new thread (spec/http.md#3.2)."""
     seconds = channel_access.channel.rate_limit_per_user
     if not seconds or not is_slowmode_applied(call, channel_access):
         return
@@ -120,16 +125,16 @@ def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
 
 
 def require_tags(
-    forum: ChannelRow, tag_ids: Iterable[TagId], applied: Iterable[TagId], *, is_moderator: bool
+    forum: ChannelRow, tag_ids: Iterable[TagId], applied_tag_ids: Iterable[TagId], *, is_moderator: bool
 ) -> list[TagId]:
-    """Return the distinct IDs of the tags `tag_ids` for a post that has the tags `applied`, or raise an error.
+    """Return the distinct IDs of the tags `tag_ids` for a post that has the tags `applied_tag_ids`, or raise an error.
 
     Tags must exist in the forum. Only moderators may change moderated tags; `is_moderator` is True for a moderator."""
     tags = list(dict.fromkeys(tag_ids))
     available_tags = {tag.id: tag for tag in channels.tags(forum)}
     if any(tag not in available_tags for tag in tags):
         raise errors.UNKNOWN_TAG()
-    changed_tags = set(tags) ^ {tag for tag in applied if tag in available_tags}
+    changed_tags = set(tags) ^ {tag for tag in applied_tag_ids if tag in available_tags}
     if not is_moderator and any(available_tags[tag].moderated for tag in changed_tags):
         raise errors.MISSING_PERMISSIONS()
     if not tags and forum.flags & ChannelFlags.REQUIRE_TAG:
@@ -172,7 +177,7 @@ def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> N
     """Raise an error if the post cannot be pinned: a forum has at most one pinned post."""
     if forum is None or forum.type not in FORUM_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
-    pinned_id = store.find_pinned_post(call.tx, forum.id, ChannelFlags.PINNED)
+    pinned_id = store.find_pinned_post_id(call.tx, forum.id, ChannelFlags.PINNED)
     if pinned_id is not None and pinned_id != row.id and PINNED_POSTS_MAX == 1:
         raise errors.MAX_PINNED_THREADS()
 

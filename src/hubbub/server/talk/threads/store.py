@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places import channels
@@ -13,6 +14,8 @@ TABLES: Final = ("thread_members",)
 READS: Final = {"channels": "threads are rows of channels"}
 """Tables of other slices that this slice reads, with the reason."""
 
+_THREAD_TYPES: Final = f"({', '.join(str(int(thread_type)) for thread_type in sorted(THREAD_TYPES))})"
+"""SQL list of the channel types that are threads."""
 _SELECT_THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
 _MEMBER_COLUMNS: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
 
@@ -23,12 +26,12 @@ def list_member_ids(tx: Tx, thread_id: int) -> list[int]:
     return [user_id for (user_id,) in rows]
 
 
-def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = None) -> list[ThreadMemberRow]:
-    """Return a thread's members with user IDs above `after`, in ascending order; all of them if `limit` is None."""
+def list_members(tx: Tx, thread_id: int, *, after_user_id: int = 0, limit: int | None = None) -> list[ThreadMemberRow]:
+    """Return a thread's members with user IDs above `after_user_id`, in ascending order; all of them if `limit` is None."""
     sql = f"SELECT {_MEMBER_COLUMNS} FROM thread_members m WHERE m.thread_id = ? AND m.user_id > ? ORDER BY m.user_id"
     if limit is None:
-        return tx.fetch(ThreadMemberRow, sql, thread_id, after)
-    return tx.fetch(ThreadMemberRow, f"{sql} LIMIT ?", thread_id, after, limit)
+        return tx.fetch(ThreadMemberRow, sql, thread_id, after_user_id)
+    return tx.fetch(ThreadMemberRow, f"{sql} LIMIT ?", thread_id, after_user_id, limit)
 
 
 def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
@@ -65,7 +68,7 @@ def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
     return bool(deleted)
 
 
-def delete_all_members(tx: Tx, thread_ids: Sequence[int]) -> None:
+def delete_members_of_threads(tx: Tx, thread_ids: Sequence[int]) -> None:
     """Delete the memberships of threads."""
     for batch in batches(thread_ids):
         tx.run(f"DELETE FROM thread_members WHERE thread_id IN ({placeholders(batch)})", *batch)
@@ -81,12 +84,12 @@ def list_joined(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
     )
 
 
-def list_ids_of_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
+def list_ids_by_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
     """Return the IDs of all threads of channels."""
     thread_ids: list[int] = []
     for batch in batches(channel_ids):
         rows = tx.all(
-            f"SELECT id FROM channels WHERE parent_id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch
+            f"SELECT id FROM channels WHERE parent_id IN ({placeholders(batch)}) AND type IN {_THREAD_TYPES}", *batch
         )
         thread_ids += [thread_id for (thread_id,) in rows]
     return thread_ids
@@ -96,7 +99,7 @@ def list_active(tx: Tx, guild_id: int) -> list[ChannelRow]:
     """Return a guild's active threads, newest first."""
     return tx.fetch(
         ChannelRow,
-        f"{_SELECT_THREADS} WHERE c.guild_id = ? AND c.type IN (10, 11, 12) AND c.archived = 0 ORDER BY c.id DESC",
+        f"{_SELECT_THREADS} WHERE c.guild_id = ? AND c.type IN {_THREAD_TYPES} AND c.archived = 0 ORDER BY c.id DESC",
         guild_id,
     )
 
@@ -104,7 +107,9 @@ def list_active(tx: Tx, guild_id: int) -> list[ChannelRow]:
 def count_active(tx: Tx, guild_id: int) -> int:
     """Return the number of a guild's active threads."""
     return int(
-        tx.value("SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type IN (10, 11, 12) AND archived = 0", guild_id)
+        tx.value(
+            f"SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type IN {_THREAD_TYPES} AND archived = 0", guild_id
+        )
         or 0
     )
 
@@ -128,24 +133,25 @@ def list_archived(
 
 
 def list_joined_private_archived(
-    tx: Tx, parent_id: int, user_id: int, *, before: int | None, limit: int
+    tx: Tx, parent_id: int, user_id: int, *, before_id: int | None, limit: int
 ) -> list[ChannelRow]:
     """Return archived private threads of a channel that a user is a member of, newest first.
 
-    `before` restricts the list to threads with lower IDs."""
-    condition = "" if before is None else " AND c.id < ?"
+    `before_id` restricts the list to threads with lower IDs."""
+    condition = "" if before_id is None else " AND c.id < ?"
     return tx.fetch(
         ChannelRow,
         f"{_SELECT_THREADS} JOIN thread_members m ON m.thread_id = c.id AND m.user_id = ?"
-        f" WHERE c.parent_id = ? AND c.type = 12 AND c.archived = 1{condition} ORDER BY c.id DESC LIMIT ?",
+        f" WHERE c.parent_id = ? AND c.type = {int(ChannelType.PRIVATE_THREAD)} AND c.archived = 1{condition}"
+        " ORDER BY c.id DESC LIMIT ?",
         user_id,
         parent_id,
-        *(() if before is None else (before,)),
+        *(() if before_id is None else (before_id,)),
         limit,
     )
 
 
-def find_pinned_post(tx: Tx, parent_id: int, pinned_flag: int) -> int | None:
+def find_pinned_post_id(tx: Tx, parent_id: int, pinned_flag: int) -> int | None:
     """Return the ID of the post that is pinned in a forum, or None. `pinned_flag` is the PINNED flag."""
     post_id: int | None = tx.value(
         "SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned_flag

@@ -37,12 +37,12 @@ def thread(row: ChannelRow, membership: ThreadMemberRow | None) -> Thread:
     return channels.thread(row, member=UNSET if membership is None else channels.thread_member(membership))
 
 
-def created(row: ChannelRow, membership: ThreadMemberRow | None) -> wire.CreatedThread:
-    """Return a new thread for its creator."""
+def created_thread(row: ChannelRow, membership: ThreadMemberRow | None) -> wire.CreatedThread:
+    """Return the response to the creation of a thread, with the creator's membership, if any."""
     return wire.CreatedThread(**msgspec.structs.asdict(thread(row, membership)))
 
 
-def visible_active(tx: Tx, standing: GuildAccess) -> list[ChannelRow]:
+def list_visible_active(tx: Tx, standing: GuildAccess) -> list[ChannelRow]:
     """Return the active threads of a guild that a member can see, newest first."""
     return _filter_visible(tx, standing, store.list_active(tx, standing.guild_id))
 
@@ -67,8 +67,8 @@ def _filter_visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -
     ]
 
 
-def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
-    """Return the active threads of GUILD_CREATE for one member.
+def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
+    """Return the keys that threads add to GUILD_CREATE for one member: the active threads that the member can see.
 
     Each thread contains the member's membership, without the IDs that the thread already has."""
     rows = [row for row in store.list_active(call.tx, view.guild.id) if row.parent_id in view.visible]

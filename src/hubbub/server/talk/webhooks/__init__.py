@@ -16,7 +16,7 @@ from hubbub.server.talk.webhooks.actions import create
 from hubbub.server.talk.webhooks.ports import WebhookAuthor
 from hubbub.server.talk.webhooks.rules import require_webhook_channel
 from hubbub.server.talk.webhooks.store import WebhookRow, find
-from hubbub.server.talk.webhooks.views import with_token
+from hubbub.server.talk.webhooks.views import webhook_with_token
 
 _WEBHOOK_ACTIONS: Final = frozenset(
     {AuditLogAction.WEBHOOK_CREATE, AuditLogAction.WEBHOOK_UPDATE, AuditLogAction.WEBHOOK_DELETE}
@@ -30,7 +30,7 @@ def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEnt
     ]
     if not webhook_ids:
         return ReferencedObjects()
-    return ReferencedObjects(webhooks=views.references(call, store.find_many(call.tx, webhook_ids)))
+    return ReferencedObjects(webhooks=views.webhook_references(call, store.find_many(call.tx, webhook_ids)))
 
 
 SLICE = Slice(
@@ -54,5 +54,5 @@ __all__ = [
     "find_referenced",
     "ports",
     "require_webhook_channel",
-    "with_token",
+    "webhook_with_token",
 ]

@@ -73,7 +73,7 @@ def create(
 def _insert_and_publish(call: Call, row: WebhookRow) -> WebhookRow:
     """Store a new webhook, record it in the audit log and publish it."""
     store.insert(call.tx, row)
-    changes = audit.differences(None, _to_logged(row))
+    changes = audit.differences(None, _build_audited_webhook(row))
     audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_CREATE, target_id=row.id, changes=changes)
     _publish_update(call, row.guild_id, row.channel_id)
     return row
@@ -84,7 +84,7 @@ def update(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
     if after == before:
         return after
     store.update(call.tx, after)
-    changes = audit.differences(_to_logged(before), _to_logged(after))
+    changes = audit.differences(_build_audited_webhook(before), _build_audited_webhook(after))
     audit.record(call, after.guild_id, AuditLogAction.WEBHOOK_UPDATE, target_id=after.id, changes=changes)
     for channel_id in dict.fromkeys((before.channel_id, after.channel_id)):
         _publish_update(call, after.guild_id, channel_id)
@@ -94,7 +94,7 @@ def update(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
 def delete(call: Call, row: WebhookRow) -> None:
     """Delete a webhook. Its messages stay."""
     store.delete(call.tx, row.id)
-    changes = audit.differences(_to_logged(row), None)
+    changes = audit.differences(_build_audited_webhook(row), None)
     audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_DELETE, target_id=row.id, changes=changes)
     _publish_update(call, row.guild_id, row.channel_id)
 
@@ -104,7 +104,7 @@ def _publish_update(call: Call, guild_id: int, channel_id: int) -> None:
     call.tx.emit(wire.WEBHOOKS_UPDATE, payload, Audience.viewers(guild_id, channel_id))
 
 
-def _to_logged(row: WebhookRow) -> AuditedWebhook:
+def _build_audited_webhook(row: WebhookRow) -> AuditedWebhook:
     return AuditedWebhook(
         type=row.type,
         name=row.name,
@@ -117,7 +117,7 @@ def _to_logged(row: WebhookRow) -> AuditedWebhook:
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Delete the webhooks of deleted channels.
 
-    Followers of a deleted channel keep their webhook, which receives nothing any more."""
+    The webhooks of channels that follow a deleted channel are not deleted, although they no longer receive messages."""
     store.delete_of_channels(call.tx, signal.channel_ids)
 
 
@@ -156,11 +156,11 @@ def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
     return row
 
 
-def copy_to_followers(call: Call, source: MessageRow, after: int) -> int | None:
-    """Copy a published message to a batch of followers: webhooks with IDs above `after`.
+def copy_to_followers(call: Call, source: MessageRow, after_id: int) -> int | None:
+    """Copy a published message to a batch of followers: webhooks with IDs above `after_id`.
 
     Returns the ID of the last webhook of the batch, or None if there are no more followers."""
-    followers = store.list_followers(call.tx, source.channel_id, after, BATCH_SIZE)
+    followers = store.list_followers(call.tx, source.channel_id, after_id, BATCH_SIZE)
     for follower in followers:
         channel = access.find_channel(call.tx, follower.channel_id)
         if channel is None:
@@ -176,12 +176,12 @@ def copy_to_followers(call: Call, source: MessageRow, after: int) -> int | None:
     return followers[-1].id if len(followers) == BATCH_SIZE else None
 
 
-def update_copies(call: Call, channel_id: int, message_id: int, after: int) -> int | None:
-    """Update a batch of copies of a message, with IDs above `after`, or mark them if the message was deleted.
+def update_copies(call: Call, channel_id: int, message_id: int, after_id: int) -> int | None:
+    """Update a batch of copies of a message, with IDs above `after_id`, or mark them if the message was deleted.
 
     Returns the ID of the last copy of the batch, or None if there are no more copies."""
     source = messages.find(call.tx, channel_id, message_id)
-    copies = store.list_crossposts(call.tx, channel_id, message_id, after, BATCH_SIZE)
+    copies = store.list_crossposts(call.tx, channel_id, message_id, after_id, BATCH_SIZE)
     for copy in copies:
         row = messages.find(call.tx, copy.channel_id, copy.message_id)
         channel = access.find_channel(call.tx, copy.channel_id)

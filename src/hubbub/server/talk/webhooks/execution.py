@@ -27,10 +27,10 @@ def execute_webhook(
     """Execute a webhook.
 
     Returns the message with `wait`, otherwise 204."""
-    row = rules.require_author(call, webhook_id, webhook_token)
-    if not isinstance(row, WebhookRow):
-        return row.create(call, body)
-    message = _send_message(call, row, body, query, with_components=query.with_components)
+    sender = rules.require_sender(call, webhook_id, webhook_token)
+    if not isinstance(sender, WebhookRow):
+        return sender.create(call, body)
+    message = _send_message(call, sender, body, query, with_components=query.with_components)
     return message if query.wait else Response(204)
 
 
@@ -62,10 +62,10 @@ def get_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, message_id: MessageId, query: wire.WebhookQuery
 ) -> Message:
     """Get a message of a webhook."""
-    row = rules.require_author(call, webhook_id, webhook_token)
-    if not isinstance(row, WebhookRow):
-        return row.get(call, message_id)
-    channel, message = _find_message(call, row, message_id, query)
+    sender = rules.require_sender(call, webhook_id, webhook_token)
+    if not isinstance(sender, WebhookRow):
+        return sender.get(call, message_id)
+    channel, message = _find_message(call, sender, message_id, query)
     return messages.views.message(call, message, guild_id=channel.guild_id)
 
 
@@ -79,10 +79,10 @@ def update_webhook_message(
     query: wire.UpdateMessageQuery,
 ) -> Message:
     """Update a message of a webhook."""
-    row = rules.require_author(call, webhook_id, webhook_token)
-    if not isinstance(row, WebhookRow):
-        return row.change(call, message_id, body)
-    channel, message = _find_message(call, row, message_id, query)
+    sender = rules.require_sender(call, webhook_id, webhook_token)
+    if not isinstance(sender, WebhookRow):
+        return sender.update(call, message_id, body)
+    channel, message = _find_message(call, sender, message_id, query)
     _require_unarchived(channel)
     if channel.locked:
         raise errors.THREAD_LOCKED()
@@ -93,14 +93,14 @@ def update_webhook_message(
         embeds=body.embeds,
         flags=body.flags,
         allowed_mentions=body.allowed_mentions,
-        components=rules.allowed_components(row, body.components, with_components=query.with_components),
+        components=rules.filter_components(sender, body.components, with_components=query.with_components),
         attachments=body.attachments,
     )
     if not edit.allowed_mentions and (edit.content is not UNSET or edit.components is not UNSET):
         edit.allowed_mentions = _default_allowed_mentions()
-    guild = rules.require_guild(call, row)
-    channel_access = rules.channel_access_of_webhook(call, row, guild, channel)
-    return messages.edit(call, channel_access, rules.build_author(row, guild), message, edit)
+    guild = rules.require_guild(call, sender)
+    channel_access = rules.webhook_channel_access(call, sender, guild, channel)
+    return messages.edit(call, channel_access, rules.build_author(sender, guild), message, edit)
 
 
 @handles(wire.DELETE_WEBHOOK_MESSAGE)
@@ -108,12 +108,12 @@ def delete_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, message_id: MessageId, query: wire.WebhookQuery
 ) -> None:
     """Delete a message of a webhook."""
-    row = rules.require_author(call, webhook_id, webhook_token)
-    if not isinstance(row, WebhookRow):
-        return row.delete(call, message_id)
-    channel, message = _find_message(call, row, message_id, query)
+    sender = rules.require_sender(call, webhook_id, webhook_token)
+    if not isinstance(sender, WebhookRow):
+        return sender.delete(call, message_id)
+    channel, message = _find_message(call, sender, message_id, query)
     _require_unarchived(channel)
-    channel_access = rules.channel_access_of_webhook(call, row, rules.require_guild(call, row), channel)
+    channel_access = rules.webhook_channel_access(call, sender, rules.require_guild(call, sender), channel)
     messages.delete(call, channel_access, message)
 
 
@@ -123,7 +123,7 @@ def _send_message(
     """Create a message of a webhook and return it; `with_components` allows components that are not interactive."""
     channel = rules.require_channel(call, row)
     name = rules.clean_name(body.username, "username") if body.username else None
-    avatar = rules.avatar_hash(call, body.avatar_url) if body.avatar_url else None
+    avatar = rules.resolve_avatar_hash(call, body.avatar_url) if body.avatar_url else None
     # spec/http.md#3.13: the limit applies to all webhooks of a channel together, including its threads.
     quotas.consume_quota(call, "webhooks", channel.id, wire.CHANNEL_EXECUTE_LIMIT)
     target, post_message_id = _find_target(call, row, channel, body, query)
@@ -132,13 +132,13 @@ def _send_message(
         content=body.content,
         embeds=body.embeds,
         allowed_mentions=body.allowed_mentions or _default_allowed_mentions(),
-        components=rules.allowed_components(row, body.components, with_components=with_components),
+        components=rules.filter_components(row, body.components, with_components=with_components),
         attachments=body.attachments,
         flags=(body.flags or 0) & rules.SETTABLE_FLAGS,
         poll=body.poll,
         tts=body.tts,
     )
-    channel_access = rules.channel_access_of_webhook(call, row, guild, target)
+    channel_access = rules.webhook_channel_access(call, row, guild, target)
     author = rules.build_author(row, guild, name=name, avatar=avatar)
     return messages.create(call, channel_access, message, author=author, message_id=post_message_id)
 
@@ -153,7 +153,7 @@ def _find_target(
             raise errors.WEBHOOK_THREAD_OUTSIDE_FORUM()
         if query.thread_id:
             raise errors.FORUM_WEBHOOK_THREAD_TWICE()
-        post = threads.create_without_member(
+        post = threads.create_post_without_member(
             call, channel.id, body.thread_name, body.applied_tags or (), owner_id=row.id
         )
         target = access.find_channel(call.tx, post.id)

@@ -12,11 +12,11 @@ from hubbub.server.talk.webhooks.truncation import truncate
 
 SHA_LENGTH: Final = 7
 """Number of characters of an abbreviated commit hash."""
-COMMITS_MAX: Final = 20
+LISTED_COMMITS_MAX: Final = 20
 """Maximum number of listed commits of a push."""
-COMMIT_LINE_MAX: Final = 50
+COMMIT_SUMMARY_MAX: Final = 50
 """Maximum length of a commit summary."""
-BODY_MAX: Final = 500
+QUOTED_TEXT_MAX: Final = 500
 """Maximum length of quoted text; the embed links to the rest."""
 
 BLUE: Final = 0x7289DA
@@ -27,14 +27,14 @@ YELLOW: Final = 0xFCBD1F
 SAND: Final = 0xE68D60
 PINK: Final = 0xBE8ABF
 
-Formatter = Callable[[GithubWebhook], EmbedRequest | None]
+EmbedBuilder = Callable[[GithubWebhook], EmbedRequest | None]
 """A function that returns the embed for an event, or None if the event lacks data."""
 
 
 def build_embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
     """Return the embed for an event, or None if the event is not supported or lacks data."""
-    formatter = FORMATTERS.get(event)
-    request = None if formatter is None else formatter(payload)
+    builder = EMBED_BUILDERS.get(event)
+    request = None if builder is None else builder(payload)
     if request is None:
         return None
     sender = payload.sender
@@ -52,7 +52,7 @@ def _build_embed(
     return EmbedRequest(
         title=truncate(f"[{source_name}] {title}", embeds.EMBED_TITLE_MAX),
         url=url,
-        description=truncate(text, BODY_MAX) if text else UNSET,
+        description=truncate(text, QUOTED_TEXT_MAX) if text else UNSET,
         color=color or UNSET,
     )
 
@@ -68,7 +68,7 @@ def _numbered_title(issue: GithubIssue) -> str:
 # Commits
 
 
-def _push(payload: GithubWebhook) -> EmbedRequest | None:
+def _push_embed(payload: GithubWebhook) -> EmbedRequest | None:
     branch = (payload.ref or "").removeprefix("refs/heads/").removeprefix("refs/tags/")
     repository_name = payload.repository.name if payload.repository else payload.sender.login
     url = payload.compare or _source_url(payload)
@@ -89,18 +89,18 @@ def _push(payload: GithubWebhook) -> EmbedRequest | None:
     return EmbedRequest(
         title=truncate(f"[{repository_name}:{branch}] {commit_count}", embeds.EMBED_TITLE_MAX),
         url=commits[0].url if len(commits) == 1 else url,
-        description=truncate("\n".join(map(_commit_line, commits[:COMMITS_MAX])), embeds.EMBED_DESCRIPTION_MAX),
+        description=truncate("\n".join(map(_commit_line, commits[:LISTED_COMMITS_MAX])), embeds.EMBED_DESCRIPTION_MAX),
         color=BLUE,
     )
 
 
 def _commit_line(commit: GithubCommit) -> str:
-    summary = truncate((commit.message.splitlines() or [""])[0], COMMIT_LINE_MAX)
+    summary = truncate((commit.message.splitlines() or [""])[0], COMMIT_SUMMARY_MAX)
     author = commit.author.username or commit.author.name
     return f"[`{commit.id[:SHA_LENGTH]}`]({commit.url}) {summary} - {author}"
 
 
-def _commit_comment(payload: GithubWebhook) -> EmbedRequest | None:
+def _commit_comment_embed(payload: GithubWebhook) -> EmbedRequest | None:
     comment = payload.comment
     if not comment:
         return None
@@ -108,11 +108,11 @@ def _commit_comment(payload: GithubWebhook) -> EmbedRequest | None:
     return _build_embed(payload, f"New comment on commit `{sha}`", comment.html_url, text=comment.body)
 
 
-def _create(payload: GithubWebhook) -> EmbedRequest | None:
+def _create_embed(payload: GithubWebhook) -> EmbedRequest | None:
     return _build_embed(payload, f"New {payload.ref_type or 'ref'} created: {payload.ref or ''}", _source_url(payload))
 
 
-def _delete(payload: GithubWebhook) -> EmbedRequest | None:
+def _delete_embed(payload: GithubWebhook) -> EmbedRequest | None:
     ref_type = (payload.ref_type or "ref").capitalize()
     return _build_embed(payload, f"{ref_type} deleted: {payload.ref or ''}", _source_url(payload))
 
@@ -120,7 +120,7 @@ def _delete(payload: GithubWebhook) -> EmbedRequest | None:
 # Issues and pull requests
 
 
-def _issues(payload: GithubWebhook) -> EmbedRequest | None:
+def _issues_embed(payload: GithubWebhook) -> EmbedRequest | None:
     issue, action = payload.issue, payload.action
     if not issue or action not in ("opened", "closed", "reopened"):
         return None
@@ -129,7 +129,7 @@ def _issues(payload: GithubWebhook) -> EmbedRequest | None:
     return _build_embed(payload, f"Issue {action}: {_numbered_title(issue)}", issue.html_url, text=text, color=color)
 
 
-def _issue_comment(payload: GithubWebhook) -> EmbedRequest | None:
+def _issue_comment_embed(payload: GithubWebhook) -> EmbedRequest | None:
     issue, comment = payload.issue, payload.comment
     if not issue or not comment or payload.action not in ("created", None, UNSET):
         return None
@@ -139,20 +139,24 @@ def _issue_comment(payload: GithubWebhook) -> EmbedRequest | None:
     return _build_embed(payload, title, comment.html_url, text=comment.body, color=color)
 
 
-def _pull_request(payload: GithubWebhook) -> EmbedRequest | None:
-    pull, action = payload.pull_request, payload.action
-    if not pull or action not in ("opened", "closed", "reopened"):
+def _pull_request_embed(payload: GithubWebhook) -> EmbedRequest | None:
+    pull_request, action = payload.pull_request, payload.action
+    if not pull_request or action not in ("opened", "closed", "reopened"):
         return None
     color = {"opened": GREEN, "reopened": YELLOW}.get(action, 0)
-    text = pull.body or None if action == "opened" else None
+    text = pull_request.body or None if action == "opened" else None
     return _build_embed(
-        payload, f"Pull request {action}: {_numbered_title(pull)}", pull.html_url, text=text, color=color
+        payload,
+        f"Pull request {action}: {_numbered_title(pull_request)}",
+        pull_request.html_url,
+        text=text,
+        color=color,
     )
 
 
-def _pull_request_review(payload: GithubWebhook) -> EmbedRequest | None:
-    pull, review = payload.pull_request, payload.review
-    if not pull or not review or payload.action != "submitted":
+def _pull_request_review_embed(payload: GithubWebhook) -> EmbedRequest | None:
+    pull_request, review = payload.pull_request, payload.review
+    if not pull_request or not review or payload.action != "submitted":
         return None
     state = review.state.lower().replace("_", " ")
     title = {"approved": "Pull request approved", "changes requested": "Changes requested on pull request"}.get(
@@ -160,53 +164,53 @@ def _pull_request_review(payload: GithubWebhook) -> EmbedRequest | None:
     )
     color = {"approved": GREEN, "changes requested": RED}.get(state, PINK)
     return _build_embed(
-        payload, f"{title}: {_numbered_title(pull)}", review.html_url, text=review.body or None, color=color
+        payload, f"{title}: {_numbered_title(pull_request)}", review.html_url, text=review.body or None, color=color
     )
 
 
-def _pull_request_review_comment(payload: GithubWebhook) -> EmbedRequest | None:
-    pull, comment = payload.pull_request, payload.comment
-    if not pull or not comment or payload.action not in ("created", None, UNSET):
+def _pull_request_review_comment_embed(payload: GithubWebhook) -> EmbedRequest | None:
+    pull_request, comment = payload.pull_request, payload.comment
+    if not pull_request or not comment or payload.action not in ("created", None, UNSET):
         return None
-    title = f"New review comment on pull request #{pull.number}: {pull.title}"
+    title = f"New review comment on pull request #{pull_request.number}: {pull_request.title}"
     return _build_embed(payload, title, comment.html_url, text=comment.body, color=PINK)
 
 
 # The repository
 
 
-def _fork(payload: GithubWebhook) -> EmbedRequest | None:
+def _fork_embed(payload: GithubWebhook) -> EmbedRequest | None:
     if not payload.forkee:
         return None
     return _build_embed(payload, f"Fork created: {payload.forkee.full_name}", payload.forkee.html_url)
 
 
-def _member(payload: GithubWebhook) -> EmbedRequest | None:
+def _member_embed(payload: GithubWebhook) -> EmbedRequest | None:
     member: GithubUser | None = payload.member or None
     if member is None or payload.action not in ("added", None, UNSET):
         return None
     return _build_embed(payload, f"New collaborator added: {member.login}", member.html_url)
 
 
-def _public(payload: GithubWebhook) -> EmbedRequest | None:
+def _public_embed(payload: GithubWebhook) -> EmbedRequest | None:
     return _build_embed(payload, "Now open sourced!", _source_url(payload))
 
 
-def _release(payload: GithubWebhook) -> EmbedRequest | None:
+def _release_embed(payload: GithubWebhook) -> EmbedRequest | None:
     release = payload.release
     if not release or payload.action not in ("published", None, UNSET):
         return None
     return _build_embed(payload, f"New release published: {release.tag_name}", release.html_url)
 
 
-def _watch(payload: GithubWebhook) -> EmbedRequest | None:
+def _watch_embed(payload: GithubWebhook) -> EmbedRequest | None:
     return _build_embed(payload, "New star added", _source_url(payload))
 
 
 # Checks
 
 
-def _check_run(payload: GithubWebhook) -> EmbedRequest | None:
+def _check_run_embed(payload: GithubWebhook) -> EmbedRequest | None:
     run = payload.check_run
     if not run or not run.conclusion or payload.action not in ("completed", None, UNSET):
         return None
@@ -216,7 +220,7 @@ def _check_run(payload: GithubWebhook) -> EmbedRequest | None:
     return _build_embed(payload, title, url, text=text, color=_conclusion_color(run.conclusion))
 
 
-def _check_suite(payload: GithubWebhook) -> EmbedRequest | None:
+def _check_suite_embed(payload: GithubWebhook) -> EmbedRequest | None:
     suite = payload.check_suite
     if not suite or not suite.conclusion or payload.action not in ("completed", None, UNSET):
         return None
@@ -225,8 +229,8 @@ def _check_suite(payload: GithubWebhook) -> EmbedRequest | None:
 
 
 def _check_target(suite: GithubCheckSuite) -> str:
-    pulls = ", ".join(f"#{pull.number}" for pull in suite.pull_requests or ())
-    return pulls or suite.head_branch or f"`{suite.head_sha[:SHA_LENGTH]}`"
+    pull_request_numbers = ", ".join(f"#{pull_request.number}" for pull_request in suite.pull_requests or ())
+    return pull_request_numbers or suite.head_branch or f"`{suite.head_sha[:SHA_LENGTH]}`"
 
 
 def _conclusion_color(conclusion: str) -> int:
@@ -238,7 +242,7 @@ def _conclusion_color(conclusion: str) -> int:
 # Discussions
 
 
-def _discussion(payload: GithubWebhook) -> EmbedRequest | None:
+def _discussion_embed(payload: GithubWebhook) -> EmbedRequest | None:
     discussion = payload.discussion
     if not discussion:
         return None
@@ -252,7 +256,7 @@ def _discussion(payload: GithubWebhook) -> EmbedRequest | None:
     return None
 
 
-def _discussion_comment(payload: GithubWebhook) -> EmbedRequest | None:
+def _discussion_comment_embed(payload: GithubWebhook) -> EmbedRequest | None:
     discussion, comment = payload.discussion, payload.comment
     if not discussion or not comment or payload.action not in ("created", None, UNSET):
         return None
@@ -260,23 +264,23 @@ def _discussion_comment(payload: GithubWebhook) -> EmbedRequest | None:
     return _build_embed(payload, title, comment.html_url, text=comment.body, color=SAND)
 
 
-FORMATTERS: Final[Mapping[str, Formatter]] = {
-    "commit_comment": _commit_comment,
-    "create": _create,
-    "delete": _delete,
-    "fork": _fork,
-    "issue_comment": _issue_comment,
-    "issues": _issues,
-    "member": _member,
-    "public": _public,
-    "pull_request": _pull_request,
-    "pull_request_review": _pull_request_review,
-    "pull_request_review_comment": _pull_request_review_comment,
-    "push": _push,
-    "release": _release,
-    "watch": _watch,
-    "check_run": _check_run,
-    "check_suite": _check_suite,
-    "discussion": _discussion,
-    "discussion_comment": _discussion_comment,
+EMBED_BUILDERS: Final[Mapping[str, EmbedBuilder]] = {
+    "commit_comment": _commit_comment_embed,
+    "create": _create_embed,
+    "delete": _delete_embed,
+    "fork": _fork_embed,
+    "issue_comment": _issue_comment_embed,
+    "issues": _issues_embed,
+    "member": _member_embed,
+    "public": _public_embed,
+    "pull_request": _pull_request_embed,
+    "pull_request_review": _pull_request_review_embed,
+    "pull_request_review_comment": _pull_request_review_comment_embed,
+    "push": _push_embed,
+    "release": _release_embed,
+    "watch": _watch_embed,
+    "check_run": _check_run_embed,
+    "check_suite": _check_suite_embed,
+    "discussion": _discussion_embed,
+    "discussion_comment": _discussion_comment_embed,
 }

@@ -16,7 +16,9 @@ from hubbub.server.talk.messages import MessageChanged, MessageCrossposted, Mess
 from hubbub.server.talk.webhooks import actions, store
 
 COPY_JOB: Final = "webhooks.bring"
+"""Kind of the job that copies a published message to followers."""
 UPDATE_JOB: Final = "webhooks.renew"
+"""Kind of the job that updates the copies of a published message."""
 
 
 class Announcement(msgspec.Struct, kw_only=True):
@@ -72,8 +74,8 @@ def update_announcement(call: Call, job: Job) -> None:
         _enqueue(call, UPDATE_JOB, announcement)
 
 
-def _enqueue(call: Call, kind: str, announcement: Announcement) -> None:
-    call.tx.enqueue(kind, announcement, key=f"announcement-{int(announcement.message_id)}")
+def _enqueue(call: Call, job_kind: str, announcement: Announcement) -> None:
+    call.tx.enqueue(job_kind, announcement, key=f"announcement-{int(announcement.message_id)}")
 
 
 JOBS: Final[Mapping[str, Callable[[Call, Job], None]]] = {COPY_JOB: copy_announcement, UPDATE_JOB: update_announcement}

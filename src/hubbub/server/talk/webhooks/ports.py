@@ -10,7 +10,7 @@ from hubbub.server.core.ports import port
 
 
 class WebhookAuthor(Protocol):
-    """An author other than a webhook that uses webhook routes: an application that responds to an interaction."""
+    """An author of messages that uses webhook routes without a webhook: an application that responds to an interaction."""
 
     def create(self, call: Call, body: wire.ExecuteWebhook) -> Message:
         """Create a message."""
@@ -18,7 +18,7 @@ class WebhookAuthor(Protocol):
     def get(self, call: Call, message_id: MessageId) -> Message:
         """Return a message."""
 
-    def change(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
+    def update(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
         """Update a message."""
 
     def delete(self, call: Call, message_id: MessageId) -> None:
@@ -26,5 +26,5 @@ class WebhookAuthor(Protocol):
 
 
 @port
-def find_author(call: Call, application_id: int, token: str) -> WebhookAuthor | None:
+def find_interaction_author(call: Call, application_id: int, token: str) -> WebhookAuthor | None:
     """Return the author that an interaction token of an application belongs to, or None for an unknown token."""

@@ -79,7 +79,7 @@ def get_webhook_by_token(call: Call, webhook_id: WebhookId, webhook_token: str) 
     """Get a webhook by its token.
 
     The response does not contain the creator."""
-    return views.with_token(call, rules.require_token(call, webhook_id, webhook_token))
+    return views.webhook_with_token(call, rules.require_token(call, webhook_id, webhook_token))
 
 
 @handles(wire.UPDATE_WEBHOOK_BY_TOKEN)
@@ -90,7 +90,7 @@ def update_webhook_by_token(
 
     Name and avatar can be changed."""
     row = rules.require_token(call, webhook_id, webhook_token)
-    return views.with_token(call, actions.update(call, row, _apply_update(row, body)))
+    return views.webhook_with_token(call, actions.update(call, row, _apply_update(row, body)))
 
 
 @handles(wire.DELETE_WEBHOOK_BY_TOKEN)

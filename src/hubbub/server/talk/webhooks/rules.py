@@ -46,7 +46,7 @@ SETTABLE_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
 # spec/webhooks-and-interactions.md#6: webhooks may not use the platform's own names.
 _RESERVED_WORDS: Final = ("clyde", "discord", "hubbub")
 
-_OWN_AVATAR: Final = re.compile(r"/avatars/[0-9]{1,19}/((?:a_)?[0-9a-f]{32})(?:\.[a-z]{3,4})?", re.ASCII)
+_CDN_AVATAR_PATH: Final = re.compile(r"/avatars/[0-9]{1,19}/((?:a_)?[0-9a-f]{32})(?:\.[a-z]{3,4})?", re.ASCII)
 
 # A webhook may send anything to its own channel. Permissions with effects beyond the channel depend on the owner.
 _GRANTED_PERMISSIONS: Final = (
@@ -75,7 +75,7 @@ _SELECT_TYPES: Final = frozenset(
     }
 )
 
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
 
 def clean_name(text: str, path: str = "name") -> str:
@@ -103,20 +103,20 @@ def get(call: Call, webhook_id: int) -> WebhookRow:
 def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
     """Return a webhook if the token is valid, otherwise raise an error."""
     row = get(call, webhook_id)
-    if not tokens.matches(store.find_token_key(call.tx), row, token):
+    if not tokens.is_valid_token(store.find_token_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row
 
 
-def require_author(call: Call, webhook_id: int, token: str) -> WebhookRow | WebhookAuthor:
-    """Return the webhook or other author that a token belongs to, or raise an error for an invalid token."""
+def require_sender(call: Call, webhook_id: int, token: str) -> WebhookRow | WebhookAuthor:
+    """Return the webhook, or the interaction response author, that a token belongs to; raise an error for an invalid token."""
     row = store.find(call.tx, webhook_id)
     if row is None:
-        author = ports.find_author(call, webhook_id, token)
+        author = ports.find_interaction_author(call, webhook_id, token)
         if author is None:
             raise errors.UNKNOWN_WEBHOOK()
         return author
-    if not tokens.matches(store.find_token_key(call.tx), row, token):
+    if not tokens.is_valid_token(store.find_token_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row
 
@@ -163,7 +163,7 @@ def require_thread(call: Call, row: WebhookRow, thread_id: int) -> ChannelRef:
     return thread
 
 
-def channel_access_of_webhook(call: Call, row: WebhookRow, guild: GuildRow, channel: ChannelRef) -> ChannelAccess:
+def webhook_channel_access(call: Call, row: WebhookRow, guild: GuildRow, channel: ChannelRef) -> ChannelAccess:
     """Return the permissions of a webhook in a channel.
 
     Permissions with effects beyond the channel are those of the owning bot, otherwise those of @everyone."""
@@ -219,7 +219,7 @@ def build_author(
     return messages.Author(user, None, 0, guild.premium_tier, webhook_id=row.id, application_id=row.application_id)
 
 
-def avatar_hash(call: Call, url: str) -> str:
+def resolve_avatar_hash(call: Call, url: str) -> str:
     """Return the avatar hash for an image URL: the hash of an avatar on the server's CDN, otherwise a hash of the URL."""
     try:
         parts = urlsplit(url)
@@ -231,13 +231,13 @@ def avatar_hash(call: Call, url: str) -> str:
         raise errors.invalid("avatar_url", *errors.bad_scheme(parts.scheme))
     cdn_url = call.config.cdn_url
     if url.startswith(cdn_url):
-        match = _OWN_AVATAR.match(url, len(cdn_url))
+        match = _CDN_AVATAR_PATH.match(url, len(cdn_url))
         if match is not None:
             return match[1]
     return hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def allowed_components(
+def filter_components(
     row: WebhookRow, components: list[dict[str, Any]] | None | UnsetType, *, with_components: bool
 ) -> list[dict[str, Any]] | None | UnsetType:
     """Return the components of a request that a webhook may send.
@@ -255,14 +255,14 @@ def allowed_components(
     return components
 
 
-def _reject_interactive(component: Any, path: Path, form: errors.FormErrors) -> None:
+def _reject_interactive(component: Any, path: FieldPath, form: errors.FormErrors) -> None:
     """Add an error for a component, and for each nested component, that is interactive."""
     if not isinstance(component, dict):
         return
-    kind = component.get("type")
-    is_interactive_button = kind == ComponentType.BUTTON and component.get("style") != ButtonStyle.LINK
+    component_type = component.get("type")
+    is_interactive_button = component_type == ComponentType.BUTTON and component.get("style") != ButtonStyle.LINK
     # A type that is not a number is reported later, when all components are validated.
-    if is_interactive_button or (isinstance(kind, int) and kind in _SELECT_TYPES):
+    if is_interactive_button or (isinstance(component_type, int) and component_type in _SELECT_TYPES):
         form.add((*path, "type"), *errors.component_type())
     children = component.get("components")
     for index, child in enumerate(children if isinstance(children, list) else ()):

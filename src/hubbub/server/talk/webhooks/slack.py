@@ -23,7 +23,7 @@ _HEX_COLOR: Final = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
 _NAMED_COLORS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA30200}
 """The colors that Slack has names for."""
 
-Text = str | None | UnsetType
+OptionalText = str | None | UnsetType
 """An optional text of a request."""
 
 
@@ -85,11 +85,11 @@ def _build_field(field: wire.SlackField) -> EmbedFieldRequest:
     return EmbedFieldRequest(name=name, value=value, inline=bool(field.short or field.inline))
 
 
-def _truncate_or_unset(text: Text, length_max: int) -> str | UnsetType:
+def _truncate_or_unset(text: OptionalText, length_max: int) -> str | UnsetType:
     return truncate(text, length_max) if text else UNSET
 
 
-def _parse_color(value: Text, form: errors.FormErrors, path: tuple[str | int, ...]) -> int | UnsetType:
+def _parse_color(value: OptionalText, form: errors.FormErrors, path: tuple[str | int, ...]) -> int | UnsetType:
     if not value:
         return UNSET
     if value in _NAMED_COLORS:

@@ -15,6 +15,7 @@ TABLES: Final = (
 
 
 _TOKEN_KEY_NAME: Final = "webhook_key"
+"""Name under which the database stores the key of webhook tokens."""
 
 
 class WebhookRow(NamedTuple):
@@ -46,31 +47,31 @@ class Crosspost(NamedTuple):
     channel_id: int
 
 
-COLUMNS: Final = ", ".join(WebhookRow._fields)
+WEBHOOK_COLUMNS: Final = ", ".join(WebhookRow._fields)
 
 
 def find(tx: Tx, webhook_id: int) -> WebhookRow | None:
     """Return a webhook, or None."""
-    return tx.find(WebhookRow, f"SELECT {COLUMNS} FROM webhooks WHERE id = ?", webhook_id)
+    return tx.find(WebhookRow, f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE id = ?", webhook_id)
 
 
 def find_many(tx: Tx, webhook_ids: Iterable[int]) -> list[WebhookRow]:
     """Return the webhooks with the given IDs that exist, by ascending ID."""
     rows: list[WebhookRow] = []
     for batch in distinct_batches(webhook_ids):
-        sql = f"SELECT {COLUMNS} FROM webhooks WHERE id IN ({placeholders(batch)}) ORDER BY id"
+        sql = f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE id IN ({placeholders(batch)}) ORDER BY id"
         rows += tx.fetch(WebhookRow, sql, *batch)
     return rows
 
 
 def list_of_channel(tx: Tx, channel_id: int) -> list[WebhookRow]:
     """Return a channel's webhooks, oldest first."""
-    return tx.fetch(WebhookRow, f"SELECT {COLUMNS} FROM webhooks WHERE channel_id = ? ORDER BY id", channel_id)
+    return tx.fetch(WebhookRow, f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE channel_id = ? ORDER BY id", channel_id)
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[WebhookRow]:
     """Return a guild's webhooks, oldest first."""
-    return tx.fetch(WebhookRow, f"SELECT {COLUMNS} FROM webhooks WHERE guild_id = ? ORDER BY id", guild_id)
+    return tx.fetch(WebhookRow, f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE guild_id = ? ORDER BY id", guild_id)
 
 
 def count_of_channel(tx: Tx, channel_id: int) -> int:
@@ -85,7 +86,7 @@ def count_of_guild(tx: Tx, guild_id: int) -> int:
 
 def insert(tx: Tx, row: WebhookRow) -> None:
     """Insert a webhook."""
-    tx.run(f"INSERT INTO webhooks ({COLUMNS}) VALUES ({placeholders(row)})", *row)
+    tx.run(f"INSERT INTO webhooks ({WEBHOOK_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: WebhookRow) -> None:
@@ -107,10 +108,10 @@ def delete(tx: Tx, webhook_id: int) -> None:
 def delete_of_channels(tx: Tx, channel_ids: Iterable[int]) -> None:
     """Delete the webhooks of channels, and the records of copies from and in the channels."""
     for batch in distinct_batches(channel_ids):
-        marks = placeholders(batch)
-        tx.run(f"DELETE FROM webhooks WHERE channel_id IN ({marks})", *batch)
-        tx.run(f"DELETE FROM crossposts WHERE channel_id IN ({marks})", *batch)
-        tx.run(f"DELETE FROM crossposts WHERE source_channel_id IN ({marks})", *batch)
+        id_placeholders = placeholders(batch)
+        tx.run(f"DELETE FROM webhooks WHERE channel_id IN ({id_placeholders})", *batch)
+        tx.run(f"DELETE FROM crossposts WHERE channel_id IN ({id_placeholders})", *batch)
+        tx.run(f"DELETE FROM crossposts WHERE source_channel_id IN ({id_placeholders})", *batch)
 
 
 # Followers
@@ -120,19 +121,19 @@ def find_follower(tx: Tx, source_channel_id: int, channel_id: int) -> WebhookRow
     """Return the webhook by which one channel follows another, or None."""
     return tx.find(
         WebhookRow,
-        f"SELECT {COLUMNS} FROM webhooks WHERE source_channel_id = ? AND channel_id = ? ORDER BY id LIMIT 1",
+        f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE source_channel_id = ? AND channel_id = ? ORDER BY id LIMIT 1",
         source_channel_id,
         channel_id,
     )
 
 
-def list_followers(tx: Tx, source_channel_id: int, after: int, limit: int) -> list[WebhookRow]:
-    """Return a page of the webhooks that follow a channel, with IDs above `after`, by ascending ID."""
+def list_followers(tx: Tx, source_channel_id: int, after_id: int, limit: int) -> list[WebhookRow]:
+    """Return a page of the webhooks that follow a channel, with IDs above `after_id`, by ascending ID."""
     return tx.fetch(
         WebhookRow,
-        f"SELECT {COLUMNS} FROM webhooks WHERE source_channel_id = ? AND id > ? ORDER BY id LIMIT ?",
+        f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE source_channel_id = ? AND id > ? ORDER BY id LIMIT ?",
         source_channel_id,
-        after,
+        after_id,
         limit,
     )
 
@@ -147,15 +148,17 @@ def insert_crosspost(tx: Tx, source_channel_id: int, source_message_id: int, cop
     )
 
 
-def list_crossposts(tx: Tx, source_channel_id: int, source_message_id: int, after: int, limit: int) -> list[Crosspost]:
-    """Return a page of the copies of a message, with IDs above `after`, by ascending ID."""
+def list_crossposts(
+    tx: Tx, source_channel_id: int, source_message_id: int, after_id: int, limit: int
+) -> list[Crosspost]:
+    """Return a page of the copies of a message, with IDs above `after_id`, by ascending ID."""
     return tx.fetch(
         Crosspost,
         "SELECT message_id, channel_id FROM crossposts WHERE source_channel_id = ? AND source_message_id = ? "
         "AND message_id > ? ORDER BY message_id LIMIT ?",
         source_channel_id,
         source_message_id,
-        after,
+        after_id,
         limit,
     )
 

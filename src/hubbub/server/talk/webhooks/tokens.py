@@ -1,7 +1,7 @@
 """Tokens of webhooks.
 
-The API returns a token whenever an authorized caller asks, so tokens cannot be stored as hashes. They are not stored at
-all: each token is derived from the webhook's ID, its salt and the server's key (decisions/0022)."""
+The API returns the token to every authorized caller, so a hash of the token would not suffice. Tokens are not stored:
+each token is derived from the webhook's ID, its salt and the server's key (decisions/0022)."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ def new_salt() -> str:
     return secrets.token_hex(16)
 
 
-def token(key: bytes, row: WebhookRow) -> str | None:
+def derive_token(key: bytes, row: WebhookRow) -> str | None:
     """Return the token of a webhook, or None if it has no salt."""
     if row.salt is None:
         return None
@@ -28,7 +28,7 @@ def token(key: bytes, row: WebhookRow) -> str | None:
     return base64.urlsafe_b64encode(digest[:TOKEN_BYTES]).decode()
 
 
-def matches(key: bytes | None, row: WebhookRow, token_text: str) -> bool:
+def is_valid_token(key: bytes | None, row: WebhookRow, token_text: str) -> bool:
     """Return whether `token_text` is the token of a webhook, in constant time. False if `key` is None."""
-    expected = None if key is None else token(key, row)
+    expected = None if key is None else derive_token(key, row)
     return expected is not None and hmac.compare_digest(expected.encode(), token_text.encode("utf-8", "replace"))

@@ -26,7 +26,7 @@ def webhooks(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
         if creator is not None:
             webhook.user = users.user_view(creator)
         if row.application_id is None or row.application_id == call.actor.application_id:
-            _add_token(call, webhook, tokens.token(key, row))
+            _add_token(call, webhook, tokens.derive_token(key, row))
     return views
 
 
@@ -35,14 +35,14 @@ def webhook(call: Call, row: WebhookRow) -> wire.Webhook:
     return webhooks(call, (row,))[0]
 
 
-def with_token(call: Call, row: WebhookRow) -> wire.Webhook:
+def webhook_with_token(call: Call, row: WebhookRow) -> wire.Webhook:
     """Return a webhook with its token and without its creator."""
     view = _build_webhooks(call, (row,))[0]
-    _add_token(call, view, tokens.token(store.find_token_key(call.tx) or b"", row))
+    _add_token(call, view, tokens.derive_token(store.find_token_key(call.tx) or b"", row))
     return view
 
 
-def references(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
+def webhook_references(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
     """Return webhooks without tokens and creators, as references from other objects."""
     return _build_webhooks(call, rows)
 
