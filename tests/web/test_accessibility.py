@@ -9,7 +9,7 @@ from tests.pages import PASSWORD
 from tests.server.places.invites import create_invite as invite_to
 from tests.server.places.templates import create_template
 from tests.server.play.test_entitlements import DURABLE, publish_sku
-from tests.server.talk.test_attachments import PNG, send
+from tests.server.talk.uploads import PNG, send_files
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.world import Actor, World
 
@@ -101,7 +101,11 @@ async def test_every_page_is_accessible(town: World, chromium: Opener, width: in
         square.owner, f"{'unbroken' * 30} https://example.com/{'a' * 200} <#{square.general}>"
     )
     await square.send_message(square.owner, "Yes.", message_reference={"message_id": said["id"]}, embeds=[EMBED])
-    (await send(square.owner, f"/channels/{square.general}/messages", ("cat.png", PNG), ("notes.txt", b"hello"))).ok()
+    (
+        await send_files(
+            square.owner, f"/channels/{square.general}/messages", ("cat.png", PNG), ("notes.txt", b"hello")
+        )
+    ).ok()
     async with chromium(width) as page:
         await page.emulate_media(color_scheme=scheme)
         # The conversation pages without scripts: the chat client has its own test.

@@ -11,7 +11,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
-from tests.server.talk.test_attachments import PNG
+from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general
 from tests.web.conftest import PHONE, Opener
 from tests.world import NOW_MS, World, small_config

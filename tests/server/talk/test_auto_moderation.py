@@ -6,7 +6,18 @@ import aiohttp
 import pytest
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.flags import MemberFlags
+from hubbub.protocol.enums import (
+    AuditLogAction,
+    AutoModerationActionType,
+    AutoModerationEventType,
+    AutoModerationKeywordPresetType,
+    AutoModerationTriggerType,
+    ChannelType,
+    ComponentType,
+    MessageReferenceType,
+    MessageType,
+)
+from hubbub.protocol.flags import MemberFlags, MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import SLICES, App
@@ -18,34 +29,42 @@ from tests.fixtures.validator import ResponseMonitor
 from tests.server.play.test_interactions import InteractionStage
 from tests.world import NOW_MS, Actor, Guild, World, small_config
 
-BLOCK: dict[str, Any] = {"type": 1}
-QUARANTINE: dict[str, Any] = {"type": 4}
-QUARANTINED = MemberFlags.AUTOMOD_QUARANTINED_USERNAME
+PROFANITY = AutoModerationKeywordPresetType.PROFANITY
+SLURS = AutoModerationKeywordPresetType.SLURS
+BLOCK_ACTION: dict[str, Any] = {"type": AutoModerationActionType.BLOCK_MESSAGE}
+QUARANTINE_ACTION: dict[str, Any] = {"type": AutoModerationActionType.BLOCK_MEMBER_INTERACTION}
+NAME_QUARANTINED = MemberFlags.AUTOMOD_QUARANTINED_USERNAME
 TAG_QUARANTINED = MemberFlags.AUTOMOD_QUARANTINED_GUILD_TAG
 
 
-def alert(channel: int) -> dict[str, Any]:
-    return {"type": 2, "metadata": {"channel_id": str(channel)}}
+def alert_action(channel: int) -> dict[str, Any]:
+    return {"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(channel)}}
 
 
-def timeout(seconds: int = 60) -> dict[str, Any]:
-    return {"type": 3, "metadata": {"duration_seconds": seconds}}
+def timeout_action(seconds: int = 60) -> dict[str, Any]:
+    return {"type": AutoModerationActionType.TIMEOUT, "metadata": {"duration_seconds": seconds}}
 
 
 def keyword_rule(*keywords: str, **body: Any) -> dict[str, Any]:
     return {
         "name": "words",
-        "event_type": 1,
-        "trigger_type": 1,
+        "event_type": AutoModerationEventType.MESSAGE_SEND,
+        "trigger_type": AutoModerationTriggerType.KEYWORD,
         "trigger_metadata": {"keyword_filter": list(keywords)},
-        "actions": [BLOCK],
+        "actions": [BLOCK_ACTION],
         "enabled": True,
         **body,
     }
 
 
 def profile_rule(*keywords: str, **body: Any) -> dict[str, Any]:
-    return {**keyword_rule(*keywords), "event_type": 2, "trigger_type": 6, "actions": [QUARANTINE], **body}
+    return {
+        **keyword_rule(*keywords),
+        "event_type": AutoModerationEventType.MEMBER_UPDATE,
+        "trigger_type": AutoModerationTriggerType.MEMBER_PROFILE,
+        "actions": [QUARANTINE_ACTION],
+        **body,
+    }
 
 
 async def create_rule(guild: Guild, body: dict[str, Any]) -> Any:
@@ -53,24 +72,24 @@ async def create_rule(guild: Guild, body: dict[str, Any]) -> Any:
     return (await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=body)).ok()
 
 
-async def try_to_send(actor: Actor, guild: Guild, content: str, **body: Any) -> Any:
+async def post_message(actor: Actor, guild: Guild, content: str, **body: Any) -> Any:
     """Send a message and return the response, which may be an error."""
     return await actor.post(f"/channels/{guild.general}/messages", json={"content": content, **body})
 
 
 async def audit_entries(guild: Guild, action: int) -> list[Any]:
     """List the audit log entries with this action type, newest first."""
-    found = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return list(found["audit_log_entries"])
+    page = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
+    return list(page["audit_log_entries"])
 
 
-async def guild_with_member(world: World) -> tuple[Guild, Actor]:
+async def create_guild_with_member(world: World) -> tuple[Guild, Actor]:
     """Create a guild and a member without special permissions."""
     bob = await world.user()
     return await world.guild(None, bob), bob
 
 
-async def flags_of(guild: Guild, actor: Actor) -> int:
+async def fetch_member_flags(guild: Guild, actor: Actor) -> int:
     """Return a member's flags."""
     return int((await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["flags"])
 
@@ -79,14 +98,18 @@ async def flags_of(guild: Guild, actor: Actor) -> int:
 
 
 async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: World) -> None:
-    guild, _ = await guild_with_member(world)
+    guild, _ = await create_guild_with_member(world)
     role, channel = await guild.role("trusted"), await guild.channel("alerts")
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     other = await world.bot(guild)
-    managing, other_session = await manager.connect(), await other.connect()
+    manager_session, other_session = await manager.connect(), await other.connect()
     body = keyword_rule(
         "bad*",
-        actions=[{"type": 1, "metadata": {"custom_message": "no"}}, alert(channel), timeout()],
+        actions=[
+            {"type": AutoModerationActionType.BLOCK_MESSAGE, "metadata": {"custom_message": "no"}},
+            alert_action(channel),
+            timeout_action(),
+        ],
         exempt_roles=[str(role), "1"],
         exempt_channels=[str(channel), "1"],
     )
@@ -98,69 +121,109 @@ async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: Worl
     assert rule["actions"] == body["actions"]
     assert (rule["exempt_roles"], rule["exempt_channels"]) == ([str(role)], [str(channel)])
     assert (rule["creator_id"], rule["guild_id"], rule["enabled"]) == (str(guild.owner.id), str(guild.id), True)
-    assert await managing.next("AUTO_MODERATION_RULE_CREATE") == rule
+    assert await manager_session.next("AUTO_MODERATION_RULE_CREATE") == rule
     await other_session.none_of("AUTO_MODERATION_RULE_CREATE")
     path = f"/guilds/{guild.id}/auto-moderation/rules"
     assert (await guild.owner.get(path)).ok() == [rule]
     assert (await manager.get(f"{path}/{rule['id']}")).ok() == rule
-    [entry] = await audit_entries(guild, 140)
+    [entry] = await audit_entries(guild, AuditLogAction.AUTO_MODERATION_RULE_CREATE)
     assert entry["target_id"] == rule["id"]
     assert {"key": "name", "new_value": "words"} in entry["changes"]
-    page = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=140")).ok()
+    page = (
+        await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.AUTO_MODERATION_RULE_CREATE}")
+    ).ok()
     assert page["auto_moderation_rules"] == [rule]
 
 
 async def test_a_rule_has_defaults(world: World) -> None:
-    guild, _ = await guild_with_member(world)
+    guild, _ = await create_guild_with_member(world)
     created = [
-        await create_rule(guild, {"name": "r", "event_type": 1, "trigger_type": 1}),
-        await create_rule(guild, {"name": "r", "event_type": 1, "trigger_type": 3}),
         await create_rule(
-            guild, {"name": "r", "event_type": 1, "trigger_type": 4, "trigger_metadata": {"presets": [1, 3]}}
+            guild,
+            {
+                "name": "r",
+                "event_type": AutoModerationEventType.MESSAGE_SEND,
+                "trigger_type": AutoModerationTriggerType.KEYWORD,
+            },
         ),
-        await create_rule(guild, {"name": "r", "event_type": 1, "trigger_type": 5}),
-        await create_rule(guild, {"name": "r", "event_type": 2, "trigger_type": 6, "trigger_metadata": {}}),
+        await create_rule(
+            guild,
+            {
+                "name": "r",
+                "event_type": AutoModerationEventType.MESSAGE_SEND,
+                "trigger_type": AutoModerationTriggerType.SPAM,
+            },
+        ),
+        await create_rule(
+            guild,
+            {
+                "name": "r",
+                "event_type": AutoModerationEventType.MESSAGE_SEND,
+                "trigger_type": AutoModerationTriggerType.KEYWORD_PRESET,
+                "trigger_metadata": {"presets": [PROFANITY, SLURS]},
+            },
+        ),
+        await create_rule(
+            guild,
+            {
+                "name": "r",
+                "event_type": AutoModerationEventType.MESSAGE_SEND,
+                "trigger_type": AutoModerationTriggerType.MENTION_SPAM,
+            },
+        ),
+        await create_rule(
+            guild,
+            {
+                "name": "r",
+                "event_type": AutoModerationEventType.MEMBER_UPDATE,
+                "trigger_type": AutoModerationTriggerType.MEMBER_PROFILE,
+                "trigger_metadata": {},
+            },
+        ),
     ]
 
-    words = {"keyword_filter": [], "regex_patterns": [], "allow_list": []}
+    keyword_metadata = {"keyword_filter": [], "regex_patterns": [], "allow_list": []}
     assert [rule["trigger_metadata"] for rule in created] == [
-        words,
+        keyword_metadata,
         {},
-        {"presets": [1, 3], "allow_list": []},
+        {"presets": [PROFANITY, SLURS], "allow_list": []},
         {"mention_total_limit": 20, "mention_raid_protection_enabled": False},
-        words,
+        keyword_metadata,
     ]
-    assert [rule["actions"][0]["type"] for rule in created] == [1, 1, 1, 1, 4]
+    assert [rule["actions"][0]["type"] for rule in created] == [
+        *[AutoModerationActionType.BLOCK_MESSAGE] * 4,
+        AutoModerationActionType.BLOCK_MEMBER_INTERACTION,
+    ]
     assert not any(rule["enabled"] for rule in created)
 
 
 async def test_a_rule_is_updated_and_deleted(world: World) -> None:
-    guild, _ = await guild_with_member(world)
+    guild, _ = await create_guild_with_member(world)
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
     rule = await create_rule(guild, keyword_rule("bad"))
     path = f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}"
 
-    same = (await guild.owner.patch(path, json={"name": "words"})).ok()
+    unchanged = (await guild.owner.patch(path, json={"name": "words"})).ok()
     changed = (
         await guild.owner.patch(
             path, json={"name": "new", "enabled": False, "trigger_metadata": {"keyword_filter": ["worse"]}}
         )
     ).ok()
 
-    assert same == rule
+    assert unchanged == rule
     assert changed == rule | {
         "name": "new",
         "enabled": False,
         "trigger_metadata": rule["trigger_metadata"] | {"keyword_filter": ["worse"]},
     }
     assert await session.next("AUTO_MODERATION_RULE_UPDATE") == changed
-    [entry] = await audit_entries(guild, 141)
+    [entry] = await audit_entries(guild, AuditLogAction.AUTO_MODERATION_RULE_UPDATE)
     assert {change["key"] for change in entry["changes"]} == {"name", "enabled", "trigger_metadata"}
 
     assert (await guild.owner.delete(path)).status == 204
 
     assert await session.next("AUTO_MODERATION_RULE_DELETE") == changed
-    [entry] = await audit_entries(guild, 142)
+    [entry] = await audit_entries(guild, AuditLogAction.AUTO_MODERATION_RULE_DELETE)
     assert {"key": "name", "old_value": "new"} in entry["changes"]
     for response in (
         await guild.owner.get(path),
@@ -171,7 +234,7 @@ async def test_a_rule_is_updated_and_deleted(world: World) -> None:
 
 
 async def test_rules_require_manage_guild(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     stranger = await world.user()
     rule = await create_rule(guild, keyword_rule("bad"))
     path = f"/guilds/{guild.id}/auto-moderation/rules"
@@ -185,91 +248,138 @@ async def test_rules_require_manage_guild(world: World) -> None:
         (await bob.request(method, url, json=body)).rejected(403, 50013)
         (await stranger.request(method, url, json=body)).rejected(403, 50001)
     other = await world.guild(guild.owner)
-    wrong = f"/guilds/{other.id}/auto-moderation/rules/{rule['id']}"
-    (await guild.owner.get(wrong)).rejected(404, 0)
+    other_guild_path = f"/guilds/{other.id}/auto-moderation/rules/{rule['id']}"
+    (await guild.owner.get(other_guild_path)).rejected(404, 0)
 
 
 async def test_a_timeout_action_requires_moderate_members(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
     path = f"/guilds/{guild.id}/auto-moderation/rules"
-    (await bob.post(path, json=keyword_rule("x", actions=[timeout()]))).rejected(403, 50013)
+    (await bob.post(path, json=keyword_rule("x", actions=[timeout_action()]))).rejected(403, 50013)
     rule = (await bob.post(path, json=keyword_rule("x"))).ok()
-    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout()]})).rejected(403, 50013)
+    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout_action()]})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MODERATE_MEMBERS)
-    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout()]})).ok()
+    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout_action()]})).ok()
 
 
 @pytest.mark.parametrize(
-    ("trigger", "maximum"),
-    [(1, 6), (3, 1), (4, 1), (5, 1), (6, 1)],
+    ("trigger_type", "rules_max"),
+    [
+        (AutoModerationTriggerType.KEYWORD, 6),
+        (AutoModerationTriggerType.SPAM, 1),
+        (AutoModerationTriggerType.KEYWORD_PRESET, 1),
+        (AutoModerationTriggerType.MENTION_SPAM, 1),
+        (AutoModerationTriggerType.MEMBER_PROFILE, 1),
+    ],
 )
-async def test_the_number_of_rules_per_trigger_type_is_limited(world: World, trigger: int, maximum: int) -> None:
-    guild, _ = await guild_with_member(world)
-    body = {"name": "r", "event_type": 2 if trigger == 6 else 1, "trigger_type": trigger, "trigger_metadata": {}}
-    for _ in range(maximum):
+async def test_the_number_of_rules_per_trigger_type_is_limited(world: World, trigger_type: int, rules_max: int) -> None:
+    guild, _ = await create_guild_with_member(world)
+    is_profile = trigger_type == AutoModerationTriggerType.MEMBER_PROFILE
+    event_type = AutoModerationEventType.MEMBER_UPDATE if is_profile else AutoModerationEventType.MESSAGE_SEND
+    body = {"name": "r", "event_type": event_type, "trigger_type": trigger_type, "trigger_metadata": {}}
+    for _ in range(rules_max):
         await create_rule(guild, body)
     response = await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=body)
     assert response.errors("trigger_type") == ["AUTO_MODERATION_MAX_RULES_OF_TYPE_EXCEEDED"]
 
 
 async def test_an_invalid_rule_is_rejected_with_the_path_of_the_error(world: World) -> None:
-    guild, _ = await guild_with_member(world)
-    forum = await guild.channel("forum", type=15)
-    elsewhere = (await world.guild()).general
+    guild, _ = await create_guild_with_member(world)
+    forum = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
+    other_guild_channel = (await world.guild()).general
     path = f"/guilds/{guild.id}/auto-moderation/rules"
 
-    async def refused(where: str, code: str, body: dict[str, Any], method: str = "POST", rule: str = "") -> None:
-        response = await guild.owner.request(method, path + rule, json=body)
-        assert response.errors(where) == [code]
+    async def assert_rejected(
+        error_path: str, code: str, body: dict[str, Any], method: str = "POST", subpath: str = ""
+    ) -> None:
+        response = await guild.owner.request(method, path + subpath, json=body)
+        assert response.errors(error_path) == [code]
 
-    def metadata(**more: Any) -> dict[str, Any]:
-        return keyword_rule(trigger_metadata=more)
+    def rule_with_metadata(**metadata: Any) -> dict[str, Any]:
+        return keyword_rule(trigger_metadata=metadata)
 
-    await refused("name", "BASE_TYPE_REQUIRED", {"event_type": 1, "trigger_type": 1})
-    await refused("name", "BASE_TYPE_BAD_LENGTH", keyword_rule(name="x" * 101))
-    await refused("event_type", "BASE_TYPE_CHOICES", keyword_rule(event_type=2))
-    await refused("event_type", "BASE_TYPE_CHOICES", profile_rule("x", event_type=1))
-    await refused("trigger_metadata", "BASE_TYPE_REQUIRED", profile_rule(trigger_metadata=None))
-    await refused("trigger_metadata", "BASE_TYPE_REQUIRED", keyword_rule(trigger_type=4, trigger_metadata=None))
-    await refused("trigger_metadata.keyword_filter.1", "BASE_TYPE_BAD_LENGTH", keyword_rule("x", "**"))
-    await refused("trigger_metadata.keyword_filter", "BASE_TYPE_BAD_LENGTH", keyword_rule(*["x"] * 1001))
-    await refused("trigger_metadata.keyword_filter.0", "BASE_TYPE_BAD_LENGTH", keyword_rule("x" * 61))
-    await refused("trigger_metadata.allow_list", "BASE_TYPE_BAD_LENGTH", metadata(allow_list=["x"] * 101))
-    await refused("trigger_metadata.regex_patterns", "BASE_TYPE_BAD_LENGTH", metadata(regex_patterns=["x"] * 11))
-    await refused("trigger_metadata.regex_patterns.0", "BASE_TYPE_BAD_LENGTH", metadata(regex_patterns=["x" * 261]))
+    await assert_rejected(
+        "name",
+        "BASE_TYPE_REQUIRED",
+        {"event_type": AutoModerationEventType.MESSAGE_SEND, "trigger_type": AutoModerationTriggerType.KEYWORD},
+    )
+    await assert_rejected("name", "BASE_TYPE_BAD_LENGTH", keyword_rule(name="x" * 101))
+    await assert_rejected(
+        "event_type", "BASE_TYPE_CHOICES", keyword_rule(event_type=AutoModerationEventType.MEMBER_UPDATE)
+    )
+    await assert_rejected(
+        "event_type", "BASE_TYPE_CHOICES", profile_rule("x", event_type=AutoModerationEventType.MESSAGE_SEND)
+    )
+    await assert_rejected("trigger_metadata", "BASE_TYPE_REQUIRED", profile_rule(trigger_metadata=None))
+    await assert_rejected(
+        "trigger_metadata",
+        "BASE_TYPE_REQUIRED",
+        keyword_rule(trigger_type=AutoModerationTriggerType.KEYWORD_PRESET, trigger_metadata=None),
+    )
+    await assert_rejected("trigger_metadata.keyword_filter.1", "BASE_TYPE_BAD_LENGTH", keyword_rule("x", "**"))
+    await assert_rejected("trigger_metadata.keyword_filter", "BASE_TYPE_BAD_LENGTH", keyword_rule(*["x"] * 1001))
+    await assert_rejected("trigger_metadata.keyword_filter.0", "BASE_TYPE_BAD_LENGTH", keyword_rule("x" * 61))
+    await assert_rejected(
+        "trigger_metadata.allow_list", "BASE_TYPE_BAD_LENGTH", rule_with_metadata(allow_list=["x"] * 101)
+    )
+    await assert_rejected(
+        "trigger_metadata.regex_patterns", "BASE_TYPE_BAD_LENGTH", rule_with_metadata(regex_patterns=["x"] * 11)
+    )
+    await assert_rejected(
+        "trigger_metadata.regex_patterns.0", "BASE_TYPE_BAD_LENGTH", rule_with_metadata(regex_patterns=["x" * 261])
+    )
     for pattern in ("(", r"(a)\1", "a(?=b)", r"\p{L}{1000}"):
         code = "AUTO_MODERATION_INVALID_REGEX"
-        await refused("trigger_metadata.regex_patterns.1", code, metadata(regex_patterns=["fine", pattern]))
-    preset = {"trigger_type": 4, "trigger_metadata": {"presets": [1, 1]}}
-    await refused("trigger_metadata.presets.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(**preset))
-    limit = {"trigger_type": 5, "trigger_metadata": {"mention_total_limit": 51}}
-    await refused("trigger_metadata.mention_total_limit", "NUMBER_TYPE_MAX", keyword_rule(**limit))
-    await refused("actions.0.type", "BASE_TYPE_CHOICES", keyword_rule(actions=[QUARANTINE]))
-    for action in (BLOCK, timeout()):
-        await refused("actions.0.type", "BASE_TYPE_CHOICES", profile_rule(actions=[action]))
-    for trigger in (3, 4):
-        body = keyword_rule(trigger_type=trigger, actions=[timeout()])
-        await refused("actions.0.type", "BASE_TYPE_CHOICES", body)
-    await refused("actions.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(actions=[BLOCK, BLOCK]))
-    await refused("actions.0.metadata.channel_id", "BASE_TYPE_REQUIRED", keyword_rule(actions=[{"type": 2}]))
-    for channel in (forum, elsewhere, 1):
+        await assert_rejected(
+            "trigger_metadata.regex_patterns.1", code, rule_with_metadata(regex_patterns=["fine", pattern])
+        )
+    preset = {
+        "trigger_type": AutoModerationTriggerType.KEYWORD_PRESET,
+        "trigger_metadata": {"presets": [PROFANITY, PROFANITY]},
+    }
+    await assert_rejected("trigger_metadata.presets.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(**preset))
+    limit = {"trigger_type": AutoModerationTriggerType.MENTION_SPAM, "trigger_metadata": {"mention_total_limit": 51}}
+    await assert_rejected("trigger_metadata.mention_total_limit", "NUMBER_TYPE_MAX", keyword_rule(**limit))
+    await assert_rejected("actions.0.type", "BASE_TYPE_CHOICES", keyword_rule(actions=[QUARANTINE_ACTION]))
+    for action in (BLOCK_ACTION, timeout_action()):
+        await assert_rejected("actions.0.type", "BASE_TYPE_CHOICES", profile_rule(actions=[action]))
+    for trigger_type in (AutoModerationTriggerType.SPAM, AutoModerationTriggerType.KEYWORD_PRESET):
+        body = keyword_rule(trigger_type=trigger_type, actions=[timeout_action()])
+        await assert_rejected("actions.0.type", "BASE_TYPE_CHOICES", body)
+    await assert_rejected(
+        "actions.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(actions=[BLOCK_ACTION, BLOCK_ACTION])
+    )
+    await assert_rejected(
+        "actions.0.metadata.channel_id",
+        "BASE_TYPE_REQUIRED",
+        keyword_rule(actions=[{"type": AutoModerationActionType.SEND_ALERT_MESSAGE}]),
+    )
+    for channel in (forum, other_guild_channel, 1):
         code = "AUTO_MODERATION_INVALID_ALERT_CHANNEL"
-        await refused("actions.0.metadata.channel_id", code, keyword_rule(actions=[alert(channel)]))
-    await refused("actions.0.metadata.duration_seconds", "BASE_TYPE_REQUIRED", keyword_rule(actions=[{"type": 3}]))
-    await refused("actions.0.metadata.duration_seconds", "NUMBER_TYPE_MAX", keyword_rule(actions=[timeout(2_419_201)]))
-    long = [{"type": 1, "metadata": {"custom_message": "x" * 151}}]
-    await refused("actions.0.metadata.custom_message", "BASE_TYPE_MAX_LENGTH", keyword_rule(actions=long))
-    await refused("exempt_roles", "BASE_TYPE_BAD_LENGTH", keyword_rule(exempt_roles=["1"] * 21))
-    await refused("exempt_roles.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(exempt_roles=["1", "1"]))
-    await refused("exempt_channels", "BASE_TYPE_BAD_LENGTH", keyword_rule(exempt_channels=["1"] * 51))
+        await assert_rejected("actions.0.metadata.channel_id", code, keyword_rule(actions=[alert_action(channel)]))
+    await assert_rejected(
+        "actions.0.metadata.duration_seconds",
+        "BASE_TYPE_REQUIRED",
+        keyword_rule(actions=[{"type": AutoModerationActionType.TIMEOUT}]),
+    )
+    await assert_rejected(
+        "actions.0.metadata.duration_seconds", "NUMBER_TYPE_MAX", keyword_rule(actions=[timeout_action(2_419_201)])
+    )
+    long = [{"type": AutoModerationActionType.BLOCK_MESSAGE, "metadata": {"custom_message": "x" * 151}}]
+    await assert_rejected("actions.0.metadata.custom_message", "BASE_TYPE_MAX_LENGTH", keyword_rule(actions=long))
+    await assert_rejected("exempt_roles", "BASE_TYPE_BAD_LENGTH", keyword_rule(exempt_roles=["1"] * 21))
+    await assert_rejected("exempt_roles.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(exempt_roles=["1", "1"]))
+    await assert_rejected("exempt_channels", "BASE_TYPE_BAD_LENGTH", keyword_rule(exempt_channels=["1"] * 51))
     rule = await create_rule(guild, keyword_rule("x"))
-    await refused("trigger_type", "BASE_TYPE_CHOICES", {"trigger_type": 3}, "PATCH", f"/{rule['id']}")
+    await assert_rejected(
+        "trigger_type", "BASE_TYPE_CHOICES", {"trigger_type": AutoModerationTriggerType.SPAM}, "PATCH", f"/{rule['id']}"
+    )
 
 
 @pytest.mark.dated(changes.MEMBER_PROFILE_RULES)
 async def test_profile_rules_exist_from_their_date(world: World) -> None:
-    guild, _ = await guild_with_member(world)
+    guild, _ = await create_guild_with_member(world)
     path = f"/guilds/{guild.id}/auto-moderation/rules"
     world.clock.set(changes.MEMBER_PROFILE_RULES.at_ms - 1)
     assert (await guild.owner.post(path, json=profile_rule("x"))).errors("trigger_type") == ["BASE_TYPE_CHOICES"]
@@ -278,34 +388,38 @@ async def test_profile_rules_exist_from_their_date(world: World) -> None:
 
 
 async def test_deleting_a_guild_deletes_its_rules(world: World) -> None:
-    guild, _ = await guild_with_member(world)
+    guild, _ = await create_guild_with_member(world)
     await create_rule(guild, keyword_rule("bad"))
 
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
 
-    def count(call: Any) -> int:
+    def count_rules(call: Any) -> int:
         return int(call.tx.value("SELECT COUNT(*) FROM auto_moderation_rules"))
 
-    assert await world.write(count) == 0
+    assert await world.write(count_rules) == 0
 
 
 # Messages
 
 
 async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     alerts = await guild.channel("alerts")
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
-    actions = [{"type": 1, "metadata": {"custom_message": "Not here, please."}}, alert(alerts), timeout(60)]
+    actions = [
+        {"type": AutoModerationActionType.BLOCK_MESSAGE, "metadata": {"custom_message": "Not here, please."}},
+        alert_action(alerts),
+        timeout_action(60),
+    ]
     rule = await create_rule(guild, keyword_rule("bad*", actions=actions))
 
-    response = await try_to_send(bob, guild, "so BADLY said", nonce="1", enforce_nonce=True)
+    response = await post_message(bob, guild, "so BADLY said", nonce="1", enforce_nonce=True)
 
     assert response.rejected(400, 200000)["message"] == "Not here, please."
     common = {
         "guild_id": str(guild.id),
         "rule_id": rule["id"],
-        "rule_trigger_type": 1,
+        "rule_trigger_type": AutoModerationTriggerType.KEYWORD,
         "user_id": str(bob.id),
         "channel_id": str(guild.general),
         "content": "so BADLY said",
@@ -316,18 +430,30 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
     for _ in range(3):
         executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
         executions[executed["action"]["type"]] = executed
-    assert executions[1] == {**common, "action": rule["actions"][0]}
-    assert executions[3] == {**common, "action": rule["actions"][2]}
+    assert executions[AutoModerationActionType.BLOCK_MESSAGE] == {**common, "action": rule["actions"][0]}
+    assert executions[AutoModerationActionType.TIMEOUT] == {**common, "action": rule["actions"][2]}
     [message] = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
-    assert executions[2] == {**common, "action": rule["actions"][1], "alert_system_message_id": message["id"]}
-    assert (message["type"], message["author"]["id"], message["content"]) == (24, str(bob.id), "")
+    assert executions[AutoModerationActionType.SEND_ALERT_MESSAGE] == {
+        **common,
+        "action": rule["actions"][1],
+        "alert_system_message_id": message["id"],
+    }
+    assert (message["type"], message["author"]["id"], message["content"]) == (
+        MessageType.AUTO_MODERATION_ACTION,
+        str(bob.id),
+        "",
+    )
     [embed] = message["embeds"]
     assert (embed["type"], embed["description"]) == ("auto_moderation_message", "so BADLY said")
     fields = {field["name"]: field["value"] for field in embed["fields"]}
     assert fields["rule_name"] == "words"
     assert fields["keyword_matched_content"] == "BAD"
     assert fields["timeout_duration"] == "60"
-    for action in (143, 144, 145):
+    for action in (
+        AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE,
+        AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL,
+        AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
+    ):
         [entry] = await audit_entries(guild, action)
         assert (entry["user_id"], entry["target_id"]) == (str(bob.id), str(bob.id))
         assert entry["options"] == {
@@ -336,18 +462,18 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
             "channel_id": str(guild.general),
         }
     assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
-    assert await audit_entries(guild, 24) == []
-    (await try_to_send(bob, guild, "sorry")).rejected(403, 50013)
+    assert await audit_entries(guild, AuditLogAction.MEMBER_UPDATE) == []
+    (await post_message(bob, guild, "sorry")).rejected(403, 50013)
     world.clock.advance(60_001)
     # Nothing of the blocked message was stored, not even its nonce.
-    assert (await try_to_send(bob, guild, "sorry", nonce="1", enforce_nonce=True)).ok()["content"] == "sorry"
+    assert (await post_message(bob, guild, "sorry", nonce="1", enforce_nonce=True)).ok()["content"] == "sorry"
 
 
 async def test_a_message_that_is_not_blocked_is_created_and_flagged(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     alerts = await guild.channel("alerts")
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
-    await create_rule(guild, keyword_rule("bad", actions=[alert(alerts)]))
+    await create_rule(guild, keyword_rule("bad", actions=[alert_action(alerts)]))
 
     message = await guild.send_message(bob, "bad but said")
 
@@ -356,36 +482,39 @@ async def test_a_message_that_is_not_blocked_is_created_and_flagged(world: World
     [alert_message] = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
     fields = {field["name"]: field["value"] for field in alert_message["embeds"][0]["fields"]}
     assert fields["flagged_message_id"] == message["id"]
-    assert [entry["options"]["channel_id"] for entry in await audit_entries(guild, 144)] == [str(guild.general)]
+    assert [
+        entry["options"]["channel_id"]
+        for entry in await audit_entries(guild, AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL)
+    ] == [str(guild.general)]
 
 
 async def test_content_is_hidden_from_bots_without_the_intent(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     session = await bot.connect(Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT)
     await create_rule(guild, keyword_rule("bad"))
 
-    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
+    (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
     executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
     assert (executed["content"], executed["matched_content"], executed["matched_keyword"]) == ("", None, "bad")
 
 
 async def test_execution_events_require_manage_guild_and_the_intent(world: World) -> None:
-    guild, bob = await guild_with_member(world)
-    powerless = await (await world.bot(guild)).connect()
+    guild, bob = await create_guild_with_member(world)
+    session_without_permission = await (await world.bot(guild)).connect()
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
-    without_intent = await manager.connect(Intents.BOT_MASK & ~Intents.AUTO_MODERATION_EXECUTION)
+    session_without_intent = await manager.connect(Intents.BOT_MASK & ~Intents.AUTO_MODERATION_EXECUTION)
     await create_rule(guild, keyword_rule("bad"))
 
-    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
+    (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
-    await powerless.none_of("AUTO_MODERATION_ACTION_EXECUTION")
-    await without_intent.none_of("AUTO_MODERATION_ACTION_EXECUTION")
+    await session_without_permission.none_of("AUTO_MODERATION_ACTION_EXECUTION")
+    await session_without_intent.none_of("AUTO_MODERATION_ACTION_EXECUTION")
 
 
 async def test_edits_are_checked_like_new_messages(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     await create_rule(guild, keyword_rule("bad"))
     message = await guild.send_message(bob, "fine")
     path = f"/channels/{guild.general}/messages/{message['id']}"
@@ -393,35 +522,35 @@ async def test_edits_are_checked_like_new_messages(world: World) -> None:
     (await bob.patch(path, json={"content": "bad"})).rejected(400, 200000)
 
     assert (await bob.get(path)).ok()["content"] == "fine"
-    assert len(await audit_entries(guild, 143)) == 1
+    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 1
     assert (await bob.patch(path, json={"content": "finer"})).ok()["content"] == "finer"
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
 async def test_edits_are_blocked_from_the_date(world: World) -> None:
     world.clock.set(changes.EXTERNAL_APPS.at_ms - 10_000)
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     await guild.allow_permissions(bob, Permissions.SEND_MESSAGES)
     alerts = await guild.channel("alerts")
-    await create_rule(guild, keyword_rule("bad", actions=[BLOCK, alert(alerts)]))
+    await create_rule(guild, keyword_rule("bad", actions=[BLOCK_ACTION, alert_action(alerts)]))
     message = await guild.send_message(bob, "fine")
     path = f"/channels/{guild.general}/messages/{message['id']}"
 
     world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
     assert (await bob.patch(path, json={"content": "bad"})).ok()["content"] == "bad"
-    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
+    (await post_message(bob, guild, "bad")).rejected(400, 200000)
     assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 2
     world.clock.set(changes.EXTERNAL_APPS.at_ms)
     (await bob.patch(path, json={"content": "bad bad"})).rejected(400, 200000)
 
 
 async def test_exempt_members_bots_and_channels_are_not_checked(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     carol, dave = await world.user(), await world.user()
     for user in (carol, dave):
         await world.write(lambda call, user=user: members.add(call, guild.id, user.id), actor=guild.owner.id)
     trusted = await guild.role("trusted")
-    category = await guild.channel("free", type=4)
+    category = await guild.channel("free", type=ChannelType.GUILD_CATEGORY)
     free = await guild.channel("free-talk", parent_id=str(category))
     lounge = await guild.channel("lounge")
     await guild.add_role(carol, trusted)
@@ -430,23 +559,25 @@ async def test_exempt_members_bots_and_channels_are_not_checked(world: World) ->
     exempt = {"exempt_roles": [str(trusted)], "exempt_channels": [str(category), str(lounge)]}
     await create_rule(guild, keyword_rule("bad", **exempt))
 
-    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
+    (await post_message(bob, guild, "bad")).rejected(400, 200000)
     for sender in (guild.owner, carol, dave, bot):
         await guild.send_message(sender, "bad")
     await guild.send_message(bob, "bad", channel=free)
     await guild.send_message(bob, "bad", channel=lounge)
-    thread = (await guild.owner.post(f"/channels/{free}/threads", json={"name": "t", "type": 11})).ok()
+    thread = (
+        await guild.owner.post(f"/channels/{free}/threads", json={"name": "t", "type": ChannelType.PUBLIC_THREAD})
+    ).ok()
     await guild.send_message(bob, "bad", channel=int(thread["id"]))
     private = (await bob.post("/users/@me/channels", json={"recipient_id": str(carol.id)})).ok()
     await guild.send_message(bob, "bad", channel=int(private["id"]))
 
 
 async def test_webhooks_and_interaction_responses_are_not_checked(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     stage = InteractionStage(world, guild, bob, await world.bot(guild))
     stage.app_session = await stage.bot.connect()
     await create_rule(guild, keyword_rule("bad"))
-    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
+    (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
     interaction, deferred = (
         await stage.run_command(await stage.create_command()),
@@ -457,165 +588,193 @@ async def test_webhooks_and_interaction_responses_are_not_checked(world: World) 
     (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "bad"})).ok()
     (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "very bad"})).ok()
     (await interaction.webhook_request("POST", json={"content": "bad"})).ok()
-    hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
-    (await world.request("POST", f"/webhooks/{hook['id']}/{hook['token']}", json={"content": "bad"})).ok()
+    webhook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
+    (await world.request("POST", f"/webhooks/{webhook['id']}/{webhook['token']}", json={"content": "bad"})).ok()
 
 
 def test_only_checked_operations_declare_the_blocked_error() -> None:
     """Messages by bots and webhooks are not checked (spec/http.md#3.10)."""
     blocked = errors.AUTO_MODERATION_BLOCKED_MESSAGE
-    declared = {each.operation.path for each in EndpointTable(SLICES) if blocked in each.operation.raises}
-    at = "/channels/{channel_id}"
-    assert declared == {f"{at}/messages", f"{at}/messages/{{message_id}}", f"{at}/threads"}
+    declared = {endpoint.operation.path for endpoint in EndpointTable(SLICES) if blocked in endpoint.operation.raises}
+    channel_path = "/channels/{channel_id}"
+    assert declared == {
+        f"{channel_path}/messages",
+        f"{channel_path}/messages/{{message_id}}",
+        f"{channel_path}/threads",
+    }
 
 
 async def test_a_rule_applies_while_it_is_enabled(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     rule = await create_rule(guild, keyword_rule("bad", enabled=False))
     path = f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}"
     await guild.send_message(bob, "bad")
     (await guild.owner.patch(path, json={"enabled": True})).ok()
-    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
+    (await post_message(bob, guild, "bad")).rejected(400, 200000)
     (await guild.owner.patch(path, json={"trigger_metadata": {"keyword_filter": ["worse"]}})).ok()
     await guild.send_message(bob, "bad")
-    (await try_to_send(bob, guild, "worse")).rejected(400, 200000)
+    (await post_message(bob, guild, "worse")).rejected(400, 200000)
     (await guild.owner.delete(path)).ok()
     await guild.send_message(bob, "worse")
 
 
 async def test_all_visible_text_of_a_message_is_checked(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     await create_rule(guild, keyword_rule("bad"))
-    elsewhere = await world.guild(None, bob)
-    message = await elsewhere.send_message(bob, "bad")
-    reference = {"type": 1, "message_id": message["id"], "channel_id": str(elsewhere.general)}
+    other_guild = await world.guild(None, bob)
+    message = await other_guild.send_message(bob, "bad")
+    reference = {
+        "type": MessageReferenceType.FORWARD,
+        "message_id": message["id"],
+        "channel_id": str(other_guild.general),
+    }
     poll = {"question": {"text": "bad?"}, "answers": [{"poll_media": {"text": "yes"}}]}
     for body in (
         {"embeds": [{"title": "t", "fields": [{"name": "n", "value": "bad"}]}]},
         {"poll": poll},
         {"message_reference": reference},
-        {"flags": 1 << 15, "components": [{"type": 10, "content": "bad"}]},
+        {
+            "flags": MessageFlags.IS_COMPONENTS_V2,
+            "components": [{"type": ComponentType.TEXT_DISPLAY, "content": "bad"}],
+        },
     ):
         (await bob.post(f"/channels/{guild.general}/messages", json=body)).rejected(400, 200000)
 
 
 async def test_every_matching_rule_executes_its_actions(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     alerts = await guild.channel("alerts")
-    await create_rule(guild, keyword_rule("bad", name="one", actions=[alert(alerts)]))
-    await create_rule(guild, keyword_rule("worse", name="two", actions=[BLOCK, alert(alerts)]))
+    await create_rule(guild, keyword_rule("bad", name="one", actions=[alert_action(alerts)]))
+    await create_rule(guild, keyword_rule("worse", name="two", actions=[BLOCK_ACTION, alert_action(alerts)]))
 
-    (await try_to_send(bob, guild, "bad and worse")).rejected(400, 200000)
+    (await post_message(bob, guild, "bad and worse")).rejected(400, 200000)
 
     alerts_sent = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
     assert {
-        field["value"] for each in alerts_sent for field in each["embeds"][0]["fields"] if field["name"] == "rule_name"
+        field["value"]
+        for message in alerts_sent
+        for field in message["embeds"][0]["fields"]
+        if field["name"] == "rule_name"
     } == {
         "one",
         "two",
     }
-    assert len(await audit_entries(guild, 143)) == 1
+    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 1
 
 
 async def test_a_rule_without_its_alert_channel_executes_its_other_actions(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     alerts = await guild.channel("alerts")
-    await create_rule(guild, keyword_rule("bad", actions=[BLOCK, alert(alerts)]))
+    await create_rule(guild, keyword_rule("bad", actions=[BLOCK_ACTION, alert_action(alerts)]))
     (await guild.owner.delete(f"/channels/{alerts}")).ok()
 
-    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
+    (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
-    assert len(await audit_entries(guild, 143)) == 1
-    assert await audit_entries(guild, 144) == []
+    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 1
+    assert await audit_entries(guild, AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL) == []
 
 
 async def test_preset_lists_respect_the_allow_list(world: World) -> None:
-    guild, bob = await guild_with_member(world)
-    metadata = {"presets": [1], "allow_list": ["damn good"]}
-    await create_rule(guild, keyword_rule(trigger_type=4, trigger_metadata=metadata))
+    guild, bob = await create_guild_with_member(world)
+    metadata = {"presets": [PROFANITY], "allow_list": ["damn good"]}
+    await create_rule(
+        guild, keyword_rule(trigger_type=AutoModerationTriggerType.KEYWORD_PRESET, trigger_metadata=metadata)
+    )
 
-    (await try_to_send(bob, guild, "Damn!")).rejected(400, 200000)
+    (await post_message(bob, guild, "Damn!")).rejected(400, 200000)
     await guild.send_message(bob, "damn good")
     await guild.send_message(bob, "porn is another list")
 
 
 async def test_a_large_allow_list_hides_no_match(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     metadata = {"keyword_filter": ["*a*"] * 1000, "regex_patterns": [r"b\w+"], "allow_list": ["*a*", "best"]}
     rule = await create_rule(guild, keyword_rule(trigger_metadata=metadata))
     assert rule["trigger_metadata"] == metadata
 
     await guild.send_message(bob, "a" * 2000)
     await guild.send_message(bob, "best " * 399)
-    (await try_to_send(bob, guild, "best " * 398 + "bid")).rejected(400, 200000)
+    (await post_message(bob, guild, "best " * 398 + "bid")).rejected(400, 200000)
 
 
 async def test_the_operator_adds_keywords_to_presets(watch: ResponseMonitor) -> None:
-    words = AutoModerationConfig(slurs=("muggle*",))
-    app = App(small_config(auto_moderation=words), clock=ControlledClock(NOW_MS, running=False))
+    config = AutoModerationConfig(slurs=("muggle*",))
+    app = App(small_config(auto_moderation=config), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
-        guild, bob = await guild_with_member(World(app, client))
-        await create_rule(guild, keyword_rule(trigger_type=4, trigger_metadata={"presets": [3]}))
-        (await try_to_send(bob, guild, "you Muggles")).rejected(400, 200000)
+        guild, bob = await create_guild_with_member(World(app, client))
+        await create_rule(
+            guild,
+            keyword_rule(trigger_type=AutoModerationTriggerType.KEYWORD_PRESET, trigger_metadata={"presets": [SLURS]}),
+        )
+        (await post_message(bob, guild, "you Muggles")).rejected(400, 200000)
         await guild.send_message(bob, "damn is another list")
     await app.stop()
 
 
 async def test_messages_above_the_mention_limit_are_blocked(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     metadata = {"mention_total_limit": 2}
-    await create_rule(guild, keyword_rule(trigger_type=5, trigger_metadata=metadata, actions=[BLOCK, timeout()]))
+    await create_rule(
+        guild,
+        keyword_rule(
+            trigger_type=AutoModerationTriggerType.MENTION_SPAM,
+            trigger_metadata=metadata,
+            actions=[BLOCK_ACTION, timeout_action()],
+        ),
+    )
 
     await guild.send_message(bob, "<@1> <@1> <@&2>")
-    (await try_to_send(bob, guild, "<@1> <@2> <@&3>")).rejected(400, 200000)
+    (await post_message(bob, guild, "<@1> <@2> <@&3>")).rejected(400, 200000)
 
-    assert len(await audit_entries(guild, 145)) == 1
+    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED)) == 1
 
 
 async def test_mentions_by_many_members_trigger_raid_protection(world: World) -> None:
     users = [await world.user() for _ in range(6)]
     guild = await world.guild(None, *users)
     metadata = {"mention_total_limit": 10, "mention_raid_protection_enabled": True}
-    await create_rule(guild, keyword_rule(trigger_type=5, trigger_metadata=metadata))
-    named = "<@1> <@2> <@3> <@4> <@5>"
+    await create_rule(
+        guild, keyword_rule(trigger_type=AutoModerationTriggerType.MENTION_SPAM, trigger_metadata=metadata)
+    )
+    mentions = "<@1> <@2> <@3> <@4> <@5>"
     for user in users[:4]:
-        await guild.send_message(user, named)
+        await guild.send_message(user, mentions)
 
-    (await try_to_send(users[4], guild, named)).rejected(400, 200000)
+    (await post_message(users[4], guild, mentions)).rejected(400, 200000)
     await guild.send_message(users[5], "no mention")
-    (await try_to_send(users[5], guild, "<@1>")).rejected(400, 200000)
+    (await post_message(users[5], guild, "<@1>")).rejected(400, 200000)
     world.clock.advance(31_000)
-    await guild.send_message(users[5], named)
+    await guild.send_message(users[5], mentions)
 
 
 async def test_repeated_messages_and_many_links_are_spam(world: World) -> None:
-    guild, bob = await guild_with_member(world)
-    await create_rule(guild, keyword_rule(trigger_type=3, trigger_metadata={}))
+    guild, bob = await create_guild_with_member(world)
+    await create_rule(guild, keyword_rule(trigger_type=AutoModerationTriggerType.SPAM, trigger_metadata={}))
     for _ in range(3):
         await guild.send_message(bob, "buy now")
-    (await try_to_send(bob, guild, "BUY now")).rejected(400, 200000)
+    (await post_message(bob, guild, "BUY now")).rejected(400, 200000)
     for number in range(4):
         await guild.send_message(bob, f"see https://example.test/{number}")
-    (await try_to_send(bob, guild, "and discord.gg/abc")).rejected(400, 200000)
+    (await post_message(bob, guild, "and discord.gg/abc")).rejected(400, 200000)
     await guild.send_message(bob, "no links")
     world.clock.advance(31_000)
     await guild.send_message(bob, "buy now")
-    (await try_to_send(bob, guild, " ".join(f"https://example.test/{n}" for n in range(10)))).rejected(400, 200000)
+    (await post_message(bob, guild, " ".join(f"https://example.test/{n}" for n in range(10)))).rejected(400, 200000)
 
 
 # Thread titles
 
 
 async def test_a_thread_with_a_blocked_title_is_not_created(world: World) -> None:
-    guild, bob = await guild_with_member(world)
-    forum = await guild.channel("forum", type=15)
+    guild, bob = await create_guild_with_member(world)
+    forum = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
     await create_rule(guild, keyword_rule("bad"))
     message = await guild.send_message(bob, "fine")
     session = await (await world.bot(guild)).connect()
 
     path = f"/channels/{guild.general}"
-    (await bob.post(f"{path}/threads", json={"name": "bad", "type": 11})).rejected(400, 200001)
+    (await bob.post(f"{path}/threads", json={"name": "bad", "type": ChannelType.PUBLIC_THREAD})).rejected(400, 200001)
     (await bob.post(f"{path}/messages/{message['id']}/threads", json={"name": "bad"})).rejected(400, 200001)
     post = {"name": "bad", "message": {"content": "fine"}}
     (await bob.post(f"/channels/{forum}/threads", json=post)).rejected(400, 200001)
@@ -624,14 +783,16 @@ async def test_a_thread_with_a_blocked_title_is_not_created(world: World) -> Non
 
     await session.none_of("THREAD_CREATE")
     assert (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"] == []
-    assert len(await audit_entries(guild, 143)) == 4
-    assert await audit_entries(guild, 110) == []
+    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 4
+    assert await audit_entries(guild, AuditLogAction.THREAD_CREATE) == []
 
 
 async def test_a_thread_keeps_its_name_when_the_new_one_is_blocked(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     await create_rule(guild, keyword_rule("bad"))
-    thread = (await bob.post(f"/channels/{guild.general}/threads", json={"name": "fine", "type": 11})).ok()
+    thread = (
+        await bob.post(f"/channels/{guild.general}/threads", json={"name": "fine", "type": ChannelType.PUBLIC_THREAD})
+    ).ok()
 
     (await bob.patch(f"/channels/{thread['id']}", json={"name": "bad"})).rejected(400, 200001)
 
@@ -643,55 +804,55 @@ async def test_a_thread_keeps_its_name_when_the_new_one_is_blocked(world: World)
 
 
 async def test_a_member_who_joins_with_a_blocked_name_is_quarantined(world: World) -> None:
-    guild, _ = await guild_with_member(world)
+    guild, _ = await create_guild_with_member(world)
     alerts = await guild.channel("alerts")
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
-    rule = await create_rule(guild, profile_rule("*villain*", actions=[QUARANTINE, alert(alerts)]))
+    rule = await create_rule(guild, profile_rule("*villain*", actions=[QUARANTINE_ACTION, alert_action(alerts)]))
     eve = await world.user("supervillain")
     invite = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
 
     (await eve.post(f"/invites/{invite['code']}")).ok()
 
     member = await session.next("GUILD_MEMBER_UPDATE")
-    assert (member["user"]["id"], member["flags"]) == (str(eve.id), QUARANTINED)
+    assert (member["user"]["id"], member["flags"]) == (str(eve.id), NAME_QUARANTINED)
     executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
     assert executed == {
         "guild_id": str(guild.id),
-        "action": {"type": 4, "metadata": {}},
+        "action": {"type": AutoModerationActionType.BLOCK_MEMBER_INTERACTION, "metadata": {}},
         "rule_id": rule["id"],
-        "rule_trigger_type": 6,
+        "rule_trigger_type": AutoModerationTriggerType.MEMBER_PROFILE,
         "user_id": str(eve.id),
         "content": "supervillain",
         "matched_keyword": "*villain*",
         "matched_content": "villain",
     }
-    [entry] = await audit_entries(guild, 146)
+    [entry] = await audit_entries(guild, AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)
     assert entry["options"] == {"auto_moderation_rule_name": "words", "auto_moderation_rule_trigger_type": "6"}
     assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 1
-    (await try_to_send(eve, guild, "hello")).rejected(403, 50013)
+    (await post_message(eve, guild, "hello")).rejected(403, 50013)
 
     (await eve.patch("/users/@me", json={"username": f"saint{eve.id}"})).ok()
 
-    await session.next("GUILD_MEMBER_UPDATE", lambda d: d["user"]["id"] == str(eve.id) and d["flags"] == 0)
+    await session.next("GUILD_MEMBER_UPDATE", lambda event: event["user"]["id"] == str(eve.id) and event["flags"] == 0)
     await guild.send_message(eve, "hello")
 
 
 async def test_a_blocked_nickname_quarantines_until_it_is_changed(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     await create_rule(guild, profile_rule("villain"))
     path = f"/guilds/{guild.id}/members/@me"
 
-    assert (await bob.patch(path, json={"nick": "The Villain"})).ok()["flags"] == QUARANTINED
+    assert (await bob.patch(path, json={"nick": "The Villain"})).ok()["flags"] == NAME_QUARANTINED
 
-    (await try_to_send(bob, guild, "hello")).rejected(403, 50013)
-    assert (await bob.patch(path, json={"nick": "villain again"})).ok()["flags"] == QUARANTINED
-    assert len(await audit_entries(guild, 146)) == 1
+    (await post_message(bob, guild, "hello")).rejected(403, 50013)
+    assert (await bob.patch(path, json={"nick": "villain again"})).ok()["flags"] == NAME_QUARANTINED
+    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)) == 1
     assert (await bob.patch(path, json={"nick": "bob"})).ok()["flags"] == 0
     await guild.send_message(bob, "hello")
 
 
 async def test_a_quarantined_moderator_receives_no_moderation_events(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     await guild.allow_permissions(bob, Permissions.BAN_MEMBERS)
     await create_rule(guild, profile_rule("villain"))
     session = await bob.connect()
@@ -708,64 +869,64 @@ async def test_a_quarantined_moderator_receives_no_moderation_events(world: Worl
 
 
 async def test_a_display_name_is_checked_in_every_guild_with_profile_rules(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     other = await world.guild(None, bob)
     await create_rule(guild, profile_rule("villain"))
 
     (await bob.patch("/users/@me", json={"global_name": "Villain"})).ok()
 
-    assert await flags_of(guild, bob) == QUARANTINED
-    assert await flags_of(other, bob) == 0
+    assert await fetch_member_flags(guild, bob) == NAME_QUARANTINED
+    assert await fetch_member_flags(other, bob) == 0
 
 
 async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     club = await world.guild(None, bob)
-    features = "UPDATE guilds SET features = ? WHERE id = ?"
-    await world.write(lambda call: call.tx.run(features, '["GUILD_TAGS"]', club.id))
+    features_sql = "UPDATE guilds SET features = ? WHERE id = ?"
+    await world.write(lambda call: call.tx.run(features_sql, '["GUILD_TAGS"]', club.id))
     (await club.owner.patch(f"/guilds/{club.id}/profile", json={"tag": "EVIL"})).ok()
     rule = await create_rule(guild, profile_rule("evil", "villain"))
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
-    body, nick = {"identity_guild_id": str(club.id)}, f"/guilds/{guild.id}/members/@me"
+    body, nick_path = {"identity_guild_id": str(club.id)}, f"/guilds/{guild.id}/members/@me"
     path = "/users/@me/clan"
 
     (await bob.put(path, json=body)).ok()
 
-    event = await session.next("GUILD_MEMBER_UPDATE", lambda d: d["flags"] == TAG_QUARANTINED)
+    event = await session.next("GUILD_MEMBER_UPDATE", lambda event: event["flags"] == TAG_QUARANTINED)
     assert event["user"]["id"] == str(bob.id)
     executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
     assert (executed["content"], executed["matched_keyword"], executed["matched_content"]) == ("EVIL", "evil", "EVIL")
     assert (executed["rule_id"], executed["user_id"]) == (rule["id"], str(bob.id))
-    assert len(await audit_entries(guild, 146)) == 1
-    (await try_to_send(bob, guild, "hello")).rejected(403, 50013)
+    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)) == 1
+    (await post_message(bob, guild, "hello")).rejected(403, 50013)
     await club.send_message(bob, "hello")
 
     # A blocked name is tracked separately from a blocked tag.
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"nick": "villain"})).ok()
-    assert await flags_of(guild, bob) == TAG_QUARANTINED | QUARANTINED
+    assert await fetch_member_flags(guild, bob) == TAG_QUARANTINED | NAME_QUARANTINED
     (await bob.put(path, json={**body, "identity_enabled": False})).ok()
-    assert await flags_of(guild, bob) == QUARANTINED
+    assert await fetch_member_flags(guild, bob) == NAME_QUARANTINED
     (await bob.put(path, json=body)).ok()
-    assert (await bob.patch(nick, json={"nick": "bob"})).ok()["flags"] == TAG_QUARANTINED
+    assert (await bob.patch(nick_path, json={"nick": "bob"})).ok()["flags"] == TAG_QUARANTINED
 
     # The guild of the tag changes it to an allowed one.
     assert world.app.worker is not None
     (await club.owner.patch(f"/guilds/{club.id}/profile", json={"tag": "GOOD"})).ok()
     await world.app.worker.run_due()
-    assert await flags_of(guild, bob) == 0
+    assert await fetch_member_flags(guild, bob) == 0
     await guild.send_message(bob, "hello")
 
     # Deleting the rule ends the quarantine of members with a blocked tag.
     (await club.owner.patch(f"/guilds/{club.id}/profile", json={"tag": "EVIL"})).ok()
     await world.app.worker.run_due()
-    assert await flags_of(guild, bob) == TAG_QUARANTINED
+    assert await fetch_member_flags(guild, bob) == TAG_QUARANTINED
     (await guild.owner.delete(f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}")).ok()
     await world.app.worker.run_due()
-    assert await flags_of(guild, bob) == 0
+    assert await fetch_member_flags(guild, bob) == 0
 
 
 async def test_managers_and_exempt_roles_are_never_quarantined(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     trusted = await guild.role("trusted")
     await guild.add_role(bob, trusted)
     await create_rule(guild, profile_rule("villain", exempt_roles=[str(trusted)]))
@@ -776,7 +937,7 @@ async def test_managers_and_exempt_roles_are_never_quarantined(world: World) -> 
 
 
 async def test_changing_or_deleting_a_rule_releases_quarantined_members(world: World) -> None:
-    guild, bob = await guild_with_member(world)
+    guild, bob = await create_guild_with_member(world)
     carol = await world.user()
     await world.write(lambda call: members.add(call, guild.id, carol.id), actor=guild.owner.id)
     rule = await create_rule(guild, profile_rule("villain", "fiend"))
@@ -787,8 +948,8 @@ async def test_changing_or_deleting_a_rule_releases_quarantined_members(world: W
 
     (await guild.owner.patch(path, json={"trigger_metadata": {"keyword_filter": ["fiend"]}})).ok()
     await world.app.worker.run_due()
-    assert [await flags_of(guild, user) for user in (bob, carol)] == [0, QUARANTINED]
+    assert [await fetch_member_flags(guild, user) for user in (bob, carol)] == [0, NAME_QUARANTINED]
 
     (await guild.owner.delete(path)).ok()
     await world.app.worker.run_due()
-    assert await flags_of(guild, carol) == 0
+    assert await fetch_member_flags(guild, carol) == 0

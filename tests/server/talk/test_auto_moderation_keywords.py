@@ -40,11 +40,11 @@ def test_wildcards_decide_where_a_keyword_matches(entry: str, text: str, expecte
     hit = Matcher([entry], [], []).find(text)
     assert hit == (None if expected is None else Hit(entry, expected))
     # A long list is searched by another algorithm with the same result.
-    many = [f"*nothing{number}*" for number in range(50)]
-    assert Matcher([*many, entry], [], []).find(text) == hit
+    other_keywords = [f"*nothing{number}*" for number in range(50)]
+    assert Matcher([*other_keywords, entry], [], []).find(text) == hit
 
 
-def test_the_allow_list_only_excuses_matches_inside_its_entries() -> None:
+def test_the_allow_list_only_permits_matches_inside_its_entries() -> None:
     matcher = Matcher(["*ass*"], [r"b\d+"], ["class", "b42"])
     assert matcher.find("the class") is None
     assert matcher.find("the class of an ass") == Hit("*ass*", "ass")
@@ -68,9 +68,9 @@ def test_patterns_are_matched_without_backtracking() -> None:
     assert matcher.find("a" * 1999 + "!" + "x" * 1999) is None
 
 
-LETTERS = random.Random(7)
-NOISE = "".join(LETTERS.choice("ab") for _ in range(4000))
-STARS = (("", "*"), ("*", ""), ("*", "*"))
+LETTER_GENERATOR = random.Random(7)
+RANDOM_TEXT = "".join(LETTER_GENERATOR.choice("ab") for _ in range(4000))
+STAR_POSITIONS = (("", "*"), ("*", ""), ("*", "*"))
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ STARS = (("", "*"), ("*", ""), ("*", "*"))
         (["*a*"] * 1000, [], ["*a*"], "a" * 4000),
         ([f"*{'a' * length}*" for length in range(1, 58)], [], [f"*{'a' * 58}*"], "a" * 4000),
         (
-            [f"{left}{'a' * length}{right}" for length in range(1, 59) for left, right in STARS],
+            [f"{left}{'a' * length}{right}" for length in range(1, 59) for left, right in STAR_POSITIONS],
             [],
             [f"*{'a' * 58}*"],
             "x" + "a" * 3998 + "x",
         ),
         (
-            [f"*{NOISE[at : at + 1 + at % 18]}*" for at in range(1000)],
+            [f"*{RANDOM_TEXT[at : at + 1 + at % 18]}*" for at in range(1000)],
             [],
-            [f"*{NOISE[at : at + 58]}*" for at in range(0, 4000, 40)],
-            NOISE,
+            [f"*{RANDOM_TEXT[at : at + 58]}*" for at in range(0, 4000, 40)],
+            RANDOM_TEXT,
         ),
         ([f"*{'a' * (58 - at % 50)}{chr(98 + at // 50)}{'a' * (at % 50)}*" for at in range(1000)], [], [], "a" * 4000),
         ([f"*{'a' * length}{end}*" for length in range(1, 57) for end in "bcdefghijklmnopqr"], [], [], "a" * 4000),
@@ -99,15 +99,15 @@ def test_the_number_of_lookups_depends_only_on_the_text_and_the_longest_keyword(
     keywords: list[str], patterns: list[str], allowed: list[str], text: str
 ) -> None:
     matcher = Matcher(keywords, patterns, allowed)
-    lists = (matcher._keywords, matcher._allow_list)
-    for each in lists:
-        each._other_entries = CountingDict(each._other_entries)
+    keyword_lists = (matcher._keywords, matcher._allow_list)
+    for keyword_list in keyword_lists:
+        keyword_list._other_entries = CountingDict(keyword_list._other_entries)
 
     assert matcher.find(text) is None
 
-    for each in lists:
-        assert isinstance(each._other_entries, CountingDict)
-        assert each._other_entries.lookups <= len(text) * KEYWORD_MAX
+    for keyword_list in keyword_lists:
+        assert isinstance(keyword_list._other_entries, CountingDict)
+        assert keyword_list._other_entries.lookups <= len(text) * KEYWORD_MAX
 
 
 class CountingDict(dict[Any, Any]):
@@ -140,26 +140,26 @@ def test_allowed_matches_never_hide_a_blocked_one() -> None:
 def test_the_matcher_agrees_with_an_exhaustive_search() -> None:
     rng = random.Random(3)
 
-    def entries(maximum: int) -> list[str]:
+    def random_entries(count_max: int) -> list[str]:
         return [
             f"{rng.choice(('', '*'))}{''.join(rng.choice('ab -') for _ in range(rng.randint(1, 4)))}{rng.choice(('', '*'))}"
-            for _ in range(rng.randint(0, maximum))
+            for _ in range(rng.randint(0, count_max))
         ]
 
     for _ in range(400):
-        keywords, allowed = entries(rng.choice((3, 40))), entries(rng.choice((3, 40)))
+        keywords, allowed = random_entries(rng.choice((3, 40))), random_entries(rng.choice((3, 40)))
         text = "".join(rng.choice("ab -") for _ in range(rng.randint(0, 30)))
         allowed_spans = {
-            span for entry in map(keyword_matcher.parse_keyword, allowed) for span in occurrences(entry, text)
+            span for entry in map(keyword_matcher.parse_keyword, allowed) for span in find_occurrences(entry, text)
         }
         expected = {
             entry.text: spans
             for entry in map(keyword_matcher.parse_keyword, keywords)
             if (
                 spans := [
-                    each
-                    for each in occurrences(entry, text)
-                    if not any(a <= each[0] and each[1] <= b for a, b in allowed_spans)
+                    span
+                    for span in find_occurrences(entry, text)
+                    if not any(start <= span[0] and span[1] <= end for start, end in allowed_spans)
                 ]
             )
         }
@@ -171,10 +171,14 @@ def test_the_matcher_agrees_with_an_exhaustive_search() -> None:
             assert hit.content == text[slice(*expected[hit.keyword][0])]
 
 
-def occurrences(entry: keyword_matcher.Keyword, text: str) -> list[tuple[int, int]]:
+def find_occurrences(entry: keyword_matcher.Keyword, text: str) -> list[tuple[int, int]]:
     """Return the spans of every occurrence of an entry in a text."""
-    ends = [(start, start + len(entry.needle)) for start in range(len(text) - len(entry.needle) + 1)]
-    return [(a, b) for a, b in ends if entry.needle and text[a:b] == entry.needle and entry.matches_at(text, a, b)]
+    spans = [(start, start + len(entry.needle)) for start in range(len(text) - len(entry.needle) + 1)]
+    return [
+        (start, end)
+        for start, end in spans
+        if entry.needle and text[start:end] == entry.needle and entry.matches_at(text, start, end)
+    ]
 
 
 def test_mentions_and_links_are_counted() -> None:
@@ -186,7 +190,7 @@ def test_mentions_and_links_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "caught"),
+    ("text", "is_matched"),
     [
         ("fuck", True),
         ("What a MOTHERFUCKER", True),
@@ -198,13 +202,13 @@ def test_mentions_and_links_are_counted() -> None:
         ("Dick Swank pricked a shiitake; a cockatoo sang", False),
     ],
 )
-def test_profanity_is_distinguished_from_words_that_contain_it(text: str, caught: bool) -> None:
-    listed = presets.list_keywords([AutoModerationKeywordPresetType.PROFANITY], AutoModerationConfig())
-    assert (Matcher(listed, [], []).find(text) is not None) == caught
+def test_profanity_is_distinguished_from_words_that_contain_it(text: str, is_matched: bool) -> None:
+    keywords = presets.list_keywords([AutoModerationKeywordPresetType.PROFANITY], AutoModerationConfig())
+    assert (Matcher(keywords, [], []).find(text) is not None) == is_matched
 
 
-@pytest.mark.parametrize("kind", AutoModerationKeywordPresetType)
-def test_presets_contain_each_keyword_once(kind: AutoModerationKeywordPresetType) -> None:
-    listed = presets.list_keywords([kind], AutoModerationConfig())
-    assert len(set(listed)) == len(listed)
-    assert all(0 < len(word) <= 60 for word in listed)
+@pytest.mark.parametrize("preset", AutoModerationKeywordPresetType)
+def test_presets_contain_each_keyword_once(preset: AutoModerationKeywordPresetType) -> None:
+    keywords = presets.list_keywords([preset], AutoModerationConfig())
+    assert len(set(keywords)) == len(keywords)
+    assert all(0 < len(keyword) <= KEYWORD_MAX for keyword in keywords)

@@ -3,83 +3,69 @@
 from typing import Any
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import ChannelType, MessageType
+from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
+from tests.server.talk.private_channels import MY_CHANNELS, create_group, open_dm, send_message
 from tests.world import NOW_MS, Actor, World
-
-MINE = "/users/@me/channels"
-
-
-async def open_dm(actor: Actor, other: Actor) -> Any:
-    """Open a direct message channel with another user."""
-    return (await actor.post(MINE, json={"recipient_id": str(other.id)})).ok()
-
-
-async def send_message(actor: Actor, channel: object, content: str = "hello") -> Any:
-    """Send a message to a channel."""
-    return (await actor.post(f"/channels/{channel}/messages", json={"content": content})).ok()
-
-
-async def create_group(owner: Actor, *others: Actor) -> Any:
-    """Create a group."""
-    return (await owner.post(MINE, json={"recipients": [str(each.id) for each in others]})).ok()
 
 
 async def list_channel_ids(actor: Actor) -> list[str]:
-    """Return the ids of the actor's private channels."""
-    return [channel["id"] for channel in (await actor.get(MINE)).ok()]
+    """Return the IDs of the actor's private channels."""
+    return [channel["id"] for channel in (await actor.get(MY_CHANNELS)).ok()]
 
 
 async def test_two_users_have_one_direct_message_channel(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     channel = await open_dm(alice, bob)
-    assert channel["type"] == 1
+    assert channel["type"] == ChannelType.DM
     assert channel["last_message_id"] is None
     assert channel["flags"] == 0
     assert [user["id"] for user in channel["recipients"]] == [str(bob.id)]
     assert "name" not in channel
     assert "owner_id" not in channel
 
-    again, back = await open_dm(alice, bob), await open_dm(bob, alice)
-    assert again["id"] == back["id"] == channel["id"]
-    assert [user["id"] for user in back["recipients"]] == [str(alice.id)]
-    assert (await alice.post(MINE, json={"recipients": [str(bob.id)]})).ok()["id"] == channel["id"]
+    reopened, opened_by_bob = await open_dm(alice, bob), await open_dm(bob, alice)
+    assert reopened["id"] == opened_by_bob["id"] == channel["id"]
+    assert [user["id"] for user in opened_by_bob["recipients"]] == [str(alice.id)]
+    assert (await alice.post(MY_CHANNELS, json={"recipients": [str(bob.id)]})).ok()["id"] == channel["id"]
     assert (await alice.get(f"/channels/{channel['id']}")).ok() == channel
 
 
 async def test_invalid_recipients_are_rejected(world: World) -> None:
     alice = await world.user("alice")
     bot = await world.bot()
-    (await alice.post(MINE, json={"recipient_id": str(alice.id)})).rejected(400, 50033)
-    (await alice.post(MINE, json={"recipients": [str(alice.id)]})).rejected(400, 50033)
-    (await alice.post(MINE, json={"recipient_id": "1"})).rejected(404, 10013)
+    (await alice.post(MY_CHANNELS, json={"recipient_id": str(alice.id)})).rejected(400, 50033)
+    (await alice.post(MY_CHANNELS, json={"recipients": [str(alice.id)]})).rejected(400, 50033)
+    (await alice.post(MY_CHANNELS, json={"recipient_id": "1"})).rejected(404, 10013)
     for actor in (alice, bot):
-        assert (await actor.post(MINE, json={})).errors("recipient_id") == ["BASE_TYPE_REQUIRED"]
-    assert (await bot.post(MINE, json={"recipients": [str(alice.id)]})).errors("recipient_id")
-    assert (await alice.post(MINE, json={"recipient_id": "unknown"})).errors("recipient_id")
+        assert (await actor.post(MY_CHANNELS, json={})).errors("recipient_id") == ["BASE_TYPE_REQUIRED"]
+    assert (await bot.post(MY_CHANNELS, json={"recipients": [str(alice.id)]})).errors("recipient_id")
+    assert (await alice.post(MY_CHANNELS, json={"recipient_id": "unknown"})).errors("recipient_id")
 
 
 async def test_the_recipient_sees_a_channel_after_the_first_message(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     await world.guild(alice, bob)
-    mine, theirs = await alice.connect(), await bob.connect()
+    alice_session, bob_session = await alice.connect(), await bob.connect()
 
     channel = await open_dm(alice, bob)
-    assert (await mine.next("CHANNEL_CREATE"))["id"] == channel["id"]
-    await theirs.none_of("CHANNEL_CREATE")
+    assert (await alice_session.next("CHANNEL_CREATE"))["id"] == channel["id"]
+    await bob_session.none_of("CHANNEL_CREATE")
     assert await list_channel_ids(bob) == []
 
     message = await send_message(alice, channel["id"])
-    shown = await theirs.next("CHANNEL_CREATE")
+    shown = await bob_session.next("CHANNEL_CREATE")
     assert [user["id"] for user in shown["recipients"]] == [str(alice.id)]
     assert shown["last_message_id"] == message["id"]
-    assert (await theirs.next("MESSAGE_CREATE"))["id"] == message["id"]
+    assert (await bob_session.next("MESSAGE_CREATE"))["id"] == message["id"]
     assert await list_channel_ids(bob) == [channel["id"]]
-    await mine.next("MESSAGE_CREATE")
+    await alice_session.next("MESSAGE_CREATE")
 
     await send_message(alice, channel["id"])
-    await theirs.next("MESSAGE_CREATE")
-    await theirs.none_of("CHANNEL_CREATE")
-    await mine.none_of("CHANNEL_CREATE")
+    await bob_session.next("MESSAGE_CREATE")
+    await bob_session.none_of("CHANNEL_CREATE")
+    await alice_session.none_of("CHANNEL_CREATE")
 
 
 async def test_a_closed_channel_reopens_with_the_next_message(world: World) -> None:
@@ -87,21 +73,21 @@ async def test_a_closed_channel_reopens_with_the_next_message(world: World) -> N
     await world.guild(alice, bob)
     channel = await open_dm(alice, bob)
     await send_message(alice, channel["id"])
-    mine, theirs = await alice.connect(), await bob.connect()
+    alice_session, bob_session = await alice.connect(), await bob.connect()
 
     assert (await bob.delete(f"/channels/{channel['id']}")).ok()["id"] == channel["id"]
 
-    assert (await theirs.next("CHANNEL_DELETE"))["id"] == channel["id"]
-    await mine.none_of("CHANNEL_DELETE")
+    assert (await bob_session.next("CHANNEL_DELETE"))["id"] == channel["id"]
+    await alice_session.none_of("CHANNEL_DELETE")
     assert await list_channel_ids(bob) == []
     assert await list_channel_ids(alice) == [channel["id"]]
 
     await send_message(alice, channel["id"])
-    assert (await theirs.next("CHANNEL_CREATE"))["id"] == channel["id"]
+    assert (await bob_session.next("CHANNEL_CREATE"))["id"] == channel["id"]
 
     (await bob.delete(f"/channels/{channel['id']}")).ok()
     await open_dm(bob, alice)
-    assert (await theirs.next("CHANNEL_CREATE"))["id"] == channel["id"]
+    assert (await bob_session.next("CHANNEL_CREATE"))["id"] == channel["id"]
     assert await list_channel_ids(bob) == [channel["id"]]
 
 
@@ -115,20 +101,20 @@ async def test_ready_lists_private_channels_for_users_but_not_for_bots(world: Wo
 
     ready = (await alice.connect()).ready
     assert [channel["id"] for channel in ready["private_channels"]] == [older["id"], newer["id"]]
-    assert ready["private_channels"] == (await alice.get(MINE)).ok()
+    assert ready["private_channels"] == (await alice.get(MY_CHANNELS)).ok()
     assert (await bot.connect()).ready["private_channels"] == []
-    assert (await bot.get(MINE)).ok() == []
+    assert (await bot.get(MY_CHANNELS)).ok() == []
 
 
 async def test_bots_receive_no_channel_create_for_direct_messages(world: World) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild)
-    session, theirs = await bot.connect(), await alice.connect()
+    session, alice_session = await bot.connect(), await alice.connect()
 
     channel = await open_dm(bot, alice)
     await send_message(bot, channel["id"])
-    await theirs.next("CHANNEL_CREATE")
+    await alice_session.next("CHANNEL_CREATE")
     await session.next("MESSAGE_CREATE")
     await send_message(alice, channel["id"])
     event = await session.next("MESSAGE_CREATE")
@@ -141,37 +127,37 @@ async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> 
     alice, bob, carol, stranger = [await world.user() for _ in range(4)]
     guild = await world.guild(alice, bob, carol)
     bot = await world.bot(guild)
-    theirs = await carol.connect()
+    carol_session = await carol.connect()
 
     created = await create_group(alice, bob, carol)
-    assert created["type"] == 3
+    assert created["type"] == ChannelType.GROUP_DM
     assert created["owner_id"] == str(alice.id)
     assert created["name"] is None
     assert created["icon"] is None
     assert "application_id" not in created
     assert "managed" not in created
     assert [user["id"] for user in created["recipients"]] == [str(bob.id), str(carol.id)]
-    shown = await theirs.next("CHANNEL_CREATE")
+    shown = await carol_session.next("CHANNEL_CREATE")
     assert [user["id"] for user in shown["recipients"]] == [str(alice.id), str(bob.id)]
     assert await list_channel_ids(carol) == [created["id"]]
 
     for others in ([bob, stranger], [bob, bot]):
-        body = {"recipients": [str(each.id) for each in others]}
-        (await alice.post(MINE, json=body)).rejected(400, 50033)
-    (await alice.post(MINE, json={"recipients": [str(bob.id), "1"]})).rejected(404, 10013)
+        body = {"recipients": [str(user.id) for user in others]}
+        (await alice.post(MY_CHANNELS, json=body)).rejected(400, 50033)
+    (await alice.post(MY_CHANNELS, json={"recipients": [str(bob.id), "1"]})).rejected(404, 10013)
 
 
 async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> None:
     users = [await world.user() for _ in range(11)]
     await world.guild(*users)
-    full = await create_group(*users[:10])
-    body = {"recipients": [str(each.id) for each in users[1:]]}
-    (await users[0].post(MINE, json=body)).rejected(400, 30004)
-    (await users[0].put(f"/channels/{full['id']}/recipients/{users[10].id}")).rejected(400, 30004)
+    full_group = await create_group(*users[:10])
+    body = {"recipients": [str(user.id) for user in users[1:]]}
+    (await users[0].post(MY_CHANNELS, json=body)).rejected(400, 30004)
+    (await users[0].put(f"/channels/{full_group['id']}/recipients/{users[10].id}")).rejected(400, 30004)
     for _ in range(9):
         await create_group(*users[:3])
-    body = {"recipients": [str(each.id) for each in users[1:3]]}
-    (await users[0].post(MINE, json=body)).rejected(400, 30011)
+    body = {"recipients": [str(user.id) for user in users[1:3]]}
+    (await users[0].post(MY_CHANNELS, json=body)).rejected(400, 30011)
 
 
 async def test_a_user_is_added_to_a_group(world: World) -> None:
@@ -179,22 +165,22 @@ async def test_a_user_is_added_to_a_group(world: World) -> None:
     await world.guild(alice, bob, carol, dave)
     created = await create_group(alice, bob, carol)
     url = f"/channels/{created['id']}/recipients/{dave.id}"
-    mine, theirs = await bob.connect(), await dave.connect()
+    bob_session, dave_session = await bob.connect(), await dave.connect()
 
     (await dave.put(url)).rejected(403, 50001)
     response = await bob.put(url)
 
     assert response.status == 201
     assert len(response.ok()["recipients"]) == 3
-    event = await mine.next("CHANNEL_RECIPIENT_ADD")
+    event = await bob_session.next("CHANNEL_RECIPIENT_ADD")
     assert event["channel_id"] == created["id"]
     assert event["user"]["id"] == str(dave.id)
-    notice = await mine.next("MESSAGE_CREATE")
-    assert notice["type"] == 1
-    assert notice["author"]["id"] == str(bob.id)
-    assert [user["id"] for user in notice["mentions"]] == [str(dave.id)]
-    assert (await theirs.next("CHANNEL_CREATE"))["id"] == created["id"]
-    await theirs.none_of("CHANNEL_RECIPIENT_ADD")
+    system_message = await bob_session.next("MESSAGE_CREATE")
+    assert system_message["type"] == MessageType.RECIPIENT_ADD
+    assert system_message["author"]["id"] == str(bob.id)
+    assert [user["id"] for user in system_message["mentions"]] == [str(dave.id)]
+    assert (await dave_session.next("CHANNEL_CREATE"))["id"] == created["id"]
+    await dave_session.none_of("CHANNEL_RECIPIENT_ADD")
     assert (await bob.put(url)).status == 204
     (await bob.put(f"/channels/{created['id']}/recipients/1")).rejected(404, 10013)
     channel = await open_dm(alice, bob)
@@ -206,30 +192,30 @@ async def test_the_owner_removes_members_and_every_member_can_leave(world: World
     await world.guild(alice, bob, carol)
     created = await create_group(alice, bob, carol)
     url = f"/channels/{created['id']}"
-    mine, theirs = await bob.connect(), await carol.connect()
+    bob_session, carol_session = await bob.connect(), await carol.connect()
 
     (await bob.delete(f"{url}/recipients/{carol.id}")).rejected(403, 50013)
     (await alice.delete(f"{url}/recipients/1")).rejected(404, 10013)
     assert (await alice.delete(f"{url}/recipients/{carol.id}")).status == 204
 
-    assert (await theirs.next("CHANNEL_DELETE"))["id"] == created["id"]
-    assert (await mine.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
-    notice = await mine.next("MESSAGE_CREATE")
-    assert notice["type"] == 2
-    assert notice["author"]["id"] == str(alice.id)
-    assert [user["id"] for user in notice["mentions"]] == [str(carol.id)]
+    assert (await carol_session.next("CHANNEL_DELETE"))["id"] == created["id"]
+    assert (await bob_session.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
+    system_message = await bob_session.next("MESSAGE_CREATE")
+    assert system_message["type"] == MessageType.RECIPIENT_REMOVE
+    assert system_message["author"]["id"] == str(alice.id)
+    assert [user["id"] for user in system_message["mentions"]] == [str(carol.id)]
     (await carol.get(url)).rejected(403, 50001)
     assert await list_channel_ids(carol) == []
 
     assert (await alice.delete(url)).ok()["id"] == created["id"]
-    assert (await mine.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(alice.id)
-    updated = await mine.next("CHANNEL_UPDATE")
+    assert (await bob_session.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(alice.id)
+    updated = await bob_session.next("CHANNEL_UPDATE")
     assert updated["owner_id"] == str(bob.id)
     assert updated["recipients"] == []
-    assert (await mine.next("MESSAGE_CREATE"))["type"] == 2
+    assert (await bob_session.next("MESSAGE_CREATE"))["type"] == MessageType.RECIPIENT_REMOVE
 
     assert (await bob.delete(f"{url}/recipients/{bob.id}")).status == 204
-    await mine.next("CHANNEL_DELETE")
+    await bob_session.next("CHANNEL_DELETE")
     (await bob.get(url)).rejected(404, 10003)
 
 
@@ -237,29 +223,29 @@ async def test_a_group_is_renamed(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
     created = await create_group(alice, bob, carol)
-    theirs = await carol.connect()
+    carol_session = await carol.connect()
     assert (await bob.patch(f"/channels/{created['id']}", json={"name": "us"})).ok()["name"] == "us"
-    updated = await theirs.next("CHANNEL_UPDATE")
+    updated = await carol_session.next("CHANNEL_UPDATE")
     assert updated["name"] == "us"
     assert [user["id"] for user in updated["recipients"]] == [str(alice.id), str(bob.id)]
-    notice = await theirs.next("MESSAGE_CREATE")
-    assert notice["type"] == 4
-    assert notice["content"] == "us"
+    system_message = await carol_session.next("MESSAGE_CREATE")
+    assert system_message["type"] == MessageType.CHANNEL_NAME_CHANGE
+    assert system_message["content"] == "us"
 
 
 async def test_an_application_creates_a_group_with_access_tokens(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     bot, other = await world.bot(), await world.bot()
-    tokens = [await world.access_token(each, bot.application_id, "gdm.join") for each in (alice, bob)]
-    theirs = await bob.connect()
+    tokens = [await world.access_token(user, bot.application_id, "gdm.join") for user in (alice, bob)]
+    bob_session = await bob.connect()
 
-    created = (await bot.post(MINE, json={"access_tokens": tokens, "nicks": {str(alice.id): "Al"}})).ok()
+    created = (await bot.post(MY_CHANNELS, json={"access_tokens": tokens, "nicks": {str(alice.id): "Al"}})).ok()
 
     assert created["application_id"] == str(bot.application_id)
     assert created["managed"] is True
     assert created["owner_id"] == str(bot.id)
     assert [user["id"] for user in created["recipients"]] == [str(alice.id), str(bob.id)]
-    assert (await theirs.next("CHANNEL_CREATE"))["id"] == created["id"]
+    assert (await bob_session.next("CHANNEL_CREATE"))["id"] == created["id"]
 
     url = f"/channels/{created['id']}/recipients/{carol.id}"
     (await alice.put(url)).rejected(403, 50013)
@@ -268,31 +254,33 @@ async def test_an_application_creates_a_group_with_access_tokens(world: World) -
     token = await world.access_token(carol, bot.application_id, "gdm.join")
     assert (await bot.put(url, json={"access_token": token, "nick": "C"})).status == 201
     assert (await bot.put(url, json={"access_token": token})).status == 204
-    event = await theirs.next("CHANNEL_RECIPIENT_ADD")
+    event = await bob_session.next("CHANNEL_RECIPIENT_ADD")
     assert event["user"]["id"] == str(carol.id)
     assert event["nick"] == "C"
     assert (await bot.delete(url)).status == 204
-    assert (await theirs.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
+    assert (await bob_session.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
 
-    (await bot.post(MINE, json={"access_tokens": ["nonsense"]})).rejected(401, 50025)
+    (await bot.post(MY_CHANNELS, json={"access_tokens": ["nonsense"]})).rejected(401, 50025)
     (
         await bot.post(
-            MINE, json={"access_tokens": [await world.access_token(carol, other.application_id, "gdm.join")]}
+            MY_CHANNELS, json={"access_tokens": [await world.access_token(carol, other.application_id, "gdm.join")]}
         )
     ).rejected(401, 50025)
     (
-        await bot.post(MINE, json={"access_tokens": [await world.access_token(carol, bot.application_id, "identify")]})
+        await bot.post(
+            MY_CHANNELS, json={"access_tokens": [await world.access_token(carol, bot.application_id, "identify")]}
+        )
     ).rejected(403, 50026)
-    (await bot.post(MINE, json={"access_tokens": tokens * 6})).rejected(400, 30004)
+    (await bot.post(MY_CHANNELS, json={"access_tokens": tokens * 6})).rejected(400, 30004)
     body = {"access_tokens": tokens, "nicks": {str(alice.id): "x" * 33}}
-    assert (await bot.post(MINE, json=body)).errors(f"nicks.{alice.id}")
+    assert (await bot.post(MY_CHANNELS, json=body)).errors(f"nicks.{alice.id}")
 
 
 async def test_ready_and_later_events_give_the_same_private_channels(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
     session = await alice.connect()
-    known = {channel["id"]: channel for channel in session.ready["private_channels"]}
+    channels_by_id = {channel["id"]: channel for channel in session.ready["private_channels"]}
     first, second = await open_dm(bob, alice), await create_group(bob, alice, carol)
     await send_message(bob, first["id"])
     (await alice.delete(f"/channels/{first['id']}")).ok()
@@ -302,18 +290,18 @@ async def test_ready_and_later_events_give_the_same_private_channels(world: Worl
     for frame in session.dispatches:
         name, data = frame["t"], frame["d"]
         if name in ("CHANNEL_CREATE", "CHANNEL_UPDATE"):
-            known[data["id"]] = data
+            channels_by_id[data["id"]] = data
         elif name == "CHANNEL_DELETE":
-            del known[data["id"]]
+            del channels_by_id[data["id"]]
         elif name == "CHANNEL_RECIPIENT_REMOVE":
-            users = known[data["channel_id"]]["recipients"]
+            users = channels_by_id[data["channel_id"]]["recipients"]
             users[:] = [user for user in users if user["id"] != data["user"]["id"]]
-        elif name == "MESSAGE_CREATE" and data["channel_id"] in known:
-            known[data["channel_id"]]["last_message_id"] = data["id"]
+        elif name == "MESSAGE_CREATE" and data["channel_id"] in channels_by_id:
+            channels_by_id[data["channel_id"]]["last_message_id"] = data["id"]
 
-    fresh = {channel["id"]: channel for channel in (await alice.connect()).ready["private_channels"]}
-    assert known == fresh
-    assert UserId(int(fresh[second["id"]]["owner_id"])) in (alice.id, carol.id)
+    ready_channels_by_id = {channel["id"]: channel for channel in (await alice.connect()).ready["private_channels"]}
+    assert channels_by_id == ready_channels_by_id
+    assert UserId(int(ready_channels_by_id[second["id"]]["owner_id"])) in (alice.id, carol.id)
 
 
 async def test_incident_actions_block_messages_between_users_without_another_guild(world: World) -> None:
@@ -334,8 +322,8 @@ async def test_incident_actions_block_messages_between_users_without_another_gui
 
     # Users without a shared guild are not affected, and neither are friends.
     await send_message(alice, (await open_dm(alice, await world.user()))["id"])
-    for one, other in ((alice, friend), (friend, alice)):
-        (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
+    for sender, recipient in ((alice, friend), (friend, alice)):
+        (await sender.put(f"/users/@me/relationships/{recipient.id}", json={})).ok()
     await send_message(alice, (await open_dm(alice, friend))["id"])
     (await alice.post(path, json={"content": "hi"})).rejected(403, 50007)
 
@@ -361,12 +349,12 @@ async def test_the_older_path_opens_the_same_channel_for_the_caller_only(world: 
 
     opened = (await alice.post(f"/users/{alice.id}/channels", json=body)).ok()
 
-    assert opened["id"] == (await alice.post(MINE, json=body)).ok()["id"]
+    assert opened["id"] == (await alice.post(MY_CHANNELS, json=body)).ok()["id"]
     (await alice.post(f"/users/{bob.id}/channels", json=body)).rejected(403, 50001)
     (await bot.post(f"/users/{bot.id}/channels", json=body)).rejected(403, 20001)
 
 
-GUILD_ONLY: tuple[tuple[str, str, Any], ...] = (
+GUILD_ONLY_REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "invites", None),
     ("GET", "webhooks", None),
     ("POST", "webhooks", {"name": "hook"}),
@@ -382,14 +370,16 @@ GUILD_ONLY: tuple[tuple[str, str, Any], ...] = (
 
 async def test_guild_only_operations_fail_on_private_channels(world: World) -> None:
     alice, bob, stranger = await world.user(), await world.user(), await world.user()
-    there = f"/channels/{(await open_dm(alice, bob))['id']}"
+    channel_path = f"/channels/{(await open_dm(alice, bob))['id']}"
 
-    for method, path, body in GUILD_ONLY:
+    for method, path, body in GUILD_ONLY_REQUESTS:
         options = {} if body is None else {"json": body}
-        (await alice.request(method, f"{there}/{path}", **options)).rejected(400, 50003)
-        (await stranger.request(method, f"{there}/{path}", **options)).rejected(403, 50001)
-    theirs = await send_message(bob, there.removeprefix("/channels/"))
-    (await alice.patch(f"{there}/messages/{theirs['id']}", json={"flags": 4})).rejected(400, 50003)
+        (await alice.request(method, f"{channel_path}/{path}", **options)).rejected(400, 50003)
+        (await stranger.request(method, f"{channel_path}/{path}", **options)).rejected(403, 50001)
+    bob_message = await send_message(bob, channel_path.removeprefix("/channels/"))
+    (
+        await alice.patch(f"{channel_path}/messages/{bob_message['id']}", json={"flags": MessageFlags.SUPPRESS_EMBEDS})
+    ).rejected(400, 50003)
 
 
 async def test_friends_without_a_shared_guild_can_be_in_a_group(world: World) -> None:
@@ -397,13 +387,13 @@ async def test_friends_without_a_shared_guild_can_be_in_a_group(world: World) ->
     for friend in (bob, carol):
         (await alice.put(f"/users/@me/relationships/{friend.id}")).ok()
     (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
-    asked = {"recipients": [str(bob.id), str(carol.id)]}
+    body = {"recipients": [str(bob.id), str(carol.id)]}
 
     # A pending friend request is not enough.
-    (await alice.post(MINE, json=asked)).rejected(400, 50033)
+    (await alice.post(MY_CHANNELS, json=body)).rejected(400, 50033)
     (await carol.put(f"/users/@me/relationships/{alice.id}")).ok()
 
-    assert {each["id"] for each in (await alice.post(MINE, json=asked)).ok()["recipients"]} == {
+    assert {user["id"] for user in (await alice.post(MY_CHANNELS, json=body)).ok()["recipients"]} == {
         str(bob.id),
         str(carol.id),
     }

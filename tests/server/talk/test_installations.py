@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import ApplicationIntegrationType, AuditLogAction
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.identity import oauth2
@@ -14,16 +15,18 @@ from tests.world import ApiResponse, Guild, World
 
 
 async def install(
-    client: Client, guild: Guild, scope: str | None = "bot", *, body: Any = None, **more: Any
+    client: Client, guild: Guild, scope: str | None = "bot", *, body: Any = None, **query: Any
 ) -> ApiResponse:
     """Install an application as the guild's owner."""
-    fields = {"response_type": None, "redirect_uri": None} | more
+    fields = {"response_type": None, "redirect_uri": None} | query
     return await client.authorize(guild.owner, scope, body={"guild_id": str(guild.id), **(body or {})}, **fields)
 
 
-async def find_installation(world: World, client: Client, target: int, kind: int = 0) -> Any:
+async def find_installation(
+    world: World, client: Client, target: int, integration_type: int = ApplicationIntegrationType.GUILD_INSTALL
+) -> Any:
     """Return the stored installation, or None."""
-    return await world.app.database.read(lambda tx: oauth2.find_installation(tx, client.id, kind, target))
+    return await world.app.database.read(lambda tx: oauth2.find_installation(tx, client.id, integration_type, target))
 
 
 def record_signals(world: World) -> list[Any]:
@@ -35,19 +38,23 @@ async def test_an_installed_bot_joins_with_a_managed_role(world: World) -> None:
     client = await create_application(world)
     guild = await world.guild()
     assert client.bot is not None
-    owner, bot = await guild.owner.connect(), await client.bot.connect(Intents.GUILDS)
-    wanted = Permissions.SEND_MESSAGES | Permissions.KICK_MEMBERS
+    owner_session, bot_session = await guild.owner.connect(), await client.bot.connect(Intents.GUILDS)
+    permissions = Permissions.SEND_MESSAGES | Permissions.KICK_MEMBERS
     signals = record_signals(world)
 
-    url = (await install(client, guild, permissions=wanted)).ok()["url"]
+    url = (await install(client, guild, permissions=permissions)).ok()["url"]
 
     assert url == f"{world.url}/oauth2/authorized"
-    role = (await owner.next("GUILD_ROLE_CREATE"))["role"]
-    assert (role["managed"], role["permissions"], role["tags"]["bot_id"]) == (True, str(wanted), str(client.bot.id))
-    assert (await owner.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(client.bot.id)
-    assert (await bot.next("GUILD_CREATE"))["id"] == str(guild.id)
+    role = (await owner_session.next("GUILD_ROLE_CREATE"))["role"]
+    assert (role["managed"], role["permissions"], role["tags"]["bot_id"]) == (
+        True,
+        str(permissions),
+        str(client.bot.id),
+    )
+    assert (await owner_session.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(client.bot.id)
+    assert (await bot_session.next("GUILD_CREATE"))["id"] == str(guild.id)
     entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
-    assert {28, 80} <= {entry["action_type"] for entry in entries}
+    assert {AuditLogAction.BOT_ADD, AuditLogAction.INTEGRATION_CREATE} <= {entry["action_type"] for entry in entries}
     assert (await find_installation(world, client, guild.id)).scopes == "bot applications.commands"
     [signal] = signals
     assert (signal.integration_type, signal.guild_id, signal.user_id) == (0, guild.id, guild.owner.id)
@@ -64,14 +71,14 @@ async def test_a_bot_without_permissions_gets_no_role(world: World) -> None:
 
 
 async def test_the_installer_grants_at_most_their_own_permissions(world: World) -> None:
-    mod = await world.user()
-    client, guild = await create_application(world), await world.guild(None, mod)
-    await guild.allow_permissions(mod, Permissions.MANAGE_GUILD | Permissions.KICK_MEMBERS)
-    wanted = Permissions.ADMINISTRATOR | Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD
-    less = {"guild_id": str(guild.id), "permissions": str(Permissions.ADMINISTRATOR | Permissions.KICK_MEMBERS)}
+    moderator = await world.user()
+    client, guild = await create_application(world), await world.guild(None, moderator)
+    await guild.allow_permissions(moderator, Permissions.MANAGE_GUILD | Permissions.KICK_MEMBERS)
+    permissions = Permissions.ADMINISTRATOR | Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD
+    body = {"guild_id": str(guild.id), "permissions": str(Permissions.ADMINISTRATOR | Permissions.KICK_MEMBERS)}
     assert client.bot is not None
 
-    (await client.authorize(mod, "bot", body=less, response_type=None, permissions=wanted)).ok()
+    (await client.authorize(moderator, "bot", body=body, response_type=None, permissions=permissions)).ok()
 
     [role] = (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()["roles"]
     assert (await guild.owner.get(f"/guilds/{guild.id}/roles/{role}")).ok()["permissions"] == str(
@@ -93,12 +100,12 @@ async def test_installing_requires_manage_guild(world: World) -> None:
 
 async def test_the_preview_lists_the_guilds_that_the_user_manages(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    mine = await world.guild(alice)
-    await world.guild(None, alice, name="Not mine")
+    managed_guild = await world.guild(alice)
+    await world.guild(None, alice, name="Not managed")
 
     preview = (await alice.get(client.authorize_path("bot", response_type=None, permissions=8))).ok()
 
-    assert [guild["id"] for guild in preview["guilds"]] == [str(mine.id)]
+    assert [guild["id"] for guild in preview["guilds"]] == [str(managed_guild.id)]
     assert (preview["integration_type"], preview["permissions"]) == (0, "8")
 
 
@@ -116,31 +123,31 @@ async def test_a_bot_that_requires_the_code_grant_joins_after_the_exchange(world
     client, guild = await create_application(world), await world.guild()
     await set_application_columns(world, client, bot_require_code_grant=1)
     assert client.bot is not None
-    member = f"/guilds/{guild.id}/members/{client.bot.id}"
+    member_path = f"/guilds/{guild.id}/members/{client.bot.id}"
     signals = record_signals(world)
 
     oauth2_error(await install(client, guild), "invalid_request")
-    answer = await install(client, guild, response_type="code", redirect_uri=client.redirect_uri, permissions=8)
-    fields = url_fields(answer.ok()["url"])
+    response = await install(client, guild, response_type="code", redirect_uri=client.redirect_uri, permissions=8)
+    fields = url_fields(response.ok()["url"])
     assert (fields["guild_id"], fields["permissions"]) == (str(guild.id), "8")
-    (await guild.owner.get(member)).rejected(404, 10007)
+    (await guild.owner.get(member_path)).rejected(404, 10007)
     assert signals == []
     tokens = (await client.exchange(fields["code"])).ok()
 
     assert tokens["guild"]["id"] == str(guild.id)
-    assert len((await guild.owner.get(member)).ok()["roles"]) == 1
+    assert len((await guild.owner.get(member_path)).ok()["roles"]) == 1
     assert [signal.guild_id for signal in signals] == [guild.id]
 
 
 async def test_exchanging_the_code_fails_once_the_installer_lost_permission(world: World) -> None:
-    mod = await world.user()
-    client, guild = await create_application(world), await world.guild(None, mod)
+    moderator = await world.user()
+    client, guild = await create_application(world), await world.guild(None, moderator)
     await set_application_columns(world, client, bot_require_code_grant=1)
     role = await guild.role("mod", Permissions.MANAGE_GUILD)
-    await guild.add_role(mod, role)
-    code = await client.code(mod, "bot", body={"guild_id": str(guild.id)})
+    await guild.add_role(moderator, role)
+    code = await client.code(moderator, "bot", body={"guild_id": str(guild.id)})
 
-    (await guild.owner.delete(f"/guilds/{guild.id}/members/{mod.id}/roles/{role}")).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{moderator.id}/roles/{role}")).ok()
 
     oauth2_error(await client.exchange(code), "invalid_grant")
     assert await find_installation(world, client, guild.id) is None
@@ -159,8 +166,12 @@ async def test_commands_can_be_installed_without_a_bot(world: World) -> None:
     assert client.bot is not None
     session = await guild.owner.connect()
 
-    (await install(client, guild, "applications.commands", integration_type=0)).ok()
-    (await install(client, guild, "applications.commands", integration_type=0)).ok()
+    (
+        await install(client, guild, "applications.commands", integration_type=ApplicationIntegrationType.GUILD_INSTALL)
+    ).ok()
+    (
+        await install(client, guild, "applications.commands", integration_type=ApplicationIntegrationType.GUILD_INSTALL)
+    ).ok()
 
     integration = await session.next("INTEGRATION_CREATE")
     assert (integration["id"], integration["scopes"]) == (str(client.id), ["applications.commands"])
@@ -170,40 +181,51 @@ async def test_commands_can_be_installed_without_a_bot(world: World) -> None:
 
 
 async def test_a_commands_only_installation_is_listed_and_removed(world: World) -> None:
-    client, known, guild = await create_application(world), await world.bot(), await world.guild()
-    (await install(client, guild, "applications.commands", integration_type=0)).ok()
-    await world.write(lambda call: members.add(call, guild.id, known.id), actor=guild.owner.id)
+    client, other_bot, guild = await create_application(world), await world.bot(), await world.guild()
+    (
+        await install(client, guild, "applications.commands", integration_type=ApplicationIntegrationType.GUILD_INSTALL)
+    ).ok()
+    await world.write(lambda call: members.add(call, guild.id, other_bot.id), actor=guild.owner.id)
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/integrations"
 
     listed = (await guild.owner.get(url)).ok()
-    gone = await guild.owner.delete(f"{url}/{client.id}")
+    response = await guild.owner.delete(f"{url}/{client.id}")
 
-    assert [each["id"] for each in listed] == [str(known.application_id), str(client.id)]
-    assert [each["scopes"] for each in listed] == [["applications.commands", "bot"], ["applications.commands"]]
-    assert ["bot" in each["application"] for each in listed] == [True, False]
-    assert gone.status == 204
+    assert [integration["id"] for integration in listed] == [str(other_bot.application_id), str(client.id)]
+    assert [integration["scopes"] for integration in listed] == [
+        ["applications.commands", "bot"],
+        ["applications.commands"],
+    ]
+    assert ["bot" in integration["application"] for integration in listed] == [True, False]
+    assert response.status == 204
     assert (await session.next("INTEGRATION_DELETE"))["application_id"] == str(client.id)
     await session.next("GUILD_INTEGRATIONS_UPDATE")
     [entry, *_] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
-    assert (entry["action_type"], entry["target_id"]) == (82, str(client.id))
+    assert (entry["action_type"], entry["target_id"]) == (AuditLogAction.INTEGRATION_DELETE, str(client.id))
     assert await find_installation(world, client, guild.id) is None
     (await guild.owner.delete(f"{url}/{client.id}")).rejected(404, 10005)
-    assert [each["id"] for each in (await guild.owner.get(url)).ok()] == [str(known.application_id)]
+    assert [integration["id"] for integration in (await guild.owner.get(url)).ok()] == [str(other_bot.application_id)]
 
 
 async def test_a_user_installs_and_removes_an_application_for_themselves(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     signals = record_signals(world)
 
-    (await client.authorize(alice, "applications.commands", integration_type=1, response_type=None)).ok()
-    assert (await find_installation(world, client, alice.id, 1)).user_id == alice.id
-    [mine] = (await alice.get("/oauth2/tokens")).ok()
-    (await alice.delete(f"/oauth2/tokens/{mine['id']}")).ok()
+    (
+        await client.authorize(
+            alice, "applications.commands", integration_type=ApplicationIntegrationType.USER_INSTALL, response_type=None
+        )
+    ).ok()
+    assert (
+        await find_installation(world, client, alice.id, ApplicationIntegrationType.USER_INSTALL)
+    ).user_id == alice.id
+    [token] = (await alice.get("/oauth2/tokens")).ok()
+    (await alice.delete(f"/oauth2/tokens/{token['id']}")).ok()
 
-    assert await find_installation(world, client, alice.id, 1) is None
+    assert await find_installation(world, client, alice.id, ApplicationIntegrationType.USER_INSTALL) is None
     assert [type(signal) for signal in signals] == [ApplicationAuthorized, ApplicationDeauthorized]
-    assert signals[0].integration_type == 1
+    assert signals[0].integration_type == ApplicationIntegrationType.USER_INSTALL
 
 
 async def test_without_a_scope_the_default_install_settings_apply(world: World) -> None:
@@ -211,23 +233,27 @@ async def test_without_a_scope_the_default_install_settings_apply(world: World) 
     assert client.bot is not None
 
     (await install(client, guild, None)).ok()
-    preview = (await guild.owner.get(client.authorize_path(None, response_type=None, integration_type=1))).ok()
+    preview = (
+        await guild.owner.get(
+            client.authorize_path(None, response_type=None, integration_type=ApplicationIntegrationType.USER_INSTALL)
+        )
+    ).ok()
 
     (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()
     assert [scope["name"] for scope in preview["scopes"]] == ["applications.commands"]
 
 
 @pytest.mark.parametrize(
-    ("more", "error"),
+    ("query", "error"),
     [
-        ({"scope": "bot", "integration_type": 1}, "invalid_scope"),
+        ({"scope": "bot", "integration_type": ApplicationIntegrationType.USER_INSTALL}, "invalid_scope"),
         ({"scope": "bot identify"}, "invalid_request"),
     ],
 )
-async def test_an_inconsistent_installation_is_rejected(world: World, more: dict[str, Any], error: str) -> None:
+async def test_an_inconsistent_installation_is_rejected(world: World, query: dict[str, Any], error: str) -> None:
     client, guild = await create_application(world), await world.guild()
 
-    oauth2_error(await install(client, guild, **more), error)
+    oauth2_error(await install(client, guild, **query), error)
 
 
 async def test_an_application_without_a_bot_cannot_request_the_bot_scope(world: World) -> None:

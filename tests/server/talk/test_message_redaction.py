@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import ButtonStyle, ComponentType, MessageReferenceType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.intents import Intents
 from tests.server.play.test_interactions import InteractionStage
 from tests.world import Actor, Guild, Session, World
 
-NO_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES
+INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES
 SECRET = "xylophone"
 """A text that only message content contains."""
 
-TRICKY_CONTENTS = [
+UNUSUAL_CONTENTS = [
     SECRET,
     f'"{SECRET}"',
     f'"content":"{SECRET}"',
@@ -26,27 +27,29 @@ TRICKY_CONTENTS = [
     f"line\n\ttab {SECRET} \u2028 \u00e9 \U0001f600 \x7f",
     f"{SECRET}</script>",
 ]
-EQUAL_TO_OTHER_FIELDS = ["0", "alice", "null", "false", "[]", '""', "content", "general"]
+CONTENTS_EQUAL_TO_OTHER_FIELDS = ["0", "alice", "null", "false", "[]", '""', "content", "general"]
 
 
-class Stage:
+class RedactionSetup:
     """A guild with an author, and sessions of two bots, one of them without the message content intent."""
 
-    def __init__(self, guild: Guild, author: Actor, bot: Actor, wide: Session, narrow: Session) -> None:
+    def __init__(
+        self, guild: Guild, author: Actor, bot: Actor, full_session: Session, redacted_session: Session
+    ) -> None:
         self.guild = guild
         self.author = author
         self.bot = bot
-        self._wide = wide
-        self._narrow = narrow
+        self._full_session = full_session
+        self._redacted_session = redacted_session
         self.path = f"/channels/{guild.general}/messages"
 
-    async def check(self, message: dict[str, Any], event: str = "MESSAGE_CREATE") -> dict[str, Any]:
-        """Assert that the second bot receives the message without content; return what it received."""
+    async def assert_redacted(self, message: dict[str, Any], event: str = "MESSAGE_CREATE") -> dict[str, Any]:
+        """Assert that the second bot receives the message without content; return the message it received."""
         full, redacted = [
             await session.next(event, lambda data: data["id"] == message["id"])
-            for session in (self._wide, self._narrow)
+            for session in (self._full_session, self._redacted_session)
         ]
-        assert redacted == stripped(full)
+        assert redacted == strip_content(full)
         assert SECRET not in json.dumps(redacted)
         return redacted
 
@@ -56,86 +59,103 @@ class Stage:
         return message
 
 
-def stripped(message: dict[str, Any]) -> dict[str, Any]:
+def strip_content(message: dict[str, Any]) -> dict[str, Any]:
     """Return a message without content, as spec/gateway.md#5.2 describes it."""
-    found = copy.deepcopy(message)
-    found |= {"content": "", "embeds": [], "attachments": [], "components": []}
-    found.pop("poll", None)
-    if found.get("referenced_message"):
-        found["referenced_message"] = stripped(found["referenced_message"])
-    for snapshot in found.get("message_snapshots", ()):
-        snapshot["message"] = stripped(snapshot["message"])
-    return found
+    redacted = copy.deepcopy(message)
+    redacted |= {"content": "", "embeds": [], "attachments": [], "components": []}
+    redacted.pop("poll", None)
+    if redacted.get("referenced_message"):
+        redacted["referenced_message"] = strip_content(redacted["referenced_message"])
+    for snapshot in redacted.get("message_snapshots", ()):
+        snapshot["message"] = strip_content(snapshot["message"])
+    return redacted
 
 
 @pytest.fixture
-async def stage(world: World) -> Stage:
+async def setup(world: World) -> RedactionSetup:
     author = await world.user("alice")
     guild = await world.guild(author)
-    bot, limited = await world.bot(guild), await world.bot(guild, flags=0)
-    return Stage(guild, author, bot, await bot.connect(), await limited.connect(NO_CONTENT))
+    bot, bot_without_intent = await world.bot(guild), await world.bot(guild, flags=0)
+    return RedactionSetup(
+        guild, author, bot, await bot.connect(), await bot_without_intent.connect(INTENTS_WITHOUT_CONTENT)
+    )
 
 
-@pytest.mark.parametrize("content", TRICKY_CONTENTS + EQUAL_TO_OTHER_FIELDS)
-async def test_content_of_new_and_edited_messages_is_removed(stage: Stage, content: str) -> None:
-    message = await stage.send(stage.author, content=content)
+@pytest.mark.parametrize("content", UNUSUAL_CONTENTS + CONTENTS_EQUAL_TO_OTHER_FIELDS)
+async def test_content_of_new_and_edited_messages_is_removed(setup: RedactionSetup, content: str) -> None:
+    message = await setup.send(setup.author, content=content)
     assert message["content"] == content.strip()
-    await stage.check(message)
+    await setup.assert_redacted(message)
 
-    changed = (await stage.author.patch(f"{stage.path}/{message['id']}", json={"content": content + "!"})).ok()
-    await stage.check(changed, "MESSAGE_UPDATE")
-
-
-@pytest.mark.parametrize("content", TRICKY_CONTENTS)
-async def test_content_of_a_message_with_a_nonce_and_mentions_is_removed(stage: Stage, content: str) -> None:
-    await stage.check(await stage.send(stage.author, content=f"{content} <@{stage.author.id}>", nonce="content"))
+    changed = (await setup.author.patch(f"{setup.path}/{message['id']}", json={"content": content + "!"})).ok()
+    await setup.assert_redacted(changed, "MESSAGE_UPDATE")
 
 
-async def test_embeds_attachments_and_components_are_removed(stage: Stage) -> None:
+@pytest.mark.parametrize("content", UNUSUAL_CONTENTS)
+async def test_content_of_a_message_with_a_nonce_and_mentions_is_removed(setup: RedactionSetup, content: str) -> None:
+    await setup.assert_redacted(
+        await setup.send(setup.author, content=f"{content} <@{setup.author.id}>", nonce="content")
+    )
+
+
+async def test_embeds_attachments_and_components_are_removed(setup: RedactionSetup) -> None:
     embed = {"title": SECRET, "fields": [{"name": SECRET, "value": SECRET}], "footer": {"text": SECRET}}
-    button = {"type": 2, "style": 1, "label": SECRET, "custom_id": SECRET}
+    button = {"type": ComponentType.BUTTON, "style": ButtonStyle.PRIMARY, "label": SECRET, "custom_id": SECRET}
 
-    await stage.check(await stage.send(stage.bot, embeds=[embed]))
-    await stage.check(await stage.send(stage.bot, content=SECRET, embeds=[]))
-    await stage.check(await stage.send(stage.bot, content=SECRET, components=[{"type": 1, "components": [button]}]))
-    text = {"type": 10, "content": SECRET}
-    await stage.check(await stage.send(stage.bot, flags=int(MessageFlags.IS_COMPONENTS_V2), components=[text]))
+    await setup.assert_redacted(await setup.send(setup.bot, embeds=[embed]))
+    await setup.assert_redacted(await setup.send(setup.bot, content=SECRET, embeds=[]))
+    await setup.assert_redacted(
+        await setup.send(
+            setup.bot, content=SECRET, components=[{"type": ComponentType.ACTION_ROW, "components": [button]}]
+        )
+    )
+    text = {"type": ComponentType.TEXT_DISPLAY, "content": SECRET}
+    await setup.assert_redacted(
+        await setup.send(setup.bot, flags=int(MessageFlags.IS_COMPONENTS_V2), components=[text])
+    )
 
 
-async def test_a_poll_is_removed(stage: Stage) -> None:
+async def test_a_poll_is_removed(setup: RedactionSetup) -> None:
     answers = [{"poll_media": {"text": SECRET}}, {"poll_media": {"text": "other"}}]
     poll = {"question": {"text": SECRET}, "answers": answers, "duration": 1}
 
-    redacted = await stage.check(await stage.send(stage.author, poll=poll))
+    redacted = await setup.assert_redacted(await setup.send(setup.author, poll=poll))
 
     assert "poll" not in redacted
 
 
-async def test_content_of_referenced_and_forwarded_messages_is_removed(stage: Stage) -> None:
+async def test_content_of_referenced_and_forwarded_messages_is_removed(setup: RedactionSetup) -> None:
     embed = {"title": SECRET, "description": f'"content":"{SECRET}"'}
-    button = {"type": 2, "style": 1, "label": SECRET, "custom_id": SECRET}
-    original = await stage.send(
-        stage.bot, content=f'"{SECRET}"', embeds=[embed], components=[{"type": 1, "components": [button]}]
+    button = {"type": ComponentType.BUTTON, "style": ButtonStyle.PRIMARY, "label": SECRET, "custom_id": SECRET}
+    original = await setup.send(
+        setup.bot,
+        content=f'"{SECRET}"',
+        embeds=[embed],
+        components=[{"type": ComponentType.ACTION_ROW, "components": [button]}],
     )
-    here = {"message_id": original["id"], "channel_id": str(stage.guild.general)}
+    reference = {"message_id": original["id"], "channel_id": str(setup.guild.general)}
 
-    reply = await stage.send(stage.author, content=SECRET, message_reference=here)
-    assert (await stage.check(reply))["referenced_message"]["content"] == ""
-    empty_reply = await stage.send(stage.bot, embeds=[embed], message_reference=here)
-    await stage.check(empty_reply)
-    forward = await stage.send(stage.author, message_reference={"type": 1, **here})
-    assert (await stage.check(forward))["message_snapshots"][0]["message"]["content"] == ""
-    to_forward = {"message_id": forward["id"], "channel_id": str(stage.guild.general)}
-    nested = await stage.send(stage.author, content="see", message_reference=to_forward)
-    assert (await stage.check(nested))["referenced_message"]["message_snapshots"][0]["message"]["embeds"] == []
-    again = await stage.send(stage.author, message_reference={"type": 1, **to_forward})
-    await stage.check(again)
+    reply = await setup.send(setup.author, content=SECRET, message_reference=reference)
+    assert (await setup.assert_redacted(reply))["referenced_message"]["content"] == ""
+    empty_reply = await setup.send(setup.bot, embeds=[embed], message_reference=reference)
+    await setup.assert_redacted(empty_reply)
+    forward = await setup.send(setup.author, message_reference={"type": MessageReferenceType.FORWARD, **reference})
+    assert (await setup.assert_redacted(forward))["message_snapshots"][0]["message"]["content"] == ""
+    forward_reference = {"message_id": forward["id"], "channel_id": str(setup.guild.general)}
+    nested = await setup.send(setup.author, content="see", message_reference=forward_reference)
+    assert (await setup.assert_redacted(nested))["referenced_message"]["message_snapshots"][0]["message"][
+        "embeds"
+    ] == []
+    second_forward = await setup.send(
+        setup.author, message_reference={"type": MessageReferenceType.FORWARD, **forward_reference}
+    )
+    await setup.assert_redacted(second_forward)
 
 
-@pytest.mark.parametrize("content", TRICKY_CONTENTS)
-async def test_content_of_an_interaction_response_is_removed(stage: Stage, world: World, content: str) -> None:
-    app = await world.bot(stage.guild, name="answerer")
-    interactions = InteractionStage(world, stage.guild, stage.author, app)
+@pytest.mark.parametrize("content", UNUSUAL_CONTENTS)
+async def test_content_of_an_interaction_response_is_removed(setup: RedactionSetup, world: World, content: str) -> None:
+    app = await world.bot(setup.guild, name="responder")
+    interactions = InteractionStage(world, setup.guild, setup.author, app)
     interactions.app_session = await app.connect()
     command = (
         await app.post(f"{interactions.application_path}/commands", json={"name": "hi", "description": "x"})
@@ -143,5 +163,5 @@ async def test_content_of_an_interaction_response_is_removed(stage: Stage, world
 
     message = await (await interactions.run_command(command)).respond_with_message(content=content)
 
-    redacted = await stage.check(message)
+    redacted = await setup.assert_redacted(message)
     assert redacted["interaction"]["name"] == "hi"

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ButtonStyle, ChannelType, ComponentType, MessageReferenceType, MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.intents import Intents
@@ -15,20 +16,20 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages import jobs, rules
 from tests.world import NOW_MS, Actor, Guild, World
 
-NO_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.DIRECT_MESSAGES
+INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.DIRECT_MESSAGES
 
-V2 = MessageFlags.IS_COMPONENTS_V2
-TEXT = {"type": 10, "content": "hello"}
+COMPONENTS_V2 = MessageFlags.IS_COMPONENTS_V2
+TEXT = {"type": ComponentType.TEXT_DISPLAY, "content": "hello"}
 
 
-def button(custom_id: str = "a", **more: Any) -> dict[str, Any]:
+def button(custom_id: str = "a", **fields: Any) -> dict[str, Any]:
     """Return a primary button."""
-    return {"type": 2, "style": 1, "label": "ok", "custom_id": custom_id, **more}
+    return {"type": ComponentType.BUTTON, "style": ButtonStyle.PRIMARY, "label": "ok", "custom_id": custom_id, **fields}
 
 
-def row(*children: dict[str, Any]) -> dict[str, Any]:
+def action_row(*children: dict[str, Any]) -> dict[str, Any]:
     """Return an action row."""
-    return {"type": 1, "components": list(children)}
+    return {"type": ComponentType.ACTION_ROW, "components": list(children)}
 
 
 async def deny_everyone(guild: Guild, bits: int) -> None:
@@ -43,23 +44,23 @@ async def set_slowmode(world: World, channel: int, seconds: int) -> None:
     )
 
 
-async def set_type(world: World, channel: int, kind: int) -> None:
+async def set_channel_type(world: World, channel: int, channel_type: ChannelType) -> None:
     """Change the type of a channel."""
-    await world.write(lambda call: call.tx.run("UPDATE channels SET type = ? WHERE id = ?", kind, channel))
+    await world.write(lambda call: call.tx.run("UPDATE channels SET type = ? WHERE id = ?", int(channel_type), channel))
 
 
-async def private_channel(world: World, *participants: Actor) -> int:
+async def create_private_channel(world: World, *participants: Actor) -> int:
     """Create a direct message channel between two users."""
 
-    def make(call: Any) -> int:
+    def insert_channel(call: Any) -> int:
         channel = int(call.new_id(Snowflake))
-        call.tx.run("INSERT INTO channels (id, type) VALUES (?, 1)", channel)
+        call.tx.run("INSERT INTO channels (id, type) VALUES (?, ?)", channel, int(ChannelType.DM))
         for participant in participants:
             call.tx.run("INSERT INTO recipients (channel_id, user_id) VALUES (?, ?)", channel, participant.id)
         return channel
 
-    made: int = await world.write(make)
-    return made
+    channel: int = await world.write(insert_channel)
+    return channel
 
 
 # Creating
@@ -78,13 +79,18 @@ async def test_creating_a_message_returns_it_and_notifies_channel_viewers(world:
     assert message["nonce"] == 7
     for key in ("embeds", "attachments", "components", "mentions", "mention_roles"):
         assert message[key] == []
-    assert (message["type"], message["flags"], message["pinned"], message["tts"]) == (0, 0, False, False)
+    assert (message["type"], message["flags"], message["pinned"], message["tts"]) == (
+        MessageType.DEFAULT,
+        0,
+        False,
+        False,
+    )
     assert message["edited_timestamp"] is None
     assert "poll" not in message
     assert "referenced_message" not in message
     event = await session.next("MESSAGE_CREATE")
     assert event["guild_id"] == str(guild.id)
-    assert event["channel_type"] == 0
+    assert event["channel_type"] == ChannelType.GUILD_TEXT
     assert event["member"]["roles"] == []
     assert "user" not in event["member"]
     assert {key: event[key] for key in message} == message
@@ -93,7 +99,7 @@ async def test_creating_a_message_returns_it_and_notifies_channel_viewers(world:
 async def test_a_bot_without_the_content_intent_sees_only_content_addressed_to_it(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
-    session = await bot.connect(NO_CONTENT)
+    session = await bot.connect(INTENTS_WITHOUT_CONTENT)
 
     await guild.send_message(guild.owner, 'a secret with "quotes"')
     event = await session.next("MESSAGE_CREATE")
@@ -112,90 +118,99 @@ async def test_a_bot_without_the_content_intent_sees_only_content_addressed_to_i
 
     await guild.send_message(bot, "my own")
     assert (await session.next("MESSAGE_CREATE"))["content"] == "my own"
-    assert [each["content"] for each in (await bot.get(f"/channels/{guild.general}/messages?limit=2")).ok()] == [
+    assert [message["content"] for message in (await bot.get(f"/channels/{guild.general}/messages?limit=2")).ok()] == [
         "my own",
         "",
     ]
 
 
-def contents(message: Any) -> tuple[str, list[str]]:
+def list_contents(message: Any) -> tuple[str, list[str]]:
     """Return the content of a message, and the contents of the messages it references or forwards."""
-    found: list[str] = []
+    nested_contents: list[str] = []
     referenced = message.get("referenced_message")
-    for each in (message, *([referenced] if referenced else [])):
-        found += [] if each is message else [each["content"]]
-        found += [snapshot["message"]["content"] for snapshot in each.get("message_snapshots", ())]
-    return message["content"], found
+    for part in (message, *([referenced] if referenced else [])):
+        nested_contents += [] if part is message else [part["content"]]
+        nested_contents += [snapshot["message"]["content"] for snapshot in part.get("message_snapshots", ())]
+    return message["content"], nested_contents
 
 
 async def test_replying_does_not_reveal_the_content_of_a_message(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
     reader = await world.bot(guild)
-    narrow, wide = await bot.connect(NO_CONTENT), await reader.connect()
+    bot_session, reader_session = await bot.connect(INTENTS_WITHOUT_CONTENT), await reader.connect()
     secret = await guild.send_message(guild.owner, "secret", embeds=[{"title": "t"}])
     path = f"/channels/{guild.general}/messages"
     reference = {"message_reference": {"message_id": secret["id"]}}
 
-    reply_message = (await bot.post(path, json={"content": "mine", "nonce": "n", **reference})).ok()
-    assert contents(reply_message) == ("mine", [""])
+    reply_message = (await bot.post(path, json={"content": "reply", "nonce": "n", **reference})).ok()
+    assert list_contents(reply_message) == ("reply", [""])
     assert reply_message["nonce"] == "n"
     assert reply_message["referenced_message"]["embeds"] == []
-    sessions = narrow, wide
-    events = [await each.next("MESSAGE_CREATE", lambda d: d["id"] == reply_message["id"]) for each in sessions]
-    assert [contents(each) for each in events] == [("mine", [""]), ("mine", ["secret"])]
+    sessions = bot_session, reader_session
+    events = [
+        await session.next("MESSAGE_CREATE", lambda event: event["id"] == reply_message["id"]) for session in sessions
+    ]
+    assert [list_contents(event) for event in events] == [("reply", [""]), ("reply", ["secret"])]
 
-    changed = (await bot.patch(f"{path}/{reply_message['id']}", json={"content": "still mine"})).ok()
-    assert contents(changed) == ("still mine", [""])
-    events = [await each.next("MESSAGE_UPDATE", lambda d: d["id"] == reply_message["id"]) for each in sessions]
-    assert [contents(each) for each in events] == [("still mine", [""]), ("still mine", ["secret"])]
+    changed = (await bot.patch(f"{path}/{reply_message['id']}", json={"content": "edited reply"})).ok()
+    assert list_contents(changed) == ("edited reply", [""])
+    events = [
+        await session.next("MESSAGE_UPDATE", lambda event: event["id"] == reply_message["id"]) for session in sessions
+    ]
+    assert [list_contents(event) for event in events] == [("edited reply", [""]), ("edited reply", ["secret"])]
 
 
 async def test_content_visibility_is_decided_for_each_nested_message(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot, other = await world.bot(guild, flags=0), await world.bot(guild, flags=0)
-    sessions = [await each.connect(NO_CONTENT) for each in (bot, other)]
+    sessions = [await bot.connect(INTENTS_WITHOUT_CONTENT) for bot in (bot, other)]
     path = f"/channels/{guild.general}/messages"
 
     async def visible_contents(message: Any) -> list[tuple[str, list[str]]]:
         visible = []
         for actor, session in zip((bot, other), sessions, strict=True):
-            event_contents = contents(await session.next("MESSAGE_CREATE", lambda d: d["id"] == message["id"]))
-            assert contents((await actor.get(f"{path}/{message['id']}")).ok()) == event_contents
+            event_contents = list_contents(
+                await session.next("MESSAGE_CREATE", lambda event: event["id"] == message["id"])
+            )
+            assert list_contents((await actor.get(f"{path}/{message['id']}")).ok()) == event_contents
             visible.append(event_contents)
         return visible
 
-    def reply(to: Any, content: str) -> dict[str, Any]:
+    def reply_body(replied_message: Any, content: str) -> dict[str, Any]:
         return {
             "content": content,
-            "message_reference": {"message_id": to["id"]},
+            "message_reference": {"message_id": replied_message["id"]},
             "allowed_mentions": {"parse": ["users"]},
         }
 
-    def forward(of: Any, content: str = "") -> dict[str, Any]:
-        reference = {"type": 1, "message_id": of["id"], "channel_id": str(guild.general)}
+    def forward_body(source: Any, content: str = "") -> dict[str, Any]:
+        reference = {"type": MessageReferenceType.FORWARD, "message_id": source["id"], "channel_id": str(guild.general)}
         return {"content": content, "message_reference": reference}
 
     secret = await guild.send_message(guild.owner, "secret")
-    named = await guild.send_message(guild.owner, f"<@{other.id}> psst")
+    mentioning = await guild.send_message(guild.owner, f"<@{other.id}> psst")
 
     mention = f"<@{bot.id}> look"
-    assert await visible_contents((await bob.post(path, json=reply(secret, mention))).ok()) == [
+    assert await visible_contents((await bob.post(path, json=reply_body(secret, mention))).ok()) == [
         (mention, [""]),
         ("", [""]),
     ]
-    crossed = [(mention, [""]), ("", [named["content"]])]
-    assert await visible_contents((await bob.post(path, json=reply(named, mention))).ok()) == crossed
-    assert await visible_contents((await bob.post(path, json=forward(named, mention))).ok()) == crossed
-    assert await visible_contents((await bob.post(path, json=forward(secret, mention))).ok()) == [
+    expected = [(mention, [""]), ("", [mentioning["content"]])]
+    assert await visible_contents((await bob.post(path, json=reply_body(mentioning, mention))).ok()) == expected
+    assert await visible_contents((await bob.post(path, json=forward_body(mentioning, mention))).ok()) == expected
+    assert await visible_contents((await bob.post(path, json=forward_body(secret, mention))).ok()) == [
         (mention, [""]),
         ("", [""]),
     ]
-    # A reply to a forward holds three messages.
-    forwarded = (await bob.post(path, json=forward(named, f"<@{bot.id}> see"))).ok()
-    reply_to_forward = (await bob.post(path, json=reply(forwarded, "aha"))).ok()
-    assert await visible_contents(reply_to_forward) == [("", [f"<@{bot.id}> see", ""]), ("", ["", named["content"]])]
+    # A reply to a forward contains three messages.
+    forwarded = (await bob.post(path, json=forward_body(mentioning, f"<@{bot.id}> see"))).ok()
+    reply_to_forward = (await bob.post(path, json=reply_body(forwarded, "aha"))).ok()
+    assert await visible_contents(reply_to_forward) == [
+        ("", [f"<@{bot.id}> see", ""]),
+        ("", ["", mentioning["content"]]),
+    ]
 
 
 async def test_an_empty_message_is_rejected(world: World) -> None:
@@ -207,7 +222,7 @@ async def test_an_empty_message_is_rejected(world: World) -> None:
         {"content": " \n "},
         {"content": None},
         {"embeds": []},
-        {"flags": 4},
+        {"flags": MessageFlags.SUPPRESS_EMBEDS},
     ]
     for body in empty:
         (await guild.owner.post(path, json=body)).rejected(400, 50006)
@@ -227,9 +242,9 @@ async def test_sending_without_access_is_rejected_with_the_reason(world: World) 
     (await stranger.post(path, json={"content": "hi"})).rejected(403, 50001)
     (await bob.post("/channels/1/messages", json={"content": "hi"})).rejected(404, 10003)
     forum = await guild.channel("forum")
-    await set_type(world, forum, 15)
+    await set_channel_type(world, forum, ChannelType.GUILD_FORUM)
     (await bob.post(f"/channels/{forum}/messages", json={"content": "hi"})).rejected(400, 40058)
-    category = await guild.channel("category", type=4)
+    category = await guild.channel("category", type=ChannelType.GUILD_CATEGORY)
     (await bob.post(f"/channels/{category}/messages", json={"content": "hi"})).rejected(400, 50008)
     (await bob.get(f"/channels/{category}/messages")).rejected(400, 50008)
     await deny_everyone(guild, Permissions.SEND_MESSAGES)
@@ -284,7 +299,11 @@ async def test_only_bypass_slowmode_exempts_from_slowmode_since_the_split(world:
     (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).rejected(429, 20016)
     await guild.allow_permissions(bob, Permissions.BYPASS_SLOWMODE)
     await guild.send_message(bob)
-    await world.write(lambda call: call.tx.run("UPDATE roles SET permissions = 0 WHERE permissions = ?", 1 << 52))
+    await world.write(
+        lambda call: call.tx.run(
+            "UPDATE roles SET permissions = 0 WHERE permissions = ?", int(Permissions.BYPASS_SLOWMODE)
+        )
+    )
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - 1)
     await guild.send_message(bob)
     await guild.send_message(bob)
@@ -328,7 +347,7 @@ async def test_mentions_are_parsed_from_the_content(world: World) -> None:
 
     content = f"<@{carol.id}> <@!{carol.id}> <@1> <@&{secret}> <@&{public}> @everyone"
     message = await guild.send_message(bob, content)
-    assert [each["id"] for each in message["mentions"]] == [str(carol.id)]
+    assert [user["id"] for user in message["mentions"]] == [str(carol.id)]
     assert message["mention_roles"] == [str(public)]
     assert message["mention_everyone"] is False
     event = await session.next("MESSAGE_CREATE")
@@ -343,21 +362,21 @@ async def test_allowed_mentions_limit_mentions(world: World) -> None:
     guild = await world.guild(None, bob, carol)
     content = f"<@{bob.id}> <@{carol.id}> @everyone"
 
-    async def mentioned(**allowed: Any) -> tuple[list[str], bool]:
+    async def mentioned_by(**allowed: Any) -> tuple[list[str], bool]:
         message = await guild.send_message(guild.owner, content, allowed_mentions=allowed)
-        return [each["id"] for each in message["mentions"]], message["mention_everyone"]
+        return [user["id"] for user in message["mentions"]], message["mention_everyone"]
 
     both = [str(bob.id), str(carol.id)]
-    assert await mentioned() == ([], False)
-    assert await mentioned(parse=[]) == ([], False)
-    assert await mentioned(parse=["users"]) == (both, False)
-    assert await mentioned(users=[str(carol.id), "5"]) == ([str(carol.id)], False)
-    assert await mentioned(parse=["everyone"], users=[str(bob.id)]) == ([str(bob.id)], True)
-    refused = await guild.owner.post(
+    assert await mentioned_by() == ([], False)
+    assert await mentioned_by(parse=[]) == ([], False)
+    assert await mentioned_by(parse=["users"]) == (both, False)
+    assert await mentioned_by(users=[str(carol.id), "5"]) == ([str(carol.id)], False)
+    assert await mentioned_by(parse=["everyone"], users=[str(bob.id)]) == ([str(bob.id)], True)
+    rejected = await guild.owner.post(
         f"/channels/{guild.general}/messages",
         json={"content": "x", "allowed_mentions": {"parse": ["users"], "users": ["1"]}},
     )
-    assert refused.errors("allowed_mentions") == ["MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE"]
+    assert rejected.errors("allowed_mentions") == ["MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE"]
 
 
 # Replies and forwards
@@ -369,10 +388,10 @@ async def test_a_reply_contains_the_referenced_message_and_mentions_its_author(w
     first = await guild.send_message(bob, "question")
     reference = {"message_id": first["id"]}
     reply = await guild.send_message(guild.owner, "answer", message_reference=reference)
-    assert reply["type"] == 19
+    assert reply["type"] == MessageType.REPLY
     assert reply["message_reference"]["message_id"] == first["id"]
     assert reply["referenced_message"]["content"] == "question"
-    assert [each["id"] for each in reply["mentions"]] == [str(bob.id)]
+    assert [user["id"] for user in reply["mentions"]] == [str(bob.id)]
     without_ping = await guild.send_message(
         guild.owner, "answer", message_reference=reference, allowed_mentions={"parse": ["users"]}
     )
@@ -383,8 +402,8 @@ async def test_a_reply_contains_the_referenced_message_and_mentions_its_author(w
     assert len(with_ping["mentions"]) == 1
 
     (await bob.delete(f"/channels/{guild.general}/messages/{first['id']}")).ok()
-    read = (await bob.get(f"/channels/{guild.general}/messages/{reply['id']}")).ok()
-    assert read["referenced_message"] is None
+    fetched_reply = (await bob.get(f"/channels/{guild.general}/messages/{reply['id']}")).ok()
+    assert fetched_reply["referenced_message"] is None
 
 
 async def test_a_reply_to_an_unknown_message_is_rejected_unless_allowed(world: World) -> None:
@@ -396,17 +415,17 @@ async def test_a_reply_to_an_unknown_message_is_rejected_unless_allowed(world: W
     assert (await bob.post(path, json=body)).errors("message_reference") == ["REPLIES_UNKNOWN_MESSAGE"]
     body["message_reference"]["fail_if_not_exists"] = False  # type: ignore[index]
     plain = (await bob.post(path, json=body)).ok()
-    assert plain["type"] == 0
+    assert plain["type"] == MessageType.DEFAULT
     assert "message_reference" not in plain
-    elsewhere = await guild.send_message(guild.owner, "x", channel=other)
-    other_body = {"content": "x", "message_reference": {"message_id": elsewhere["id"], "channel_id": str(other)}}
+    other_message = await guild.send_message(guild.owner, "x", channel=other)
+    other_body = {"content": "x", "message_reference": {"message_id": other_message["id"], "channel_id": str(other)}}
     assert (await bob.post(path, json=other_body)).errors("message_reference") == [
         "REPLIES_CANNOT_REFERENCE_OTHER_CHANNEL"
     ]
 
     def post_join_message(call: Any) -> Any:
-        channel = call_channel(call, guild.general)
-        return messages.create_system_message(call, channel, 7, bob.id)
+        channel = get_channel(call, guild.general)
+        return messages.create_system_message(call, channel, MessageType.USER_JOIN, bob.id)
 
     joined = await world.write(post_join_message)
     other_body = {"content": "x", "message_reference": {"message_id": str(int(joined.id))}}
@@ -417,15 +436,15 @@ async def test_a_reply_to_an_unknown_message_is_rejected_unless_allowed(world: W
     (await bob.post(path, json=other_body)).rejected(403, 160002)
 
 
-async def test_a_forward_keeps_a_copy_of_the_message(world: World) -> None:
+async def test_a_forward_contains_a_copy_of_the_message(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     other = await guild.channel("other")
     source = await guild.send_message(guild.owner, f"news <@{bob.id}>", embeds=[{"title": "t"}])
-    reference = {"type": 1, "message_id": source["id"], "channel_id": str(guild.general)}
+    reference = {"type": MessageReferenceType.FORWARD, "message_id": source["id"], "channel_id": str(guild.general)}
     path = f"/channels/{other}/messages"
     forwarded = (await bob.post(path, json={"message_reference": reference})).ok()
-    assert forwarded["type"] == 0
+    assert forwarded["type"] == MessageType.DEFAULT
     assert forwarded["content"] == ""
     assert forwarded["flags"] == MessageFlags.HAS_SNAPSHOT
     assert forwarded["mentions"] == []
@@ -434,9 +453,9 @@ async def test_a_forward_keeps_a_copy_of_the_message(world: World) -> None:
     assert (copy["content"], copy["embeds"][0]["title"]) == (source["content"], "t")
     assert "author" not in copy
     (await guild.owner.delete(f"/channels/{guild.general}/messages/{source['id']}")).ok()
-    again = {"type": 1, "message_id": forwarded["id"], "channel_id": str(other)}
-    twice = (await bob.post(path, json={"message_reference": again})).ok()
-    assert twice["message_snapshots"][0]["message"]["content"] == source["content"]
+    forward_reference = {"type": MessageReferenceType.FORWARD, "message_id": forwarded["id"], "channel_id": str(other)}
+    second_forward = (await bob.post(path, json={"message_reference": forward_reference})).ok()
+    assert second_forward["message_snapshots"][0]["message"]["content"] == source["content"]
     (await bob.post(path, json={"message_reference": reference})).rejected(404, 10008)
     await deny_everyone(guild, Permissions.VIEW_CHANNEL)
     (await bob.post(path, json={"message_reference": reference})).rejected(403, 50001)
@@ -445,11 +464,17 @@ async def test_a_forward_keeps_a_copy_of_the_message(world: World) -> None:
 async def test_forwarding_requires_permission_to_read_the_message(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    other, voice = await guild.channel("other"), await guild.channel("voice", type=2)
+    other, voice = await guild.channel("other"), await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     path = f"/channels/{other}/messages"
     for channel, bits in ((guild.general, Permissions.READ_MESSAGE_HISTORY), (voice, Permissions.CONNECT)):
         source = await guild.send_message(guild.owner, "before your time", channel)
-        body = {"message_reference": {"type": 1, "message_id": source["id"], "channel_id": str(channel)}}
+        body = {
+            "message_reference": {
+                "type": MessageReferenceType.FORWARD,
+                "message_id": source["id"],
+                "channel_id": str(channel),
+            }
+        }
         (await bob.post(path, json=body)).ok()
         await guild.overwrite(channel, guild.id, deny=bits, kind=0)
         (await bob.get(f"/channels/{channel}/messages/{source['id']}")).rejected(403, 50013)
@@ -462,15 +487,21 @@ async def test_an_app_forwards_only_content_it_can_read(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
     source = await guild.send_message(guild.owner, "private words")
-    mine = await guild.send_message(guild.owner, f"<@{bot.id}> words for you")
+    mentioning = await guild.send_message(guild.owner, f"<@{bot.id}> words for you")
 
     def body(message: Any) -> dict[str, Any]:
-        return {"message_reference": {"type": 1, "message_id": message["id"], "channel_id": str(guild.general)}}
+        return {
+            "message_reference": {
+                "type": MessageReferenceType.FORWARD,
+                "message_id": message["id"],
+                "channel_id": str(guild.general),
+            }
+        }
 
     path = f"/channels/{guild.general}/messages"
     error = (await bot.post(path, json=body(source))).rejected(400, 160014)
     assert error["message"] == "You cannot forward a message whose content you cannot read"
-    assert (await bot.post(path, json=body(mine))).ok()["message_snapshots"][0]["message"]["content"]
+    assert (await bot.post(path, json=body(mentioning))).ok()["message_snapshots"][0]["message"]["content"]
     forwarded = await guild.send_message(guild.owner, f"<@{bot.id}> see", **body(source))
     (await bot.post(path, json=body(forwarded))).rejected(400, 160014)
     world.clock.set(changes.FORWARD_READABLE_CONTENT.at_ms - 1)
@@ -521,8 +552,8 @@ async def test_invalid_embeds_are_rejected_with_the_field_path(
     world: World, embeds: list[Any], path: str, code: str
 ) -> None:
     guild = await world.guild()
-    refused = await guild.owner.post(f"/channels/{guild.general}/messages", json={"embeds": embeds})
-    assert refused.errors(path) == [code]
+    rejected = await guild.owner.post(f"/channels/{guild.general}/messages", json={"embeds": embeds})
+    assert rejected.errors(path) == [code]
 
 
 async def test_embeds_without_the_permission_are_dropped_for_users_and_rejected_for_bots(world: World) -> None:
@@ -538,47 +569,57 @@ async def test_embeds_without_the_permission_are_dropped_for_users_and_rejected_
 async def test_components_are_numbered_and_stored(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    message = await guild.send_message(bot, "x", components=[row(button("a", id=2), button("b"))])
+    message = await guild.send_message(bot, "x", components=[action_row(button("a", id=2), button("b"))])
     assert message["components"][0]["id"] == 1
-    assert [each["id"] for each in message["components"][0]["components"]] == [2, 3]
+    assert [component["id"] for component in message["components"][0]["components"]] == [2, 3]
     v2 = (
         await bot.post(
             f"/channels/{guild.general}/messages",
-            json={"flags": V2, "components": [{"type": 17, "components": [{**TEXT, "content": f"<@{bot.id}>"}]}]},
+            json={
+                "flags": COMPONENTS_V2,
+                "components": [{"type": ComponentType.CONTAINER, "components": [{**TEXT, "content": f"<@{bot.id}>"}]}],
+            },
         )
     ).ok()
-    assert v2["flags"] == V2
-    assert [each["id"] for each in v2["mentions"]] == [str(bot.id)]
+    assert v2["flags"] == COMPONENTS_V2
+    assert [user["id"] for user in v2["mentions"]] == [str(bot.id)]
 
 
 @pytest.mark.parametrize(
     ("body", "path", "code"),
     [
-        ({"components": [row(button())] * 6}, "components", "BASE_TYPE_BAD_LENGTH"),
+        ({"components": [action_row(button())] * 6}, "components", "BASE_TYPE_BAD_LENGTH"),
         ({"components": [TEXT]}, "components.0.type", "COMPONENT_TYPE_INVALID"),
         (
-            {"components": [row(button("a"), button("a"))]},
+            {"components": [action_row(button("a"), button("a"))]},
             "components.0.components.1.custom_id",
             "COMPONENT_CUSTOM_ID_DUPLICATED",
         ),
         (
-            {"components": [row({"type": 5, "custom_id": "s"}, button())]},
+            {"components": [action_row({"type": ComponentType.USER_SELECT, "custom_id": "s"}, button())]},
             "components.0.components",
             "COMPONENT_LAYOUT_WIDTH_EXCEEDED",
         ),
         (
-            {"components": [row({"type": 2, "style": 1, "label": "x"})]},
+            {"components": [action_row({"type": ComponentType.BUTTON, "style": ButtonStyle.PRIMARY, "label": "x"})]},
             "components.0.components.0.custom_id",
             "BUTTON_COMPONENT_CUSTOM_ID_REQUIRED",
         ),
-        ({"components": [row({"type": 2, "style": []})]}, "components.0.components.0.style", "BASE_TYPE_CHOICES"),
         (
-            {"content": "x", "flags": V2, "components": [TEXT]},
+            {"components": [action_row({"type": ComponentType.BUTTON, "style": []})]},
+            "components.0.components.0.style",
+            "BASE_TYPE_CHOICES",
+        ),
+        (
+            {"content": "x", "flags": COMPONENTS_V2, "components": [TEXT]},
             "content",
             "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
         ),
         (
-            {"flags": V2, "components": [{"type": 17, "components": [TEXT] * 30}, *[TEXT] * 10]},
+            {
+                "flags": COMPONENTS_V2,
+                "components": [{"type": ComponentType.CONTAINER, "components": [TEXT] * 30}, *[TEXT] * 10],
+            },
             "components",
             "BASE_TYPE_BAD_LENGTH",
         ),
@@ -621,17 +662,17 @@ async def test_history_is_paged_newest_first(world: World) -> None:
     channel = await guild.channel("pages")
     ids = [(await guild.send_message(guild.owner, str(number), channel=channel))["id"] for number in range(7)]
 
-    async def page(query: str) -> list[int]:
-        return [int(each["content"]) for each in (await bob.get(f"/channels/{channel}/messages?{query}")).ok()]
+    async def page_contents(query: str) -> list[int]:
+        return [int(message["content"]) for message in (await bob.get(f"/channels/{channel}/messages?{query}")).ok()]
 
-    assert await page("") == [6, 5, 4, 3, 2, 1, 0]
-    assert await page("limit=2") == [6, 5]
-    assert await page(f"before={ids[3]}&limit=2") == [2, 1]
-    assert await page(f"after={ids[3]}&limit=2") == [5, 4]
-    assert await page("after=0&limit=2") == [1, 0]
-    assert await page(f"around={ids[3]}&limit=3") == [4, 3, 2]
-    assert await page(f"around={ids[3]}&limit=1") == [3]
-    assert await page(f"around={ids[3]}&before={ids[1]}&limit=3") == [4, 3, 2]
+    assert await page_contents("") == [6, 5, 4, 3, 2, 1, 0]
+    assert await page_contents("limit=2") == [6, 5]
+    assert await page_contents(f"before={ids[3]}&limit=2") == [2, 1]
+    assert await page_contents(f"after={ids[3]}&limit=2") == [5, 4]
+    assert await page_contents("after=0&limit=2") == [1, 0]
+    assert await page_contents(f"around={ids[3]}&limit=3") == [4, 3, 2]
+    assert await page_contents(f"around={ids[3]}&limit=1") == [3]
+    assert await page_contents(f"around={ids[3]}&before={ids[1]}&limit=3") == [4, 3, 2]
     (await bob.get(f"/channels/{channel}/messages?limit=101")).rejected(400, 50035)
     (await bob.get(f"/channels/{channel}/messages/1")).rejected(404, 10008)
 
@@ -643,7 +684,7 @@ async def test_without_read_message_history_no_messages_are_returned(world: Worl
     await deny_everyone(guild, Permissions.READ_MESSAGE_HISTORY)
     assert (await bob.get(f"/channels/{guild.general}/messages")).ok() == []
     (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).rejected(403, 50013)
-    voice = await guild.channel("voice", type=2)
+    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     assert (await bob.get(f"/channels/{voice}/messages")).ok() == []
     await guild.overwrite(voice, guild.id, deny=Permissions.CONNECT, kind=0)
     (await bob.get(f"/channels/{voice}/messages")).rejected(403, 50013)
@@ -668,7 +709,7 @@ async def test_an_edit_by_the_author_is_published(world: World) -> None:
     assert event["content"] == edited["content"]
     assert event["member"]["roles"] == []
     assert event["mentions"][0]["member"]
-    assert (event["guild_id"], event["channel_type"]) == (str(guild.id), 0)
+    assert (event["guild_id"], event["channel_type"]) == (str(guild.id), ChannelType.GUILD_TEXT)
     (await bob.patch(path, json={"content": None})).ok()
     (await bob.patch(path, json={"embeds": []})).rejected(400, 50006)
     assert (await bob.patch(path, json={"content": "x", "embeds": None})).ok()["embeds"] == []
@@ -680,10 +721,14 @@ async def test_other_users_can_only_suppress_embeds(world: World) -> None:
     message = await guild.send_message(bob, "x", embeds=[{"title": "t"}])
     path = f"/channels/{guild.general}/messages/{message['id']}"
     (await carol.patch(path, json={"content": "y"})).rejected(403, 50005)
-    (await carol.patch(path, json={"flags": 4})).rejected(403, 50013)
-    (await guild.owner.patch(path, json={"flags": 4, "content": "y"})).rejected(403, 50005)
-    hidden = (await guild.owner.patch(path, json={"flags": 4})).ok()
-    assert (hidden["flags"], hidden["embeds"], hidden["edited_timestamp"]) == (4, [], None)
+    (await carol.patch(path, json={"flags": MessageFlags.SUPPRESS_EMBEDS})).rejected(403, 50013)
+    (await guild.owner.patch(path, json={"flags": MessageFlags.SUPPRESS_EMBEDS, "content": "y"})).rejected(403, 50005)
+    suppressed = (await guild.owner.patch(path, json={"flags": MessageFlags.SUPPRESS_EMBEDS})).ok()
+    assert (suppressed["flags"], suppressed["embeds"], suppressed["edited_timestamp"]) == (
+        MessageFlags.SUPPRESS_EMBEDS,
+        [],
+        None,
+    )
     restored = (await bob.patch(path, json={"flags": 0})).ok()
     assert (restored["flags"], len(restored["embeds"])) == (0, 1)
 
@@ -693,29 +738,35 @@ async def test_components_v2_can_be_enabled_but_not_disabled(world: World) -> No
     bot = await world.bot(guild)
     message = await guild.send_message(bot, "words")
     path = f"/channels/{guild.general}/messages/{message['id']}"
-    refused = await bot.patch(path, json={"flags": V2, "components": [TEXT]})
-    assert refused.errors("content") == ["MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2"]
-    assert (await bot.patch(path, json={"flags": V2, "content": None, "components": [TEXT]})).ok()["flags"] == V2
-    assert (await bot.patch(path, json={"flags": 0})).ok()["flags"] == V2
+    rejected = await bot.patch(path, json={"flags": COMPONENTS_V2, "components": [TEXT]})
+    assert rejected.errors("content") == ["MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2"]
+    assert (await bot.patch(path, json={"flags": COMPONENTS_V2, "content": None, "components": [TEXT]})).ok()[
+        "flags"
+    ] == COMPONENTS_V2
+    assert (await bot.patch(path, json={"flags": 0})).ok()["flags"] == COMPONENTS_V2
 
 
 async def test_system_messages_cannot_be_edited_and_some_cannot_be_deleted(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
 
-    async def system(kind: int) -> str:
-        made = await world.write(
+    async def create_system_message(message_type: MessageType) -> str:
+        message = await world.write(
             lambda call: messages.create_system_message(
-                call, call_channel(call, guild.general), kind, bob.id, content="name"
+                call, get_channel(call, guild.general), message_type, bob.id, content="name"
             )
         )
-        return f"/channels/{guild.general}/messages/{int(made.id)}"
+        return f"/channels/{guild.general}/messages/{int(message.id)}"
 
-    joined = await system(7)
+    joined = await create_system_message(MessageType.USER_JOIN)
     (await bob.patch(joined, json={"content": "x"})).rejected(403, 50021)
     (await bob.delete(joined)).ok()
-    for kind in (1, 4, 21):
-        (await guild.owner.delete(await system(kind))).rejected(403, 50021)
+    for message_type in (
+        MessageType.RECIPIENT_ADD,
+        MessageType.CHANNEL_NAME_CHANGE,
+        MessageType.THREAD_STARTER_MESSAGE,
+    ):
+        (await guild.owner.delete(await create_system_message(message_type))).rejected(403, 50021)
 
 
 # Deleting
@@ -726,14 +777,14 @@ async def test_a_deletion_is_published_and_audited_for_users_deleting_others_mes
     guild = await world.guild(None, bob)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
     session = await bot.connect()
-    sent = [await guild.send_message(bob, str(number)) for number in range(5)]
+    messages_sent = [await guild.send_message(bob, str(number)) for number in range(5)]
 
     def path(number: int) -> str:
-        return f"/channels/{guild.general}/messages/{sent[number]['id']}"
+        return f"/channels/{guild.general}/messages/{messages_sent[number]['id']}"
 
     (await bob.delete(path(0))).ok()
     assert await session.next("MESSAGE_DELETE") == {
-        "id": sent[0]["id"],
+        "id": messages_sent[0]["id"],
         "channel_id": str(guild.general),
         "guild_id": str(guild.id),
     }
@@ -749,8 +800,8 @@ async def test_a_deletion_is_published_and_audited_for_users_deleting_others_mes
     (await guild.owner.delete(path(4))).ok()
     entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=72")).ok()["audit_log_entries"]
     assert len(entries) == 2
-    mine = await guild.send_message(guild.owner)
-    (await bob.delete(f"/channels/{guild.general}/messages/{mine['id']}")).rejected(403, 50013)
+    owner_message = await guild.send_message(guild.owner)
+    (await bob.delete(f"/channels/{guild.general}/messages/{owner_message['id']}")).rejected(403, 50013)
 
 
 async def test_bulk_delete_publishes_one_event(world: World) -> None:
@@ -770,7 +821,7 @@ async def test_bulk_delete_publishes_one_event(world: World) -> None:
     unknown = str(int(ids[2]) + 1)
     (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*ids[:2], unknown]})).ok()
     assert (await session.next("MESSAGE_DELETE_BULK"))["ids"] == ids[:2]
-    assert [each["id"] for each in (await bob.get(path)).ok()] == [ids[2], old["id"]]
+    assert [message["id"] for message in (await bob.get(path)).ok()] == [ids[2], old["id"]]
     entry = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=73")).ok()["audit_log_entries"][0]
     assert (entry["target_id"], entry["options"]) == (str(guild.general), {"count": "2"})
 
@@ -784,14 +835,14 @@ async def test_a_ban_deletes_the_latest_messages(world: World) -> None:
     world.clock.advance(3_600_000)
     late = await guild.send_message(bob, "late")
     await guild.send_message(bob, "late", channel=other)
-    kept = await guild.send_message(guild.owner, "kept")
+    retained = await guild.send_message(guild.owner, "retained")
     session = await bot.connect()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={"delete_message_seconds": 60})).ok()
     events = [await session.next("MESSAGE_DELETE_BULK"), await session.next("MESSAGE_DELETE_BULK")]
-    assert {each["channel_id"] for each in events} == {str(guild.general), str(other)}
-    assert late["id"] in {message for each in events for message in each["ids"]}
-    remaining = [each["id"] for each in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()]
-    assert remaining == [kept["id"], early["id"]]
+    assert {event["channel_id"] for event in events} == {str(guild.general), str(other)}
+    assert late["id"] in {message for event in events for message in event["ids"]}
+    remaining = [message["id"] for message in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()]
+    assert remaining == [retained["id"], early["id"]]
 
 
 # Announcements and private channels
@@ -803,7 +854,7 @@ async def test_an_announcement_is_published_once(world: World) -> None:
     message = await guild.send_message(bob, "news")
     path = f"/channels/{guild.general}/messages/{message['id']}/crosspost"
     (await bob.post(path)).rejected(400, 50024)
-    await set_type(world, guild.general, 5)
+    await set_channel_type(world, guild.general, ChannelType.GUILD_ANNOUNCEMENT)
     assert (await bob.post(path)).ok()["flags"] == MessageFlags.CROSSPOSTED
     (await bob.post(path)).rejected(400, 40033)
     other = await guild.send_message(guild.owner, "news")
@@ -814,8 +865,8 @@ async def test_a_direct_message_is_delivered_with_its_content(world: World) -> N
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot = await world.bot(guild, flags=0)
-    session = await bot.connect(NO_CONTENT)
-    channel = await private_channel(world, bot, bob)
+    session = await bot.connect(INTENTS_WITHOUT_CONTENT)
+    channel = await create_private_channel(world, bot, bob)
     message = (await bob.post(f"/channels/{channel}/messages", json={"content": "psst @everyone"})).ok()
     assert message["mention_everyone"] is False
     event = await session.next("MESSAGE_CREATE")
@@ -830,22 +881,22 @@ async def test_a_direct_message_is_delivered_with_its_content(world: World) -> N
 async def test_a_bot_cannot_message_strangers_or_bots(world: World) -> None:
     guild = await world.guild()
     bot, other, stranger = await world.bot(guild), await world.bot(guild), await world.user()
-    channel = await private_channel(world, bot, stranger)
+    channel = await create_private_channel(world, bot, stranger)
     (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50278)
-    channel = await private_channel(world, bot, other)
+    channel = await create_private_channel(world, bot, other)
     (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50007)
 
 
 # Functions that other slices use
 
 
-def call_channel(call: Any, channel_id: int) -> Any:
+def get_channel(call: Any, channel_id: int) -> Any:
     """Load a channel through the access module."""
     from hubbub.server.places.standing import access
 
-    found = access.find_channel(call.tx, channel_id)
-    assert found is not None
-    return found
+    channel = access.find_channel(call.tx, channel_id)
+    assert channel is not None
+    return channel
 
 
 async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> None:
@@ -854,12 +905,12 @@ async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> No
     message = await guild.send_message(guild.owner)
     session = await bot.connect()
 
-    def change(call: Any) -> None:
-        channel = call_channel(call, guild.general)
+    def update_message(call: Any) -> None:
+        channel = get_channel(call, guild.general)
         messages.set_flags(call, channel, int(message["id"]), flags_to_set=MessageFlags.SUPPRESS_NOTIFICATIONS)
         messages.set_pinned(call, messages.get(call.tx, guild.general, int(message["id"])), call.now_ms)
 
-    await world.write(change, actor=guild.owner.id)
+    await world.write(update_message, actor=guild.owner.id)
     assert (await session.next("MESSAGE_UPDATE"))["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS
     assert (await session.next("MESSAGE_UPDATE"))["pinned"] is True
 
@@ -868,13 +919,15 @@ async def test_messages_of_an_author_are_deleted_in_one_guild_only(world: World)
     bob = await world.user()
     guild, other = await world.guild(None, bob), await world.guild(None, bob)
     await guild.send_message(bob)
-    kept = await other.send_message(bob)
+    retained = await other.send_message(bob)
     await world.write(
         lambda call: messages.delete_by_author_since(call, GuildId(guild.id), UserId(bob.id), NOW_MS - 1),
         actor=guild.owner.id,
     )
     assert (await bob.get(f"/channels/{guild.general}/messages")).ok() == []
-    assert [each["id"] for each in (await bob.get(f"/channels/{other.general}/messages")).ok()] == [kept["id"]]
+    assert [message["id"] for message in (await bob.get(f"/channels/{other.general}/messages")).ok()] == [
+        retained["id"]
+    ]
 
 
 async def test_messages_in_an_archived_or_locked_thread_cannot_change(world: World) -> None:
@@ -893,10 +946,10 @@ async def test_messages_in_an_archived_or_locked_thread_cannot_change(world: Wor
     (await guild.owner.post(path, json={"content": "x"})).ok()
 
 
-async def test_forwards_have_a_limit_of_their_own(world: World) -> None:
+async def test_forwards_have_a_separate_rate_limit(world: World) -> None:
     guild = await world.guild()
     source = await guild.send_message(guild.owner)
-    reference = {"type": 1, "message_id": source["id"], "channel_id": str(guild.general)}
+    reference = {"type": MessageReferenceType.FORWARD, "message_id": source["id"], "channel_id": str(guild.general)}
 
     def check_limit(call: Any) -> None:
         call.config = msgspec.structs.replace(call.config, rate_limits="real")
@@ -919,13 +972,13 @@ async def test_messages_of_a_deleted_channel_are_deleted(world: World) -> None:
     await guild.send_message(guild.owner, "x", channel=channel)
     (await guild.owner.delete(f"/channels/{channel}")).ok()
 
-    def forget(call: Any) -> int:
+    def run_deletion_job(call: Any) -> int:
         payload = f'{{"channel_id":{channel}}}'
         job = Job(id=1, kind="", key="", due_ms=0, payload=payload, attempts=0, first_tried_ms=None)
         jobs.delete_channel_messages(call, job)
         return int(call.tx.value("SELECT COUNT(*) FROM messages WHERE channel_id = ?", channel))
 
-    assert await world.write(forget) == 0
+    assert await world.write(run_deletion_job) == 0
 
 
 async def test_a_page_of_plain_messages_matches_single_message_encoding(world: World) -> None:
@@ -941,8 +994,10 @@ async def test_a_page_of_plain_messages_matches_single_message_encoding(world: W
 
     page = (await alice.get(f"/channels/{guild.general}/messages")).ok()
 
-    singles = [(await alice.get(f"/channels/{guild.general}/messages/{each['id']}")).ok() for each in page]
-    assert page == singles
+    single_messages = [
+        (await alice.get(f"/channels/{guild.general}/messages/{message['id']}")).ok() for message in page
+    ]
+    assert page == single_messages
 
 
 @pytest.mark.parametrize("nonce", [True, 1.5, [], {}])

@@ -1,16 +1,17 @@
-"""Pins: the new and the old routes, permissions, events and audit log entries."""
+"""Pins: the paginated and the older routes, permissions, events and audit log entries."""
 
 from typing import Any
 
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.world import Guild, World
 
-NEW = "/channels/{channel}/messages/pins/{message}"
-OLD = "/channels/{channel}/pins/{message}"
+PAGINATED_ROUTE = "/channels/{channel}/messages/pins/{message}"
+OLD_ROUTE = "/channels/{channel}/pins/{message}"
 
 
 async def audit_entries(world: World, guild: Guild, action: int) -> list[tuple[Any, ...]]:
@@ -20,11 +21,11 @@ async def audit_entries(world: World, guild: Guild, action: int) -> list[tuple[A
     def read(call: Call) -> list[tuple[Any, ...]]:
         return call.tx.all(sql, guild.id, action)
 
-    found: list[tuple[Any, ...]] = await world.write(read)
-    return found
+    entries: list[tuple[Any, ...]] = await world.write(read)
+    return entries
 
 
-@pytest.mark.parametrize("route", [NEW, OLD])
+@pytest.mark.parametrize("route", [PAGINATED_ROUTE, OLD_ROUTE])
 async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
@@ -41,16 +42,16 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     updated = await session.next("MESSAGE_UPDATE")
     assert updated["id"] == message["id"]
     assert updated["pinned"] is True
-    notice = await session.next("MESSAGE_CREATE")
-    assert notice["type"] == 6
-    assert notice["author"]["id"] == str(bot.id)
-    assert notice["message_reference"] == {
+    system_message = await session.next("MESSAGE_CREATE")
+    assert system_message["type"] == MessageType.CHANNEL_PINNED_MESSAGE
+    assert system_message["author"]["id"] == str(bot.id)
+    assert system_message["message_reference"] == {
         "type": 0,
         "channel_id": str(guild.general),
         "message_id": message["id"],
         "guild_id": str(guild.id),
     }
-    [(user_id, target_id, options, reason)] = await audit_entries(world, guild, 74)
+    [(user_id, target_id, options, reason)] = await audit_entries(world, guild, AuditLogAction.MESSAGE_PIN)
     assert (user_id, target_id, reason) == (bot.id, alice.id, "worth it")
     assert f'"channel_id":"{guild.general}"' in options
     assert f'"message_id":"{message["id"]}"' in options
@@ -59,7 +60,7 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     assert page["has_more"] is False
     assert [item["message"]["id"] for item in page["items"]] == [message["id"]]
     assert page["items"][0]["pinned_at"] == event["last_pin_timestamp"]
-    assert [each["id"] for each in (await bot.get(f"/channels/{guild.general}/pins")).ok()] == [message["id"]]
+    assert [pinned["id"] for pinned in (await bot.get(f"/channels/{guild.general}/pins")).ok()] == [message["id"]]
     channel = (await bot.get(f"/channels/{guild.general}")).ok()
     assert channel["last_pin_timestamp"] == event["last_pin_timestamp"]
 
@@ -67,14 +68,14 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     await session.none_of("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
-@pytest.mark.parametrize("route", [NEW, OLD])
+@pytest.mark.parametrize("route", [PAGINATED_ROUTE, OLD_ROUTE])
 async def test_an_unpin_is_published_and_audited(world: World, route: str) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
     first, second = await guild.send_message(alice, "first"), await guild.send_message(alice, "second")
     for message in (first, second):
-        await alice.put(NEW.format(channel=guild.general, message=message["id"]))
+        await alice.put(PAGINATED_ROUTE.format(channel=guild.general, message=message["id"]))
     session = await bot.connect()
 
     assert (await bot.delete(route.format(channel=guild.general, message=second["id"]))).status == 204
@@ -89,14 +90,14 @@ async def test_an_unpin_is_published_and_audited(world: World, route: str) -> No
     assert (await bot.delete(route.format(channel=guild.general, message=first["id"]))).status == 204
     assert (await session.next("CHANNEL_PINS_UPDATE"))["last_pin_timestamp"] is None
     await session.next("MESSAGE_UPDATE")
-    assert [row[1] for row in await audit_entries(world, guild, 75)] == [alice.id, alice.id]
+    assert [row[1] for row in await audit_entries(world, guild, AuditLogAction.MESSAGE_UNPIN)] == [alice.id, alice.id]
 
     assert (await bot.delete(route.format(channel=guild.general, message=first["id"]))).status == 204
     await session.none_of("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
 @pytest.mark.parametrize(
-    ("bits", "introduced", "before", "since"),
+    ("permissions", "status_before_pin_messages", "status_before_split", "status_since_split"),
     [
         (Permissions.PIN_MESSAGES, 403, 204, 204),
         (Permissions.MANAGE_MESSAGES, 204, 204, 403),
@@ -105,18 +106,22 @@ async def test_an_unpin_is_published_and_audited(world: World, route: str) -> No
 )
 @pytest.mark.dated(changes.PIN_MESSAGES_INTRODUCED, changes.PERMISSION_SPLITS)
 async def test_the_permission_to_pin_changes_by_date(
-    world: World, bits: int, introduced: int, before: int, since: int
+    world: World,
+    permissions: int,
+    status_before_pin_messages: int,
+    status_before_split: int,
+    status_since_split: int,
 ) -> None:
     guild = await world.guild()
-    bot = await world.bot(guild, permissions=bits)
+    bot = await world.bot(guild, permissions=permissions)
     message = await guild.send_message(guild.owner)
-    url = NEW.format(channel=guild.general, message=message["id"])
-    for moment, status in (
-        (changes.PIN_MESSAGES_INTRODUCED.at_ms - 1, introduced),
-        (changes.PERMISSION_SPLITS.at_ms - 1, before),
-        (changes.PERMISSION_SPLITS.at_ms, since),
+    url = PAGINATED_ROUTE.format(channel=guild.general, message=message["id"])
+    for time_ms, status in (
+        (changes.PIN_MESSAGES_INTRODUCED.at_ms - 1, status_before_pin_messages),
+        (changes.PERMISSION_SPLITS.at_ms - 1, status_before_split),
+        (changes.PERMISSION_SPLITS.at_ms, status_since_split),
     ):
-        world.clock.set(moment)
+        world.clock.set(time_ms)
         assert (await bot.put(url)).status == status
         assert (await bot.delete(url)).status == status
 
@@ -125,43 +130,45 @@ async def test_pinning_requires_read_message_history(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
     message = await guild.send_message(guild.owner)
-    (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
+    (await guild.owner.put(PAGINATED_ROUTE.format(channel=guild.general, message=message["id"]))).ok()
     await guild.overwrite(guild.general, bot.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    for route in (NEW, OLD):
+    for route in (PAGINATED_ROUTE, OLD_ROUTE):
         (await bot.put(route.format(channel=guild.general, message=message["id"]))).rejected(403, 50013)
     assert (await bot.get(f"/channels/{guild.general}/messages/pins")).ok() == {"items": [], "has_more": False}
     assert (await bot.get(f"/channels/{guild.general}/pins")).ok() == []
-    assert (await bot.delete(NEW.format(channel=guild.general, message=message["id"]))).status == 204
+    assert (await bot.delete(PAGINATED_ROUTE.format(channel=guild.general, message=message["id"]))).status == 204
 
 
 async def test_only_user_messages_of_the_channel_can_be_pinned(world: World) -> None:
     guild = await world.guild()
     message = await guild.send_message(guild.owner)
     other = await guild.channel("other")
-    (await guild.owner.put(NEW.format(channel=other, message=message["id"]))).rejected(404, 10008)
-    (await guild.owner.put(NEW.format(channel=1, message=message["id"]))).rejected(404, 10003)
-    (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
-    notice = (await guild.owner.get(f"/channels/{guild.general}/messages", params={"limit": "1"})).ok()[0]
-    (await guild.owner.put(NEW.format(channel=guild.general, message=notice["id"]))).rejected(403, 50021)
+    (await guild.owner.put(PAGINATED_ROUTE.format(channel=other, message=message["id"]))).rejected(404, 10008)
+    (await guild.owner.put(PAGINATED_ROUTE.format(channel=1, message=message["id"]))).rejected(404, 10003)
+    (await guild.owner.put(PAGINATED_ROUTE.format(channel=guild.general, message=message["id"]))).ok()
+    system_message = (await guild.owner.get(f"/channels/{guild.general}/messages", params={"limit": "1"})).ok()[0]
+    (await guild.owner.put(PAGINATED_ROUTE.format(channel=guild.general, message=system_message["id"]))).rejected(
+        403, 50021
+    )
 
 
 async def test_pins_are_paged_by_pin_time(world: World) -> None:
     guild = await world.guild()
-    sent = [await guild.send_message(guild.owner, f"number {number}") for number in range(5)]
-    for message in reversed(sent):
-        (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
+    messages = [await guild.send_message(guild.owner, f"number {number}") for number in range(5)]
+    for message in reversed(messages):
+        (await guild.owner.put(PAGINATED_ROUTE.format(channel=guild.general, message=message["id"]))).ok()
     url = f"/channels/{guild.general}/messages/pins"
 
-    seen: list[str] = []
+    listed_ids: list[str] = []
     page = (await guild.owner.get(url, params={"limit": "2"})).ok()
     while True:
-        seen += [item["message"]["id"] for item in page["items"]]
+        listed_ids += [item["message"]["id"] for item in page["items"]]
         if not page["has_more"]:
             break
         before = page["items"][-1]["pinned_at"]
         page = (await guild.owner.get(url, params={"limit": "2", "before": before})).ok()
 
-    assert seen == [message["id"] for message in sent]
+    assert listed_ids == [message["id"] for message in messages]
     assert (await guild.owner.get(url, params={"limit": "51"})).errors("limit")
     assert (await guild.owner.get(url, params={"before": "yesterday"})).errors("before")
 
@@ -170,18 +177,18 @@ async def test_a_channel_has_at_most_250_pins_and_the_old_route_lists_50(world: 
     guild = await world.guild()
     message = await guild.send_message(guild.owner)
 
-    def fill(call: Call) -> None:
+    def insert_pins(call: Call) -> None:
         rows = [(guild.general, number, guild.owner.id, number) for number in range(1, 251)]
         call.tx.run_many(
             "INSERT INTO messages (channel_id, id, author_id, type, flags, content, pinned_ms) VALUES (?, ?, ?, 0, 0, '', ?)",
             rows,
         )
 
-    await world.write(fill)
-    (await guild.owner.put(OLD.format(channel=guild.general, message=message["id"]))).rejected(400, 30003)
+    await world.write(insert_pins)
+    (await guild.owner.put(OLD_ROUTE.format(channel=guild.general, message=message["id"]))).rejected(400, 30003)
     assert len((await guild.owner.get(f"/channels/{guild.general}/pins")).ok()) == 50
-    assert (await guild.owner.delete(OLD.format(channel=guild.general, message=250))).status == 204
-    assert (await guild.owner.put(OLD.format(channel=guild.general, message=message["id"]))).status == 204
+    assert (await guild.owner.delete(OLD_ROUTE.format(channel=guild.general, message=250))).status == 204
+    assert (await guild.owner.put(OLD_ROUTE.format(channel=guild.general, message=message["id"]))).status == 204
 
 
 async def test_both_participants_can_pin_in_a_direct_message(world: World) -> None:
@@ -192,21 +199,21 @@ async def test_both_participants_can_pin_in_a_direct_message(world: World) -> No
     message = (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
     session = await bot.connect()
 
-    assert (await alice.put(NEW.format(channel=channel, message=message["id"]))).status == 204
+    assert (await alice.put(PAGINATED_ROUTE.format(channel=channel, message=message["id"]))).status == 204
 
     event = await session.next("CHANNEL_PINS_UPDATE")
     assert "guild_id" not in event
     assert "guild_id" not in (await session.next("MESSAGE_CREATE"))["message_reference"]
-    assert (await bot.delete(OLD.format(channel=channel, message=message["id"]))).status == 204
+    assert (await bot.delete(OLD_ROUTE.format(channel=channel, message=message["id"]))).status == 204
 
 
 async def test_pins_in_an_archived_or_locked_thread_cannot_change(world: World) -> None:
     guild = await world.guild()
-    body = {"name": "thread", "type": 11}
+    body = {"name": "thread", "type": ChannelType.PUBLIC_THREAD}
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
     message = await guild.send_message(guild.owner, channel=thread)
-    url = NEW.format(channel=thread, message=message["id"])
+    url = PAGINATED_ROUTE.format(channel=thread, message=message["id"])
     assert (await bot.put(url)).status == 204
     (await guild.owner.patch(f"/channels/{thread}", json={"locked": True})).ok()
     (await bot.delete(url)).rejected(400, 160005)
@@ -218,7 +225,7 @@ async def test_deleting_a_pinned_message_publishes_no_pins_update(world: World) 
     guild = await world.guild()
     bot = await world.bot(guild)
     message = await guild.send_message(guild.owner)
-    (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
+    (await guild.owner.put(PAGINATED_ROUTE.format(channel=guild.general, message=message["id"]))).ok()
     session = await bot.connect()
     assert (await guild.owner.delete(f"/channels/{guild.general}/messages/{message['id']}")).status == 204
     await session.next("MESSAGE_DELETE")

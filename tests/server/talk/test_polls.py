@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import ChannelType, MessageType
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.transports.cdn import default_avatar
@@ -13,39 +14,39 @@ from tests.world import Actor, Guild, World
 HOUR_MS = 3_600_000
 
 
-async def create_poll(actor: Actor, channel: int, *answers: str, **more: Any) -> Any:
+async def create_poll(actor: Actor, channel: int, *answers: str, **poll_fields: Any) -> Any:
     """Create a poll and return its message."""
     poll: dict[str, Any] = {
         "question": {"text": "Which?"},
         "answers": [{"poll_media": {"text": text}} for text in answers or ("this", "that", "other")],
-        **more,
+        **poll_fields,
     }
     return (await actor.post(f"/channels/{channel}/messages", json={"poll": poll})).ok()
 
 
-def poll_path(channel: int, message: Any, rest: str) -> str:
-    """Return a path below a poll."""
-    return f"/channels/{channel}/polls/{message['id']}/{rest}"
+def poll_path(channel: int, message: Any, subpath: str) -> str:
+    """Return the path of a poll with a subpath."""
+    return f"/channels/{channel}/polls/{message['id']}/{subpath}"
 
 
-async def vote(actor: Actor, channel: int, message: Any, *answers: Any) -> None:
-    """Vote and require success."""
-    response = await actor.put(poll_path(channel, message, "answers/@me"), json={"answer_ids": list(answers)})
+async def cast_votes(actor: Actor, channel: int, message: Any, *answer_ids: Any) -> None:
+    """Replace the votes of a user and assert that the request succeeds."""
+    response = await actor.put(poll_path(channel, message, "answers/@me"), json={"answer_ids": list(answer_ids)})
     assert response.status == 204, response.body
 
 
-async def results(actor: Actor, channel: int, message: Any) -> Any:
+async def fetch_results(actor: Actor, channel: int, message: Any) -> Any:
     """Return the poll results as the user sees them."""
     return (await actor.get(f"/channels/{channel}/messages/{message['id']}")).ok()["poll"]["results"]
 
 
-async def counts(actor: Actor, channel: int, message: Any) -> dict[int, tuple[int, bool]]:
+async def fetch_counts(actor: Actor, channel: int, message: Any) -> dict[int, tuple[int, bool]]:
     """Return for each answer its votes and whether the user voted for it."""
-    answer_counts = (await results(actor, channel, message))["answer_counts"]
-    return {each["id"]: (each["count"], each["me_voted"]) for each in answer_counts}
+    answer_counts = (await fetch_results(actor, channel, message))["answer_counts"]
+    return {answer_count["id"]: (answer_count["count"], answer_count["me_voted"]) for answer_count in answer_counts}
 
 
-async def guild_with_poll(world: World) -> tuple[Guild, Actor, Actor, Any]:
+async def create_guild_with_poll(world: World) -> tuple[Guild, Actor, Actor, Any]:
     """Create a guild with two members and a poll by the owner."""
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
@@ -53,27 +54,29 @@ async def guild_with_poll(world: World) -> tuple[Guild, Actor, Actor, Any]:
 
 
 async def test_votes_are_counted_and_each_user_sees_their_own(world: World) -> None:
-    guild, bob, carol, poll = await guild_with_poll(world)
-    await vote(bob, guild.general, poll, 1)
-    await vote(carol, guild.general, poll, "1")
-    await vote(guild.owner, guild.general, poll, 3)
+    guild, bob, carol, poll = await create_guild_with_poll(world)
+    await cast_votes(bob, guild.general, poll, 1)
+    await cast_votes(carol, guild.general, poll, "1")
+    await cast_votes(guild.owner, guild.general, poll, 3)
 
-    assert await counts(bob, guild.general, poll) == {1: (2, True), 3: (1, False)}
-    assert await counts(guild.owner, guild.general, poll) == {1: (2, False), 3: (1, True)}
-    assert not (await results(bob, guild.general, poll))["is_finalized"]
+    assert await fetch_counts(bob, guild.general, poll) == {1: (2, True), 3: (1, False)}
+    assert await fetch_counts(guild.owner, guild.general, poll) == {1: (2, False), 3: (1, True)}
+    assert not (await fetch_results(bob, guild.general, poll))["is_finalized"]
     listed = (await bob.get(f"/channels/{guild.general}/messages")).ok()
     assert listed[0]["poll"]["results"]["answer_counts"][0] == {"id": 1, "count": 2, "me_voted": True}
     reply = {"content": "hm", "message_reference": {"message_id": poll["id"]}}
     replied = (await bob.post(f"/channels/{guild.general}/messages", json=reply)).ok()
-    assert [each["count"] for each in replied["referenced_message"]["poll"]["results"]["answer_counts"]] == [2, 1]
+    assert [
+        answer_count["count"] for answer_count in replied["referenced_message"]["poll"]["results"]["answer_counts"]
+    ] == [2, 1]
 
 
 async def test_changing_a_vote_publishes_a_removal_and_an_addition(world: World) -> None:
-    guild, bob, _, poll = await guild_with_poll(world)
+    guild, bob, _, poll = await create_guild_with_poll(world)
     bot = await world.bot(guild)
     session = await bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGE_POLLS)
     session_without_intent = await bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
-    await vote(bob, guild.general, poll, 1)
+    await cast_votes(bob, guild.general, poll, 1)
     vote_event = {
         "user_id": str(bob.id),
         "channel_id": str(guild.general),
@@ -82,34 +85,34 @@ async def test_changing_a_vote_publishes_a_removal_and_an_addition(world: World)
         "guild_id": str(guild.id),
     }
     assert await session.next("MESSAGE_POLL_VOTE_ADD") == vote_event
-    await vote(bob, guild.general, poll, 1)
+    await cast_votes(bob, guild.general, poll, 1)
     await session.none_of("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
 
-    await vote(bob, guild.general, poll, 2)
+    await cast_votes(bob, guild.general, poll, 2)
 
     assert await session.next("MESSAGE_POLL_VOTE_REMOVE") == vote_event
     assert (await session.next("MESSAGE_POLL_VOTE_ADD"))["answer_id"] == 2
-    assert await counts(bob, guild.general, poll) == {2: (1, True)}
-    await vote(bob, guild.general, poll)
+    assert await fetch_counts(bob, guild.general, poll) == {2: (1, True)}
+    await cast_votes(bob, guild.general, poll)
     assert (await session.next("MESSAGE_POLL_VOTE_REMOVE"))["answer_id"] == 2
-    assert await counts(bob, guild.general, poll) == {}
+    assert await fetch_counts(bob, guild.general, poll) == {}
     await session_without_intent.none_of("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
 
 
 async def test_multiselect_polls_accept_several_answers(world: World) -> None:
-    guild, bob, _, single = await guild_with_poll(world)
+    guild, bob, _, single = await create_guild_with_poll(world)
     several = await create_poll(guild.owner, guild.general, allow_multiselect=True)
     path = poll_path(guild.general, single, "answers/@me")
     assert (await bob.put(path, json={"answer_ids": [1, 2]})).errors("answer_ids") == ["BASE_TYPE_BAD_LENGTH"]
 
-    await vote(bob, guild.general, several, 1, 3)
-    assert await counts(bob, guild.general, several) == {1: (1, True), 3: (1, True)}
-    await vote(bob, guild.general, several, 3, 2)
-    assert await counts(bob, guild.general, several) == {2: (1, True), 3: (1, True)}
+    await cast_votes(bob, guild.general, several, 1, 3)
+    assert await fetch_counts(bob, guild.general, several) == {1: (1, True), 3: (1, True)}
+    await cast_votes(bob, guild.general, several, 3, 2)
+    assert await fetch_counts(bob, guild.general, several) == {2: (1, True), 3: (1, True)}
 
 
 async def test_a_vote_requires_an_existing_answer_of_a_poll(world: World) -> None:
-    guild, bob, _, poll = await guild_with_poll(world)
+    guild, bob, _, poll = await create_guild_with_poll(world)
     message = await guild.send_message(guild.owner)
     path = poll_path(guild.general, poll, "answers/@me")
     assert (await bob.put(path, json={"answer_ids": [1, 9]})).errors("answer_ids.1") == ["BASE_TYPE_CHOICES"]
@@ -121,7 +124,7 @@ async def test_a_vote_requires_an_existing_answer_of_a_poll(world: World) -> Non
 
 
 async def test_voting_requires_a_user_who_can_read_the_channel(world: World) -> None:
-    guild, bob, carol, poll = await guild_with_poll(world)
+    guild, bob, carol, poll = await create_guild_with_poll(world)
     bot = await world.bot(guild, permissions=Permissions.ADMINISTRATOR)
     path = poll_path(guild.general, poll, "answers/@me")
     (await bot.put(path, json={"answer_ids": [1]})).rejected(403, 20001)
@@ -134,19 +137,19 @@ async def test_voting_requires_a_user_who_can_read_the_channel(world: World) -> 
 
 
 async def test_voters_of_an_answer_are_listed_by_id(world: World) -> None:
-    guild, bob, carol, poll = await guild_with_poll(world)
+    guild, bob, carol, poll = await create_guild_with_poll(world)
     bot = await world.bot(guild)
     for voter in (carol, bob, guild.owner):
-        await vote(voter, guild.general, poll, 2)
+        await cast_votes(voter, guild.general, poll, 2)
     path = poll_path(guild.general, poll, "answers/2")
 
-    async def voters(query: str = "") -> list[int]:
+    async def list_voter_ids(query: str = "") -> list[int]:
         return [int(user["id"]) for user in (await bot.get(f"{path}?{query}")).ok()["users"]]
 
-    everyone = sorted(voter.id for voter in (carol, bob, guild.owner))
-    assert await voters() == everyone
-    assert await voters("limit=2") == everyone[:2]
-    assert await voters(f"after={everyone[0]}&limit=1") == everyone[1:2]
+    voter_ids = sorted(voter.id for voter in (carol, bob, guild.owner))
+    assert await list_voter_ids() == voter_ids
+    assert await list_voter_ids("limit=2") == voter_ids[:2]
+    assert await list_voter_ids(f"after={voter_ids[0]}&limit=1") == voter_ids[1:2]
     assert (await bot.get(poll_path(guild.general, poll, "answers/1"))).ok() == {"users": []}
     assert (await bot.get(f"{path}?limit=101")).errors("limit") == ["NUMBER_TYPE_MAX"]
     assert (await bot.get(poll_path(guild.general, poll, "answers/9"))).errors("answer_id") == ["BASE_TYPE_CHOICES"]
@@ -165,10 +168,10 @@ def result_fields(message: Any) -> dict[str, str]:
 
 
 async def test_a_poll_expires_and_posts_its_result(world: World) -> None:
-    guild, bob, carol, _ = await guild_with_poll(world)
+    guild, bob, carol, _ = await create_guild_with_poll(world)
     poll = await create_poll(bob, guild.general, "this", "that", duration=2)
     bot = await world.bot(guild)
-    await vote(carol, guild.general, poll, 2)
+    await cast_votes(carol, guild.general, poll, 2)
     session = await bot.connect()
     await world.clock.run_for(2 * HOUR_MS - 1)
     await session.none_of("MESSAGE_UPDATE")
@@ -182,7 +185,7 @@ async def test_a_poll_expires_and_posts_its_result(world: World) -> None:
     }
     assert ended["poll"]["expiry"] == poll["poll"]["expiry"]
     result = await session.next("MESSAGE_CREATE")
-    assert (result["type"], result["author"]["id"], result["content"]) == (46, str(bob.id), "")
+    assert (result["type"], result["author"]["id"], result["content"]) == (MessageType.POLL_RESULT, str(bob.id), "")
     assert result["message_reference"]["message_id"] == poll["id"]
     assert result_fields(result) == {
         "poll_question_text": "Which?",
@@ -193,16 +196,16 @@ async def test_a_poll_expires_and_posts_its_result(world: World) -> None:
     }
     path = poll_path(guild.general, poll, "answers/@me")
     (await carol.put(path, json={"answer_ids": [1]})).rejected(400, 520001)
-    assert await counts(carol, guild.general, poll) == {2: (1, True)}
+    assert await fetch_counts(carol, guild.general, poll) == {2: (1, True)}
     (await bob.post(poll_path(guild.general, poll, "expire"))).rejected(400, 520001)
 
 
 async def test_the_author_ends_a_poll_early(world: World) -> None:
-    guild, bob, carol, _ = await guild_with_poll(world)
+    guild, bob, carol, _ = await create_guild_with_poll(world)
     bot = await world.bot(guild)
     poll = await create_poll(bot, guild.general, "this", "that", duration=2)
     for voter, answer in ((bob, 1), (carol, 2)):
-        await vote(voter, guild.general, poll, answer)
+        await cast_votes(voter, guild.general, poll, answer)
     session = await bot.connect()
     (await bob.post(poll_path(guild.general, poll, "expire"))).rejected(403, 50005)
     world.clock.advance(1000)
@@ -219,7 +222,7 @@ async def test_the_author_ends_a_poll_early(world: World) -> None:
 
 
 async def test_only_a_poll_can_be_ended(world: World) -> None:
-    guild, bob, _, poll = await guild_with_poll(world)
+    guild, bob, _, poll = await create_guild_with_poll(world)
     message = await guild.send_message(bob)
     (await bob.post(poll_path(guild.general, message, "expire"))).rejected(400, 520006)
     (await bob.post(f"/channels/{guild.general}/polls/1/expire")).rejected(404, 10008)
@@ -227,7 +230,7 @@ async def test_only_a_poll_can_be_ended(world: World) -> None:
 
 
 async def test_a_poll_without_votes_has_no_winner(world: World) -> None:
-    guild, _, _, poll = await guild_with_poll(world)
+    guild, _, _, poll = await create_guild_with_poll(world)
     (await guild.owner.post(poll_path(guild.general, poll, "expire"))).ok()
 
     newest = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
@@ -235,11 +238,11 @@ async def test_a_poll_without_votes_has_no_winner(world: World) -> None:
 
 
 async def test_the_result_contains_the_winners_emoji(world: World) -> None:
-    guild, bob, _, _ = await guild_with_poll(world)
+    guild, bob, _, _ = await create_guild_with_poll(world)
     answers = [{"poll_media": {"text": "party", "emoji": {"name": "🎉"}}}]
     body = {"poll": {"question": {"text": "What?"}, "answers": answers}}
     poll = (await bob.post(f"/channels/{guild.general}/messages", json=body)).ok()
-    await vote(bob, guild.general, poll, 1)
+    await cast_votes(bob, guild.general, poll, 1)
     (await bob.post(poll_path(guild.general, poll, "expire"))).ok()
 
     newest = (await bob.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
@@ -253,8 +256,8 @@ async def test_answers_accept_emoji_that_the_author_can_use(world: World) -> Non
     image = "data:image/png;base64," + b64encode(default_avatar(0)).decode()
     emoji = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "party", "image": image})).ok()
 
-    async def post_poll(emoji_ref: Any) -> Any:
-        answers = [{"poll_media": {"text": "a", "emoji": emoji_ref}}]
+    async def post_poll(emoji_reference: Any) -> Any:
+        answers = [{"poll_media": {"text": "a", "emoji": emoji_reference}}]
         body = {"poll": {"question": {"text": "What?"}, "answers": answers}}
         return await bob.post(f"/channels/{guild.general}/messages", json=body)
 
@@ -269,18 +272,18 @@ async def test_polls_work_in_direct_messages(world: World) -> None:
     channel = int((await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()["id"])
     poll = await create_poll(alice, channel)
     session = await bob.connect()
-    await vote(bob, channel, poll, 1)
+    await cast_votes(bob, channel, poll, 1)
     event = await session.next("MESSAGE_POLL_VOTE_ADD")
     assert event["answer_id"] == 1
     assert "guild_id" not in event
     await world.clock.run_for(24 * HOUR_MS)
     assert (await session.next("MESSAGE_UPDATE"))["poll"]["results"]["is_finalized"]
-    assert (await session.next("MESSAGE_CREATE"))["type"] == 46
+    assert (await session.next("MESSAGE_CREATE"))["type"] == MessageType.POLL_RESULT
 
 
 async def test_votes_are_deleted_with_their_message(world: World) -> None:
-    guild, bob, _, poll = await guild_with_poll(world)
-    await vote(bob, guild.general, poll, 1)
+    guild, bob, _, poll = await create_guild_with_poll(world)
+    await cast_votes(bob, guild.general, poll, 1)
     session = await (await world.bot(guild)).connect()
     (await guild.owner.delete(f"/channels/{guild.general}/messages/{poll['id']}")).ok()
 
@@ -293,16 +296,20 @@ async def test_votes_are_deleted_with_their_message(world: World) -> None:
 
 
 async def test_a_poll_expires_in_an_archived_thread_without_unarchiving_it(world: World) -> None:
-    guild, bob, _, _ = await guild_with_poll(world)
+    guild, bob, _, _ = await create_guild_with_poll(world)
     path = f"/channels/{guild.general}/threads"
-    thread = (await guild.owner.post(path, json={"name": "talk", "type": 11, "auto_archive_duration": 60})).ok()
+    thread = (
+        await guild.owner.post(
+            path, json={"name": "talk", "type": ChannelType.PUBLIC_THREAD, "auto_archive_duration": 60}
+        )
+    ).ok()
     poll = await create_poll(guild.owner, int(thread["id"]), duration=2)
     await world.clock.run_for(90 * 60_000)
     (await bob.put(poll_path(int(thread["id"]), poll, "answers/@me"), json={"answer_ids": [1]})).rejected(400, 50083)
     await world.clock.run_for(HOUR_MS)
 
     assert (await bob.get(f"/channels/{thread['id']}")).ok()["thread_metadata"]["archived"]
-    assert (await results(bob, int(thread["id"]), poll))["is_finalized"]
+    assert (await fetch_results(bob, int(thread["id"]), poll))["is_finalized"]
 
 
 @pytest.mark.parametrize(
@@ -325,7 +332,7 @@ async def test_polls_have_limits(world: World, poll: dict[str, Any], path: str, 
 
 
 async def test_bots_without_the_content_intent_do_not_see_polls(world: World) -> None:
-    guild, bob, _, poll = await guild_with_poll(world)
+    guild, bob, _, poll = await create_guild_with_poll(world)
     bot = await world.bot(guild, flags=0)
-    await vote(bob, guild.general, poll, 1)
+    await cast_votes(bob, guild.general, poll, 1)
     assert "poll" not in (await bot.get(f"/channels/{guild.general}/messages/{poll['id']}")).ok()

@@ -4,6 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
+from hubbub.protocol.enums import ChannelType, ReactionType, RelationshipType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.places.expressions.emojis import is_unicode_emoji
@@ -12,15 +13,15 @@ from tests.world import Actor, Guild, World
 FIRE = "🔥"
 
 
-def path(channel: int, message: object, emoji: str = "", user: object = "") -> str:
-    """Return the path of reactions of a message."""
+def reactions_path(channel: int, message: object, emoji: str = "", user: object = "") -> str:
+    """Return the path of the reactions to a message, optionally of one emoji and of one user."""
     base = f"/channels/{channel}/messages/{message}/reactions"
     return "/".join([base, *([quote(emoji, safe=":")] if emoji else []), *([str(user)] if user else [])])
 
 
 async def react(actor: Actor, channel: int, message: object, emoji: str = FIRE) -> None:
-    """React and require success."""
-    assert (await actor.put(path(channel, message, emoji, "@me"))).status == 204
+    """Add a reaction and assert that the request succeeds."""
+    assert (await actor.put(reactions_path(channel, message, emoji, "@me"))).status == 204
 
 
 async def set_everyone_permissions(guild: Guild, permissions: int) -> None:
@@ -77,7 +78,7 @@ async def test_a_reaction_is_stored_published_and_returned(world: World) -> None
     assert event["channel_id"] == str(guild.general)
     assert event["member"]["user"]["id"] == str(bob.id)
     assert event["burst"] is False
-    assert event["type"] == 0
+    assert event["type"] == ReactionType.NORMAL
     assert "burst_colors" not in event
 
     url = f"/channels/{guild.general}/messages/{message['id']}"
@@ -106,7 +107,7 @@ async def test_two_spellings_of_an_emoji_are_one_reaction(world: World) -> None:
 
     [reaction] = (await alice.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()["reactions"]
     assert reaction["count"] == 2
-    assert len((await alice.get(path(guild.general, message["id"], "❤"))).ok()) == 2
+    assert len((await alice.get(reactions_path(guild.general, message["id"], "❤"))).ok()) == 2
 
 
 async def test_unknown_emoji_messages_and_channels_are_rejected(world: World) -> None:
@@ -120,10 +121,10 @@ async def test_unknown_emoji_messages_and_channels_are_rejected(world: World) ->
             ("DELETE", ""),
             ("DELETE", guild.owner.id),
         ):
-            response = await guild.owner.request(method, path(guild.general, message["id"], emoji, user))
+            response = await guild.owner.request(method, reactions_path(guild.general, message["id"], emoji, user))
             response.rejected(404, 10014)
-    (await guild.owner.put(path(guild.general, 1, FIRE, "@me"))).rejected(404, 10008)
-    (await guild.owner.put(path(1, message["id"], FIRE, "@me"))).rejected(404, 10003)
+    (await guild.owner.put(reactions_path(guild.general, 1, FIRE, "@me"))).rejected(404, 10008)
+    (await guild.owner.put(reactions_path(1, message["id"], FIRE, "@me"))).rejected(404, 10003)
 
 
 async def test_only_the_first_to_use_an_emoji_needs_add_reactions(world: World) -> None:
@@ -134,11 +135,11 @@ async def test_only_the_first_to_use_an_emoji_needs_add_reactions(world: World) 
     await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY)
 
     await react(bob, guild.general, message["id"])
-    (await bob.put(path(guild.general, message["id"], "👍", "@me"))).rejected(403, 50013)
+    (await bob.put(reactions_path(guild.general, message["id"], "👍", "@me"))).rejected(403, 50013)
 
     await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.ADD_REACTIONS)
-    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).rejected(403, 50013)
-    (await bob.get(path(guild.general, message["id"], FIRE))).rejected(403, 50013)
+    (await bob.put(reactions_path(guild.general, message["id"], FIRE, "@me"))).rejected(403, 50013)
+    (await bob.get(reactions_path(guild.general, message["id"], FIRE))).rejected(403, 50013)
 
 
 async def test_a_timed_out_member_cannot_react(world: World) -> None:
@@ -151,7 +152,7 @@ async def test_a_timed_out_member_cannot_react(world: World) -> None:
             "UPDATE members SET timed_out_until_ms = ? WHERE user_id = ?", call.now_ms + 60_000, bob.id
         )
     )
-    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).rejected(403, 50013)
+    (await bob.put(reactions_path(guild.general, message["id"], FIRE, "@me"))).rejected(403, 50013)
 
 
 async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> None:
@@ -160,7 +161,7 @@ async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> Non
     message = await guild.send_message(guild.owner)
     for number in range(20):
         await react(guild.owner, guild.general, message["id"], chr(0x1F600 + number))
-    (await guild.owner.put(path(guild.general, message["id"], FIRE, "@me"))).rejected(400, 30010)
+    (await guild.owner.put(reactions_path(guild.general, message["id"], FIRE, "@me"))).rejected(400, 30010)
     await react(bob, guild.general, message["id"], chr(0x1F600))
 
 
@@ -171,17 +172,17 @@ async def test_users_who_reacted_are_listed_by_id(world: World) -> None:
     for user in reversed(users):
         await react(user, guild.general, message["id"])
     ids = sorted(user.id for user in users)
-    url = path(guild.general, message["id"], FIRE)
+    url = reactions_path(guild.general, message["id"], FIRE)
 
-    async def listed(**params: object) -> list[int]:
+    async def list_reactor_ids(**params: object) -> list[int]:
         reactors = (await users[0].get(url, params={key: str(value) for key, value in params.items()})).ok()
         return [int(reactor["id"]) for reactor in reactors]
 
-    assert await listed() == ids
-    assert await listed(limit=2) == ids[:2]
-    assert await listed(after=ids[0], limit=1) == ids[1:2]
-    assert await listed(type=1) == []
-    assert (await users[0].get(path(guild.general, message["id"], "👍"))).ok() == []
+    assert await list_reactor_ids() == ids
+    assert await list_reactor_ids(limit=2) == ids[:2]
+    assert await list_reactor_ids(after=ids[0], limit=1) == ids[1:2]
+    assert await list_reactor_ids(type=ChannelType.DM) == []
+    assert (await users[0].get(reactions_path(guild.general, message["id"], "👍"))).ok() == []
     assert (await users[0].get(url, params={"limit": "101"})).errors("limit")
     assert (await users[0].get(url, params={"limit": "0"})).errors("limit")
 
@@ -194,7 +195,7 @@ async def test_a_user_removes_their_own_reaction(world: World) -> None:
     await react(bob, guild.general, message["id"])
     session = await bot.connect()
 
-    assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
+    assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).status == 204
 
     event = await session.next("MESSAGE_REACTION_REMOVE")
     assert event == {
@@ -207,7 +208,7 @@ async def test_a_user_removes_their_own_reaction(world: World) -> None:
         "type": 0,
     }
     assert "reactions" not in (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
-    assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
+    assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).status == 204
     await session.none_of("MESSAGE_REACTION_REMOVE")
 
 
@@ -219,15 +220,15 @@ async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
     for emoji in (FIRE, "👍", "👎"):
         await react(bob, guild.general, message["id"], emoji)
     for target in (bob.id, ""):
-        (await bot.delete(path(guild.general, message["id"], FIRE, target))).rejected(403, 50013)
-    (await bot.delete(path(guild.general, message["id"]))).rejected(403, 50013)
+        (await bot.delete(reactions_path(guild.general, message["id"], FIRE, target))).rejected(403, 50013)
+    (await bot.delete(reactions_path(guild.general, message["id"]))).rejected(403, 50013)
     await guild.allow_permissions(bot, Permissions.MANAGE_MESSAGES)
     session = await bot.connect()
 
-    assert (await bot.delete(path(guild.general, message["id"], FIRE, bob.id))).status == 204
+    assert (await bot.delete(reactions_path(guild.general, message["id"], FIRE, bob.id))).status == 204
     assert (await session.next("MESSAGE_REACTION_REMOVE"))["user_id"] == str(bob.id)
 
-    assert (await bot.delete(path(guild.general, message["id"], "👍"))).status == 204
+    assert (await bot.delete(reactions_path(guild.general, message["id"], "👍"))).status == 204
     assert await session.next("MESSAGE_REACTION_REMOVE_EMOJI") == {
         "channel_id": str(guild.general),
         "message_id": message["id"],
@@ -235,14 +236,14 @@ async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
         "emoji": {"id": None, "name": "👍"},
     }
 
-    assert (await bot.delete(path(guild.general, message["id"]))).status == 204
+    assert (await bot.delete(reactions_path(guild.general, message["id"]))).status == 204
     assert await session.next("MESSAGE_REACTION_REMOVE_ALL") == {
         "channel_id": str(guild.general),
         "message_id": message["id"],
         "guild_id": str(guild.id),
     }
-    assert (await bot.delete(path(guild.general, message["id"]))).status == 204
-    assert (await bot.delete(path(guild.general, message["id"], FIRE))).status == 204
+    assert (await bot.delete(reactions_path(guild.general, message["id"]))).status == 204
+    assert (await bot.delete(reactions_path(guild.general, message["id"], FIRE))).status == 204
     await session.none_of("MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI")
 
 
@@ -260,22 +261,22 @@ async def test_reactions_in_direct_messages_reach_both_participants(world: World
     assert event["user_id"] == str(alice.id)
     assert "guild_id" not in event
     assert "member" not in event
-    (await bot.delete(path(channel, message["id"]))).rejected(400, 50003)
-    (await bot.delete(path(channel, message["id"], FIRE, alice.id))).rejected(400, 50003)
-    (await (await world.user()).put(path(channel, message["id"], FIRE, "@me"))).rejected(403, 50001)
+    (await bot.delete(reactions_path(channel, message["id"]))).rejected(400, 50003)
+    (await bot.delete(reactions_path(channel, message["id"], FIRE, alice.id))).rejected(400, 50003)
+    (await (await world.user()).put(reactions_path(channel, message["id"], FIRE, "@me"))).rejected(403, 50001)
 
 
 async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> None:
     guild = await world.guild()
-    body = {"name": "thread", "type": 11}
+    body = {"name": "thread", "type": ChannelType.PUBLIC_THREAD}
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
     message = await guild.send_message(guild.owner, channel=thread)
     await react(guild.owner, thread, message["id"])
     (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
 
-    (await guild.owner.put(path(thread, message["id"], "👍", "@me"))).rejected(400, 50083)
-    (await guild.owner.delete(path(thread, message["id"], FIRE, "@me"))).rejected(400, 50083)
-    (await guild.owner.delete(path(thread, message["id"]))).rejected(400, 50083)
+    (await guild.owner.put(reactions_path(thread, message["id"], "👍", "@me"))).rejected(400, 50083)
+    (await guild.owner.delete(reactions_path(thread, message["id"], FIRE, "@me"))).rejected(400, 50083)
+    (await guild.owner.delete(reactions_path(thread, message["id"]))).rejected(400, 50083)
 
 
 async def test_reactions_are_deleted_with_their_message(world: World) -> None:
@@ -295,27 +296,27 @@ async def test_premium_users_add_burst_reactions_that_are_counted_separately(wor
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
     message = await guild.send_message(bob)
-    burst = path(guild.general, message["id"], FIRE, "@me") + "?type=1"
-    (await bob.put(burst)).rejected(403, 90002)
-    (await (await world.bot(guild)).put(burst)).rejected(403, 90002)
-    assert (await bob.put(burst.replace("=1", "=2"))).errors("type") == ["BASE_TYPE_CHOICES"]
+    burst_path = reactions_path(guild.general, message["id"], FIRE, "@me") + "?type=ChannelType.DM"
+    (await bob.put(burst_path)).rejected(403, 90002)
+    (await (await world.bot(guild)).put(burst_path)).rejected(403, 90002)
+    assert (await bob.put(burst_path.replace("=1", "=2"))).errors("type") == ["BASE_TYPE_CHOICES"]
 
     await world.give_premium(bob)
     session = await (await world.bot(guild)).connect()
-    (await bob.put(burst)).ok()
+    (await bob.put(burst_path)).ok()
     event = await session.next("MESSAGE_REACTION_ADD")
-    assert (event["burst"], event["type"], event["burst_colors"]) == (True, 1, [])
+    assert (event["burst"], event["type"], event["burst_colors"]) == (True, ReactionType.BURST, [])
     await react(carol, guild.general, message["id"])
 
     (reaction,) = (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()["reactions"]
     assert (reaction["count"], reaction["count_details"]) == (2, {"normal": 1, "burst": 1})
     assert (reaction["me"], reaction["me_burst"]) == (False, True)
-    for kind, reactor in ((0, carol), (1, bob)):
-        listed = (await bob.get(path(guild.general, message["id"], FIRE) + f"?type={kind}")).ok()
+    for reaction_type, reactor in ((ReactionType.NORMAL, carol), (ReactionType.BURST, bob)):
+        listed = (await bob.get(reactions_path(guild.general, message["id"], FIRE) + f"?type={reaction_type}")).ok()
         assert [user["id"] for user in listed] == [str(reactor.id)]
-    (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).ok()
+    (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).ok()
     removed = await session.next("MESSAGE_REACTION_REMOVE")
-    assert (removed["burst"], removed["type"]) == (True, 1)
+    assert (removed["burst"], removed["type"]) == (True, ReactionType.BURST)
 
 
 async def test_a_user_blocked_by_the_author_cannot_react(world: World) -> None:
@@ -325,10 +326,12 @@ async def test_a_user_blocked_by_the_author_cannot_react(world: World) -> None:
     message, bob_message = await guild.send_message(alice), await guild.send_message(bob)
     await react(bob, guild.general, message["id"])
     for other in (bob, bot):
-        assert (await alice.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).status == 204
+        assert (
+            await alice.put(f"/users/@me/relationships/{other.id}", json={"type": RelationshipType.BLOCKED})
+        ).status == 204
 
     for other in (bob, bot):
-        (await other.put(path(guild.general, message["id"], "👍", "@me"))).rejected(403, 90001)
+        (await other.put(reactions_path(guild.general, message["id"], "👍", "@me"))).rejected(403, 90001)
     # An earlier reaction can still be removed, and the block does not affect the blocker.
-    assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
+    assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).status == 204
     await react(alice, guild.general, bob_message["id"])

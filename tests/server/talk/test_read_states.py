@@ -5,22 +5,22 @@ import pytest
 from hubbub.protocol.permissions import Permissions
 from tests.game import game
 from tests.server.identity.accounts import PASSWORD, register_user
-from tests.server.talk.test_direct_messages import open_dm, send_message
+from tests.server.talk.private_channels import open_dm, send_message
 from tests.world import Actor, World
 
 
-def path(channel: int | str, message: int | str) -> str:
+def ack_path(channel: int | str, message: int | str) -> str:
     """Return the ack path of a message."""
     return f"/channels/{channel}/messages/{message}/ack"
 
 
-async def read_states(user: Actor) -> dict[str, str]:
-    """Return the read states in READY: the last message id by channel."""
+async def fetch_read_states(user: Actor) -> dict[str, str]:
+    """Return the read states in READY: the ID of the last read message by channel ID."""
     session = await user.connect()
     state = session.ready["read_state"]
     assert (state["partial"], state["version"]) == (False, 0)
     await session.close()
-    return {each["id"]: each["last_message_id"] for each in state["entries"]}
+    return {read_state["id"]: read_state["last_message_id"] for read_state in state["entries"]}
 
 
 async def test_an_ack_is_stored_sent_to_own_sessions_and_only_moves_forward(world: World) -> None:
@@ -31,20 +31,20 @@ async def test_an_ack_is_stored_sent_to_own_sessions_and_only_moves_forward(worl
     session = await alice.connect()
     assert session.ready["read_state"] == {"entries": [], "partial": False, "version": 0}
 
-    assert (await alice.post(path(channel, second["id"]), json={"token": None})).ok() == {"token": None}
+    assert (await alice.post(ack_path(channel, second["id"]), json={"token": None})).ok() == {"token": None}
 
     assert await session.next("MESSAGE_ACK") == {"channel_id": channel, "message_id": second["id"]}
-    assert await read_states(alice) == {channel: second["id"]}
-    (await alice.post(path(channel, first["id"]))).ok()
-    (await alice.post(path(channel, second["id"]))).ok()
+    assert await fetch_read_states(alice) == {channel: second["id"]}
+    (await alice.post(ack_path(channel, first["id"]))).ok()
+    (await alice.post(ack_path(channel, second["id"]))).ok()
     await session.none_of("MESSAGE_ACK")
     await bob_session.none_of("MESSAGE_ACK")
-    assert (await read_states(alice), await read_states(bob)) == ({channel: second["id"]}, {})
+    assert (await fetch_read_states(alice), await fetch_read_states(bob)) == ({channel: second["id"]}, {})
 
-    (await alice.post(path(channel, first["id"]), json={"manual": True})).ok()
+    (await alice.post(ack_path(channel, first["id"]), json={"manual": True})).ok()
 
     assert await session.next("MESSAGE_ACK") == {"channel_id": channel, "message_id": first["id"], "manual": True}
-    assert await read_states(alice) == {channel: first["id"]}
+    assert await fetch_read_states(alice) == {channel: first["id"]}
 
 
 async def test_only_users_can_ack_visible_channels(world: World) -> None:
@@ -55,30 +55,30 @@ async def test_only_users_can_ack_visible_channels(world: World) -> None:
     await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
     player = await (await game(world)).player(bob)
 
-    (await bob.post(path(hidden, 1))).rejected(403, 50001)
-    (await bob.post(path(12345, 1))).rejected(404, 10003)
-    (await (await world.user()).post(path(guild.general, 1))).rejected(403, 50001)
-    (await bot.post(path(guild.general, 1))).rejected(403, 20001)
-    (await player.post(path(guild.general, 1))).rejected(401, 0)
-    assert (await bob.post(path(guild.general, 1), json={"manual": "yes"})).errors("manual")
-    assert await read_states(bob) == {}
+    (await bob.post(ack_path(hidden, 1))).rejected(403, 50001)
+    (await bob.post(ack_path(12345, 1))).rejected(404, 10003)
+    (await (await world.user()).post(ack_path(guild.general, 1))).rejected(403, 50001)
+    (await bot.post(ack_path(guild.general, 1))).rejected(403, 20001)
+    (await player.post(ack_path(guild.general, 1))).rejected(401, 0)
+    assert (await bob.post(ack_path(guild.general, 1), json={"manual": "yes"})).errors("manual")
+    assert await fetch_read_states(bob) == {}
 
 
 async def test_a_bulk_ack_skips_inaccessible_channels(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     private = (await open_dm(alice, bob))["id"]
-    foreign = (await open_dm(bob, carol))["id"]
+    inaccessible = (await open_dm(bob, carol))["id"]
     message = await send_message(bob, private)
     session = await alice.connect()
-    requested = [(guild.general, 5), (private, message["id"]), (foreign, 5), (999, 5)]
-    body = [{"channel_id": str(channel), "message_id": str(message_id)} for channel, message_id in requested]
+    acks = [(guild.general, 5), (private, message["id"]), (inaccessible, 5), (999, 5)]
+    body = [{"channel_id": str(channel), "message_id": str(message_id)} for channel, message_id in acks]
 
     assert (await alice.post("/read-states/ack-bulk", json={"read_states": body})).status == 204
 
     events = [await session.next("MESSAGE_ACK"), await session.next("MESSAGE_ACK")]
-    assert {each["channel_id"] for each in events} == {str(guild.general), private}
-    assert await read_states(alice) == {str(guild.general): "5", private: message["id"]}
+    assert {event["channel_id"] for event in events} == {str(guild.general), private}
+    assert await fetch_read_states(alice) == {str(guild.general): "5", private: message["id"]}
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ async def test_read_states_are_deleted_with_channel_guild_and_account(world: Wor
     other = await world.guild(await world.user(), alice)
     extra = await guild.channel("extra")
     for channel in (guild.general, extra, other.general):
-        (await alice.post(path(channel, 7))).ok()
+        (await alice.post(ack_path(channel, 7))).ok()
     export = (await alice.get("/users/@me/harvest")).ok()
     assert len(export["records"]["read_states"]) == 3
 
     (await alice.delete(f"/channels/{extra}")).ok()
-    assert set(await read_states(alice)) == {str(guild.general), str(other.general)}
+    assert set(await fetch_read_states(alice)) == {str(guild.general), str(other.general)}
     (await alice.delete(f"/guilds/{guild.id}")).ok()
-    assert set(await read_states(alice)) == {str(other.general)}
+    assert set(await fetch_read_states(alice)) == {str(other.general)}
     (await alice.post("/users/@me/delete", json={"password": PASSWORD})).ok()
     assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM read_states")) == 0

@@ -8,6 +8,8 @@ import aiohttp
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import ChannelType, ComponentType, MessageReferenceType
+from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
@@ -16,39 +18,15 @@ from hubbub.server.talk.search.tokens import is_near, parse_query, score, tokeni
 from hubbub.server.transports.cdn import default_avatar
 from tests.fixtures.validator import ResponseMonitor
 from tests.server.play.test_interactions import InteractionStage
+from tests.server.talk.message_search import build_index, create_indexed_guild, search_messages, search_path
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World, small_config
 
-PUBLIC, PRIVATE, FORUM = 11, 12, 15
+PUBLIC, PRIVATE = ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD
 
 
-def search_path(guild: Guild, **query: Any) -> str:
-    """Return the path of a message search with its query."""
-    pairs = [(key, each) for key, value in query.items() for each in (value if isinstance(value, list) else [value])]
-    return f"/guilds/{guild.id}/messages/search?" + "&".join(f"{key}={quote(str(value))}" for key, value in pairs)
-
-
-async def search(actor: Actor, guild: Guild, **query: Any) -> Any:
-    """Search and require success."""
-    return (await actor.get(search_path(guild, **query))).ok()
-
-
-async def texts(actor: Actor, guild: Guild, **query: Any) -> list[str]:
+async def search_contents(actor: Actor, guild: Guild, **query: Any) -> list[str]:
     """Return the contents of the found messages."""
-    return [found["content"] for (found,) in (await search(actor, guild, **query))["messages"]]
-
-
-async def indexed_guild(world: World, *members: Actor) -> Guild:
-    """Create a guild with a built index."""
-    guild = await world.guild(None, *members)
-    await build_index(world, guild)
-    return guild
-
-
-async def build_index(world: World, guild: Guild) -> None:
-    """Build the index of a guild."""
-    (await guild.owner.get(search_path(guild))).rejected(202, 110000)
-    assert world.app.worker is not None
-    await world.app.worker.run_due()
+    return [message["content"] for (message,) in (await search_messages(actor, guild, **query))["messages"]]
 
 
 async def send_file(actor: Actor, guild: Guild, filename: str, data: bytes, content: str) -> Any:
@@ -87,7 +65,7 @@ def test_a_query_contains_each_word_once_and_unspaced_runs_as_one_unit() -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted", "slop", "expected"),
+    ("text", "query_text", "slop", "expected"),
     [
         ("a b", "a b", 0, True),
         ("b a", "a b", 0, True),
@@ -101,16 +79,16 @@ def test_a_query_contains_each_word_once_and_unspaced_runs_as_one_unit() -> None
         ("a 日 x 本 b", "日本", 5, False),
     ],
 )
-def test_near_allows_at_most_slop_other_words(text: str, wanted: str, slop: int, expected: bool) -> None:
-    assert is_near(tokenize(text), parse_query(wanted), slop) is expected
+def test_near_allows_at_most_slop_other_words(text: str, query_text: str, slop: int, expected: bool) -> None:
+    assert is_near(tokenize(text), parse_query(query_text), slop) is expected
 
 
 def test_the_score_grows_with_frequency_and_shrinks_with_length() -> None:
-    wanted = parse_query("cat")
+    phrases = parse_query("cat")
     assert (
-        score(tokenize("cat cat"), wanted)
-        > score(tokenize("cat dog"), wanted)
-        > score(tokenize("cat" + " x" * 50), wanted)
+        score(tokenize("cat cat"), phrases)
+        > score(tokenize("cat dog"), phrases)
+        > score(tokenize("cat" + " x" * 50), phrases)
     )
 
 
@@ -130,11 +108,11 @@ async def test_the_first_search_of_a_guild_starts_indexing(world: World) -> None
     }
     assert world.app.worker is not None
     await world.app.worker.run_due()
-    found = await search(guild.owner, guild, content="hello")
-    assert (found["total_results"], found["doing_deep_historical_index"]) == (1, False)
-    assert found["messages"][0][0]["content"] == "hello there"
-    assert found["messages"][0][0]["hit"] is True
-    assert "threads" not in found
+    results = await search_messages(guild.owner, guild, content="hello")
+    assert (results["total_results"], results["doing_deep_historical_index"]) == (1, False)
+    assert results["messages"][0][0]["content"] == "hello there"
+    assert results["messages"][0][0]["hit"] is True
+    assert "threads" not in results
 
 
 async def test_old_messages_are_indexed_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +125,7 @@ async def test_old_messages_are_indexed_in_batches(world: World, monkeypatch: py
     thread = (await guild.owner.post(f"/channels/{other}/threads", json={"name": "t", "type": PUBLIC})).ok()
     await guild.send_message(guild.owner, "hello thread", channel=int(thread["id"]))
     await build_index(world, guild)
-    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 9
+    assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 9
 
 
 async def test_a_search_can_be_configured_to_wait_for_the_index(watch: ResponseMonitor) -> None:
@@ -156,32 +134,32 @@ async def test_a_search_can_be_configured_to_wait_for_the_index(watch: ResponseM
     async with aiohttp.ClientSession() as client:
         guild = await World(app, client).guild()
         await guild.send_message(guild.owner, "hello")
-        assert await texts(guild.owner, guild) == ["hello"]
+        assert await search_contents(guild.owner, guild) == ["hello"]
     await app.stop()
 
 
 async def test_message_changes_are_searchable_immediately(world: World) -> None:
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     message = await guild.send_message(guild.owner, "first words")
     path = f"/channels/{guild.general}/messages/{message['id']}"
-    assert await texts(guild.owner, guild, content="first") == ["first words"]
+    assert await search_contents(guild.owner, guild, content="first") == ["first words"]
 
     (await guild.owner.patch(path, json={"content": "second words"})).ok()
-    assert await texts(guild.owner, guild, content="first") == []
-    assert await texts(guild.owner, guild, content="second") == ["second words"]
-    assert await texts(guild.owner, guild, pinned=True) == []
+    assert await search_contents(guild.owner, guild, content="first") == []
+    assert await search_contents(guild.owner, guild, content="second") == ["second words"]
+    assert await search_contents(guild.owner, guild, pinned=True) == []
 
     (await guild.owner.put(f"/channels/{guild.general}/messages/pins/{message['id']}")).ok()
-    assert await texts(guild.owner, guild, pinned=True) == ["second words"]
-    assert await texts(guild.owner, guild, pinned=False) == []
+    assert await search_contents(guild.owner, guild, pinned=True) == ["second words"]
+    assert await search_contents(guild.owner, guild, pinned=False) == []
 
     (await guild.owner.delete(path)).ok()
-    assert (await search(guild.owner, guild, content="words"))["total_results"] == 0
+    assert (await search_messages(guild.owner, guild, content="words"))["total_results"] == 0
 
 
 async def test_changes_are_indexed_by_one_batch_job(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_jobs, "BATCH_SIZE", 4)
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
 
     def count_pending(call: Any) -> tuple[int, int]:
         changed = call.tx.value("SELECT COUNT(*) FROM search_changes")
@@ -192,23 +170,23 @@ async def test_changes_are_indexed_by_one_batch_job(world: World, monkeypatch: p
     assert await world.write(count_pending) == (10, 1)
     await world.clock.run_for(index_jobs.CATCH_UP_DELAY_MS)
     assert await world.write(count_pending) == (0, 0)
-    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 10
+    assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 10
     await guild.send_message(guild.owner, "hello again")
     assert await world.write(count_pending) == (1, 1)
 
 
 async def test_bulk_deletions_and_deleted_channels_are_removed_from_the_index(world: World) -> None:
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     other = await guild.channel("other")
     ids = [(await guild.send_message(guild.owner, f"hello {number}", channel=other))["id"] for number in range(5)]
-    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 5
+    assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 5
     (await guild.owner.post(f"/channels/{other}/messages/bulk-delete", json={"messages": ids[:2]})).ok()
-    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 3
+    assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 3
 
     (await guild.owner.delete(f"/channels/{other}")).ok()
     assert world.app.worker is not None
     await world.app.worker.run_due()
-    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 0
+    assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 0
 
     def count_documents(call: Any) -> int:
         return int(call.tx.value("SELECT COUNT(*) FROM search_documents"))
@@ -217,9 +195,9 @@ async def test_bulk_deletions_and_deleted_channels_are_removed_from_the_index(wo
 
 
 async def test_deleting_a_guild_deletes_its_index(world: World) -> None:
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     await guild.send_message(guild.owner, "hello")
-    await search(guild.owner, guild)
+    await search_messages(guild.owner, guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     assert world.app.worker is not None
     await world.app.worker.run_due()
@@ -233,107 +211,109 @@ async def test_deleting_a_guild_deletes_its_index(world: World) -> None:
 
 async def test_a_search_finds_only_messages_of_its_guild(world: World) -> None:
     alice = await world.user()
-    one, other = await world.guild(alice), await world.guild(alice)
-    for guild in (one, other):
+    first_guild, second_guild = await world.guild(alice), await world.guild(alice)
+    for guild in (first_guild, second_guild):
         await build_index(world, guild)
         await guild.send_message(alice, f"hello from {guild.id}")
-    assert await texts(alice, one, content="hello") == [f"hello from {one.id}"]
-    assert await texts(alice, other, author_id=alice.id) == [f"hello from {other.id}"]
+    assert await search_contents(alice, first_guild, content="hello") == [f"hello from {first_guild.id}"]
+    assert await search_contents(alice, second_guild, author_id=alice.id) == [f"hello from {second_guild.id}"]
 
 
 # Parameters
 
 
 async def test_words_are_found_in_any_order_within_the_slop(world: World) -> None:
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     for text in ("the quick brown fox", "fox, the quick one", "quick and very very lazy fox", "only a Fóx"):
         await guild.send_message(guild.owner, text)
-    assert await texts(guild.owner, guild, content="FOX", sort_order="asc") == [
+    assert await search_contents(guild.owner, guild, content="FOX", sort_order="asc") == [
         "the quick brown fox",
         "fox, the quick one",
         "quick and very very lazy fox",
         "only a Fóx",
     ]
-    assert len(await texts(guild.owner, guild, content="quick fox")) == 2
-    assert await texts(guild.owner, guild, content="quick fox", slop=0) == []
-    assert len(await texts(guild.owner, guild, content="quick fox", slop=4)) == 3
-    assert await texts(guild.owner, guild, content="the brown fox quick", slop=0) == ["the quick brown fox"]
-    assert await texts(guild.owner, guild, content="!!!") == []
-    assert await texts(guild.owner, guild, content='"fox" OR (quick AND') == []
-    assert len(await texts(guild.owner, guild, content="  ")) == 4
+    assert len(await search_contents(guild.owner, guild, content="quick fox")) == 2
+    assert await search_contents(guild.owner, guild, content="quick fox", slop=0) == []
+    assert len(await search_contents(guild.owner, guild, content="quick fox", slop=4)) == 3
+    assert await search_contents(guild.owner, guild, content="the brown fox quick", slop=0) == ["the quick brown fox"]
+    assert await search_contents(guild.owner, guild, content="!!!") == []
+    assert await search_contents(guild.owner, guild, content='"fox" OR (quick AND') == []
+    assert len(await search_contents(guild.owner, guild, content="  ")) == 4
 
 
 async def test_words_of_embeds_components_polls_and_forwards_are_found(world: World) -> None:
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     path = f"/channels/{guild.general}/messages"
     embed = {"title": "zebra", "fields": [{"name": "yak", "value": "xerus"}], "footer": {"text": "wombat"}}
     (await guild.owner.post(path, json={"embeds": [embed]})).ok()
-    components = [{"type": 17, "components": [{"type": 10, "content": "vulture"}]}]
-    (await guild.owner.post(path, json={"flags": 1 << 15, "components": components})).ok()
+    components = [
+        {"type": ComponentType.CONTAINER, "components": [{"type": ComponentType.TEXT_DISPLAY, "content": "vulture"}]}
+    ]
+    (await guild.owner.post(path, json={"flags": MessageFlags.IS_COMPONENTS_V2, "components": components})).ok()
     poll = {"question": {"text": "unicorn?"}, "answers": [{"poll_media": {"text": "tapir"}}]}
     (await guild.owner.post(path, json={"poll": poll})).ok()
     message = await guild.send_message(guild.owner, "sloth")
-    reference = {"type": 1, "channel_id": str(guild.general), "message_id": message["id"]}
+    reference = {"type": MessageReferenceType.FORWARD, "channel_id": str(guild.general), "message_id": message["id"]}
     (await guild.owner.post(path, json={"message_reference": reference})).ok()
-    for word, number in (("zebra yak", 1), ("wombat", 1), ("vulture", 1), ("unicorn tapir", 1), ("sloth", 2)):
-        assert (await search(guild.owner, guild, content=word))["total_results"] == number, word
-    assert (await search(guild.owner, guild, content="sloth", has="snapshot"))["total_results"] == 1
-    assert (await search(guild.owner, guild, content="sloth", has="-snapshot"))["total_results"] == 1
-    assert (await search(guild.owner, guild, has="poll"))["total_results"] == 1
-    assert (await search(guild.owner, guild, has=["embed", "-poll"]))["total_results"] == 1
-    assert (await search(guild.owner, guild, embed_type=["article", "video"]))["total_results"] == 1
-    assert (await search(guild.owner, guild, embed_type="gif"))["total_results"] == 0
-    assert (await search(guild.owner, guild, embed_provider="Example"))["total_results"] == 0
+    for words, result_count in (("zebra yak", 1), ("wombat", 1), ("vulture", 1), ("unicorn tapir", 1), ("sloth", 2)):
+        assert (await search_messages(guild.owner, guild, content=words))["total_results"] == result_count, words
+    assert (await search_messages(guild.owner, guild, content="sloth", has="snapshot"))["total_results"] == 1
+    assert (await search_messages(guild.owner, guild, content="sloth", has="-snapshot"))["total_results"] == 1
+    assert (await search_messages(guild.owner, guild, has="poll"))["total_results"] == 1
+    assert (await search_messages(guild.owner, guild, has=["embed", "-poll"]))["total_results"] == 1
+    assert (await search_messages(guild.owner, guild, embed_type=["article", "video"]))["total_results"] == 1
+    assert (await search_messages(guild.owner, guild, embed_type="gif"))["total_results"] == 0
+    assert (await search_messages(guild.owner, guild, embed_provider="Example"))["total_results"] == 0
 
 
 async def test_messages_are_found_by_their_author(world: World) -> None:
     bob = await world.user()
-    guild = await indexed_guild(world, bob)
+    guild = await create_indexed_guild(world, bob)
     bot = await world.bot(guild)
     await guild.send_message(guild.owner, "of the owner")
     await guild.send_message(bob, "of bob")
     await guild.send_message(bot, "of the bot")
-    hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
-    (await world.request("POST", f"/webhooks/{hook['id']}/{hook['token']}", json={"content": "of the hook"})).ok()
-    assert await texts(bob, guild, author_id=bob.id) == ["of bob"]
-    assert await texts(bob, guild, author_id=[bob.id, bot.id]) == ["of the bot", "of bob"]
-    assert await texts(bob, guild, author_type="bot") == ["of the bot"]
-    assert await texts(bob, guild, author_type="webhook") == ["of the hook"]
-    assert await texts(bob, guild, author_type=["user", "bot"]) == ["of the bot", "of bob", "of the owner"]
-    assert await texts(bob, guild, author_type=["-user", "-webhook"]) == ["of the bot"]
-    assert await texts(bob, guild, author_type="-bot", author_id=[bob.id, bot.id]) == ["of bob"]
+    webhook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
+    (await world.request("POST", f"/webhooks/{webhook['id']}/{webhook['token']}", json={"content": "of the hook"})).ok()
+    assert await search_contents(bob, guild, author_id=bob.id) == ["of bob"]
+    assert await search_contents(bob, guild, author_id=[bob.id, bot.id]) == ["of the bot", "of bob"]
+    assert await search_contents(bob, guild, author_type="bot") == ["of the bot"]
+    assert await search_contents(bob, guild, author_type="webhook") == ["of the hook"]
+    assert await search_contents(bob, guild, author_type=["user", "bot"]) == ["of the bot", "of bob", "of the owner"]
+    assert await search_contents(bob, guild, author_type=["-user", "-webhook"]) == ["of the bot"]
+    assert await search_contents(bob, guild, author_type="-bot", author_id=[bob.id, bot.id]) == ["of bob"]
 
 
 async def test_interaction_responses_are_found_by_author_type_bot(world: World) -> None:
     bob = await world.user()
-    guild = await indexed_guild(world, bob)
+    guild = await create_indexed_guild(world, bob)
     stage = InteractionStage(world, guild, bob, await world.bot(guild))
     stage.app_session = await stage.bot.connect()
     await (await stage.run_command(await stage.create_command())).respond_with_message(content="of the bot")
-    assert await texts(bob, guild, author_type="bot") == ["of the bot"]
-    assert await texts(bob, guild, author_type="webhook") == []
+    assert await search_contents(bob, guild, author_type="bot") == ["of the bot"]
+    assert await search_contents(bob, guild, author_type="webhook") == []
 
 
 async def test_messages_are_found_by_mentions_and_replies(world: World) -> None:
     bob = await world.user()
-    guild = await indexed_guild(world, bob)
+    guild = await create_indexed_guild(world, bob)
     role = await guild.role("readers", mentionable=True)
     message = await guild.send_message(bob, f"ask <@{guild.owner.id}>")
     await guild.send_message(guild.owner, f"all <@&{role}>")
     await guild.send_message(guild.owner, "@everyone come")
     await guild.send_message(guild.owner, "yes", message_reference={"message_id": message["id"]})
-    assert await texts(bob, guild, mentions=guild.owner.id) == [message["content"]]
-    assert await texts(bob, guild, mentions=[guild.owner.id, bob.id]) == ["yes", message["content"]]
-    assert await texts(bob, guild, mentions_role_id=role) == [f"all <@&{role}>"]
-    assert await texts(bob, guild, mention_everyone=True) == ["@everyone come"]
-    assert len(await texts(bob, guild, mention_everyone=False)) == 3
-    assert await texts(bob, guild, replied_to_user_id=bob.id) == ["yes"]
-    assert await texts(bob, guild, replied_to_user_id=guild.owner.id) == []
-    assert await texts(bob, guild, replied_to_message_id=[message["id"], 5]) == ["yes"]
+    assert await search_contents(bob, guild, mentions=guild.owner.id) == [message["content"]]
+    assert await search_contents(bob, guild, mentions=[guild.owner.id, bob.id]) == ["yes", message["content"]]
+    assert await search_contents(bob, guild, mentions_role_id=role) == [f"all <@&{role}>"]
+    assert await search_contents(bob, guild, mention_everyone=True) == ["@everyone come"]
+    assert len(await search_contents(bob, guild, mention_everyone=False)) == 3
+    assert await search_contents(bob, guild, replied_to_user_id=bob.id) == ["yes"]
+    assert await search_contents(bob, guild, replied_to_user_id=guild.owner.id) == []
+    assert await search_contents(bob, guild, replied_to_message_id=[message["id"], 5]) == ["yes"]
 
 
 async def test_messages_are_found_by_their_files_and_links(world: World) -> None:
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     owner = guild.owner
     await send_file(owner, guild, "Holiday Plan.png", default_avatar(0), "picture")
     await send_file(owner, guild, "song.ogg", b"OggS" + bytes(60), "sound")
@@ -341,49 +321,55 @@ async def test_messages_are_found_by_their_files_and_links(world: World) -> None
     await send_file(owner, guild, "notes.TXT", b"hello", "notes")
     await guild.send_message(owner, "see https://www.example.com/a and <http://other.example:8080>")
     await guild.send_message(owner, "no link://here")
-    assert await texts(owner, guild, has="image") == ["picture"]
-    assert await texts(owner, guild, has="sound") == ["sound"]
-    assert await texts(owner, guild, has="video") == ["film"]
-    assert len(await texts(owner, guild, has="file")) == 4
-    assert await texts(owner, guild, has=["file", "-image", "-video", "-sound"]) == ["notes"]
-    assert await texts(owner, guild, has=["file", "link"]) == []
-    assert await texts(owner, guild, has="sticker") == []
-    assert await texts(owner, guild, attachment_extension=["png", ".Txt"], sort_order="asc") == ["picture", "notes"]
-    assert await texts(owner, guild, attachment_filename="holiday_plan.PNG") == ["picture"]
-    assert await texts(owner, guild, attachment_filename="song") == ["sound"]
+    assert await search_contents(owner, guild, has="image") == ["picture"]
+    assert await search_contents(owner, guild, has="sound") == ["sound"]
+    assert await search_contents(owner, guild, has="video") == ["film"]
+    assert len(await search_contents(owner, guild, has="file")) == 4
+    assert await search_contents(owner, guild, has=["file", "-image", "-video", "-sound"]) == ["notes"]
+    assert await search_contents(owner, guild, has=["file", "link"]) == []
+    assert await search_contents(owner, guild, has="sticker") == []
+    assert await search_contents(owner, guild, attachment_extension=["png", ".Txt"], sort_order="asc") == [
+        "picture",
+        "notes",
+    ]
+    assert await search_contents(owner, guild, attachment_filename="holiday_plan.PNG") == ["picture"]
+    assert await search_contents(owner, guild, attachment_filename="song") == ["sound"]
     for host in ("example.com", "WWW.example.com", "other.example"):
-        assert len(await texts(owner, guild, link_hostname=host)) == 1, host
-    assert await texts(owner, guild, link_hostname=["example", "ample.com"]) == []
-    assert len(await texts(owner, guild, has="link")) == 1
-    assert len(await texts(owner, guild, has="-link")) == 5
+        assert len(await search_contents(owner, guild, link_hostname=host)) == 1, host
+    assert await search_contents(owner, guild, link_hostname=["example", "ample.com"]) == []
+    assert len(await search_contents(owner, guild, has="link")) == 1
+    assert len(await search_contents(owner, guild, has="-link")) == 5
 
 
 async def test_results_are_paged_in_both_orders(world: World) -> None:
-    guild = await indexed_guild(world)
-    sent = [await guild.send_message(guild.owner, f"number {number}") for number in range(30)]
-    ids = [message["id"] for message in sent]
+    guild = await create_indexed_guild(world)
+    messages = [await guild.send_message(guild.owner, f"number {number}") for number in range(30)]
+    ids = [message["id"] for message in messages]
 
-    async def page(**query: Any) -> list[str]:
-        found = await search(guild.owner, guild, content="number", **query)
-        assert found["total_results"] == 30
-        return [message["id"] for (message,) in found["messages"]]
+    async def page_ids(**query: Any) -> list[str]:
+        results = await search_messages(guild.owner, guild, content="number", **query)
+        assert results["total_results"] == 30
+        return [message["id"] for (message,) in results["messages"]]
 
-    assert await page() == ids[:4:-1]
-    assert await page(offset=25) == ids[4::-1]
-    assert await page(sort_order="asc", limit=3, offset=2) == ids[2:5]
-    assert await page(offset=9975) == []
-    found = await search(guild.owner, guild, min_id=ids[3], max_id=ids[6])
-    assert [message["id"] for (message,) in found["messages"]] == ids[5:3:-1]
+    assert await page_ids() == ids[:4:-1]
+    assert await page_ids(offset=25) == ids[4::-1]
+    assert await page_ids(sort_order="asc", limit=3, offset=2) == ids[2:5]
+    assert await page_ids(offset=9975) == []
+    results = await search_messages(guild.owner, guild, min_id=ids[3], max_id=ids[6])
+    assert [message["id"] for (message,) in results["messages"]] == ids[5:3:-1]
 
 
 async def test_results_are_sorted_by_relevance(world: World) -> None:
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     for text in ("tea " + "and many other things " * 5, "tea tea tea", "some tea", "tea tea", "coffee"):
         await guild.send_message(guild.owner, text)
     expected = ["tea tea tea", "tea tea", "some tea", "tea " + "and many other things " * 4 + "and many other things"]
-    assert await texts(guild.owner, guild, content="tea", sort_by="relevance") == expected
-    assert await texts(guild.owner, guild, content="tea", sort_by="relevance", sort_order="asc") == expected[::-1]
-    assert len(await texts(guild.owner, guild, sort_by="relevance")) == 5
+    assert await search_contents(guild.owner, guild, content="tea", sort_by="relevance") == expected
+    assert (
+        await search_contents(guild.owner, guild, content="tea", sort_by="relevance", sort_order="asc")
+        == expected[::-1]
+    )
+    assert len(await search_contents(guild.owner, guild, sort_by="relevance")) == 5
 
 
 @pytest.mark.parametrize(
@@ -412,11 +398,11 @@ async def test_parameters_have_limits(world: World, query: str, path: str, code:
 
 
 async def test_found_messages_omit_reactions(world: World) -> None:
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     message = await guild.send_message(guild.owner, "hello")
     (await guild.owner.put(f"/channels/{guild.general}/messages/{message['id']}/reactions/{quote('🔥')}/@me")).ok()
-    ((found,),) = (await search(guild.owner, guild))["messages"]
-    assert "reactions" not in found
+    ((message_view,),) = (await search_messages(guild.owner, guild))["messages"]
+    assert "reactions" not in message_view
     assert "reactions" in (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
 
 
@@ -425,111 +411,112 @@ async def test_found_messages_omit_reactions(world: World) -> None:
 
 async def test_only_readable_channels_are_searched(world: World) -> None:
     bob = await world.user()
-    guild = await indexed_guild(world, bob)
+    guild = await create_indexed_guild(world, bob)
     hidden, unread = await guild.channel("hidden"), await guild.channel("unread")
-    voice = await guild.channel("voice", type=2)
+    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     for channel in (guild.general, hidden, unread, voice):
         await guild.send_message(guild.owner, f"hello {channel}", channel=channel)
     await guild.overwrite(hidden, bob.id, deny=Permissions.VIEW_CHANNEL)
     await guild.overwrite(unread, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
     await guild.overwrite(voice, bob.id, deny=Permissions.CONNECT)
-    assert await texts(bob, guild, content="hello") == [f"hello {guild.general}"]
-    found = await search(bob, guild, content="hello", channel_id=[hidden, unread, voice])
-    assert (found["total_results"], found["messages"]) == (0, [])
-    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 4
-    assert await texts(guild.owner, guild, channel_id=hidden) == [f"hello {hidden}"]
-    assert len(await texts(guild.owner, guild, channel_id=[hidden, voice, 5])) == 2
+    assert await search_contents(bob, guild, content="hello") == [f"hello {guild.general}"]
+    results = await search_messages(bob, guild, content="hello", channel_id=[hidden, unread, voice])
+    assert (results["total_results"], results["messages"]) == (0, [])
+    assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 4
+    assert await search_contents(guild.owner, guild, channel_id=hidden) == [f"hello {hidden}"]
+    assert len(await search_contents(guild.owner, guild, channel_id=[hidden, voice, 5])) == 2
 
     # With many hidden channels the query lists the readable channels instead of the hidden ones.
     for name in ("a", "b", "c", "d"):
         channel = await guild.channel(name)
         await guild.send_message(guild.owner, f"hello {name}", channel=channel)
         await guild.overwrite(channel, bob.id, deny=Permissions.VIEW_CHANNEL)
-    assert await texts(bob, guild, content="hello") == [f"hello {guild.general}"]
+    assert await search_contents(bob, guild, content="hello") == [f"hello {guild.general}"]
 
 
 async def test_age_restricted_channels_are_searched_on_request(world: World) -> None:
     bob = await world.user()
-    guild = await indexed_guild(world, bob)
+    guild = await create_indexed_guild(world, bob)
     adult = await guild.channel("adult", nsfw=True)
     await guild.send_message(bob, "hello", channel=adult)
     thread = (await bob.post(f"/channels/{adult}/threads", json={"name": "t", "type": PUBLIC})).ok()
     await guild.send_message(bob, "hello thread", channel=int(thread["id"]))
-    assert await texts(bob, guild, content="hello") == []
-    assert await texts(bob, guild, content="hello", include_nsfw=True) == ["hello thread", "hello"]
-    assert await texts(bob, guild, channel_id=adult) == []
+    assert await search_contents(bob, guild, content="hello") == []
+    assert await search_contents(bob, guild, content="hello", include_nsfw=True) == ["hello thread", "hello"]
+    assert await search_contents(bob, guild, channel_id=adult) == []
 
 
 async def test_private_threads_are_searched_by_their_members_and_moderators(world: World) -> None:
     bob, carol = await world.user(), await world.user()
-    guild = await indexed_guild(world, bob, carol)
-    made = (await bob.post(f"/channels/{guild.general}/threads", json={"name": "secret", "type": PRIVATE})).ok()
-    thread = int(made["id"])
+    guild = await create_indexed_guild(world, bob, carol)
+    created = (await bob.post(f"/channels/{guild.general}/threads", json={"name": "secret", "type": PRIVATE})).ok()
+    thread = int(created["id"])
     await guild.send_message(bob, "hello in private", channel=thread)
     await guild.send_message(bob, "hello in public")
-    found = await search(bob, guild, content="hello")
-    assert found["total_results"] == 2
-    assert [each["id"] for each in found["threads"]] == [made["id"]]
-    assert [each["user_id"] for each in found["members"]] == [str(bob.id)]
-    assert await texts(carol, guild, content="hello") == ["hello in public"]
-    assert await texts(carol, guild, channel_id=thread) == []
-    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 2
+    results = await search_messages(bob, guild, content="hello")
+    assert results["total_results"] == 2
+    assert [thread["id"] for thread in results["threads"]] == [created["id"]]
+    assert [member["user_id"] for member in results["members"]] == [str(bob.id)]
+    assert await search_contents(carol, guild, content="hello") == ["hello in public"]
+    assert await search_contents(carol, guild, channel_id=thread) == []
+    assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 2
     await guild.allow_permissions(carol, Permissions.MANAGE_THREADS)
-    results = await search(carol, guild, channel_id=thread)
+    results = await search_messages(carol, guild, channel_id=thread)
     assert (results["total_results"], results["members"]) == (1, [])
 
 
 async def test_searching_requires_a_member_who_can_read_a_channel(world: World) -> None:
     bob = await world.user()
-    guild = await indexed_guild(world, bob)
+    guild = await create_indexed_guild(world, bob)
     (await (await world.user()).get(search_path(guild))).rejected(403, 50001)
     (await bob.get("/guilds/1/messages/search")).rejected(404, 10004)
-    bits = str(int(Permissions.VIEW_CHANNEL))
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": bits})).ok()
+    permissions = str(int(Permissions.VIEW_CHANNEL))
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": permissions})).ok()
     (await bob.get(search_path(guild))).rejected(403, 50001)
     await guild.overwrite(guild.general, bob.id, allow=Permissions.READ_MESSAGE_HISTORY)
     (await bob.get(search_path(guild))).ok()
 
 
 async def test_bots_require_the_message_content_intent(world: World) -> None:
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     await guild.send_message(guild.owner, "hello")
     (await (await world.bot(guild, flags=0)).get(search_path(guild))).rejected(403, 50001)
-    assert await texts(await world.bot(guild), guild) == ["hello"]
+    assert await search_contents(await world.bot(guild), guild) == ["hello"]
 
 
 @pytest.mark.dated(changes.MESSAGE_SEARCH_FOR_APPS)
 async def test_bots_cannot_search_before_the_release_date(world: World) -> None:
     world.clock.set(changes.MESSAGE_SEARCH_FOR_APPS.at_ms - 60_000)
-    guild = await indexed_guild(world)
+    guild = await create_indexed_guild(world)
     bot = await world.bot(guild)
     (await bot.get(search_path(guild))).rejected(403, 20001)
-    await search(guild.owner, guild)
+    await search_messages(guild.owner, guild)
     world.clock.set(changes.MESSAGE_SEARCH_FOR_APPS.at_ms)
-    await search(bot, guild)
+    await search_messages(bot, guild)
 
 
 # Threads
 
 
-async def forum(world: World, *members: Actor) -> tuple[Guild, int, list[int]]:
+async def create_forum(world: World, *members: Actor) -> tuple[Guild, int, list[int]]:
     """Create an indexed guild with a forum that has two tags."""
-    guild = await indexed_guild(world, *members)
+    guild = await create_indexed_guild(world, *members)
     tags = [{"name": "bug"}, {"name": "idea"}]
-    made = (
+    created = (
         await guild.owner.post(
-            f"/guilds/{guild.id}/channels", json={"name": "ideas", "type": FORUM, "available_tags": tags}
+            f"/guilds/{guild.id}/channels",
+            json={"name": "ideas", "type": ChannelType.GUILD_FORUM, "available_tags": tags},
         )
     ).ok()
-    return guild, int(made["id"]), [int(tag["id"]) for tag in made["available_tags"]]
+    return guild, int(created["id"]), [int(tag["id"]) for tag in created["available_tags"]]
 
 
-async def post(world: World, actor: Actor, channel: int, name: str, *tags: int) -> str:
-    """Create a forum post one second after the previous one; return its id."""
+async def create_post(world: World, actor: Actor, channel: int, name: str, *tags: int) -> str:
+    """Create a forum post one second after the previous one; return its ID."""
     world.clock.advance(1000)
     body = {"name": name, "message": {"content": f"about {name}"}, "applied_tags": [str(tag) for tag in tags]}
-    made: str = (await actor.post(f"/channels/{channel}/threads", json=body)).ok()["id"]
-    return made
+    post_id: str = (await actor.post(f"/channels/{channel}/threads", json=body)).ok()["id"]
+    return post_id
 
 
 def thread_names(response: ApiResponse) -> list[str]:
@@ -539,10 +526,10 @@ def thread_names(response: ApiResponse) -> list[str]:
 
 async def test_threads_are_found_by_name_tag_and_state(world: World) -> None:
     bob = await world.user()
-    guild, channel, (bug, idea) = await forum(world, bob)
-    await post(world, bob, channel, "login is slow", bug)
-    both = await post(world, bob, channel, "a slow and quiet login", bug, idea)
-    await post(world, bob, channel, "dark mode", idea)
+    guild, channel, (bug, idea) = await create_forum(world, bob)
+    await create_post(world, bob, channel, "login is slow", bug)
+    both = await create_post(world, bob, channel, "a slow and quiet login", bug, idea)
+    await create_post(world, bob, channel, "dark mode", idea)
     path = f"/channels/{channel}/threads/search"
     assert thread_names(await bob.get(f"{path}?name=LOGIN")) == ["a slow and quiet login", "login is slow"]
     assert thread_names(await bob.get(f"{path}?name=slow+login&slop=1")) == ["login is slow"]
@@ -561,10 +548,10 @@ async def test_threads_are_found_by_name_tag_and_state(world: World) -> None:
 
 async def test_found_threads_are_sorted_and_paged(world: World) -> None:
     bob = await world.user()
-    guild, channel, _ = await forum(world, bob)
-    first = await post(world, bob, channel, "one fish")
-    await post(world, bob, channel, "two fish fish")
-    third = await post(world, guild.owner, channel, "red fish and blue fish")
+    guild, channel, _ = await create_forum(world, bob)
+    first = await create_post(world, bob, channel, "one fish")
+    await create_post(world, bob, channel, "two fish fish")
+    third = await create_post(world, guild.owner, channel, "red fish and blue fish")
     world.clock.advance(1000)
     await guild.send_message(bob, "bump", channel=int(first))
     path = f"/channels/{channel}/threads/search"
@@ -588,10 +575,10 @@ async def test_found_threads_are_sorted_and_paged(world: World) -> None:
 
 async def test_threads_of_text_channels_are_found_except_private_ones_of_others(world: World) -> None:
     bob, carol = await world.user(), await world.user()
-    guild = await indexed_guild(world, bob, carol)
+    guild = await create_indexed_guild(world, bob, carol)
     path = f"/channels/{guild.general}/threads"
-    for kind in (PUBLIC, PRIVATE):
-        (await bob.post(path, json={"name": f"talk {kind}", "type": kind})).ok()
+    for thread_type in (PUBLIC, PRIVATE):
+        (await bob.post(path, json={"name": f"talk {thread_type}", "type": thread_type})).ok()
     assert len(thread_names(await bob.get(f"{path}/search"))) == 2
     assert thread_names(await carol.get(f"{path}/search")) == [f"talk {PUBLIC}"]
     assert len(thread_names(await guild.owner.get(f"{path}/search"))) == 2
@@ -605,7 +592,7 @@ async def test_thread_search_requires_a_readable_channel_with_threads(world: Wor
     assert world.app.worker is not None
     await world.app.worker.run_due()
     assert (await bob.get(path)).ok() == {"threads": [], "members": [], "has_more": False, "total_results": 0}
-    voice = await guild.channel("voice", type=2)
+    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     (await bob.get(f"/channels/{voice}/threads/search")).rejected(400, 50024)
     private = (await bob.post("/users/@me/channels", json={"recipient_id": str(guild.owner.id)})).ok()["id"]
     (await bob.get(f"/channels/{private}/threads/search")).rejected(400, 50003)

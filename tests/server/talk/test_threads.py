@@ -7,21 +7,24 @@ import aiohttp
 import pytest
 
 from hubbub.protocol import changes, codec
+from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType, OverwriteType
+from hubbub.protocol.flags import ChannelFlags, MessageFlags
 from hubbub.protocol.ids import ChannelId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources import threads as protocol
+from hubbub.protocol.resources import threads as wire
 from hubbub.server.places import channels
 from tests.world import Actor, Guild, World
 
-FORUM = 15
 MINUTE_MS = 60_000
-PUBLIC, PRIVATE = 11, 12
+PUBLIC, PRIVATE = ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD
 
 
-async def create_thread(actor: Actor, channel: int, kind: int = PUBLIC, **body: Any) -> int:
-    """Create a thread without a message and return its id."""
-    created = (await actor.post(f"/channels/{channel}/threads", json={"name": "talk", "type": kind, **body})).ok()
+async def create_thread(actor: Actor, channel: int, thread_type: int = PUBLIC, **body: Any) -> int:
+    """Create a thread without a message and return its ID."""
+    created = (
+        await actor.post(f"/channels/{channel}/threads", json={"name": "talk", "type": thread_type, **body})
+    ).ok()
     return int(created["id"])
 
 
@@ -56,17 +59,19 @@ async def test_a_thread_started_from_a_message_takes_its_id(world: World) -> Non
     assert (created["id"], created["newly_created"]) == (message["id"], True)
     first = await session.next("THREAD_MEMBERS_UPDATE")
     assert (first["id"], first["member_count"]) == (message["id"], 1)
-    assert [each["user_id"] for each in first["added_members"]] == [str(guild.owner.id)]
+    assert [member["user_id"] for member in first["added_members"]] == [str(guild.owner.id)]
     updated = await session.next("MESSAGE_UPDATE")
-    assert updated["flags"] & 1 << 5
+    assert updated["flags"] & MessageFlags.HAS_THREAD
     starter = await session.next("MESSAGE_CREATE")
-    assert (starter["type"], starter["channel_id"]) == (21, message["id"])
+    assert (starter["type"], starter["channel_id"]) == (MessageType.THREAD_STARTER_MESSAGE, message["id"])
     assert starter["message_reference"]["message_id"] == message["id"]
     await session.none_of("MESSAGE_CREATE")
-    assert (await guild.last_audit_entry(110))["target_id"] == message["id"]
+    assert (await guild.last_audit_entry(AuditLogAction.THREAD_CREATE))["target_id"] == message["id"]
 
-    again = await guild.owner.post(f"/channels/{guild.general}/messages/{message['id']}/threads", json={"name": "x"})
-    again.rejected(400, 160004)
+    second_response = await guild.owner.post(
+        f"/channels/{guild.general}/messages/{message['id']}/threads", json={"name": "x"}
+    )
+    second_response.rejected(400, 160004)
     fetched = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
     assert fetched["thread"]["id"] == message["id"]
 
@@ -77,7 +82,7 @@ async def test_a_thread_from_an_older_message_posts_a_system_message(world: Worl
     await guild.send_message(guild.owner, "second")
     session = await (await world.bot(guild)).connect()
     (await guild.owner.post(f"/channels/{guild.general}/messages/{message['id']}/threads", json={"name": "talk"})).ok()
-    event = await session.next("MESSAGE_CREATE", lambda data: data["type"] == 18)
+    event = await session.next("MESSAGE_CREATE", lambda data: data["type"] == MessageType.THREAD_CREATED)
     assert (event["channel_id"], event["content"]) == (str(guild.general), "talk")
     assert event["message_reference"]["channel_id"] == message["id"]
 
@@ -85,20 +90,22 @@ async def test_a_thread_from_an_older_message_posts_a_system_message(world: Worl
 async def test_starting_a_thread_requires_channel_message_and_permission(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
-    voice = await guild.channel("voice", type=2)
+    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     message = await guild.send_message(guild.owner)
     path = f"/channels/{guild.general}/messages"
     (await bob.post(f"{path}/1/threads", json={"name": "x"})).rejected(404, 10008)
     (await bob.post(f"/channels/{voice}/threads", json={"name": "x"})).rejected(400, 50024)
-    inner = await create_thread(guild.owner, guild.general)
-    (await bob.post(f"/channels/{inner}/threads", json={"name": "x"})).rejected(400, 50024)
+    thread_id = await create_thread(guild.owner, guild.general)
+    (await bob.post(f"/channels/{thread_id}/threads", json={"name": "x"})).rejected(400, 50024)
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": ""})).errors("name")
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": " "})).errors("name")
     await guild.overwrite(guild.general, bob.id, deny=Permissions.CREATE_PUBLIC_THREADS)
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": "x"})).rejected(403, 50013)
     (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x", "type": PUBLIC})).rejected(403, 50013)
     (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x"})).ok()
-    response = await bob.post(f"/channels/{guild.general}/threads", json={"name": "x", "type": 10})
+    response = await bob.post(
+        f"/channels/{guild.general}/threads", json={"name": "x", "type": ChannelType.ANNOUNCEMENT_THREAD}
+    )
     assert response.errors("type") == ["BASE_TYPE_CHOICES"]
 
 
@@ -106,7 +113,7 @@ async def test_a_system_message_cannot_start_a_thread(world: World) -> None:
     guild = await world.guild()
     await create_thread(guild.owner, guild.general)
     event = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()[0]
-    assert event["type"] == 18
+    assert event["type"] == MessageType.THREAD_CREATED
     response = await guild.owner.post(f"/channels/{guild.general}/messages/{event['id']}/threads", json={"name": "x"})
     response.rejected(403, 50021)
 
@@ -125,22 +132,24 @@ async def test_an_announcement_channel_has_announcement_threads(world: World) ->
     guild = await world.guild()
     sql = "UPDATE guilds SET features = ? WHERE id = ?"
     await world.write(lambda call: call.tx.run(sql, json.dumps(["NEWS"]), guild.id))
-    news = await guild.channel("news", type=5)
-    assert (await guild.owner.post(f"/channels/{news}/threads", json={"name": "x"})).ok()["type"] == 10
+    news = await guild.channel("news", type=ChannelType.GUILD_ANNOUNCEMENT)
+    assert (await guild.owner.post(f"/channels/{news}/threads", json={"name": "x"})).ok()[
+        "type"
+    ] == ChannelType.ANNOUNCEMENT_THREAD
     message = await guild.send_message(guild.owner, channel=news)
     thread = (await guild.owner.post(f"/channels/{news}/messages/{message['id']}/threads", json={"name": "x"})).ok()
-    assert thread["type"] == 10
+    assert thread["type"] == ChannelType.ANNOUNCEMENT_THREAD
 
 
 async def test_private_thread_events_reach_only_members_and_moderators(world: World) -> None:
     guild = await world.guild()
-    stranger = await (await world.bot(guild)).connect()
+    outsider = await (await world.bot(guild)).connect()
     moderator = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
     thread_id = await create_thread(guild.owner, guild.general, PRIVATE)
     assert (await moderator.next("THREAD_CREATE"))["id"] == str(thread_id)
     await guild.send_message(guild.owner, "psst", channel=thread_id)
     assert (await moderator.next("MESSAGE_CREATE"))["content"] == "psst"
-    await stranger.none_of("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
+    await outsider.none_of("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
     bob = await guild.member()
     (await bob.get(f"/channels/{thread_id}")).rejected(403, 50001)
 
@@ -167,12 +176,12 @@ async def test_slowmode_limits_thread_creation_by_users(world: World) -> None:
 async def test_a_guild_has_at_most_one_thousand_active_threads(world: World) -> None:
     guild = await world.guild()
 
-    def fill(call: Any) -> None:
-        for _ in range(protocol.ACTIVE_THREADS_MAX):
+    def insert_threads(call: Any) -> None:
+        for _ in range(wire.ACTIVE_THREADS_MAX):
             row = channels.ChannelRow(call.new_id(ChannelId), PUBLIC, guild.id, "x", parent_id=guild.general)
             channels.insert(call.tx, row)
 
-    await world.write(fill)
+    await world.write(insert_threads)
     (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "x"})).rejected(400, 160006)
 
 
@@ -182,7 +191,7 @@ async def test_a_guild_has_at_most_one_thousand_active_threads(world: World) -> 
 async def test_a_forum_post_contains_its_first_message(world: World) -> None:
     guild = await world.guild()
     forum = await guild.channel(
-        "ideas", type=FORUM, available_tags=[{"name": "bug"}], default_thread_rate_limit_per_user=7
+        "ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "bug"}], default_thread_rate_limit_per_user=7
     )
     tag = (await get_channel(guild, forum))["available_tags"][0]["id"]
     session = await (await world.bot(guild)).connect()
@@ -203,19 +212,22 @@ async def test_a_forum_post_contains_its_first_message(world: World) -> None:
 
 async def test_a_forum_post_can_contain_files(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel("ideas", type=FORUM)
+    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
     form = aiohttp.FormData()
     body = {"name": "idea", "message": {"content": "look", "attachments": [{"id": 0, "description": "words"}]}}
     form.add_field("payload_json", json.dumps(body), content_type="application/json")
     form.add_field("files[0]", b"hello", filename="a.txt", content_type="text/plain")
     post = (await guild.owner.post(f"/channels/{forum}/threads", data=form)).ok()
-    assert [each["filename"] for each in post["message"]["attachments"]] == ["a.txt"]
+    assert [attachment["filename"] for attachment in post["message"]["attachments"]] == ["a.txt"]
 
 
 async def test_a_forum_post_requires_content_permission_and_tag(world: World) -> None:
     guild = await world.guild()
     forum = await guild.channel(
-        "ideas", type=FORUM, available_tags=[{"name": "official", "moderated": True}], flags=1 << 4
+        "ideas",
+        type=ChannelType.GUILD_FORUM,
+        available_tags=[{"name": "official", "moderated": True}],
+        flags=ChannelFlags.REQUIRE_TAG,
     )
     bob = await guild.member()
     tag = (await get_channel(guild, forum))["available_tags"][0]["id"]
@@ -239,14 +251,16 @@ async def test_a_forum_post_requires_content_permission_and_tag(world: World) ->
 
 async def test_a_forum_pins_one_post_and_archiving_unpins_it(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel("ideas", type=FORUM)
-    one, two = [(await create_post(guild.owner, forum)).ok()["id"] for _ in range(2)]
-    assert (await guild.owner.patch(f"/channels/{one}", json={"flags": 2})).ok()["flags"] == 2
-    (await guild.owner.patch(f"/channels/{two}", json={"flags": 2})).rejected(400, 30047)
-    assert (await guild.owner.patch(f"/channels/{one}", json={"archived": True})).ok()["flags"] == 0
-    (await guild.owner.patch(f"/channels/{two}", json={"flags": 2})).ok()
+    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
+    first_id, second_id = [(await create_post(guild.owner, forum)).ok()["id"] for _ in range(2)]
+    assert (await guild.owner.patch(f"/channels/{first_id}", json={"flags": ChannelFlags.PINNED})).ok()[
+        "flags"
+    ] == ChannelFlags.PINNED
+    (await guild.owner.patch(f"/channels/{second_id}", json={"flags": ChannelFlags.PINNED})).rejected(400, 30047)
+    assert (await guild.owner.patch(f"/channels/{first_id}", json={"archived": True})).ok()["flags"] == 0
+    (await guild.owner.patch(f"/channels/{second_id}", json={"flags": ChannelFlags.PINNED})).ok()
     plain = await create_thread(guild.owner, guild.general)
-    (await guild.owner.patch(f"/channels/{plain}", json={"flags": 2})).rejected(400, 50024)
+    (await guild.owner.patch(f"/channels/{plain}", json={"flags": ChannelFlags.PINNED})).rejected(400, 50024)
 
 
 # Messages
@@ -316,10 +330,10 @@ async def test_a_member_joins_and_leaves_a_thread(world: World) -> None:
     own_member = (await bot.get(f"{path}/{bot.id}")).ok()
     assert (own_member["id"], own_member["user_id"], "member" in own_member) == (str(thread_id), str(bot.id), False)
     assert (await bot.get(f"{path}/{bot.id}?with_member=true")).ok()["member"]["user"]["id"] == str(bot.id)
-    member_ids = [int(each["user_id"]) for each in (await bot.get(path)).ok()]
+    member_ids = [int(member["user_id"]) for member in (await bot.get(path)).ok()]
     assert member_ids == sorted([guild.owner.id, bot.id, bob.id])
     page = (await bot.get(f"{path}?with_member=true&limit=1&after={member_ids[0]}")).ok()
-    assert [int(each["member"]["user"]["id"]) for each in page] == member_ids[1:2]
+    assert [int(member["member"]["user"]["id"]) for member in page] == member_ids[1:2]
 
     assert (await bot.delete(f"{path}/@me")).status == 204
     assert (await session.next("THREAD_MEMBERS_UPDATE"))["removed_member_ids"] == [str(bot.id)]
@@ -343,7 +357,7 @@ async def test_other_members_are_added_and_removed(world: World) -> None:
     assert (await bob.put(f"{path}/{carol.id}")).status == 204
     assert (await session.next("THREAD_MEMBERS_UPDATE"))["added_members"][0]["user_id"] == str(carol.id)
     event = await session.next("MESSAGE_CREATE")
-    assert (event["type"], [user["id"] for user in event["mentions"]]) == (1, [str(carol.id)])
+    assert (event["type"], [user["id"] for user in event["mentions"]]) == (MessageType.RECIPIENT_ADD, [str(carol.id)])
     (await carol.get(f"/channels/{thread_id}")).ok()
     (await carol.delete(f"{path}/{bob.id}")).rejected(403, 50013)
     (await bob.put(f"{path}/1")).rejected(404, 10013)
@@ -352,7 +366,7 @@ async def test_other_members_are_added_and_removed(world: World) -> None:
 
     (await bob.delete(f"{path}/{carol.id}")).ok()
     assert (await session.next("THREAD_MEMBERS_UPDATE"))["removed_member_ids"] == [str(carol.id)]
-    assert (await session.next("MESSAGE_CREATE"))["type"] == 2
+    assert (await session.next("MESSAGE_CREATE"))["type"] == MessageType.RECIPIENT_REMOVE
     (await bob.delete(f"{path}/{carol.id}")).rejected(404, 10007)
     (await carol.get(f"/channels/{thread_id}")).rejected(403, 50001)
 
@@ -369,8 +383,8 @@ async def test_a_private_thread_can_disallow_invitations(world: World) -> None:
 
 async def test_private_channels_have_no_threads(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    direct = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()["id"]
-    message_id = (await alice.post(f"/channels/{direct}/messages", json={"content": "hi"})).ok()["id"]
+    dm_id = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()["id"]
+    message_id = (await alice.post(f"/channels/{dm_id}/messages", json={"content": "hi"})).ok()["id"]
     for method, path, body in (
         ("POST", "threads", {"name": "x"}),
         ("POST", f"messages/{message_id}/threads", {"name": "x"}),
@@ -379,7 +393,7 @@ async def test_private_channels_have_no_threads(world: World) -> None:
         ("GET", f"thread-members/{alice.id}", None),
         ("GET", "threads/archived/public", None),
     ):
-        (await alice.request(method, f"/channels/{direct}/{path}", json=body)).rejected(400, 50003)
+        (await alice.request(method, f"/channels/{dm_id}/{path}", json=body)).rejected(400, 50003)
 
 
 async def test_members_of_an_archived_thread_cannot_change(world: World) -> None:
@@ -429,8 +443,12 @@ async def test_the_creator_updates_some_fields_and_moderators_all(world: World) 
     assert (edited["name"], edited["thread_metadata"]["auto_archive_duration"]) == ("Other Words", 4320)
     assert (await session.next("THREAD_UPDATE"))["name"] == "Other Words"
     event = await session.next("MESSAGE_CREATE")
-    assert (event["type"], event["content"], event["channel_id"]) == (4, "Other Words", str(thread_id))
-    entry = await guild.last_audit_entry(111)
+    assert (event["type"], event["content"], event["channel_id"]) == (
+        MessageType.CHANNEL_NAME_CHANGE,
+        "Other Words",
+        str(thread_id),
+    )
+    entry = await guild.last_audit_entry(AuditLogAction.THREAD_UPDATE)
     assert {"key": "name", "old_value": "talk", "new_value": "Other Words"} in entry["changes"]
     (await bob.patch(path, json={"locked": True})).rejected(403, 50013)
     (await bob.patch(path, json={"applied_tags": []})).rejected(403, 50013)
@@ -479,9 +497,9 @@ async def test_an_inactive_thread_is_archived_automatically(world: World) -> Non
 
 async def test_a_pinned_post_is_not_archived_automatically(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel("ideas", type=FORUM)
+    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
     thread_id = (await create_post(guild.owner, forum, auto_archive_duration=60)).ok()["id"]
-    (await guild.owner.patch(f"/channels/{thread_id}", json={"flags": 2})).ok()
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"flags": ChannelFlags.PINNED})).ok()
     assert world.app.worker is not None
     await world.clock.run_for(120 * MINUTE_MS)
     await world.app.worker.run_due()
@@ -505,13 +523,13 @@ async def test_deleting_a_thread_deletes_its_messages(world: World) -> None:
         "parent_id": str(guild.general),
         "type": PUBLIC,
     }
-    assert (await guild.last_audit_entry(112))["target_id"] == str(thread_id)
+    assert (await guild.last_audit_entry(AuditLogAction.THREAD_DELETE))["target_id"] == str(thread_id)
     (await guild.owner.get(f"/channels/{thread_id}")).rejected(404, 10003)
 
 
 async def test_threads_are_deleted_with_their_channel_and_guild(world: World) -> None:
     guild = await world.guild()
-    channel = await guild.channel("gone")
+    channel = await guild.channel("deleted")
     thread_id, other = await create_thread(guild.owner, channel), await create_thread(guild.owner, guild.general)
     (await guild.owner.delete(f"/channels/{channel}")).ok()
     (await guild.owner.get(f"/channels/{thread_id}")).rejected(404, 10003)
@@ -529,17 +547,17 @@ async def test_archived_threads_are_paged_by_archive_time(world: World) -> None:
     guild = await world.guild()
     thread_ids = []
     for _ in range(3):
-        each = await create_thread(guild.owner, guild.general)
+        thread_id = await create_thread(guild.owner, guild.general)
         world.clock.advance(1000)
-        (await guild.owner.patch(f"/channels/{each}", json={"archived": True})).ok()
-        thread_ids.append(str(each))
+        (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
+        thread_ids.append(str(thread_id))
     path = f"/channels/{guild.general}/threads/archived/public"
     page = (await guild.owner.get(f"{path}?limit=2")).ok()
-    assert ([each["id"] for each in page["threads"]], page["has_more"]) == ([thread_ids[2], thread_ids[1]], True)
-    assert [each["id"] for each in page["members"]] == [thread_ids[2], thread_ids[1]]
+    assert ([thread["id"] for thread in page["threads"]], page["has_more"]) == ([thread_ids[2], thread_ids[1]], True)
+    assert [member["id"] for member in page["members"]] == [thread_ids[2], thread_ids[1]]
     before = page["threads"][-1]["thread_metadata"]["archive_timestamp"].replace("+", "%2B")
     page = (await guild.owner.get(f"{path}?limit=2&before={before}")).ok()
-    assert ([each["id"] for each in page["threads"]], page["has_more"]) == ([thread_ids[0]], False)
+    assert ([thread["id"] for thread in page["threads"]], page["has_more"]) == ([thread_ids[0]], False)
     (await guild.owner.get(f"{path}?limit=1")).errors("limit")
 
 
@@ -548,20 +566,20 @@ async def test_private_archived_threads_are_listed_for_moderators_and_members(wo
     bob, carol = await guild.member(), await guild.member()
     thread_ids = []
     for _ in range(3):
-        each = await create_thread(bob, guild.general, PRIVATE)
-        (await bob.patch(f"/channels/{each}", json={"archived": True})).ok()
-        thread_ids.append(str(each))
+        thread_id = await create_thread(bob, guild.general, PRIVATE)
+        (await bob.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
+        thread_ids.append(str(thread_id))
     path = f"/channels/{guild.general}"
     (await bob.get(f"{path}/threads/archived/private")).rejected(403, 50013)
     listed = (await guild.owner.get(f"{path}/threads/archived/private")).ok()
-    assert {each["id"] for each in listed["threads"]} == set(thread_ids)
+    assert {thread["id"] for thread in listed["threads"]} == set(thread_ids)
     own_page = (await bob.get(f"{path}/users/@me/threads/archived/private?limit=2")).ok()
-    assert ([each["id"] for each in own_page["threads"]], own_page["has_more"]) == (
+    assert ([thread["id"] for thread in own_page["threads"]], own_page["has_more"]) == (
         [thread_ids[2], thread_ids[1]],
         True,
     )
     rest = (await bob.get(f"{path}/users/@me/threads/archived/private?before={thread_ids[1]}")).ok()
-    assert [each["id"] for each in rest["threads"]] == [thread_ids[0]]
+    assert [thread["id"] for thread in rest["threads"]] == [thread_ids[0]]
     assert (await carol.get(f"{path}/users/@me/threads/archived/private")).ok()["threads"] == []
 
 
@@ -570,21 +588,21 @@ async def test_active_threads_are_limited_to_visible_ones(world: World) -> None:
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
     await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
-    one = await create_thread(guild.owner, guild.general)
-    two = await create_thread(bot, guild.general)
+    owner_thread = await create_thread(guild.owner, guild.general)
+    bot_thread = await create_thread(bot, guild.general)
     private = await create_thread(guild.owner, guild.general, PRIVATE)
     hidden = await create_thread(guild.owner, secret)
     listed = (await bot.get(f"/guilds/{guild.id}/threads/active")).ok()
-    assert [int(each["id"]) for each in listed["threads"]] == [two, one]
-    assert [int(each["id"]) for each in listed["members"]] == [two]
-    everything = (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()
-    assert [int(each["id"]) for each in everything["threads"]] == [hidden, private, two, one]
+    assert [int(thread["id"]) for thread in listed["threads"]] == [bot_thread, owner_thread]
+    assert [int(member["id"]) for member in listed["members"]] == [bot_thread]
+    all_threads = (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()
+    assert [int(thread["id"]) for thread in all_threads["threads"]] == [hidden, private, bot_thread, owner_thread]
 
     session = await bot.connect()
-    by_id = {int(each["id"]): each for each in session.guilds[str(guild.id)]["threads"]}
-    assert set(by_id) == {one, two}
-    assert "member" not in by_id[one]
-    assert set(by_id[two]["member"]) == {"join_timestamp", "flags"}
+    threads_by_id = {int(thread["id"]): thread for thread in session.guilds[str(guild.id)]["threads"]}
+    assert set(threads_by_id) == {owner_thread, bot_thread}
+    assert "member" not in threads_by_id[owner_thread]
+    assert set(threads_by_id[bot_thread]["member"]) == {"join_timestamp", "flags"}
 
 
 async def test_gaining_access_to_a_channel_syncs_its_threads(world: World) -> None:
@@ -596,15 +614,15 @@ async def test_gaining_access_to_a_channel_syncs_its_threads(world: World) -> No
     session = await bot.connect()
     await guild.overwrite(secret, bot.id, allow=Permissions.VIEW_CHANNEL)
     event = await session.next("THREAD_LIST_SYNC")
-    assert (event["channel_ids"], [each["id"] for each in event["threads"]]) == ([str(secret)], [str(thread_id)])
+    assert (event["channel_ids"], [thread["id"] for thread in event["threads"]]) == ([str(secret)], [str(thread_id)])
 
 
-@pytest.mark.parametrize("kind", [PUBLIC, PRIVATE])
-async def test_threads_have_no_permission_overwrites(world: World, kind: int) -> None:
+@pytest.mark.parametrize("thread_type", [PUBLIC, PRIVATE])
+async def test_threads_have_no_permission_overwrites(world: World, thread_type: int) -> None:
     guild = await world.guild()
-    thread_id = await create_thread(guild.owner, guild.general, kind)
+    thread_id = await create_thread(guild.owner, guild.general, thread_type)
     path = f"/channels/{thread_id}/permissions/{guild.id}"
-    (await guild.owner.put(path, json={"type": 0})).rejected(400, 50024)
+    (await guild.owner.put(path, json={"type": OverwriteType.ROLE})).rejected(400, 50024)
 
 
 async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) -> None:
@@ -621,7 +639,7 @@ async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) ->
 
     (await bob.put(f"/channels/{other_thread}/thread-members/@me")).rejected(403, 50013)
     (await bob.put(f"/channels/{other_thread}/thread-members/{bob.id}")).rejected(403, 50013)
-    (await bob.patch(f"/channels/{own_thread}", json={"name": "mine"})).rejected(403, 50013)
+    (await bob.patch(f"/channels/{own_thread}", json={"name": "renamed"})).rejected(403, 50013)
     (await bob.delete(f"/channels/{own_thread}/thread-members/{eve.id}")).rejected(403, 50013)
     (await bob.get(f"/channels/{other_thread}/messages")).ok()
     (await bob.delete(f"/channels/{own_thread}/thread-members/@me")).ok()
@@ -632,12 +650,12 @@ async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) ->
 
 async def test_a_history_cannot_be_read_before_its_thread(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel("forum", type=FORUM)
+    forum = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
     thread_id = int((await create_post(guild.owner, forum)).ok()["id"])
     path = f"/channels/{thread_id}/messages"
 
     (await guild.owner.get(f"{path}?before={thread_id - 1}")).rejected(400, 50085)
-    # The first message of a post has the thread's id, so paging back ends there.
+    # The first message of a post has the thread's ID, so paging back ends there.
     assert (await guild.owner.get(f"{path}?before={thread_id}")).ok() == []
     assert len((await guild.owner.get(f"{path}?before={thread_id + 1}")).ok()) == 1
     assert (await guild.owner.get(f"/channels/{guild.general}/messages?before=1")).ok() == []

@@ -1,5 +1,6 @@
 """The typing indicator: permissions and recipients of the event."""
 
+from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from tests.world import NOW_MS, World
@@ -8,9 +9,9 @@ from tests.world import NOW_MS, World
 async def test_typing_is_sent_to_members_who_can_view_the_channel(world: World) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
-    bot, blind = await world.bot(guild), await world.bot(guild)
-    await guild.overwrite(guild.general, blind.id, deny=Permissions.VIEW_CHANNEL)
-    session, other_session = await bot.connect(), await blind.connect()
+    bot, excluded_bot = await world.bot(guild), await world.bot(guild)
+    await guild.overwrite(guild.general, excluded_bot.id, deny=Permissions.VIEW_CHANNEL)
+    session, other_session = await bot.connect(), await excluded_bot.connect()
     session_without_intent = await bot.connect(Intents.BOT_MASK & ~Intents.GUILD_MESSAGE_TYPING)
 
     assert (await alice.post(f"/channels/{guild.general}/typing")).status == 204
@@ -33,14 +34,14 @@ async def test_typing_requires_permission_to_send_messages(world: World) -> None
     await guild.overwrite(guild.general, bot.id, deny=Permissions.VIEW_CHANNEL)
     (await bot.post(f"/channels/{guild.general}/typing")).rejected(403, 50001)
     (await bot.post("/channels/1/typing")).rejected(404, 10003)
-    category = await guild.channel("category", type=4)
+    category = await guild.channel("category", type=ChannelType.GUILD_CATEGORY)
     (await bot.post(f"/channels/{category}/typing")).rejected(400, 50008)
 
 
 async def test_typing_in_threads_requires_their_own_permission(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    body = {"name": "thread", "type": 11}
+    body = {"name": "thread", "type": ChannelType.PUBLIC_THREAD}
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
     await guild.overwrite(guild.general, bot.id, deny=Permissions.SEND_MESSAGES)
     assert (await bot.post(f"/channels/{thread}/typing")).status == 204
@@ -50,11 +51,11 @@ async def test_typing_in_threads_requires_their_own_permission(world: World) -> 
 
 async def test_typing_in_a_private_thread_is_sent_only_to_its_members(world: World) -> None:
     guild = await world.guild()
-    inside, outside = await world.bot(guild), await world.bot(guild)
-    body = {"name": "secret", "type": 12}
+    member_bot, other_bot = await world.bot(guild), await world.bot(guild)
+    body = {"name": "secret", "type": ChannelType.PRIVATE_THREAD}
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
-    (await guild.owner.put(f"/channels/{thread}/thread-members/{inside.id}")).ok()
-    member_session, other_session = await inside.connect(), await outside.connect()
+    (await guild.owner.put(f"/channels/{thread}/thread-members/{member_bot.id}")).ok()
+    member_session, other_session = await member_bot.connect(), await other_bot.connect()
 
     (await guild.owner.post(f"/channels/{thread}/typing")).ok()
 

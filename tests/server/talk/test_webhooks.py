@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import AuditLogAction, ButtonStyle, ChannelType, ComponentType, MessageType, WebhookType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -20,19 +21,27 @@ from hubbub.server.transports.cdn import default_avatar
 from tests.world import Actor, ApiResponse, Guild, World, small_config
 
 PNG = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
-V2 = MessageFlags.IS_COMPONENTS_V2
-MANAGE = Permissions.MANAGE_WEBHOOKS
-NO_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES
-LINK: dict[str, Any] = {"type": 1, "components": [{"type": 2, "style": 5, "label": "go", "url": "https://example.com"}]}
-BUTTON: dict[str, Any] = {"type": 1, "components": [{"type": 2, "style": 1, "label": "press", "custom_id": "a"}]}
+COMPONENTS_V2 = MessageFlags.IS_COMPONENTS_V2
+MANAGE_WEBHOOKS = Permissions.MANAGE_WEBHOOKS
+INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES
+LINK: dict[str, Any] = {
+    "type": ComponentType.ACTION_ROW,
+    "components": [
+        {"type": ComponentType.BUTTON, "style": ButtonStyle.LINK, "label": "go", "url": "https://example.com"}
+    ],
+}
+BUTTON: dict[str, Any] = {
+    "type": ComponentType.ACTION_ROW,
+    "components": [{"type": ComponentType.BUTTON, "style": ButtonStyle.PRIMARY, "label": "press", "custom_id": "a"}],
+}
 
 
-class Hook:
+class Webhook:
     """A webhook and its token."""
 
     def __init__(self, world: World, view: dict[str, Any]) -> None:
         self.world = world
-        self.shown = view
+        self.view = view
         self.id = int(view["id"])
         self.path = f"/webhooks/{view['id']}/{view.get('token')}"
 
@@ -42,14 +51,14 @@ class Hook:
             body["content"] = content
         return await self.world.request("POST", f"{self.path}?{query}", json=body)
 
-    async def say(self, content: str | None = None, query: str = "wait=true", **body: Any) -> Any:
-        """Execute the webhook, require success and return the message."""
+    async def send_message(self, content: str | None = None, query: str = "wait=true", **body: Any) -> Any:
+        """Execute the webhook, assert that the request succeeds, and return the message."""
         return (await self.execute(content, query, **body)).ok()
 
 
-async def create_webhook(world: World, actor: Actor, channel: int, name: str = "hook", **body: Any) -> Hook:
+async def create_webhook(world: World, actor: Actor, channel: int, name: str = "hook", **body: Any) -> Webhook:
     """Create a webhook."""
-    return Hook(world, (await actor.post(f"/channels/{channel}/webhooks", json={"name": name, **body})).ok())
+    return Webhook(world, (await actor.post(f"/channels/{channel}/webhooks", json={"name": name, **body})).ok())
 
 
 async def run_jobs(world: World) -> None:
@@ -60,10 +69,10 @@ async def run_jobs(world: World) -> None:
 
 async def audit_entries(guild: Guild, action: int) -> list[Any]:
     """Return the audit log entries of an action, newest first."""
-    found: list[Any] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()[
+    entries: list[Any] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()[
         "audit_log_entries"
     ]
-    return found
+    return entries
 
 
 # Management
@@ -80,7 +89,7 @@ async def test_a_new_webhook_is_published_and_audited(world: World) -> None:
     )
 
     webhook = response.ok()
-    assert (webhook["type"], webhook["name"]) == (1, "News desk")
+    assert (webhook["type"], webhook["name"]) == (WebhookType.INCOMING, "News desk")
     assert (webhook["channel_id"], webhook["guild_id"]) == (str(guild.general), str(guild.id))
     assert webhook["application_id"] is None
     assert webhook["user"]["id"] == str(guild.owner.id)
@@ -89,17 +98,17 @@ async def test_a_new_webhook_is_published_and_audited(world: World) -> None:
     assert webhook["url"] == f"{world.url}/api/webhooks/{webhook['id']}/{webhook['token']}"
     event = await session.next("WEBHOOKS_UPDATE")
     assert event == {"guild_id": str(guild.id), "channel_id": str(guild.general)}
-    (entry,) = await audit_entries(guild, 50)
+    (entry,) = await audit_entries(guild, AuditLogAction.WEBHOOK_CREATE)
     assert (entry["target_id"], entry["user_id"], entry["reason"]) == (webhook["id"], str(guild.owner.id), "why not")
     changed_values = {change["key"]: change["new_value"] for change in entry["changes"]}
     assert changed_values == {
-        "type": 1,
+        "type": WebhookType.INCOMING,
         "name": "News desk",
         "channel_id": str(guild.general),
         "avatar_hash": webhook["avatar"],
     }
     page = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()
-    assert [each["id"] for each in page["webhooks"]] == [webhook["id"]]
+    assert [webhook["id"] for webhook in page["webhooks"]] == [webhook["id"]]
     assert "token" not in page["webhooks"][0]
     async with world.client.get(f"{world.url}/cdn/avatars/{webhook['id']}/{webhook['avatar']}.png") as image:
         assert image.status == 200
@@ -114,61 +123,61 @@ async def test_webhooks_are_listed_by_channel_and_by_guild(world: World) -> None
     )
 
     listed = (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok()
-    assert [each["id"] for each in listed] == [str(first.id)]
-    assert listed[0] == first.shown
-    assert {each["id"] for each in (await guild.owner.get(f"/guilds/{guild.id}/webhooks")).ok()} == {
+    assert [webhook_view["id"] for webhook_view in listed] == [str(first.id)]
+    assert listed[0] == first.view
+    assert {webhook["id"] for webhook in (await guild.owner.get(f"/guilds/{guild.id}/webhooks")).ok()} == {
         str(first.id),
         str(second.id),
     }
-    assert (await guild.owner.get(f"/webhooks/{first.id}")).ok() == first.shown
+    assert (await guild.owner.get(f"/webhooks/{first.id}")).ok() == first.view
 
 
 async def test_webhooks_of_hidden_channels_are_not_listed(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    await guild.allow_permissions(bob, MANAGE)
+    await guild.allow_permissions(bob, MANAGE_WEBHOOKS)
     secret = await guild.channel("secret")
-    hook = await create_webhook(world, guild.owner, secret)
+    webhook = await create_webhook(world, guild.owner, secret)
     await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
 
     assert (await bob.get(f"/guilds/{guild.id}/webhooks")).ok() == []
-    (await bob.get(f"/webhooks/{hook.id}")).rejected(403, 50001)
+    (await bob.get(f"/webhooks/{webhook.id}")).rejected(403, 50001)
     (await bob.get(f"/channels/{secret}/webhooks")).rejected(403, 50001)
 
 
-@pytest.mark.parametrize("standing", ["outsider", "member", "manager"])
-async def test_managing_webhooks_requires_manage_webhooks(world: World, standing: str) -> None:
+@pytest.mark.parametrize("membership", ["outsider", "member", "manager"])
+async def test_managing_webhooks_requires_manage_webhooks(world: World, membership: str) -> None:
     bob = await world.user()
-    guild = await world.guild(None, *([] if standing == "outsider" else [bob]))
-    hook = await create_webhook(world, guild.owner, guild.general)
-    if standing == "manager":
-        await guild.allow_permissions(bob, MANAGE)
+    guild = await world.guild(None, *([] if membership == "outsider" else [bob]))
+    webhook = await create_webhook(world, guild.owner, guild.general)
+    if membership == "manager":
+        await guild.allow_permissions(bob, MANAGE_WEBHOOKS)
 
     responses = [
         await bob.get(f"/channels/{guild.general}/webhooks"),
         await bob.get(f"/guilds/{guild.id}/webhooks"),
         await bob.post(f"/channels/{guild.general}/webhooks", json={"name": "a"}),
-        await bob.get(f"/webhooks/{hook.id}"),
-        await bob.patch(f"/webhooks/{hook.id}", json={"name": "b"}),
-        await bob.delete(f"/webhooks/{hook.id}"),
+        await bob.get(f"/webhooks/{webhook.id}"),
+        await bob.patch(f"/webhooks/{webhook.id}", json={"name": "b"}),
+        await bob.delete(f"/webhooks/{webhook.id}"),
     ]
 
     for response in responses:
-        if standing == "manager":
+        if membership == "manager":
             response.ok()
         else:
-            response.rejected(403, 50001 if standing == "outsider" else 50013)
+            response.rejected(403, 50001 if membership == "outsider" else 50013)
 
 
 async def test_unknown_webhooks_tokens_and_channels_are_rejected(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
     for method in ("GET", "PATCH", "DELETE"):
         (await guild.owner.request(method, "/webhooks/1", json={})).rejected(404, 10015)
         (await world.request(method, "/webhooks/1/token", json={})).rejected(404, 10015)
-        (await world.request(method, f"/webhooks/{hook.id}/{'x' * 68}", json={})).rejected(401, 50027)
-    (await world.request("POST", f"/webhooks/{hook.id}/x", json={"content": "a"})).rejected(401, 50027)
+        (await world.request(method, f"/webhooks/{webhook.id}/{'x' * 68}", json={})).rejected(401, 50027)
+    (await world.request("POST", f"/webhooks/{webhook.id}/x", json={"content": "a"})).rejected(401, 50027)
     (await world.request("POST", "/webhooks/1/x", json={"content": "a"})).rejected(404, 10015)
     (await guild.owner.post("/channels/1/webhooks", json={"name": "a"})).rejected(404, 10003)
     (await guild.owner.get("/guilds/1/webhooks")).rejected(404, 10004)
@@ -186,14 +195,14 @@ async def test_unknown_webhooks_tokens_and_channels_are_rejected(world: World) -
 )
 async def test_invalid_webhook_names_are_rejected(world: World, name: str, code: str) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
     response = await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": name})
     assert response.errors("name") == [code]
-    assert (await guild.owner.patch(f"/webhooks/{hook.id}", json={"name": name})).errors("name") == [code]
-    assert (await world.request("PATCH", hook.path, json={"name": name})).errors("name") == [code]
+    assert (await guild.owner.patch(f"/webhooks/{webhook.id}", json={"name": name})).errors("name") == [code]
+    assert (await world.request("PATCH", webhook.path, json={"name": name})).errors("name") == [code]
     if name:
-        assert (await hook.execute("hi", username=name)).errors("username") == [code]
+        assert (await webhook.execute("hi", username=name)).errors("username") == [code]
 
 
 async def test_a_webhook_requires_a_name_and_a_valid_avatar(world: World) -> None:
@@ -206,8 +215,12 @@ async def test_a_webhook_requires_a_name_and_a_valid_avatar(world: World) -> Non
 
 async def test_categories_and_threads_have_no_webhooks(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("boxes", type=4)
-    thread = (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "t", "type": 11})).ok()["id"]
+    category = await guild.channel("boxes", type=ChannelType.GUILD_CATEGORY)
+    thread = (
+        await guild.owner.post(
+            f"/channels/{guild.general}/threads", json={"name": "t", "type": ChannelType.PUBLIC_THREAD}
+        )
+    ).ok()["id"]
 
     for channel in (category, thread):
         (await guild.owner.post(f"/channels/{channel}/webhooks", json={"name": "a"})).rejected(400, 50024)
@@ -218,43 +231,43 @@ async def test_a_channel_has_at_most_15_webhooks_and_a_guild_1000(world: World) 
     other = await guild.channel("other")
     for _ in range(wire.WEBHOOKS_PER_CHANNEL_MAX):
         await create_webhook(world, guild.owner, guild.general)
-    other_hook = await create_webhook(world, guild.owner, other)
+    other_webhook = await create_webhook(world, guild.owner, other)
 
     (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "a"})).rejected(400, 30007)
     move = {"channel_id": str(guild.general)}
-    (await guild.owner.patch(f"/webhooks/{other_hook.id}", json=move)).rejected(400, 30007)
+    (await guild.owner.patch(f"/webhooks/{other_webhook.id}", json=move)).rejected(400, 30007)
 
-    def fill(call: Any) -> None:
+    def insert_webhooks(call: Any) -> None:
         for number in range(1, wire.WEBHOOKS_PER_GUILD_MAX - 15):
-            store.insert(call.tx, WebhookRow(number, 1, guild.id, 1, None, "a"))
+            store.insert(call.tx, WebhookRow(number, WebhookType.INCOMING, guild.id, 1, None, "a"))
 
-    await world.write(fill)
+    await world.write(insert_webhooks)
     (await guild.owner.post(f"/channels/{other}/webhooks", json={"name": "a"})).rejected(400, 30058)
 
 
 async def test_a_webhook_is_renamed_and_moved(world: World) -> None:
     guild = await world.guild()
     other = await guild.channel("other")
-    hook = await create_webhook(world, guild.owner, guild.general, avatar=PNG)
+    webhook = await create_webhook(world, guild.owner, guild.general, avatar=PNG)
     session = await guild.owner.connect()
 
     body = {"name": "new", "avatar": None, "channel_id": str(other)}
-    changed = (await guild.owner.patch(f"/webhooks/{hook.id}", json=body)).ok()
+    changed = (await guild.owner.patch(f"/webhooks/{webhook.id}", json=body)).ok()
 
     assert (changed["name"], changed["avatar"], changed["channel_id"]) == ("new", None, str(other))
-    assert changed["token"] == hook.shown["token"]
+    assert changed["token"] == webhook.view["token"]
     updated_channels = [(await session.next("WEBHOOKS_UPDATE"))["channel_id"] for _ in range(2)]
     assert updated_channels == [str(guild.general), str(other)]
-    (entry,) = await audit_entries(guild, 51)
-    found = {change["key"]: (change.get("old_value"), change.get("new_value")) for change in entry["changes"]}
-    assert found == {
+    (entry,) = await audit_entries(guild, AuditLogAction.WEBHOOK_UPDATE)
+    changed_values = {change["key"]: (change.get("old_value"), change.get("new_value")) for change in entry["changes"]}
+    assert changed_values == {
         "name": ("hook", "new"),
-        "avatar_hash": (hook.shown["avatar"], None),
+        "avatar_hash": (webhook.view["avatar"], None),
         "channel_id": (str(guild.general), str(other)),
     }
-    assert (await hook.say("hi"))["channel_id"] == str(other)
-    assert (await guild.owner.patch(f"/webhooks/{hook.id}", json={"channel_id": None})).ok() == changed
-    assert len(await audit_entries(guild, 51)) == 1
+    assert (await webhook.send_message("hi"))["channel_id"] == str(other)
+    assert (await guild.owner.patch(f"/webhooks/{webhook.id}", json={"channel_id": None})).ok() == changed
+    assert len(await audit_entries(guild, AuditLogAction.WEBHOOK_UPDATE)) == 1
 
 
 async def test_moving_a_webhook_requires_manage_webhooks_in_the_target(world: World) -> None:
@@ -262,26 +275,26 @@ async def test_moving_a_webhook_requires_manage_webhooks_in_the_target(world: Wo
     guild = await world.guild(None, bob)
     other = await guild.channel("other")
     foreign = await world.guild(bob)
-    hook = await create_webhook(world, guild.owner, guild.general)
-    await guild.overwrite(guild.general, bob.id, allow=MANAGE)
+    webhook = await create_webhook(world, guild.owner, guild.general)
+    await guild.overwrite(guild.general, bob.id, allow=MANAGE_WEBHOOKS)
 
-    (await bob.patch(f"/webhooks/{hook.id}", json={"channel_id": str(other)})).rejected(403, 50013)
-    (await bob.patch(f"/webhooks/{hook.id}", json={"channel_id": str(foreign.general)})).rejected(404, 10003)
-    (await bob.patch(f"/webhooks/{hook.id}", json={"channel_id": "1"})).rejected(404, 10003)
+    (await bob.patch(f"/webhooks/{webhook.id}", json={"channel_id": str(other)})).rejected(403, 50013)
+    (await bob.patch(f"/webhooks/{webhook.id}", json={"channel_id": str(foreign.general)})).rejected(404, 10003)
+    (await bob.patch(f"/webhooks/{webhook.id}", json={"channel_id": "1"})).rejected(404, 10003)
 
 
 async def test_a_deleted_webhook_can_no_longer_be_executed(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
     session = await guild.owner.connect()
-    message = await hook.say("hi")
+    message = await webhook.send_message("hi")
 
-    assert (await guild.owner.delete(f"/webhooks/{hook.id}")).status == 204
+    assert (await guild.owner.delete(f"/webhooks/{webhook.id}")).status == 204
 
     await session.next("WEBHOOKS_UPDATE")
-    (entry,) = await audit_entries(guild, 52)
+    (entry,) = await audit_entries(guild, AuditLogAction.WEBHOOK_DELETE)
     assert {change["key"]: change["old_value"] for change in entry["changes"]}["name"] == "hook"
-    (await hook.execute("again")).rejected(404, 10015)
+    (await webhook.execute("again")).rejected(404, 10015)
     stored = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
     assert stored["author"] == message["author"]
 
@@ -289,75 +302,75 @@ async def test_a_deleted_webhook_can_no_longer_be_executed(world: World) -> None
 async def test_a_token_alone_reads_renames_and_deletes(world: World) -> None:
     guild = await world.guild()
     other = await guild.channel("other")
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
     session = await guild.owner.connect()
 
-    view = (await world.request("GET", hook.path)).ok()
-    assert view == {key: value for key, value in hook.shown.items() if key != "user"}
+    view = (await world.request("GET", webhook.path)).ok()
+    assert view == {key: value for key, value in webhook.view.items() if key != "user"}
     header = {"Authorization": "Bot nonsense"}
     changed = await world.request(
-        "PATCH", hook.path, json={"name": "new", "avatar": PNG, "channel_id": str(other)}, headers=header
+        "PATCH", webhook.path, json={"name": "new", "avatar": PNG, "channel_id": str(other)}, headers=header
     )
     assert (changed.ok()["name"], changed.ok()["channel_id"]) == ("new", str(guild.general))
     assert "user" not in changed.ok()
     await session.next("WEBHOOKS_UPDATE")
-    (entry,) = await audit_entries(guild, 51)
+    (entry,) = await audit_entries(guild, AuditLogAction.WEBHOOK_UPDATE)
     assert entry["user_id"] is None
-    assert (await world.request("DELETE", hook.path)).status == 204
+    assert (await world.request("DELETE", webhook.path)).status == 204
     await session.next("WEBHOOKS_UPDATE")
-    assert len(await audit_entries(guild, 52)) == 1
-    (await world.request("GET", hook.path)).rejected(404, 10015)
+    assert len(await audit_entries(guild, AuditLogAction.WEBHOOK_DELETE)) == 1
+    (await world.request("GET", webhook.path)).rejected(404, 10015)
 
 
 async def test_a_webhook_created_by_a_bot_belongs_to_its_application(world: World) -> None:
     guild = await world.guild()
-    bot = await world.bot(guild, permissions=MANAGE)
-    hook = await create_webhook(world, bot, guild.general)
+    bot = await world.bot(guild, permissions=MANAGE_WEBHOOKS)
+    webhook = await create_webhook(world, bot, guild.general)
 
-    assert hook.shown["application_id"] == str(bot.application_id)
-    assert hook.shown["user"]["bot"]
-    # Other managers of webhooks see it without its token.
-    view = (await guild.owner.get(f"/webhooks/{hook.id}")).ok()
+    assert webhook.view["application_id"] == str(bot.application_id)
+    assert webhook.view["user"]["bot"]
+    # Other managers of webhooks can read the webhook without its token.
+    view = (await guild.owner.get(f"/webhooks/{webhook.id}")).ok()
     assert "token" not in view
     assert "url" not in view
-    # Its own application sees it even without the permission.
-    await guild.overwrite(guild.general, bot.id, deny=MANAGE)
-    assert (await bot.get(f"/webhooks/{hook.id}")).ok()["token"] == hook.shown["token"]
-    (await bot.delete(f"/webhooks/{hook.id}")).rejected(403, 50013)
+    # The application that owns the webhook can read it even without the permission.
+    await guild.overwrite(guild.general, bot.id, deny=MANAGE_WEBHOOKS)
+    assert (await bot.get(f"/webhooks/{webhook.id}")).ok()["token"] == webhook.view["token"]
+    (await bot.delete(f"/webhooks/{webhook.id}")).rejected(403, 50013)
 
 
 async def test_webhooks_are_deleted_with_their_channel(world: World) -> None:
     guild = await world.guild()
     other = await guild.channel("other")
-    hook = await create_webhook(world, guild.owner, other)
+    webhook = await create_webhook(world, guild.owner, other)
 
     (await guild.owner.delete(f"/channels/{other}")).ok()
 
-    (await world.request("GET", hook.path)).rejected(404, 10015)
+    (await world.request("GET", webhook.path)).rejected(404, 10015)
     assert (await guild.owner.get(f"/guilds/{guild.id}/webhooks")).ok() == []
 
 
 async def test_webhooks_are_deleted_with_their_guild(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
     assert (await guild.owner.delete(f"/guilds/{guild.id}")).status == 204
 
-    (await hook.execute("hi")).rejected(404, 10015)
+    (await webhook.execute("hi")).rejected(404, 10015)
 
 
 async def test_webhook_tokens_are_not_stored(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
-    row = await world.write(lambda call: store.find(call.tx, hook.id))
+    row = await world.write(lambda call: store.find(call.tx, webhook.id))
 
-    assert hook.shown["token"] not in map(str, row)
+    assert webhook.view["token"] not in map(str, row)
     key = await world.write(lambda call: store.find_token_key(call.tx))
-    assert tokens.derive_token(key, row) == hook.shown["token"]
-    assert tokens.derive_token(key, row._replace(salt=tokens.new_salt())) != hook.shown["token"]
-    assert not tokens.is_valid_token(None, row, hook.shown["token"])
-    assert not tokens.is_valid_token(key, row._replace(salt=None), hook.shown["token"])
+    assert tokens.derive_token(key, row) == webhook.view["token"]
+    assert tokens.derive_token(key, row._replace(salt=tokens.new_salt())) != webhook.view["token"]
+    assert not tokens.is_valid_token(None, row, webhook.view["token"])
+    assert not tokens.is_valid_token(key, row._replace(salt=None), webhook.view["token"])
 
 
 # Execution
@@ -367,20 +380,20 @@ async def test_a_webhook_message_has_the_webhook_as_author(world: World) -> None
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
-    hook = await create_webhook(world, guild.owner, guild.general, "News", avatar=PNG)
+    webhook = await create_webhook(world, guild.owner, guild.general, "News", avatar=PNG)
 
-    message = await hook.say("hello")
+    message = await webhook.send_message("hello")
 
     assert message["author"] == {
         **message["author"],
-        "id": str(hook.id),
+        "id": str(webhook.id),
         "username": "News",
         "discriminator": "0000",
-        "avatar": hook.shown["avatar"],
+        "avatar": webhook.view["avatar"],
         "bot": True,
         "global_name": None,
     }
-    assert message["webhook_id"] == str(hook.id)
+    assert message["webhook_id"] == str(webhook.id)
     assert "application_id" not in message
     event = await session.next("MESSAGE_CREATE")
     assert "member" not in event
@@ -390,9 +403,9 @@ async def test_a_webhook_message_has_the_webhook_as_author(world: World) -> None
 
 async def test_without_wait_the_response_is_empty_and_the_message_is_created(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
-    response = await hook.execute("quiet", "")
+    response = await webhook.execute("quiet", "")
 
     assert (response.status, response.body) == (204, b"")
     (message,) = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
@@ -401,65 +414,67 @@ async def test_without_wait_the_response_is_empty_and_the_message_is_created(wor
 
 async def test_name_and_avatar_can_be_overridden_per_message(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general, "News", avatar=PNG)
+    webhook = await create_webhook(world, guild.owner, guild.general, "News", avatar=PNG)
 
-    overridden = await hook.say("a", username=" Some  body ", avatar_url="https://example.com/cat.png")
-    default_name = await hook.say("b", avatar_url="https://example.com/cat.png")
-    local_avatar = await hook.say(
-        "c", avatar_url=f"{world.url}/cdn/avatars/{hook.id}/{hook.shown['avatar']}.png?size=64"
+    overridden = await webhook.send_message("a", username=" Some  body ", avatar_url="https://example.com/cat.png")
+    default_name = await webhook.send_message("b", avatar_url="https://example.com/cat.png")
+    local_avatar = await webhook.send_message(
+        "c", avatar_url=f"{world.url}/cdn/avatars/{webhook.id}/{webhook.view['avatar']}.png?size=64"
     )
 
     assert overridden["author"]["username"] == "Some body"
-    assert overridden["author"]["avatar"] not in (None, hook.shown["avatar"])
+    assert overridden["author"]["avatar"] not in (None, webhook.view["avatar"])
     assert (default_name["author"]["username"], default_name["author"]["avatar"]) == (
         "News",
         overridden["author"]["avatar"],
     )
-    assert local_avatar["author"]["avatar"] == hook.shown["avatar"]
-    assert (await hook.execute("d", avatar_url="cat.png")).errors("avatar_url") == ["URL_TYPE_INVALID_URL"]
-    assert (await hook.execute("d", avatar_url="ftp://a/b")).errors("avatar_url") == ["URL_TYPE_INVALID_SCHEME"]
+    assert local_avatar["author"]["avatar"] == webhook.view["avatar"]
+    assert (await webhook.execute("d", avatar_url="cat.png")).errors("avatar_url") == ["URL_TYPE_INVALID_URL"]
+    assert (await webhook.execute("d", avatar_url="ftp://a/b")).errors("avatar_url") == ["URL_TYPE_INVALID_SCHEME"]
     # Renaming the webhook does not change earlier messages.
-    await world.request("PATCH", hook.path, json={"name": "Renamed"})
-    listed = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
-    assert {each["author"]["username"] for each in listed} == {"News", "Some body"}
+    await world.request("PATCH", webhook.path, json={"name": "Renamed"})
+    listed_messages = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
+    assert {message["author"]["username"] for message in listed_messages} == {"News", "Some body"}
 
 
 async def test_empty_and_oversized_webhook_messages_are_rejected(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
-    (await hook.execute()).rejected(400, 50006)
-    (await hook.execute("  ")).rejected(400, 50006)
-    assert (await hook.execute("a" * 2001)).errors("content") == ["BASE_TYPE_MAX_LENGTH"]
-    assert (await hook.execute(embeds=[{}])).errors("embeds.0.description") == ["BASE_TYPE_REQUIRED"]
+    (await webhook.execute()).rejected(400, 50006)
+    (await webhook.execute("  ")).rejected(400, 50006)
+    assert (await webhook.execute("a" * 2001)).errors("content") == ["BASE_TYPE_MAX_LENGTH"]
+    assert (await webhook.execute(embeds=[{}])).errors("embeds.0.description") == ["BASE_TYPE_REQUIRED"]
 
 
 async def test_a_webhook_mentions_only_users_by_default(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("herd", mentionable=True)
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
     content = f"<@{guild.owner.id}> <@&{role}> @everyone"
 
-    default = await hook.say(content)
-    explicit = await hook.say(content, allowed_mentions={"parse": ["roles", "everyone"]})
+    default = await webhook.send_message(content)
+    explicit = await webhook.send_message(content, allowed_mentions={"parse": ["roles", "everyone"]})
 
-    assert [each["id"] for each in default["mentions"]] == [str(guild.owner.id)]
+    assert [user["id"] for user in default["mentions"]] == [str(guild.owner.id)]
     assert (default["mention_roles"], default["mention_everyone"]) == ([], False)
     assert explicit["mentions"] == []
     assert (explicit["mention_roles"], explicit["mention_everyone"]) == ([str(role)], True)
 
 
-@pytest.mark.parametrize("creator", ["person", "bot"])
+@pytest.mark.parametrize("creator", ["user", "bot"])
 async def test_mentioning_everyone_depends_on_the_bot_or_the_everyone_role(world: World, creator: str) -> None:
     guild = await world.guild()
-    bot = await world.bot(guild, permissions=MANAGE | Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES)
+    bot = await world.bot(
+        guild, permissions=MANAGE_WEBHOOKS | Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES
+    )
     bits = Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES
     everyone = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()[0]
     reduced = str(int(everyone["permissions"]) & ~bits)
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": reduced})).ok()
-    hook = await create_webhook(world, guild.owner if creator == "person" else bot, guild.general)
+    webhook = await create_webhook(world, guild.owner if creator == "user" else bot, guild.general)
 
-    message = await hook.say("@everyone", allowed_mentions={"parse": ["everyone"]}, tts=True)
+    message = await webhook.send_message("@everyone", allowed_mentions={"parse": ["everyone"]}, tts=True)
 
     assert message["mention_everyone"] is (creator == "bot")
     assert message["tts"] is (creator == "bot")
@@ -467,60 +482,64 @@ async def test_mentioning_everyone_depends_on_the_bot_or_the_everyone_role(world
 
 async def test_a_webhook_can_set_only_some_flags(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
-    message = await hook.say("a", flags=MessageFlags.SUPPRESS_NOTIFICATIONS | MessageFlags.CROSSPOSTED | 1 << 13)
+    message = await webhook.send_message(
+        "a", flags=MessageFlags.SUPPRESS_NOTIFICATIONS | MessageFlags.CROSSPOSTED | 1 << 13
+    )
 
     assert message["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS
 
 
 async def test_a_webhook_creates_a_poll(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
     poll = {"question": {"text": "tea?"}, "answers": [{"poll_media": {"text": "yes"}}]}
 
-    message = await hook.say(poll=poll)
+    message = await webhook.send_message(poll=poll)
 
     assert message["poll"]["question"]["text"] == "tea?"
-    change = await world.request("PATCH", f"{hook.path}/messages/{message['id']}", json={"content": "a"})
+    change = await world.request("PATCH", f"{webhook.path}/messages/{message['id']}", json={"content": "a"})
     change.rejected(400, 520003)
 
 
 async def test_webhooks_without_an_application_send_only_non_interactive_components(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
-    text = {"type": 10, "content": "hello"}
+    webhook = await create_webhook(world, guild.owner, guild.general)
+    text = {"type": ComponentType.TEXT_DISPLAY, "content": "hello"}
 
-    without_query = await hook.say("a", components=[LINK])
-    with_query = await hook.say("a", "wait=true&with_components=true", components=[LINK])
-    v2 = await hook.say(None, "wait=true&with_components=true", components=[text], flags=V2)
+    without_query = await webhook.send_message("a", components=[LINK])
+    with_query = await webhook.send_message("a", "wait=true&with_components=true", components=[LINK])
+    v2 = await webhook.send_message(None, "wait=true&with_components=true", components=[text], flags=COMPONENTS_V2)
 
     assert without_query["components"] == []
     assert with_query["components"][0]["components"][0]["url"] == "https://example.com"
     assert v2["components"][0]["content"] == "hello"
-    rejected = await hook.execute("a", "with_components=true", components=[BUTTON])
+    rejected = await webhook.execute("a", "with_components=true", components=[BUTTON])
     assert rejected.errors("components.0.components.0.type") == ["COMPONENT_TYPE_INVALID"]
-    section = {"type": 9, "components": [text], "accessory": BUTTON["components"][0]}
-    rejected = await hook.execute(None, "with_components=true", components=[section], flags=V2)
+    section = {"type": ComponentType.SECTION, "components": [text], "accessory": BUTTON["components"][0]}
+    rejected = await webhook.execute(None, "with_components=true", components=[section], flags=COMPONENTS_V2)
     assert rejected.errors("components.0.accessory.type") == ["COMPONENT_TYPE_INVALID"]
-    message = await hook.say("a")
-    for kind in ([], {}, [2], {"a": 1}, "3", 3.5):
-        response = await hook.execute("a", "with_components=true", components=[{"type": kind}])
-        assert response.errors("components.0.type") == ["NUMBER_TYPE_COERCE"], kind
-        path = f"{hook.path}/messages/{message['id']}?with_components=true"
+    message = await webhook.send_message("a")
+    for component_type in ([], {}, [2], {"a": 1}, "3", 3.5):
+        response = await webhook.execute("a", "with_components=true", components=[{"type": component_type}])
+        assert response.errors("components.0.type") == ["NUMBER_TYPE_COERCE"], component_type
+        path = f"{webhook.path}/messages/{message['id']}?with_components=true"
         response = await world.request(
-            "PATCH", path, json={"components": [{"type": 1, "components": [{"type": kind}]}]}
+            "PATCH",
+            path,
+            json={"components": [{"type": ComponentType.ACTION_ROW, "components": [{"type": component_type}]}]},
         )
-        assert response.errors("components.0.components.0.type") == ["NUMBER_TYPE_COERCE"], kind
-    (await hook.execute(None, "", components=[text], flags=V2)).rejected(400, 50006)
+        assert response.errors("components.0.components.0.type") == ["NUMBER_TYPE_COERCE"], component_type
+    (await webhook.execute(None, "", components=[text], flags=COMPONENTS_V2)).rejected(400, 50006)
 
 
 async def test_an_applications_webhook_sends_any_component(world: World) -> None:
     guild = await world.guild()
-    bot = await world.bot(guild, permissions=MANAGE)
-    hook = await create_webhook(world, bot, guild.general)
+    bot = await world.bot(guild, permissions=MANAGE_WEBHOOKS)
+    webhook = await create_webhook(world, bot, guild.general)
 
-    message = await hook.say("press", components=[BUTTON])
+    message = await webhook.send_message("press", components=[BUTTON])
 
     assert message["components"][0]["components"][0]["custom_id"] == "a"
     assert message["application_id"] == str(bot.application_id)
@@ -528,25 +547,27 @@ async def test_an_applications_webhook_sends_any_component(world: World) -> None
 
 async def test_a_bot_without_the_content_intent_reads_its_own_webhook_messages(world: World) -> None:
     guild = await world.guild()
-    bot = await world.bot(guild, permissions=MANAGE, flags=0)
-    session = await bot.connect(NO_CONTENT)
-    own_hook, other_hook = (
+    bot = await world.bot(guild, permissions=MANAGE_WEBHOOKS, flags=0)
+    session = await bot.connect(INTENTS_WITHOUT_CONTENT)
+    own_webhook, other_webhook = (
         await create_webhook(world, bot, guild.general),
         await create_webhook(world, guild.owner, guild.general),
     )
 
-    message = await own_hook.say("mine")
-    assert (await session.next("MESSAGE_CREATE"))["content"] == "mine"
-    await world.request("PATCH", f"{own_hook.path}/messages/{message['id']}", json={"content": "mine too"})
-    assert (await session.next("MESSAGE_UPDATE"))["content"] == "mine too"
-    await other_hook.say("theirs")
+    message = await own_webhook.send_message("own message")
+    assert (await session.next("MESSAGE_CREATE"))["content"] == "own message"
+    await world.request(
+        "PATCH", f"{own_webhook.path}/messages/{message['id']}", json={"content": "own message, edited"}
+    )
+    assert (await session.next("MESSAGE_UPDATE"))["content"] == "own message, edited"
+    await other_webhook.send_message("other message")
     assert (await session.next("MESSAGE_CREATE"))["content"] == ""
-    read = [each["content"] for each in (await bot.get(f"/channels/{guild.general}/messages")).ok()]
-    assert read == ["", "mine too"]
+    contents = [message["content"] for message in (await bot.get(f"/channels/{guild.general}/messages")).ok()]
+    assert contents == ["", "own message, edited"]
 
 
-async def upload(world: World, path: str, size: int, method: str = "POST", name: str = "files[0]") -> ApiResponse:
-    """Send a message with a file of this size."""
+async def send_file(world: World, path: str, size: int, method: str = "POST", name: str = "files[0]") -> ApiResponse:
+    """Send a message with a file of `size` bytes."""
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("payload_json", json.dumps({"content": "look"}), content_type="application/json")
     form.add_field(name, bytes(size), filename="a.bin", content_type="application/octet-stream")
@@ -555,39 +576,39 @@ async def upload(world: World, path: str, size: int, method: str = "POST", name:
 
 async def test_a_webhook_sends_files(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
-    message = (await upload(world, f"{hook.path}?wait=true", 3, name="file")).ok()
+    message = (await send_file(world, f"{webhook.path}?wait=true", 3, name="file")).ok()
 
-    assert [each["filename"] for each in message["attachments"]] == ["a.bin"]
-    more = (await upload(world, f"{hook.path}/messages/{message['id']}", 4, "PATCH")).ok()
-    assert [each["size"] for each in more["attachments"]] == [3, 4]
+    assert [attachment["filename"] for attachment in message["attachments"]] == ["a.bin"]
+    second_message = (await send_file(world, f"{webhook.path}/messages/{message['id']}", 4, "PATCH")).ok()
+    assert [attachment["size"] for attachment in second_message["attachments"]] == [3, 4]
 
 
 @pytest.mark.dated(changes.WEBHOOK_UPLOAD_10MIB)
 async def test_the_file_size_limit_of_webhooks_changes_by_date(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
-    for moment, limit in ((-1, 25), (0, 10)):
-        world.clock.set(changes.WEBHOOK_UPLOAD_10MIB.at_ms + moment)
-        (await upload(world, f"{hook.path}?wait=true", limit << 20)).ok()
-        (await upload(world, f"{hook.path}?wait=true", (limit << 20) + 1)).rejected(413, 50045)
+    for offset_ms, limit_mib in ((-1, 25), (0, 10)):
+        world.clock.set(changes.WEBHOOK_UPLOAD_10MIB.at_ms + offset_ms)
+        (await send_file(world, f"{webhook.path}?wait=true", limit_mib << 20)).ok()
+        (await send_file(world, f"{webhook.path}?wait=true", (limit_mib << 20) + 1)).rejected(413, 50045)
 
 
 # Threads
 
 
 async def create_thread(actor: Actor, channel: int) -> int:
-    """Create a public thread and return its id."""
-    body = {"name": "talk", "type": 11}
+    """Create a public thread and return its ID."""
+    body = {"name": "talk", "type": ChannelType.PUBLIC_THREAD}
     return int((await actor.post(f"/channels/{channel}/threads", json=body)).ok()["id"])
 
 
 async def test_a_webhook_message_unarchives_its_thread(world: World) -> None:
     guild = await world.guild()
     other = await guild.channel("other")
-    hook, other_hook = (
+    webhook, other_webhook = (
         await create_webhook(world, guild.owner, guild.general),
         await create_webhook(world, guild.owner, other),
     )
@@ -595,48 +616,50 @@ async def test_a_webhook_message_unarchives_its_thread(world: World) -> None:
     (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
     session = await guild.owner.connect()
 
-    message = await hook.say("hi", f"wait=true&thread_id={thread}")
+    message = await webhook.send_message("hi", f"wait=true&thread_id={thread}")
 
     assert message["channel_id"] == str(thread)
     assert message["position"] == 0
     assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is False
     assert (await session.next("MESSAGE_CREATE"))["id"] == message["id"]
     members = (await guild.owner.get(f"/channels/{thread}/thread-members")).ok()
-    assert [each["user_id"] for each in members] == [str(guild.owner.id)]
-    (await other_hook.execute("hi", f"thread_id={thread}")).rejected(404, 10003)
-    (await hook.execute("hi", f"thread_id={other}")).rejected(404, 10003)
-    (await hook.execute("hi", "thread_id=1")).rejected(404, 10003)
-    (await hook.execute("hi", thread_name="post")).rejected(400, 220003)
+    assert [member["user_id"] for member in members] == [str(guild.owner.id)]
+    (await other_webhook.execute("hi", f"thread_id={thread}")).rejected(404, 10003)
+    (await webhook.execute("hi", f"thread_id={other}")).rejected(404, 10003)
+    (await webhook.execute("hi", "thread_id=1")).rejected(404, 10003)
+    (await webhook.execute("hi", thread_name="post")).rejected(400, 220003)
     (await guild.owner.patch(f"/channels/{thread}", json={"locked": True})).ok()
-    (await hook.execute("hi", f"thread_id={thread}")).rejected(400, 160005)
+    (await webhook.execute("hi", f"thread_id={thread}")).rejected(400, 160005)
 
 
 async def test_a_webhook_creates_a_forum_post(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel("ideas", type=15, available_tags=[{"name": "a"}, {"name": "b", "moderated": True}])
-    tags = [each["id"] for each in (await guild.owner.get(f"/channels/{forum}")).ok()["available_tags"]]
-    hook = await create_webhook(world, guild.owner, forum)
+    forum = await guild.channel(
+        "ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "a"}, {"name": "b", "moderated": True}]
+    )
+    tags = [tag["id"] for tag in (await guild.owner.get(f"/channels/{forum}")).ok()["available_tags"]]
+    webhook = await create_webhook(world, guild.owner, forum)
     session = await guild.owner.connect()
 
-    message = await hook.say("first", thread_name=" Title ", applied_tags=tags[:1])
+    message = await webhook.send_message("first", thread_name=" Title ", applied_tags=tags[:1])
 
     thread = await session.next("THREAD_CREATE")
     assert message["id"] == message["channel_id"] == thread["id"]
-    assert (thread["name"], thread["owner_id"], thread["newly_created"]) == ("Title", str(hook.id), True)
+    assert (thread["name"], thread["owner_id"], thread["newly_created"]) == ("Title", str(webhook.id), True)
     assert thread["applied_tags"] == tags[:1]
     assert (await session.next("MESSAGE_CREATE"))["id"] == message["id"]
-    more = await hook.say("second", f"wait=true&thread_id={message['channel_id']}")
-    assert more["channel_id"] == message["channel_id"]
-    assert [each["id"] for each in (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"]] == [
-        message["id"]
-    ]
-    (await hook.execute("a")).rejected(400, 220001)
-    (await hook.execute("a", f"thread_id={message['channel_id']}", thread_name="b")).rejected(400, 220002)
-    (await hook.execute("a", thread_name="b", applied_tags=["1"])).rejected(404, 10087)
-    (await hook.execute("a", thread_name="b", applied_tags=tags[1:])).rejected(403, 50013)
-    assert (await hook.execute("a", thread_name="  ")).errors("thread_name") == ["BASE_TYPE_BAD_LENGTH"]
+    second_message = await webhook.send_message("second", f"wait=true&thread_id={message['channel_id']}")
+    assert second_message["channel_id"] == message["channel_id"]
+    assert [
+        thread["id"] for thread in (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"]
+    ] == [message["id"]]
+    (await webhook.execute("a")).rejected(400, 220001)
+    (await webhook.execute("a", f"thread_id={message['channel_id']}", thread_name="b")).rejected(400, 220002)
+    (await webhook.execute("a", thread_name="b", applied_tags=["1"])).rejected(404, 10087)
+    (await webhook.execute("a", thread_name="b", applied_tags=tags[1:])).rejected(403, 50013)
+    assert (await webhook.execute("a", thread_name="  ")).errors("thread_name") == ["BASE_TYPE_BAD_LENGTH"]
     # A forum post is not created when its first message is rejected.
-    (await hook.execute(" ", thread_name="empty")).rejected(400, 50006)
+    (await webhook.execute(" ", thread_name="empty")).rejected(400, 50006)
     assert len((await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"]) == 1
 
 
@@ -645,10 +668,10 @@ async def test_a_webhook_creates_a_forum_post(world: World) -> None:
 
 async def test_a_webhook_reads_edits_and_deletes_its_messages(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
-    message = await hook.say(f"<@{guild.owner.id}>", embeds=[{"title": "t"}])
+    webhook = await create_webhook(world, guild.owner, guild.general)
+    message = await webhook.send_message(f"<@{guild.owner.id}>", embeds=[{"title": "t"}])
     session = await guild.owner.connect()
-    path = f"{hook.path}/messages/{message['id']}"
+    path = f"{webhook.path}/messages/{message['id']}"
 
     assert (await world.request("GET", path)).ok() == message
     changed = (await world.request("PATCH", path, json={"content": "@everyone", "embeds": None})).ok()
@@ -656,7 +679,7 @@ async def test_a_webhook_reads_edits_and_deletes_its_messages(world: World) -> N
     assert changed["edited_timestamp"] is not None
     assert changed["author"] == message["author"]
     event = await session.next("MESSAGE_UPDATE")
-    assert (event["content"], event["webhook_id"]) == ("@everyone", str(hook.id))
+    assert (event["content"], event["webhook_id"]) == ("@everyone", str(webhook.id))
     assert "member" not in event
     (await world.request("PATCH", path, json={"content": None})).rejected(400, 50006)
     assert (await world.request("PATCH", path, json={"content": "a" * 2001})).errors("content")
@@ -664,36 +687,40 @@ async def test_a_webhook_reads_edits_and_deletes_its_messages(world: World) -> N
     assert (await session.next("MESSAGE_DELETE"))["id"] == message["id"]
     for method in ("GET", "PATCH", "DELETE"):
         (await world.request(method, path, json={"content": "a"})).rejected(404, 10008)
-    assert await audit_entries(guild, 72) == []
+    assert await audit_entries(guild, AuditLogAction.MESSAGE_DELETE) == []
 
 
 async def test_a_webhook_cannot_access_messages_of_others(world: World) -> None:
     guild = await world.guild()
-    one, other = (
+    first_webhook, second_webhook = (
         await create_webhook(world, guild.owner, guild.general),
         await create_webhook(world, guild.owner, guild.general),
     )
-    webhook_message, user_message = await one.say("mine"), await guild.send_message(guild.owner)
+    webhook_message, user_message = await first_webhook.send_message("hi"), await guild.send_message(guild.owner)
 
     for message_id in (webhook_message["id"], user_message["id"]):
         for method in ("GET", "PATCH", "DELETE"):
-            response = await world.request(method, f"{other.path}/messages/{message_id}", json={"content": "a"})
+            response = await world.request(
+                method, f"{second_webhook.path}/messages/{message_id}", json={"content": "a"}
+            )
             response.rejected(404, 10008)
-    (await world.request("GET", f"/webhooks/{one.id}/x/messages/{webhook_message['id']}")).rejected(401, 50027)
+    (await world.request("GET", f"/webhooks/{first_webhook.id}/x/messages/{webhook_message['id']}")).rejected(
+        401, 50027
+    )
     # The creator of a webhook cannot edit its messages either.
     path = f"/channels/{guild.general}/messages/{webhook_message['id']}"
     (await guild.owner.patch(path, json={"content": "a"})).rejected(403, 50005)
     assert (await guild.owner.delete(path)).status == 204
-    (entry,) = await audit_entries(guild, 72)
-    assert entry["target_id"] == str(one.id)
+    (entry,) = await audit_entries(guild, AuditLogAction.MESSAGE_DELETE)
+    assert entry["target_id"] == str(first_webhook.id)
 
 
 async def test_messages_in_threads_require_the_thread_id(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
     thread = await create_thread(guild.owner, guild.general)
-    message = await hook.say("hi", f"wait=true&thread_id={thread}")
-    path = f"{hook.path}/messages/{message['id']}"
+    message = await webhook.send_message("hi", f"wait=true&thread_id={thread}")
+    path = f"{webhook.path}/messages/{message['id']}"
 
     (await world.request("GET", path)).rejected(404, 10008)
     assert (await world.request("GET", f"{path}?thread_id={thread}")).ok()["id"] == message["id"]
@@ -706,21 +733,25 @@ async def test_messages_in_threads_require_the_thread_id(world: World) -> None:
 
 async def test_components_of_an_edit_require_with_components(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
-    message = await hook.say("hi")
-    path = f"{hook.path}/messages/{message['id']}"
+    webhook = await create_webhook(world, guild.owner, guild.general)
+    message = await webhook.send_message("hi")
+    path = f"{webhook.path}/messages/{message['id']}"
 
     assert (await world.request("PATCH", path, json={"components": [LINK]})).ok()["components"] == []
     view = (await world.request("PATCH", f"{path}?with_components=true", json={"components": [LINK]})).ok()
     assert len(view["components"]) == 1
-    body: dict[str, Any] = {"content": None, "components": [{"type": 10, "content": "new"}], "flags": V2}
-    assert (await world.request("PATCH", f"{path}?with_components=true", json=body)).ok()["flags"] & V2
+    body: dict[str, Any] = {
+        "content": None,
+        "components": [{"type": ComponentType.TEXT_DISPLAY, "content": "new"}],
+        "flags": COMPONENTS_V2,
+    }
+    assert (await world.request("PATCH", f"{path}?with_components=true", json=body)).ok()["flags"] & COMPONENTS_V2
 
 
 async def test_users_reply_and_react_to_webhook_messages(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general, "News")
-    message = await hook.say("hello")
+    webhook = await create_webhook(world, guild.owner, guild.general, "News")
+    message = await webhook.send_message("hello")
     session = await guild.owner.connect()
 
     reply = await guild.send_message(guild.owner, "yes", message_reference={"message_id": message["id"]})
@@ -744,35 +775,35 @@ class TestLimits:
 
     async def test_a_webhook_sends_5_messages_per_2_seconds_across_all_formats(self, world: World) -> None:
         guild = await world.guild()
-        hook, other = (
+        webhook, second_webhook = (
             await create_webhook(world, guild.owner, guild.general),
             await create_webhook(world, guild.owner, guild.general),
         )
 
         for _ in range(4):
-            await hook.say("a")
-        (await world.request("POST", f"{hook.path}/slack", json={"text": "a"}))
-        rejected = await hook.execute("a")
+            await webhook.send_message("a")
+        (await world.request("POST", f"{webhook.path}/slack", json={"text": "a"}))
+        rejected = await webhook.execute("a")
         assert rejected.status == 429
         assert rejected.json["retry_after"] == 2.0
-        await other.say("b")
+        await second_webhook.send_message("b")
         world.clock.advance(2000)
-        await hook.say("c")
+        await webhook.send_message("c")
 
     async def test_a_channel_accepts_30_webhook_messages_per_minute(self, world: World) -> None:
         guild = await world.guild()
-        hooks = [await create_webhook(world, guild.owner, guild.general) for _ in range(4)]
+        webhooks = [await create_webhook(world, guild.owner, guild.general) for _ in range(4)]
         for number in range(30):
             if number == 20:
                 world.clock.advance(2000)
-            await hooks[number % 4].say("a")
+            await webhooks[number % 4].send_message("a")
 
         world.clock.advance(2000)
-        rejected = await hooks[0].execute("a")
+        rejected = await webhooks[0].execute("a")
         assert rejected.status == 429
         assert rejected.json["retry_after"] == 56.0
         world.clock.advance(56_000)
-        await hooks[0].say("b")
+        await webhooks[0].send_message("b")
 
 
 # Slack
@@ -780,7 +811,7 @@ class TestLimits:
 
 async def test_a_slack_message_is_converted_and_acknowledged(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
     body = {
         "text": "deployed",
         "username": "CI",
@@ -804,7 +835,7 @@ async def test_a_slack_message_is_converted_and_acknowledged(world: World) -> No
         ],
     }
 
-    response = await world.request("POST", f"{hook.path}/slack", json=body)
+    response = await world.request("POST", f"{webhook.path}/slack", json=body)
 
     assert (response.status, response.body) == (200, b"ok")
     (message,) = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
@@ -824,14 +855,14 @@ async def test_a_slack_message_is_converted_and_acknowledged(world: World) -> No
 
 async def test_slack_messages_are_accepted_as_form_fields(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
-    path = f"{hook.path}/slack"
+    webhook = await create_webhook(world, guild.owner, guild.general)
+    path = f"{webhook.path}/slack"
 
     response = await world.request("POST", path, data={"payload": json.dumps({"text": "old style"})})
     assert response.body == b"ok"
     assert (await world.request("POST", path, data={"text": "flat"})).body == b"ok"
-    listed = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
-    assert [each["content"] for each in listed] == ["flat", "old style"]
+    listed_messages = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
+    assert [message["content"] for message in listed_messages] == ["flat", "old style"]
     for payload in ("{", '{"text": ' + "[" * 5000 + "]" * 5000 + "}", '{"more": ' + "[" * 5000 + "]" * 5000 + "}"):
         response = await world.request("POST", path, data={"payload": payload})
         assert response.errors("payload") == ["MODEL_TYPE_CONVERT"]
@@ -839,11 +870,11 @@ async def test_slack_messages_are_accepted_as_form_fields(world: World) -> None:
 
 async def test_invalid_slack_messages_are_rejected(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
-    path = f"{hook.path}/slack"
+    webhook = await create_webhook(world, guild.owner, guild.general)
+    path = f"{webhook.path}/slack"
 
     (await world.request("POST", path, json={})).rejected(400, 50006)
-    (await world.request("POST", f"/webhooks/{hook.id}/x/slack", json={"text": "a"})).rejected(401, 50027)
+    (await world.request("POST", f"/webhooks/{webhook.id}/x/slack", json={"text": "a"})).rejected(401, 50027)
     response = await world.request("POST", path, json={"attachments": [{"text": "a"}] * 11})
     assert response.errors("attachments") == ["BASE_TYPE_BAD_LENGTH"]
     response = await world.request("POST", path, json={"attachments": [{"text": "a", "color": "#zz"}]})
@@ -862,12 +893,12 @@ def test_slack_colors_are_converted_and_long_texts_truncated() -> None:
         ],
     )
 
-    read = slack.convert(body)
+    request = slack.convert(body)
 
-    assert isinstance(read.username, str)
-    assert len(read.username) == 80
-    assert read.embeds
-    first, second = read.embeds
+    assert isinstance(request.username, str)
+    assert len(request.username) == 80
+    assert request.embeds
+    first, second = request.embeds
     assert first.description == "t" * 4093 + "..."
     assert (first.color, second.color) == (0x2EB886, 0xAABBCC)
     assert second.title == "T" * 253 + "..."
@@ -988,33 +1019,33 @@ EVENTS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-async def send_github_event(world: World, hook: Hook, event: str | None, **body: Any) -> ApiResponse:
+async def send_github_event(world: World, webhook: Webhook, event: str | None, **body: Any) -> ApiResponse:
     """Send an event to the webhook's GitHub endpoint."""
     headers = {} if event is None else {"X-GitHub-Event": event}
     payload = {"sender": GITHUB_USER, "repository": REPOSITORY, **body}
-    return await world.request("POST", f"{hook.path}/github", json=payload, headers=headers)
+    return await world.request("POST", f"{webhook.path}/github", json=payload, headers=headers)
 
 
 async def test_github_events_are_posted_as_embeds(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
     for event, body, title in EVENTS:
-        assert (await send_github_event(world, hook, event, **body)).status == 204
+        assert (await send_github_event(world, webhook, event, **body)).status == 204
         message = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
         (embed,) = message["embeds"]
         assert embed["title"] == title
         assert embed["author"]["name"] == "octocat"
-        assert message["webhook_id"] == str(hook.id)
+        assert message["webhook_id"] == str(webhook.id)
     assert {event for event, _, _ in EVENTS} == set(github.EMBED_BUILDERS) == GITHUB_EVENTS
 
 
 async def test_a_push_lists_its_commits(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
     await send_github_event(
-        world, hook, "push", ref="refs/heads/main", commits=[COMMIT], compare="https://github.com/c"
+        world, webhook, "push", ref="refs/heads/main", commits=[COMMIT], compare="https://github.com/c"
     )
 
     (message,) = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
@@ -1024,7 +1055,7 @@ async def test_a_push_lists_its_commits(world: World) -> None:
 
 async def test_other_github_events_are_ignored(world: World) -> None:
     guild = await world.guild()
-    hook = await create_webhook(world, guild.owner, guild.general)
+    webhook = await create_webhook(world, guild.owner, guild.general)
 
     ignored: list[tuple[str | None, dict[str, Any]]] = [
         ("ping", {}),
@@ -1039,32 +1070,38 @@ async def test_other_github_events_are_ignored(world: World) -> None:
         ),
     ]
     for event, body in ignored:
-        assert (await send_github_event(world, hook, event, **body)).status == 204
+        assert (await send_github_event(world, webhook, event, **body)).status == 204
     # spec/http.md#4.11: the body of an unsupported event is not validated.
     unknown = {"X-GitHub-Event": "security_advisory"}
     for body_variant in ({"action": "published"}, {"sender": GITHUB_USER, "release": "v1", "member": []}, []):
-        assert (await world.request("POST", f"{hook.path}/github", json=body_variant, headers=unknown)).status == 204
-    (await world.request("POST", f"/webhooks/{hook.id}/x/github", json=[], headers=unknown)).rejected(401, 50027)
-    push = await world.request("POST", f"{hook.path}/github", json={"commits": 5}, headers={"X-GitHub-Event": "push"})
+        assert (await world.request("POST", f"{webhook.path}/github", json=body_variant, headers=unknown)).status == 204
+    (await world.request("POST", f"/webhooks/{webhook.id}/x/github", json=[], headers=unknown)).rejected(401, 50027)
+    push = await world.request(
+        "POST", f"{webhook.path}/github", json={"commits": 5}, headers={"X-GitHub-Event": "push"}
+    )
     assert push.errors("sender") == ["BASE_TYPE_REQUIRED"]
     assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
-    (await world.request("POST", f"/webhooks/{hook.id}/x/github", json={"sender": GITHUB_USER})).rejected(401, 50027)
-    assert (await world.request("POST", f"{hook.path}/github", json={})).errors("sender") == ["BASE_TYPE_REQUIRED"]
+    (await world.request("POST", f"/webhooks/{webhook.id}/x/github", json={"sender": GITHUB_USER})).rejected(401, 50027)
+    assert (await world.request("POST", f"{webhook.path}/github", json={})).errors("sender") == ["BASE_TYPE_REQUIRED"]
 
 
 # Following
 
 
-async def announcement_guild(world: World) -> tuple[Guild, int]:
+async def create_announcement_guild(world: World) -> tuple[Guild, int]:
     """Create a guild with an announcement channel."""
     guild = await world.guild(name="Paper")
     channel = await guild.channel("news")
-    await world.write(lambda call: call.tx.run("UPDATE channels SET type = 5 WHERE id = ?", channel))
+    await world.write(
+        lambda call: call.tx.run(
+            "UPDATE channels SET type = ? WHERE id = ?", int(ChannelType.GUILD_ANNOUNCEMENT), channel
+        )
+    )
     return guild, channel
 
 
 async def follow(world: World, source: Guild, channel: int, target: Guild, channel_id: int | None = None) -> int:
-    """Follow a channel as the owner of the target guild, who becomes a member of the source; return the webhook id."""
+    """Follow a channel as the owner of the target guild, who becomes a member of the source; return the webhook ID."""
     from hubbub.server.places import members
 
     if source.owner.id != target.owner.id:
@@ -1074,7 +1111,7 @@ async def follow(world: World, source: Guild, channel: int, target: Guild, chann
 
 
 async def test_a_channel_follows_announcements(world: World) -> None:
-    source, channel = await announcement_guild(world)
+    source, channel = await create_announcement_guild(world)
     target = await world.guild()
     session = await target.owner.connect()
 
@@ -1082,16 +1119,20 @@ async def test_a_channel_follows_announcements(world: World) -> None:
 
     event = await session.next("WEBHOOKS_UPDATE")
     assert event == {"guild_id": str(target.id), "channel_id": str(target.general)}
-    notice = await session.next("MESSAGE_CREATE")
-    assert (notice["type"], notice["content"]) == (12, "Paper #news")
-    assert notice["author"]["id"] == str(target.owner.id)
-    assert notice["message_reference"] == {"type": 0, "channel_id": str(channel), "guild_id": str(source.id)}
+    system_message = await session.next("MESSAGE_CREATE")
+    assert (system_message["type"], system_message["content"]) == (MessageType.CHANNEL_FOLLOW_ADD, "Paper #news")
+    assert system_message["author"]["id"] == str(target.owner.id)
+    assert system_message["message_reference"] == {"type": 0, "channel_id": str(channel), "guild_id": str(source.id)}
     (webhook,) = (await target.owner.get(f"/channels/{target.general}/webhooks")).ok()
-    assert (webhook["id"], webhook["type"], webhook["name"]) == (str(webhook_id), 2, "Paper #news")
+    assert (webhook["id"], webhook["type"], webhook["name"]) == (
+        str(webhook_id),
+        WebhookType.CHANNEL_FOLLOWER,
+        "Paper #news",
+    )
     assert webhook["source_channel"] == {"id": str(channel), "name": "news"}
     assert webhook["source_guild"] == {"id": str(source.id), "icon": None, "name": "Paper"}
     assert "token" not in webhook
-    (entry,) = await audit_entries(target, 50)
+    (entry,) = await audit_entries(target, AuditLogAction.WEBHOOK_CREATE)
     assert entry["target_id"] == str(webhook_id)
     # Following twice returns the same webhook.
     assert await follow(world, source, channel, target) == webhook_id
@@ -1099,7 +1140,7 @@ async def test_a_channel_follows_announcements(world: World) -> None:
 
 
 async def test_following_requires_permissions_and_matching_channels(world: World) -> None:
-    source, channel = await announcement_guild(world)
+    source, channel = await create_announcement_guild(world)
     bob = await world.user()
     target = await world.guild(None, bob)
     path = f"/channels/{channel}/followers"
@@ -1111,7 +1152,7 @@ async def test_following_requires_permissions_and_matching_channels(world: World
     body = {"webhook_channel_id": str(channel)}
     (await source.owner.post(path, json=body)).rejected(400, 50024)
     (await source.owner.post(f"/channels/{source.general}/followers", json=body)).rejected(400, 50024)
-    voice = await source.channel("voice", type=2)
+    voice = await source.channel("voice", type=ChannelType.GUILD_VOICE)
     (await source.owner.post(path, json={"webhook_channel_id": str(voice)})).rejected(400, 50024)
     from hubbub.server.places import members
 
@@ -1123,7 +1164,7 @@ async def test_following_requires_permissions_and_matching_channels(world: World
 
 
 async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World) -> None:
-    source, channel = await announcement_guild(world)
+    source, channel = await create_announcement_guild(world)
     target = await world.guild()
     webhook_id = await follow(world, source, channel, target)
     session = await target.owner.connect()
@@ -1136,10 +1177,14 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
     await run_jobs(world)
 
     assert published["flags"] == MessageFlags.CROSSPOSTED
-    copy = await session.next("MESSAGE_CREATE", lambda each: each["channel_id"] == str(target.general))
+    copy = await session.next("MESSAGE_CREATE", lambda event: event["channel_id"] == str(target.general))
     assert copy["content"] == message["content"]
     assert copy["embeds"] == message["embeds"]
-    assert (copy["flags"], copy["webhook_id"], copy["type"]) == (MessageFlags.IS_CROSSPOST, str(webhook_id), 0)
+    assert (copy["flags"], copy["webhook_id"], copy["type"]) == (
+        MessageFlags.IS_CROSSPOST,
+        str(webhook_id),
+        MessageType.DEFAULT,
+    )
     assert copy["author"]["username"] == "Paper #news"
     assert copy["message_reference"] == {
         "type": 0,
@@ -1152,13 +1197,13 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
 
     (await source.owner.patch(path, json={"content": "corrected", "embeds": []})).ok()
     await run_jobs(world)
-    changed = await session.next("MESSAGE_UPDATE", lambda each: each["id"] == copy["id"])
+    changed = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
     assert (changed["content"], changed["embeds"]) == ("corrected", [])
     assert changed["edited_timestamp"] is not None
 
     (await source.owner.delete(path)).ok()
     await run_jobs(world)
-    deleted = await session.next("MESSAGE_UPDATE", lambda each: each["id"] == copy["id"])
+    deleted = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
     assert deleted["content"] == actions.DELETED_CONTENT
     assert deleted["flags"] == MessageFlags.IS_CROSSPOST | MessageFlags.SOURCE_MESSAGE_DELETED
     remaining = await world.write(lambda call: store.list_crossposts(call.tx, channel, int(message["id"]), 0, 10))
@@ -1167,7 +1212,7 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
 
 async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "BATCH_SIZE", 2)
-    source, channel = await announcement_guild(world)
+    source, channel = await create_announcement_guild(world)
     targets = [await source.channel(f"target{number}") for number in range(5)]
     for target in targets:
         await follow(world, source, channel, source, target)
@@ -1179,11 +1224,11 @@ async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: py
     (await source.owner.patch(path, json={"content": "second"})).ok()
     await run_jobs(world)
 
-    async def contents() -> set[str]:
-        found = [(await source.owner.get(f"/channels/{target}/messages?limit=1")).ok() for target in targets]
-        return {each[0]["content"] for each in found}
+    async def fetch_contents() -> set[str]:
+        pages = [(await source.owner.get(f"/channels/{target}/messages?limit=1")).ok() for target in targets]
+        return {page[0]["content"] for page in pages}
 
-    assert await contents() == {"second"}
+    assert await fetch_contents() == {"second"}
     first = (await source.owner.get(f"/channels/{targets[0]}/messages?limit=1")).ok()[0]
     (await source.owner.delete(f"/channels/{targets[0]}/messages/{first['id']}")).ok()
     (await source.owner.delete(path)).ok()
@@ -1194,7 +1239,7 @@ async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: py
 
 
 async def test_a_poll_is_not_crossposted(world: World) -> None:
-    source, channel = await announcement_guild(world)
+    source, channel = await create_announcement_guild(world)
     await follow(world, source, channel, source)
     poll = {"question": {"text": "tea?"}, "answers": [{"poll_media": {"text": "yes"}}]}
     message = await source.send_message(source.owner, "vote", channel, poll=poll)
@@ -1202,11 +1247,13 @@ async def test_a_poll_is_not_crossposted(world: World) -> None:
     (await source.owner.post(f"/channels/{channel}/messages/{message['id']}/crosspost")).ok()
     await run_jobs(world)
 
-    assert [each["type"] for each in (await source.owner.get(f"/channels/{source.general}/messages")).ok()] == [12]
+    assert [message["type"] for message in (await source.owner.get(f"/channels/{source.general}/messages")).ok()] == [
+        12
+    ]
 
 
 async def test_a_channel_that_stops_following_receives_no_crossposts(world: World) -> None:
-    source, channel = await announcement_guild(world)
+    source, channel = await create_announcement_guild(world)
     target = await world.guild()
     webhook = await follow(world, source, channel, target)
     (await target.owner.delete(f"/webhooks/{webhook}")).ok()
@@ -1215,11 +1262,13 @@ async def test_a_channel_that_stops_following_receives_no_crossposts(world: Worl
     (await source.owner.post(f"/channels/{channel}/messages/{message['id']}/crosspost")).ok()
     await run_jobs(world)
 
-    assert [each["type"] for each in (await target.owner.get(f"/channels/{target.general}/messages")).ok()] == [12]
+    assert [message["type"] for message in (await target.owner.get(f"/channels/{target.general}/messages")).ok()] == [
+        12
+    ]
 
 
 async def test_a_follower_webhook_outlives_its_source_channel(world: World) -> None:
-    source, channel = await announcement_guild(world)
+    source, channel = await create_announcement_guild(world)
     target = await world.guild()
     webhook_id = await follow(world, source, channel, target)
 

@@ -10,8 +10,8 @@ from hubbub.server.core.config import ActivitiesConfig, Config
 from hubbub.server.transports.web.page_requests import client_policy
 from tests.pages import Browser
 from tests.server.identity.accounts import PASSWORD, register_user
-from tests.server.talk.test_attachments import PNG, send
-from tests.server.talk.test_direct_messages import create_group, open_dm, send_message
+from tests.server.talk.private_channels import create_group, open_dm, send_message
+from tests.server.talk.uploads import PNG, send_files
 from tests.server.transports.web.test_invitations import browser_of
 from tests.world import Actor, Guild, World
 
@@ -199,7 +199,7 @@ async def test_replies_edits_files_and_reactions_are_shown(world: World) -> None
     (await bob.put(f"/channels/{guild.general}/messages/{first['id']}/reactions/%F0%9F%91%8D/@me")).ok()
     files = [{"id": 0, "description": "a cat"}, {"id": 1}, {"id": 2}]
     names = (("cat.png", PNG), ("notes.txt", b"hello"), ("SPOILER_end.png", PNG))
-    (await send(alice, f"/channels/{guild.general}/messages", *names, attachments=files)).ok()
+    (await send_files(alice, f"/channels/{guild.general}/messages", *names, attachments=files)).ok()
     forwarded = {"type": 1, "message_id": first["id"], "channel_id": str(guild.general)}
     (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": forwarded})).ok()
     browser = browser_of(bob)

@@ -10,7 +10,7 @@ from tests.pages import Browser
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.places.invites import create_invite, create_targeted_invite, list_member_roles
 from tests.server.places.scheduled_events import channel_event, create_event, external_event
-from tests.server.talk.test_direct_messages import create_group
+from tests.server.talk.private_channels import create_group
 from tests.world import Actor, Guild, World
 
 

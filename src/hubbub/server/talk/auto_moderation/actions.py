@@ -256,7 +256,7 @@ def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
 def apply_profile_rules(call: Call, guild_id: int, user_id: int) -> None:
     """Apply the profile rules to a member's names and guild tag.
 
-    A quarantine starts when names or tag match a rule, and ends when no quarantining rule matches any more."""
+    A quarantine starts when names or tag match a rule, and ends when they no longer match a rule with a quarantine action."""
     member = members.find(call.tx, guild_id, user_id)
     if member is None:
         return

@@ -98,7 +98,7 @@ def _require_verified(call: Call, channel_access: ChannelAccess, author: Author)
 def _require_reachable(call: Call, channel: ChannelRef) -> None:
     """Raise unless the recipients of a direct message can be messaged.
 
-    Bots need a mutual guild and cannot message bots; `ports.check_direct_message` adds more rules."""
+    Bots need a mutual guild and cannot message bots; `ports.check_direct_message` applies further rules."""
     if channel.type != ChannelType.DM:
         return
     for user_id, is_bot in store.list_recipients(call.tx, channel.id):

@@ -87,7 +87,7 @@ def clear_emoji(call: Call, channel: ChannelRef, message: MessageRow, existing_r
 
 
 def _update_reacted_flag(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """Clear the `reacted` flag of a message that has no reactions left, so that reads skip the reactions table."""
+    """Record that a message has no reactions left, if so, because reads of such messages skip the reactions table."""
     if not store.has_any(call.tx, message.id):
         messages.set_reacted(call.tx, channel.id, message.id, False)
 

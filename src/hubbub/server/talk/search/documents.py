@@ -73,7 +73,7 @@ class Document(NamedTuple):
 
 
 def author_mark(user_id: int) -> str:
-    """Return the mark of an author."""
+    """Return the mark of messages by a user or webhook."""
     return f"a{int(user_id)}"
 
 
@@ -88,22 +88,22 @@ def governing_channel_mark(channel_id: int) -> str:
 
 
 def user_mention_mark(user_id: int) -> str:
-    """Return the mark of a mentioned user."""
+    """Return the mark of messages that mention a user."""
     return f"m{int(user_id)}"
 
 
 def role_mention_mark(role_id: int) -> str:
-    """Return the mark of a mentioned role."""
+    """Return the mark of messages that mention a role."""
     return f"r{int(role_id)}"
 
 
 def replied_user_mark(user_id: int) -> str:
-    """Return the mark of the user whose message is replied to."""
+    """Return the mark of replies to messages of a user."""
     return f"q{int(user_id)}"
 
 
 def replied_message_mark(message_id: int) -> str:
-    """Return the mark of the message that is replied to."""
+    """Return the mark of replies to a message."""
     return f"s{int(message_id)}"
 
 

@@ -132,7 +132,7 @@ def _find_ordered_ids(call: Call, query: Query, params: wire.SearchMessages) -> 
     by_time = params.sort_by == wire.MessageSortBy.TIMESTAMP or not query.phrases
     limit = wire.SEARCH_RESULTS_MAX
     if by_time or not ascending:
-        # Counting visits every hit, so no more are counted than a page needs or a user would read. Ascending relevance
+        # Counting reads every hit, so the count stops at COUNTED_HITS_MAX unless a page needs more. Ascending relevance
         # needs all hits, since the least relevant one comes first.
         limit = min(limit, max(COUNTED_HITS_MAX, params.offset + params.limit))
     if by_time:

@@ -172,7 +172,7 @@ def find_documents(tx: Tx, message_ids: Sequence[int]) -> dict[int, Document]:
 
 
 def replace_documents(tx: Tx, message_ids: Sequence[int], new_documents: Iterable[Document]) -> None:
-    """Replace the documents with the given IDs by `new` documents; IDs without a new document are deleted."""
+    """Replace the documents of `message_ids` by `new_documents`; documents without a replacement are deleted."""
     new_by_id = {document.id: document for document in new_documents}
     old_by_id = find_documents(tx, message_ids)
     _delete_documents(tx, [document for document in old_by_id.values() if new_by_id.get(document.id) != document])

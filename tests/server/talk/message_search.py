@@ -1,0 +1,31 @@
+"""Helpers that build the search index of a guild and search its messages."""
+
+from typing import Any
+from urllib.parse import quote
+
+from tests.world import Actor, Guild, World
+
+
+def search_path(guild: Guild, **query: Any) -> str:
+    """Return the path of a message search with its query."""
+    pairs = [(key, item) for key, value in query.items() for item in (value if isinstance(value, list) else [value])]
+    return f"/guilds/{guild.id}/messages/search?" + "&".join(f"{key}={quote(str(value))}" for key, value in pairs)
+
+
+async def search_messages(actor: Actor, guild: Guild, **query: Any) -> Any:
+    """Search messages, assert that the request succeeds and return the decoded body."""
+    return (await actor.get(search_path(guild, **query))).ok()
+
+
+async def create_indexed_guild(world: World, *members: Actor) -> Guild:
+    """Create a guild with a built index."""
+    guild = await world.guild(None, *members)
+    await build_index(world, guild)
+    return guild
+
+
+async def build_index(world: World, guild: Guild) -> None:
+    """Build the index of a guild."""
+    (await guild.owner.get(search_path(guild))).rejected(202, 110000)
+    assert world.app.worker is not None
+    await world.app.worker.run_due()

@@ -1,0 +1,23 @@
+"""Helpers that open private channels and send messages to them."""
+
+from typing import Any
+
+from tests.world import Actor
+
+MY_CHANNELS = "/users/@me/channels"
+"""Path of the private channels of the caller."""
+
+
+async def open_dm(actor: Actor, other: Actor) -> Any:
+    """Open a direct message channel with another user."""
+    return (await actor.post(MY_CHANNELS, json={"recipient_id": str(other.id)})).ok()
+
+
+async def create_group(owner: Actor, *others: Actor) -> Any:
+    """Create a group."""
+    return (await owner.post(MY_CHANNELS, json={"recipients": [str(user.id) for user in others]})).ok()
+
+
+async def send_message(actor: Actor, channel: object, content: str = "hello") -> Any:
+    """Send a message to a channel."""
+    return (await actor.post(f"/channels/{channel}/messages", json={"content": content})).ok()
