@@ -64,16 +64,22 @@ def text_input(**fields: Any) -> dict[str, Any]:
     return {"type": ComponentType.TEXT_INPUT, "custom_id": "t", "style": TextInputStyle.SHORT, **fields}
 
 
+def to_request(component_list: list[Any]) -> list[Any]:
+    """Return components as the server decodes them from a request, without enum members."""
+    decoded: list[Any] = json.loads(json.dumps(component_list))
+    return decoded
+
+
 def find_errors(
     component_list: list[Any], *, is_v2: bool = False, is_modal: bool = False, now_ms: int = NOW_MS
 ) -> dict[str, list[str]]:
     """Return the error constants that the validator reports, by path."""
     form = errors.FormErrors()
-    copied = copy.deepcopy(component_list)
+    request_components = to_request(component_list)
     if is_modal:
-        components.validate_modal_components(copied, form, now_ms=now_ms)
+        components.validate_modal_components(request_components, form, now_ms=now_ms)
     else:
-        components.validate_message_components(copied, form, is_v2=is_v2, now_ms=now_ms)
+        components.validate_message_components(request_components, form, is_v2=is_v2, now_ms=now_ms)
     errors_by_path: dict[str, list[str]] = {}
 
     def walk(node: dict[str, Any], path: tuple[str, ...]) -> None:
@@ -377,7 +383,7 @@ async def test_messages_older_than_components_v2_report_component_id_zero(world:
 
 def test_components_are_numbered_depth_first_and_skip_explicit_ids() -> None:
     section = {"type": ComponentType.SECTION, "components": [TEXT], "accessory": button(id=2)}
-    component_list = copy.deepcopy(
+    component_list = to_request(
         [{"type": ComponentType.CONTAINER, "id": 0, "components": [section, action_row(string_select())]}]
     )
 
@@ -388,7 +394,7 @@ def test_components_are_numbered_depth_first_and_skip_explicit_ids() -> None:
 
 
 def test_unknown_keys_of_a_component_are_dropped() -> None:
-    component_list = copy.deepcopy([action_row(string_select(required=True, nonsense=1, placeholder=None), nonsense=2)])
+    component_list = to_request([action_row(string_select(required=True, nonsense=1, placeholder=None), nonsense=2)])
 
     components.validate_message_components(component_list, errors.FormErrors(), is_v2=False, now_ms=NOW_MS)
 
@@ -411,7 +417,7 @@ def test_unknown_keys_of_a_component_are_dropped() -> None:
 
 
 def test_validation_is_idempotent() -> None:
-    component_list = copy.deepcopy(
+    component_list = to_request(
         [{"type": ComponentType.FILE, "file": {"url": "attachment://a b.txt"}}, action_row(button(), id=7), THUMBNAIL]
     )
     components.validate_message_components(component_list, errors.FormErrors(), is_v2=True, now_ms=NOW_MS)

@@ -160,7 +160,7 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
         ({"embed_provider": "Claimed"}, set()),
         ({"link_hostname": "example.com"}, {"see https://www.example.com/a"}),
         ({"link_hostname": "example.org"}, set()),
-        ({"attachment_filename": "my_letter.txt"}, {"letter"}),
+        ({"attachment_filename": "my_letter.txt"}, {"text file"}),
         ({"attachment_filename": "letter"}, set()),
         ({"attachment_extension": ["txt", "png"]}, {"text file", "image file"}),
         ({"attachment_extension": "pdf"}, set()),
