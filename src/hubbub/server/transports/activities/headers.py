@@ -181,8 +181,8 @@ def find_cookie(cookie_headers: Iterable[str], name: str) -> str | None:
     """Return the cookie with this name from the Cookie headers of a request, or None."""
     for header in cookie_headers:
         for part in header.split(";"):
-            name, _, value = part.strip().partition("=")
-            if name == name:
+            cookie_name, _, value = part.strip().partition("=")
+            if cookie_name == name:
                 return value
     return None
 
