@@ -257,5 +257,5 @@ async def test_a_cookie_is_ignored_in_cross_site_requests(
 
 
 def test_over_tls_no_other_host_can_set_the_cookie() -> None:
-    assert headers.ticket_name(Config(public_url="http://127.0.0.1:8080")) == "hubbub_proxy_ticket"
-    assert headers.ticket_name(Config(public_url="https://chat.example.org")) == "__Host-hubbub_proxy_ticket"
+    assert headers.ticket_cookie_name(Config(public_url="http://127.0.0.1:8080")) == "hubbub_proxy_ticket"
+    assert headers.ticket_cookie_name(Config(public_url="https://chat.example.org")) == "__Host-hubbub_proxy_ticket"

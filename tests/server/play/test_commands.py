@@ -400,7 +400,7 @@ async def test_the_total_text_of_a_command_is_limited(world: World) -> None:
 def test_the_longest_localization_counts_toward_the_size() -> None:
     definition = commands.Definition(description="ab", description_localizations={"de": "abcdef", "fr": "a"})
 
-    assert definitions.size("xyz", definition) == 3 + 6
+    assert definitions.command_size("xyz", definition) == 3 + 6
 
 
 @pytest.mark.parametrize(

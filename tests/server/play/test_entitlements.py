@@ -404,7 +404,7 @@ async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> 
 
     async def active(bot: Actor, user: int, guild_id: int | None) -> int:
         found: list[Any] = await world.write(
-            lambda call: entitlements.active_entitlements(call, bot.application_id or 0, user, guild_id)
+            lambda call: entitlements.list_active_entitlements(call, bot.application_id or 0, user, guild_id)
         )
         return len(found)
 

@@ -388,7 +388,7 @@ async def test_a_declined_refund_is_not_retried(
     await paid_world.clock.run_for(10 * DAY_MS)
 
     assert len(bank.refunds) == 1
-    assert "was refused: too late" in caplog.text
+    assert "was declined: too late" in caplog.text
 
 
 async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: World, bank: Bank) -> None:

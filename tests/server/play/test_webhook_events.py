@@ -175,7 +175,7 @@ async def test_no_webhook_events_are_sent_before_their_dates(near_world: World, 
         near_world.clock.set(day)
         await send_event(near_world, bot, 7, day)
         await near_world.write(
-            lambda call: webhook_events.application_deauthorized(call, application_id, UserId(user.id))
+            lambda call: webhook_events.send_application_deauthorized(call, application_id, UserId(user.id))
         )
     near_world.clock.set(1_795_000_000_000)
     await run_due_jobs(near_world)
@@ -192,14 +192,14 @@ async def test_authorization_events_are_delivered_in_order(near_world: World, re
     application_id = ApplicationId(bot.application_id or 0)
 
     await near_world.write(
-        lambda call: webhook_events.application_authorized(
+        lambda call: webhook_events.send_application_authorized(
             call, application_id, alice.id, ["bot"], integration_type=0, guild_id=guild.id
         )
     )
     await near_world.write(
-        lambda call: webhook_events.application_authorized(call, application_id, alice.id, ["identify"])
+        lambda call: webhook_events.send_application_authorized(call, application_id, alice.id, ["identify"])
     )
-    await near_world.write(lambda call: webhook_events.application_deauthorized(call, application_id, alice.id))
+    await near_world.write(lambda call: webhook_events.send_application_deauthorized(call, application_id, alice.id))
 
     installed, authorized, deauthorized = await receiver.wait_for_events(3)
     assert installed["data"]["integration_type"] == 0

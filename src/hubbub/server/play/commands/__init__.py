@@ -15,18 +15,18 @@ from hubbub.server.play.commands import actions, routes, store, views
 from hubbub.server.play.commands.definitions import derived_contexts, normalize_value
 from hubbub.server.play.commands.permissions import can_use
 from hubbub.server.play.commands.store import (
+    COMMAND_WITH_PERMISSIONS_COLUMNS,
+    COMMAND_WITH_PERMISSIONS_WIDTH,
     GLOBAL_GUILD_ID,
-    PERMITTED_COLUMNS,
-    PERMITTED_WIDTH,
     CommandRow,
     CommandWithPermissions,
     Definition,
     cached_definition,
-    definition,
-    join_permitted,
+    command_with_permissions_joins,
+    decode_definition,
     list_available,
-    permissions_in,
-    read_permitted,
+    list_guild_permissions,
+    read_command_with_permissions,
 )
 from hubbub.server.play.commands.views import commands
 
@@ -56,8 +56,8 @@ SLICE = Slice(
 
 __all__ = [
     "GLOBAL_GUILD_ID",
-    "PERMITTED_COLUMNS",
-    "PERMITTED_WIDTH",
+    "COMMAND_WITH_PERMISSIONS_COLUMNS",
+    "COMMAND_WITH_PERMISSIONS_WIDTH",
     "SLICE",
     "CommandRow",
     "Definition",
@@ -65,12 +65,12 @@ __all__ = [
     "normalize_value",
     "can_use",
     "commands",
-    "definition",
+    "decode_definition",
     "derived_contexts",
     "find_referenced",
-    "join_permitted",
+    "command_with_permissions_joins",
     "cached_definition",
     "list_available",
-    "permissions_in",
-    "read_permitted",
+    "list_guild_permissions",
+    "read_command_with_permissions",
 ]

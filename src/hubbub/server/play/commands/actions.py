@@ -40,9 +40,9 @@ def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.Cr
 
     `guild_id` is GLOBAL_GUILD_ID for a global command."""
     form = errors.FormErrors()
-    command = definitions.parse(body, rules.find_scope(call, application, guild_id), form)
+    command = definitions.validate_new(body, rules.find_scope(call, application, guild_id), form)
     form.raise_if_any()
-    existing = store.find_named(call.tx, application.id, guild_id, command.type, command.name)
+    existing = store.find_by_name(call.tx, application.id, guild_id, command.type, command.name)
     if existing is not None:
         return SavedCommand(_update_if_changed(call, existing, command, existing.position), False)
     scope_rows = store.list_of_scope(call.tx, application.id, guild_id)
@@ -57,10 +57,10 @@ def edit(call: Call, application: ApplicationRow, row: CommandRow, body: wire.Up
     """Change fields of a command."""
     form = errors.FormErrors()
     scope = rules.find_scope(call, application, row.guild_id)
-    command = definitions.edit(row.type, row.name, store.definition(row), body, scope, form)
+    command = definitions.validate_changes(row.type, row.name, store.decode_definition(row), body, scope, form)
     form.raise_if_any()
     if command.name != row.name:
-        if store.find_named(call.tx, row.application_id, row.guild_id, row.type, command.name) is not None:
+        if store.find_by_name(call.tx, row.application_id, row.guild_id, row.type, command.name) is not None:
             raise errors.COMMAND_NAME_EXISTS()
         store.delete_permissions(call.tx, [row.id])
     return _update_if_changed(call, row, command, row.position)
@@ -78,7 +78,7 @@ def bulk_set(
     requested: list[tuple[wire.SetCommand, ValidatedCommand]] = []
     taken_names: set[tuple[int, str]] = set()
     for index, body in enumerate(bodies):
-        command = definitions.parse(body, scope, form, (index,))
+        command = definitions.validate_new(body, scope, form, (index,))
         if (command.type, command.name) in taken_names:
             form.add((index,), *errors.command_duplicate_name())
         taken_names.add((command.type, command.name))

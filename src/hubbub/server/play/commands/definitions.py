@@ -42,8 +42,8 @@ class CommandScope(NamedTuple):
 
     is_guild: bool
     """Whether the commands belong to one guild; otherwise they are global."""
-    supported_types: Sequence[int]
-    """The ApplicationIntegrationTypes that the application supports."""
+    supported_integration_types: Sequence[int]
+    """ApplicationIntegrationTypes that the application supports."""
     has_activities: bool
     """Whether the application has activities, which an entry point command can launch."""
     has_install_contexts: bool
@@ -58,7 +58,7 @@ class ValidatedCommand(NamedTuple):
     definition: Definition
 
 
-def parse(
+def validate_new(
     body: wire.CreateCommand, scope: CommandScope, form: errors.FormErrors, path: FieldPath = ()
 ) -> ValidatedCommand:
     """Validate a new command, or the replacement of one; errors are added to `form`.
@@ -70,13 +70,13 @@ def parse(
             int(command_type) for command_type in CommandType if command_type != CommandType.PRIMARY_ENTRY_POINT
         ]
         form.add((*path, "type"), *errors.choices(allowed_types))
-    initial = Definition(integration_types=_default_types(scope))
+    initial = Definition(integration_types=_default_integration_types(scope))
     if kind == CommandType.PRIMARY_ENTRY_POINT:
         initial.handler = int(CommandHandlerType.APP_HANDLER)
-    return edit(kind, body.name, initial, body, scope, form, path)
+    return validate_changes(kind, body.name, initial, body, scope, form, path)
 
 
-def edit(
+def validate_changes(
     kind: int,
     name: str,
     before: Definition,
@@ -105,7 +105,7 @@ def edit(
     _check_description(kind, description, descriptions, form, path)
     options = before.options
     if body.options is not UNSET:
-        options = _OptionValidator(form).read(body.options or [], (*path, "options"), kind)
+        options = _OptionValidator(form).validate_options(body.options or [], (*path, "options"), kind)
     integration_types = _integration_types(before, body, scope, form, path)
     definition = Definition(
         description=description,
@@ -123,32 +123,32 @@ def edit(
             definition.handler = int(body.handler)
         else:
             form.add((*path, "handler"), *errors.command_handler())
-    if size(name, definition) > wire.COMMAND_SIZE_MAX:
+    if command_size(name, definition) > wire.COMMAND_SIZE_MAX:
         form.add(path, *errors.command_too_large(wire.COMMAND_SIZE_MAX))
     return ValidatedCommand(int(kind), name, definition)
 
 
-def size(name: str, definition: Definition) -> int:
+def command_size(name: str, definition: Definition) -> int:
     """Return the size of a command in characters: names, descriptions and choice values.
 
     Each text counts with its longest localization."""
     return (
-        _longest(name, definition.name_localizations)
-        + _longest(definition.description, definition.description_localizations)
+        _longest_text_length(name, definition.name_localizations)
+        + _longest_text_length(definition.description, definition.description_localizations)
         + sum(map(_option_size, definition.options))
     )
 
 
 def _option_size(option: wire.CommandOption) -> int:
-    total = _longest(option.name, option.name_localizations) + _longest(
+    total = _longest_text_length(option.name, option.name_localizations) + _longest_text_length(
         option.description, option.description_localizations
     )
     for choice in option.choices or ():
-        total += _longest(choice.name, choice.name_localizations) + len(str(choice.value))
+        total += _longest_text_length(choice.name, choice.name_localizations) + len(str(choice.value))
     return total + sum(map(_option_size, option.options or ()))
 
 
-def _longest(text: str, translations: Mapping[str, str] | None | UnsetType) -> int:
+def _longest_text_length(text: str, translations: Mapping[str, str] | None | UnsetType) -> int:
     return max(len(text), *(len(translation) for translation in (translations or {}).values()), 0)
 
 
@@ -215,10 +215,10 @@ def _localizations(
 # Contexts and permissions
 
 
-def _default_types(scope: CommandScope) -> list[int]:
+def _default_integration_types(scope: CommandScope) -> list[int]:
     if scope.is_guild:
         return [int(ApplicationIntegrationType.GUILD_INSTALL)]
-    return sorted(scope.supported_types) or [int(ApplicationIntegrationType.GUILD_INSTALL)]
+    return sorted(scope.supported_integration_types) or [int(ApplicationIntegrationType.GUILD_INSTALL)]
 
 
 def _default_permissions(before: Definition, body: wire.UpdateCommand) -> Permissions | None:
@@ -270,13 +270,13 @@ def _integration_types(
     if scope.is_guild or not scope.has_install_contexts or body.integration_types is UNSET:
         return before.integration_types
     if body.integration_types is None:
-        return _default_types(scope)
+        return _default_integration_types(scope)
     integration_types = [int(integration_type) for integration_type in body.integration_types]
     field_path = (*path, "integration_types")
     _check_unique(integration_types, form, field_path)
     for index, integration_type in enumerate(integration_types):
-        if integration_type not in scope.supported_types:
-            form.add((*field_path, index), *errors.choices(sorted(scope.supported_types)))
+        if integration_type not in scope.supported_integration_types:
+            form.add((*field_path, index), *errors.choices(sorted(scope.supported_integration_types)))
     return integration_types
 
 
@@ -297,16 +297,18 @@ class _OptionValidator:
     def __init__(self, form: errors.FormErrors) -> None:
         self.form = form
 
-    def read(self, requests: list[wire.CommandOptionRequest], path: FieldPath, kind: int) -> list[wire.CommandOption]:
+    def validate_options(
+        self, requests: list[wire.CommandOptionRequest], path: FieldPath, kind: int
+    ) -> list[wire.CommandOption]:
         """Validate the options of a command of CommandType `kind`. Only chat input commands have options."""
         if requests and kind != CommandType.CHAT_INPUT:
             self.add_error(path, errors.command_context_menu("options"))
             return []
         is_nested = bool(requests) and requests[0].type in NESTING_OPTION_TYPES
         allowed_types: Sequence[CommandOptionType] = tuple(NESTING_OPTION_TYPES) if is_nested else _VALUE_OPTION_TYPES
-        return self.siblings(requests, path, sorted(allowed_types))
+        return self.validate_siblings(requests, path, sorted(allowed_types))
 
-    def siblings(
+    def validate_siblings(
         self, requests: list[wire.CommandOptionRequest], path: FieldPath, allowed_types: Sequence[CommandOptionType]
     ) -> list[wire.CommandOption]:
         """Validate the options of one level; required options must precede optional ones."""
@@ -323,7 +325,7 @@ class _OptionValidator:
                 if request.required and has_optional:
                     self.add_error((*option_path, "required"), errors.command_options_required())
                 has_optional = has_optional or not request.required
-            options.append(self.option(request, option_path))
+            options.append(self.validate_option(request, option_path))
         self.check_names(options, path)
         return options
 
@@ -343,7 +345,7 @@ class _OptionValidator:
                     self.add_error(name_path, errors.command_option_name_duplicated())
                 locale_names.add(name)
 
-    def option(self, request: wire.CommandOptionRequest, path: FieldPath) -> wire.CommandOption:
+    def validate_option(self, request: wire.CommandOptionRequest, path: FieldPath) -> wire.CommandOption:
         """Validate one option, with the options inside it."""
         kind = request.type
         if not is_typed_name(request.name):
@@ -377,19 +379,19 @@ class _OptionValidator:
             if kind == CommandOptionType.SUB_COMMAND_GROUP and not request.options:
                 # A group without subcommands could never be executed.
                 self.add_error((*path, "options"), errors.bad_length(1, wire.COMMAND_OPTIONS_MAX))
-            option.options = self.siblings(request.options or [], (*path, "options"), inner_types)
+            option.options = self.validate_siblings(request.options or [], (*path, "options"), inner_types)
             return option
         if request.required:
             option.required = True
         if kind in CHOICE_OPTION_TYPES:
-            self.read_choices(request, option, path)
+            self.set_choices(request, option, path)
         if kind == CommandOptionType.STRING:
             option.min_length = UNSET if request.min_length is None else request.min_length
             option.max_length = UNSET if request.max_length is None else request.max_length
             self.check_order(option.min_length, option.max_length, (*path, "max_length"))
         elif kind in CHOICE_OPTION_TYPES:
-            option.min_value = self.bound(request.min_value, kind, (*path, "min_value"))
-            option.max_value = self.bound(request.max_value, kind, (*path, "max_value"))
+            option.min_value = self.validate_bound(request.min_value, kind, (*path, "min_value"))
+            option.max_value = self.validate_bound(request.max_value, kind, (*path, "max_value"))
             self.check_order(option.min_value, option.max_value, (*path, "max_value"))
             self.check_choice_bounds(option, path)
         elif kind == CommandOptionType.CHANNEL and request.channel_types:
@@ -402,7 +404,7 @@ class _OptionValidator:
                     self.add_error((*path, "file_types", index), errors.regex())
         return option
 
-    def read_choices(self, request: wire.CommandOptionRequest, option: wire.CommandOption, path: FieldPath) -> None:
+    def set_choices(self, request: wire.CommandOptionRequest, option: wire.CommandOption, path: FieldPath) -> None:
         """Validate the choices of an option and set them; an option has either choices or autocomplete."""
         if request.autocomplete:
             option.autocomplete = True
@@ -440,7 +442,9 @@ class _OptionValidator:
             elif option.max_value is not UNSET and value > option.max_value:
                 self.add_error(value_path, errors.number_max(option.max_value, number_type))
 
-    def bound(self, value: int | float | None | UnsetType, kind: int, path: FieldPath) -> int | float | UnsetType:
+    def validate_bound(
+        self, value: int | float | None | UnsetType, kind: int, path: FieldPath
+    ) -> int | float | UnsetType:
         """Validate the minimum or maximum of an option; return UNSET if there is none."""
         if value is None or value is UNSET:
             return UNSET

@@ -1,4 +1,4 @@
-"""Computation of who may use a command (spec/webhooks-and-interactions.md#5.5), without access to the database."""
+"""Rules that decide which members may use a command (spec/webhooks-and-interactions.md#5.5), without database access."""
 
 from collections.abc import Collection, Sequence
 
@@ -65,7 +65,7 @@ def can_member_use(
         return False
     if required is None:
         return True
-    # 0 means administrators only; the check of ADMINISTRATOR has accepted them already.
+    # 0 means administrators only, and the first check of this function has already accepted administrators.
     return required != 0 and not required & ~permissions
 
 

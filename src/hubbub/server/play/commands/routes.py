@@ -18,7 +18,7 @@ def list_application_commands(
     """List global application commands."""
     rules.require_own(call, application_id)
     rows = store.list_of_scope(call.tx, application_id, GLOBAL_GUILD_ID)
-    return views.commands(call, rows, localized=query.with_localizations)
+    return views.commands(call, rows, all_localizations=query.with_localizations)
 
 
 @handles(wire.CREATE_APPLICATION_COMMAND)
@@ -73,9 +73,9 @@ def list_guild_application_commands(
     call: Call, application_id: ApplicationId, guild_id: GuildId, query: wire.ListCommands
 ) -> list[wire.ApplicationCommand]:
     """List guild application commands."""
-    rules.require_installed(call, application_id, guild_id)
+    rules.require_own_installed(call, application_id, guild_id)
     rows = store.list_of_scope(call.tx, application_id, guild_id)
-    return views.commands(call, rows, localized=query.with_localizations)
+    return views.commands(call, rows, all_localizations=query.with_localizations)
 
 
 @handles(wire.CREATE_GUILD_APPLICATION_COMMAND)
@@ -85,7 +85,7 @@ def create_guild_application_command(
     """Create a guild application command.
 
     A command with the same type and name is replaced."""
-    application = rules.require_installed(call, application_id, guild_id)
+    application = rules.require_own_installed(call, application_id, guild_id)
     return _saved_response(call, actions.create(call, application, guild_id, body))
 
 
@@ -94,7 +94,7 @@ def bulk_set_guild_application_commands(
     call: Call, application_id: ApplicationId, guild_id: GuildId, body: list[wire.SetCommand]
 ) -> list[wire.ApplicationCommand]:
     """Replace all guild application commands."""
-    application = rules.require_installed(call, application_id, guild_id)
+    application = rules.require_own_installed(call, application_id, guild_id)
     return [views.command(row, call.now_ms) for row in actions.bulk_set(call, application, guild_id, body)]
 
 
@@ -103,7 +103,7 @@ def get_guild_application_command(
     call: Call, application_id: ApplicationId, guild_id: GuildId, command_id: CommandId
 ) -> wire.ApplicationCommand:
     """Get a guild application command."""
-    rules.require_installed(call, application_id, guild_id)
+    rules.require_own_installed(call, application_id, guild_id)
     return views.command(rules.require_command(call, application_id, guild_id, command_id), call.now_ms)
 
 
@@ -112,7 +112,7 @@ def update_guild_application_command(
     call: Call, application_id: ApplicationId, guild_id: GuildId, command_id: CommandId, body: wire.UpdateCommand
 ) -> wire.ApplicationCommand:
     """Update a guild application command."""
-    application = rules.require_installed(call, application_id, guild_id)
+    application = rules.require_own_installed(call, application_id, guild_id)
     row = rules.require_command(call, application_id, guild_id, command_id)
     return views.command(actions.edit(call, application, row, body), call.now_ms)
 
@@ -122,7 +122,7 @@ def delete_guild_application_command(
     call: Call, application_id: ApplicationId, guild_id: GuildId, command_id: CommandId
 ) -> None:
     """Delete a guild application command."""
-    rules.require_installed(call, application_id, guild_id)
+    rules.require_own_installed(call, application_id, guild_id)
     actions.delete(call, rules.require_command(call, application_id, guild_id, command_id))
 
 
@@ -138,8 +138,8 @@ def list_guild_application_command_permissions(
     call: Call, application_id: ApplicationId, guild_id: GuildId
 ) -> list[wire.CommandPermissions]:
     """List application command permissions in a guild."""
-    rules.require_installed(call, application_id, guild_id)
-    entries_by_target = store.permissions_of(call.tx, guild_id, application_id)
+    rules.require_own_installed(call, application_id, guild_id)
+    entries_by_target = store.list_application_permissions(call.tx, guild_id, application_id)
     return [
         views.permissions(guild_id, application_id, target_id, entries)
         for target_id, entries in entries_by_target.items()
@@ -151,8 +151,8 @@ def get_guild_application_command_permissions(
     call: Call, application_id: ApplicationId, guild_id: GuildId, command_id: CommandId
 ) -> wire.CommandPermissions:
     """Get application command permissions in a guild."""
-    rules.require_installed(call, application_id, guild_id)
-    entries = store.permissions_of(call.tx, guild_id, application_id).get(command_id)
+    rules.require_own_installed(call, application_id, guild_id)
+    entries = store.list_application_permissions(call.tx, guild_id, application_id).get(command_id)
     if entries is None:
         raise errors.UNKNOWN_APPLICATION_COMMAND_PERMISSIONS()
     return views.permissions(guild_id, application_id, command_id, entries)
@@ -174,12 +174,12 @@ def set_guild_application_command_permissions(
         raise errors.UNKNOWN_APPLICATION()
     if call.actor.kind == "bearer" and call.actor.application_id != application_id:
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
-    rules.require_in_guild(call, application, guild_id)
-    row = rules.require_target(call, application_id, guild_id, command_id)
-    entries_by_target = store.permissions_of(call.tx, guild_id, application_id)
+    rules.require_installed_in_guild(call, application, guild_id)
+    row = rules.find_permissions_target(call, application_id, guild_id, command_id)
+    entries_by_target = store.list_application_permissions(call.tx, guild_id, application_id)
     rules.require_usable(call, guild_id, row, entries_by_target)
     entries = list(body.permissions or ())
-    rules.require_targets(call, guild_id, entries)
+    rules.require_entry_targets(call, guild_id, entries)
     return actions.set_permissions(
         call, application, guild_id, command_id, entries_by_target.get(command_id, ()), entries
     )

@@ -24,14 +24,14 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
     return applications.require_own(call, application_id)
 
 
-def require_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:
+def require_own_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:
     """Return the caller's application; raise an error unless it is installed in the guild."""
     row = require_own(call, application_id)
-    require_in_guild(call, row, guild_id)
+    require_installed_in_guild(call, row, guild_id)
     return row
 
 
-def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
+def require_installed_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
     """Require that an application is installed in a guild, with its bot or with its commands only."""
     if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
         return
@@ -47,7 +47,7 @@ def find_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
     types_config = codec.decode(row.integration_types_config, dict[str, Any])
     return CommandScope(
         is_guild=guild_id != GLOBAL_GUILD_ID,
-        supported_types=sorted(int(key) for key in types_config),
+        supported_integration_types=sorted(int(key) for key in types_config),
         has_activities=bool(row.flags & ApplicationFlags.EMBEDDED)
         and changes.ENTRY_POINT_COMMANDS.is_active(call.now_ms),
         has_install_contexts=changes.USER_INSTALLS.is_active(call.now_ms),
@@ -74,8 +74,12 @@ def require_capacity(call: Call, rows: Sequence[CommandRow]) -> None:
 # Permissions
 
 
-def require_target(call: Call, application_id: ApplicationId, guild_id: GuildId, target_id: int) -> CommandRow | None:
-    """Return the command that permissions are set for, or None for the application as a whole."""
+def find_permissions_target(
+    call: Call, application_id: ApplicationId, guild_id: GuildId, target_id: int
+) -> CommandRow | None:
+    """Return the command that permissions are set for, or None if `target_id` is the application itself.
+
+    Raise UNKNOWN_APPLICATION_COMMAND if there is no such command in the guild."""
     if target_id == application_id:
         return None
     row = store.find(call.tx, target_id)
@@ -99,14 +103,14 @@ def require_usable(
         user_id=standing.user_id,
         role_ids=standing.permissions_by_role,
         permissions=standing.allowed,
-        required=store.definition(row).default_member_permissions,
+        required=store.decode_definition(row).default_member_permissions,
         command_entries=entries_by_target.get(row.id, ()),
         application_entries=entries_by_target.get(row.application_id, ()),
     ):
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.CommandPermission]) -> None:
+def require_entry_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.CommandPermission]) -> None:
     """Require that the target of each permission entry exists, occurs once and can be managed by the caller."""
     standing = access.get_guild_standing(call, guild_id)
     form = errors.FormErrors()

@@ -70,7 +70,7 @@ _definition_decoder: Final = codec.decoder(Definition)
 _permissions_decoder: Final = codec.decoder(list[CommandPermission])
 
 
-def definition(row: CommandRow) -> Definition:
+def decode_definition(row: CommandRow) -> Definition:
     """Decode the definition of a command."""
     decoded: Definition = _definition_decoder.decode(row.definition)
     return decoded
@@ -86,17 +86,19 @@ def cached_definition(text: str) -> Definition:
 
 
 def find(tx: Tx, command_id: int) -> CommandRow | None:
-    """Return a command, or None."""
+    """Return a command, or None if it does not exist."""
     return tx.find(CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id = ?", command_id)
 
 
-PERMITTED_COLUMNS: Final = f"{', '.join(f'k.{name}' for name in CommandRow._fields)}, kp.permissions, ka.permissions"
-"""Columns that `read_permitted` reads from a query with `join_permitted`."""
-PERMITTED_WIDTH: Final = len(CommandRow._fields) + 2
+COMMAND_WITH_PERMISSIONS_COLUMNS: Final = (
+    f"{', '.join(f'k.{name}' for name in CommandRow._fields)}, kp.permissions, ka.permissions"
+)
+"""Columns that `read_command_with_permissions` reads from a query with `command_with_permissions_joins`."""
+COMMAND_WITH_PERMISSIONS_WIDTH: Final = len(CommandRow._fields) + 2
 """Number of columns in PERMITTED_COLUMNS."""
 
 
-def join_permitted(guild_id: str) -> str:
+def command_with_permissions_joins(guild_id: str) -> str:
     """Return the SQL joins of a command by ID, with its permissions and its application's permissions in a guild.
 
     `guild_id` is an SQL expression. The joins have one parameter, the command ID."""
@@ -116,7 +118,7 @@ class CommandWithPermissions(NamedTuple):
     """Permission entries of the command and of its application, by command or application ID."""
 
 
-def read_permitted(row: Sequence[Any]) -> CommandWithPermissions | None:
+def read_command_with_permissions(row: Sequence[Any]) -> CommandWithPermissions | None:
     """Build a command from the columns PERMITTED_COLUMNS of a query; return None if the command does not exist."""
     if row[0] is None:
         return None
@@ -128,7 +130,7 @@ def read_permitted(row: Sequence[Any]) -> CommandWithPermissions | None:
     return CommandWithPermissions(command, entries)
 
 
-def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str) -> CommandRow | None:
+def find_by_name(tx: Tx, application_id: int, guild_id: int, kind: int, name: str) -> CommandRow | None:
     """Return the command with this type and name in a scope, or None."""
     return tx.find(
         CommandRow,
@@ -193,10 +195,13 @@ def update(tx: Tx, row: CommandRow) -> None:
     )
 
 
-def set_temporary_names(tx: Tx, ids: Sequence[int]) -> None:
+def set_temporary_names(tx: Tx, command_ids: Sequence[int]) -> None:
     """Give commands temporary names that cannot collide, because they are longer than the limit."""
     prefix = "x" * COMMAND_NAME_MAX
-    tx.run(f"UPDATE commands SET name = '{prefix}' || CAST(id AS TEXT) WHERE id IN ({placeholders(ids)})", *ids)
+    tx.run(
+        f"UPDATE commands SET name = '{prefix}' || CAST(id AS TEXT) WHERE id IN ({placeholders(command_ids)})",
+        *command_ids,
+    )
 
 
 def delete(tx: Tx, command_ids: Iterable[int]) -> None:
@@ -222,7 +227,7 @@ def delete_of_application(tx: Tx, application_id: int) -> None:
 # Permissions
 
 
-def permissions_of(tx: Tx, guild_id: int, application_id: int) -> dict[int, list[CommandPermission]]:
+def list_application_permissions(tx: Tx, guild_id: int, application_id: int) -> dict[int, list[CommandPermission]]:
     """Return the permissions of an application's commands in a guild, by command or application ID."""
     rows = tx.all(
         "SELECT target_id, permissions FROM command_permissions WHERE guild_id = ? AND application_id = ? "
@@ -233,7 +238,7 @@ def permissions_of(tx: Tx, guild_id: int, application_id: int) -> dict[int, list
     return {target_id: _permissions_decoder.decode(encoded) for target_id, encoded in rows}
 
 
-def permissions_in(tx: Tx, guild_id: int) -> dict[int, list[CommandPermission]]:
+def list_guild_permissions(tx: Tx, guild_id: int) -> dict[int, list[CommandPermission]]:
     """Return the permissions of all commands in a guild, by command or application ID."""
     rows = tx.all("SELECT target_id, permissions FROM command_permissions WHERE guild_id = ?", guild_id)
     return {target_id: _permissions_decoder.decode(encoded) for target_id, encoded in rows}

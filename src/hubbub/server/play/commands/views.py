@@ -17,9 +17,9 @@ from hubbub.server.play.commands.store import CommandRow
 _BOT_DM: Final = int(InteractionContextType.BOT_DM)
 
 
-def command(row: CommandRow, now: int) -> wire.ApplicationCommand:
-    """Build a command with all localizations. `now`, in milliseconds, decides which dated fields are present."""
-    definition = store.definition(row)
+def command(row: CommandRow, now_ms: int) -> wire.ApplicationCommand:
+    """Build a command with all localizations. `now_ms` decides which dated fields are present."""
+    definition = store.decode_definition(row)
     view = wire.ApplicationCommand(
         id=CommandId(row.id),
         application_id=ApplicationId(row.application_id),
@@ -32,7 +32,7 @@ def command(row: CommandRow, now: int) -> wire.ApplicationCommand:
         description_localizations=definition.description_localizations,
         nsfw=definition.nsfw,
     )
-    if changes.USER_INSTALLS.is_active(now):
+    if changes.USER_INSTALLS.is_active(now_ms):
         view.contexts, view.integration_types = definition.contexts, definition.integration_types
     if definition.options:
         view.options = definition.options
@@ -45,13 +45,13 @@ def command(row: CommandRow, now: int) -> wire.ApplicationCommand:
     return view
 
 
-def commands(call: Call, rows: Sequence[CommandRow], *, localized: bool) -> list[wire.ApplicationCommand]:
+def commands(call: Call, rows: Sequence[CommandRow], *, all_localizations: bool) -> list[wire.ApplicationCommand]:
     """Build a list of commands.
 
-    With `localized` they have all localizations, otherwise the texts in the caller's locale."""
+    With `all_localizations` they have all localizations, otherwise only the texts in the caller's locale."""
     command_views = [command(row, call.now_ms) for row in rows]
-    if not localized:
-        locale = locale_of(call)
+    if not all_localizations:
+        locale = find_caller_locale(call)
         for command_view in command_views:
             _localize(command_view, locale)
             for option in command_view.options or ():
@@ -59,7 +59,7 @@ def commands(call: Call, rows: Sequence[CommandRow], *, localized: bool) -> list
     return command_views
 
 
-def locale_of(call: Call) -> str:
+def find_caller_locale(call: Call) -> str:
     """Return the caller's locale: from the request headers, else from their settings (spec/http.md#1.4)."""
     client_locale = call.headers.get("X-Discord-Locale", "")
     if client_locale in LOCALES:
@@ -81,8 +81,8 @@ def locale_of(call: Call) -> str:
 
 def _localize(item: wire.ApplicationCommand | wire.CommandOption, locale: str) -> None:
     """Replace all localizations of a command's or option's name and description by those in one locale."""
-    item.name_localized = _localized(locale, item.name_localizations)
-    item.description_localized = _localized(locale, item.description_localizations)
+    item.name_localized = _find_translation(locale, item.name_localizations)
+    item.description_localized = _find_translation(locale, item.description_localizations)
     item.name_localizations = UNSET
     item.description_localizations = UNSET
 
@@ -90,13 +90,13 @@ def _localize(item: wire.ApplicationCommand | wire.CommandOption, locale: str) -
 def _localize_option(option: wire.CommandOption, locale: str) -> None:
     _localize(option, locale)
     for choice in option.choices or ():
-        choice.name_localized = _localized(locale, choice.name_localizations)
+        choice.name_localized = _find_translation(locale, choice.name_localizations)
         choice.name_localizations = UNSET
     for inner in option.options or ():
         _localize_option(inner, locale)
 
 
-def _localized(locale: str, translations: Mapping[str, str] | None | UnsetType) -> str | UnsetType:
+def _find_translation(locale: str, translations: Mapping[str, str] | None | UnsetType) -> str | UnsetType:
     """Return the text in a locale or its fallback; UNSET if there is no such translation."""
     if not translations:
         return UNSET

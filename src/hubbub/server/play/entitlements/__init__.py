@@ -2,23 +2,23 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.play.entitlements import routes
-from hubbub.server.play.entitlements.actions import end, extend, grant, remove
+from hubbub.server.play.entitlements.actions import delete, end, grant, set_end
 from hubbub.server.play.entitlements.rules import require_entitlement
 from hubbub.server.play.entitlements.store import EntitlementRow, find, has_active
-from hubbub.server.play.entitlements.views import active_entitlements, entitlement
+from hubbub.server.play.entitlements.views import entitlement, list_active_entitlements
 
 SLICE = Slice(name="entitlements", modules=(routes,))
 
 __all__ = [
     "SLICE",
     "EntitlementRow",
-    "active_entitlements",
+    "list_active_entitlements",
     "end",
     "entitlement",
-    "extend",
+    "set_end",
     "find",
     "grant",
     "has_active",
-    "remove",
+    "delete",
     "require_entitlement",
 ]

@@ -47,12 +47,12 @@ def grant(
     return row
 
 
-def end(call: Call, row: EntitlementRow, at_ms: int) -> EntitlementRow:
+def end(call: Call, row: EntitlementRow, ends_ms: int) -> EntitlementRow:
     """Set the end of an entitlement in milliseconds, unless it already has one."""
-    return extend(call, row, at_ms) if row.ends_ms is None else row
+    return set_end(call, row, ends_ms) if row.ends_ms is None else row
 
 
-def extend(call: Call, row: EntitlementRow, ends_ms: int) -> EntitlementRow:
+def set_end(call: Call, row: EntitlementRow, ends_ms: int) -> EntitlementRow:
     """Set the end of an entitlement in milliseconds, replacing an earlier end."""
     row = row._replace(ends_ms=ends_ms)
     store.update(call.tx, row)
@@ -67,7 +67,7 @@ def consume(call: Call, row: EntitlementRow) -> None:
     _publish(call, wire.ENTITLEMENT_UPDATE, row)
 
 
-def remove(call: Call, row: EntitlementRow) -> None:
+def delete(call: Call, row: EntitlementRow) -> None:
     """Delete an entitlement: a refund, or the end of a test."""
     row = row._replace(deleted=1)
     store.update(call.tx, row)

@@ -17,7 +17,7 @@ from hubbub.server.play.entitlements import actions, rules, store, views
 def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetEntitlements) -> list[wire.Entitlement]:
     """List the entitlements of an application."""
     applications.require_manager(call, application_id)
-    rows = store.page(
+    rows = store.list_page(
         call.tx,
         application_id,
         call.now_ms,
@@ -67,7 +67,7 @@ def delete_entitlement(call: Call, application_id: ApplicationId, entitlement_id
     row = rules.require_entitlement(call, application_id, entitlement_id)
     if not row.is_test:
         raise errors.CANNOT_DELETE_ENTITLEMENT()
-    actions.remove(call, row)
+    actions.delete(call, row)
 
 
 @handles(wire.CONSUME_ENTITLEMENT)

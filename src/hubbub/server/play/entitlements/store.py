@@ -65,10 +65,10 @@ def update(tx: Tx, row: EntitlementRow) -> None:
     )
 
 
-def page(
+def list_page(
     tx: Tx,
     application_id: int,
-    now: int,
+    now_ms: int,
     *,
     user_id: int | None = None,
     guild_id: int | None = None,
@@ -82,8 +82,8 @@ def page(
 ) -> list[EntitlementRow]:
     """Return a page of an application's entitlements by ascending ID.
 
-    With `before` and without `after`, the page ends just before the ID `before`. `now` is the current time in
-    milliseconds. None for `user_id`, `guild_id` and `sku_ids` means any."""
+    With `before` and without `after`, the page ends just before the ID `before`. None for `user_id`, `guild_id` and
+    `sku_ids` means any."""
     where, parameters = ["application_id = ?"], list[Any]([application_id])
     for column, value in (("user_id", user_id), ("guild_id", guild_id)):
         if value is not None:
@@ -94,28 +94,28 @@ def page(
         parameters += sku_ids
     if exclude_ended:
         where.append("(ends_ms IS NULL OR ends_ms > ?)")
-        parameters.append(now)
+        parameters.append(now_ms)
     if exclude_deleted:
         where.append("deleted = 0")
     if only_active:
         where.append(_ACTIVE)
-        parameters += [now, now]
+        parameters += [now_ms, now_ms]
     select = f"SELECT {COLUMNS} FROM entitlements"
     return fetch_page(tx, EntitlementRow, select, where, parameters, before=before, after=after, limit=limit)
 
 
-def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now: int) -> list[EntitlementRow]:
+def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now_ms: int) -> list[EntitlementRow]:
     """List the active entitlements of a user and, if `guild_id` is not None, of a guild, by ascending ID."""
     sql = f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}"
-    parameters = [user_id, application_id, now, now]
+    parameters = [user_id, application_id, now_ms, now_ms]
     if guild_id is not None:
         sql += f" UNION ALL SELECT {COLUMNS} FROM entitlements WHERE guild_id = ? AND application_id = ? AND {_ACTIVE}"
-        parameters += [guild_id, application_id, now, now]
+        parameters += [guild_id, application_id, now_ms, now_ms]
     return sorted(tx.fetch(EntitlementRow, sql, *parameters))
 
 
 def list_of_user(
-    tx: Tx, application_id: int, user_id: int, now: int, *, sku_ids: Sequence[int] | None, exclude_consumed: bool
+    tx: Tx, application_id: int, user_id: int, now_ms: int, *, sku_ids: Sequence[int] | None, exclude_consumed: bool
 ) -> list[EntitlementRow]:
     """List a user's own entitlements that have started, have not ended and are not deleted, by ascending ID."""
     rows = tx.fetch(
@@ -124,18 +124,18 @@ def list_of_user(
         f" AND deleted = 0 AND {_RUNNING} ORDER BY id",
         user_id,
         application_id,
-        now,
-        now,
+        now_ms,
+        now_ms,
     )
     return [
         row for row in rows if (sku_ids is None or row.sku_id in sku_ids) and not (exclude_consumed and row.consumed)
     ]
 
 
-def has_active(tx: Tx, sku_id: int, user_id: int, guild_id: int | None, now: int) -> bool:
+def has_active(tx: Tx, sku_id: int, user_id: int, guild_id: int | None, now_ms: int) -> bool:
     """Return whether a guild, or a user if `guild_id` is None, has an active entitlement to a SKU."""
     holder_condition, holder_id = (
         ("guild_id = ?", guild_id) if guild_id is not None else ("guild_id IS NULL AND user_id = ?", user_id)
     )
     sql = f"SELECT 1 FROM entitlements WHERE sku_id = ? AND {holder_condition} AND {_ACTIVE} LIMIT 1"
-    return tx.value(sql, sku_id, holder_id, now, now) is not None
+    return tx.value(sql, sku_id, holder_id, now_ms, now_ms) is not None

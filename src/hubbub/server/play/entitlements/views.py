@@ -11,9 +11,9 @@ from hubbub.server.play.entitlements import store
 from hubbub.server.play.entitlements.store import EntitlementRow
 
 
-def entitlement(row: EntitlementRow, now: int) -> wire.Entitlement:
-    """Build an entitlement as it is visible at `now`, a time in milliseconds."""
-    row = _after_migration(row, now)
+def entitlement(row: EntitlementRow, now_ms: int) -> wire.Entitlement:
+    """Build an entitlement as it is visible at `now_ms`."""
+    row = _after_migration(row, now_ms)
     return wire.Entitlement(
         id=EntitlementId(row.id),
         sku_id=SkuId(row.sku_id),
@@ -31,18 +31,20 @@ def entitlement(row: EntitlementRow, now: int) -> wire.Entitlement:
     )
 
 
-def _after_migration(row: EntitlementRow, now: int) -> EntitlementRow:
+def _after_migration(row: EntitlementRow, now_ms: int) -> EntitlementRow:
     """Return a subscription's entitlement as it appears after the migration window.
 
     spec/dated-changes.md#3: type 8 becomes PURCHASE, and an end in the future is hidden."""
     is_old_subscription_type = row.type == EntitlementType.APPLICATION_SUBSCRIPTION and row.subscription_id is not None
-    if not is_old_subscription_type or not changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.is_active(now):
+    if not is_old_subscription_type or not changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.is_active(now_ms):
         return row
-    ends_ms = None if row.ends_ms is not None and row.ends_ms > now else row.ends_ms
+    ends_ms = None if row.ends_ms is not None and row.ends_ms > now_ms else row.ends_ms
     return row._replace(type=EntitlementType.PURCHASE, ends_ms=ends_ms)
 
 
-def active_entitlements(call: Call, application_id: int, user_id: int, guild_id: int | None) -> list[wire.Entitlement]:
+def list_active_entitlements(
+    call: Call, application_id: int, user_id: int, guild_id: int | None
+) -> list[wire.Entitlement]:
     """Build the active entitlements of the user and guild of an interaction."""
     return [
         entitlement(row, call.now_ms)

@@ -10,7 +10,7 @@ SLICE = Slice(
     name="interactions",
     modules=(routes,),
     jobs=JOBS,
-    listeners={InteractionsEndpointChanged: endpoints.endpoint_changed},
+    listeners={InteractionsEndpointChanged: endpoints.on_endpoint_changed},
 )
 
 __all__ = ["SLICE", "find_author"]

@@ -109,11 +109,11 @@ def _launch_activity(
     _notify_user(call, row, state, wire.INTERACTION_SUCCESS, _result_payload(row, state))
 
 
-def expire(call: Call, asked_before_ms: int) -> None:
-    """Fail the interactions that were created before `asked_before_ms` and not answered, and publish the failures."""
+def fail_unanswered(call: Call, created_before_ms: int) -> None:
+    """Fail the unanswered interactions that were created before `created_before_ms`, and publish the failures."""
     # IDs may run slightly ahead of the clock that scheduled the job.
-    since_ms = asked_before_ms - 4 * timeouts.GRANULARITY_MS
-    for row in store.fail_range(call.tx, Snowflake.at(since_ms), Snowflake.at(asked_before_ms)):
+    since_ms = created_before_ms - 4 * timeouts.GRANULARITY_MS
+    for row in store.fail_range(call.tx, Snowflake.at(since_ms), Snowflake.at(created_before_ms)):
         _publish_failure(call, row, TIMED_OUT)
 
 
@@ -127,7 +127,7 @@ def fail(call: Call, interaction_id: int, problem: str, reason_code: int) -> Non
 
 
 def _publish_failure(call: Call, row: InteractionRow, reason_code: int) -> None:
-    state = store.response_state(row)
+    state = store.decode_response_state(row)
     payload = wire.InteractionFailed(
         id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce, reason_code=reason_code
     )
@@ -260,7 +260,7 @@ def _update_component_message(
     """Edit the message whose component was used."""
     if body.poll:
         raise errors.POLL_CANNOT_EDIT()
-    message = invocations.find_message(call, row.channel_id, state.message_id or 0)
+    message = invocations.require_message(call, row.channel_id, state.message_id or 0)
     change = UpdateMessage(
         content=body.content,
         embeds=body.embeds,
@@ -346,7 +346,7 @@ def create_follow_up(
     """Create a follow-up message.
 
     If the initial response was deferred and is still pending, the follow-up completes it."""
-    state = store.response_state(row)
+    state = store.decode_response_state(row)
     original = find_original(call, row)
     if original is not None and original.flags & MessageFlags.LOADING:
         return complete_deferred(call, row, application, original, body)

@@ -27,7 +27,7 @@ def channel_command_index(call: Call, channel_access: ChannelAccess) -> wire.Com
     recipient_ids = rules.recipient_ids(call, channel_access.channel)
     is_nsfw = rules.is_nsfw(call, channel_access.channel)
     guild = channel_access.guild
-    permissions = {} if guild is None else commands.permissions_in(call.tx, guild.guild_id)
+    permissions = {} if guild is None else commands.list_guild_permissions(call.tx, guild.guild_id)
     usable_rows: list[CommandRow] = []
     for row in commands.list_available(call.tx, list(applications_by_id), channel_access.channel.guild_id):
         application = applications_by_id[row.application_id]
@@ -35,9 +35,9 @@ def channel_command_index(call: Call, channel_access: ChannelAccess) -> wire.Com
         owners = rules.installation_owners(
             types_by_application[row.application_id], channel_access.channel.guild_id, call.user_id, context_type
         )
-        definition = commands.definition(row)
+        definition = commands.decode_definition(row)
         if not rules.can_receive_interactions(application) or not rules.matching_owners(
-            row, definition, channel_access, context_type, owners, nsfw=is_nsfw
+            row, definition, channel_access, context_type, owners, is_nsfw_channel=is_nsfw
         ):
             continue
         if guild is None or rules.can_use_command(call, row, definition, channel_access, guild, permissions):
@@ -47,7 +47,7 @@ def channel_command_index(call: Call, channel_access: ChannelAccess) -> wire.Com
         applications=[
             related_views.application(applications_by_id[application_id]) for application_id in application_ids
         ],
-        application_commands=commands.commands(call, usable_rows, localized=False),
+        application_commands=commands.commands(call, usable_rows, all_localizations=False),
         version=Snowflake(max((row.version for row in usable_rows), default=0)),
     )
 

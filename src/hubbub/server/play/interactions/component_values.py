@@ -32,9 +32,7 @@ def find_component(components: Sequence[Component], custom_id: str, kind: int) -
 def selected_values(
     component: Component, submitted: Sequence[str] | None, form: errors.FormErrors
 ) -> tuple[list[str] | None, list[EntityReference]]:
-    """Return the selected values and the IDs in them; (None, []) for a button.
-
-    `submitted` are the submitted values. Errors are added to `form`."""
+    """Return the selected values and the IDs in them; (None, []) for a button. Errors are added to `form`."""
     if component["type"] == ComponentType.BUTTON:
         return None, []
     return _selected_values(component, submitted, ("data", "values"), form)
@@ -47,9 +45,9 @@ def modal_values(
 
     `components` are the components that the user was shown, `submitted` the submitted ones. Errors are added to `form`."""
     inputs = {
-        submitted["custom_id"]: submitted
-        for submitted in _flatten_submitted(submitted)
-        if isinstance(submitted.get("custom_id"), str)
+        component["custom_id"]: component
+        for component in _flatten_submitted(submitted)
+        if isinstance(component.get("custom_id"), str)
     }
     filled_components: list[Component] = []
     references: list[EntityReference] = []

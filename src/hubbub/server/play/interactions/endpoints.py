@@ -44,8 +44,8 @@ class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     key: bytes
     """The application's private signing key."""
-    now: int
-    """Time of the read in milliseconds, used as the time of the signature."""
+    now_ms: int
+    """Time in milliseconds when the target was read, used as the time of the signature."""
     remaining_ms: int = wire.RESPONSE_TIMEOUT_MS
     """Time left for a response, in milliseconds."""
 
@@ -73,7 +73,7 @@ def find_target(call: Call, application_id: int) -> EndpointTarget | None:
     row = applications.find(call.tx, application_id)
     key = applications.find_signing_key(call.tx, application_id)
     url = None if row is None else applications.decode_settings(row).interactions_endpoint_url
-    return None if url is None or key is None else EndpointTarget(url=url, key=key, now=call.now_ms)
+    return None if url is None or key is None else EndpointTarget(url=url, key=key, now_ms=call.now_ms)
 
 
 def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | None:
@@ -94,7 +94,7 @@ def remaining_ms(call: Call, interaction_id: int) -> int:
 # Probes
 
 
-def endpoint_changed(call: Call, signal: InteractionsEndpointChanged) -> None:
+def on_endpoint_changed(call: Call, signal: InteractionsEndpointChanged) -> None:
     """Schedule probes for a new endpoint URL, or cancel them if the URL was removed."""
     if find_target(call, signal.application_id) is None:
         jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.application_id))

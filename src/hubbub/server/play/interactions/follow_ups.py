@@ -100,7 +100,7 @@ class InteractionToken:
 
     def _require_response(self, call: Call, message_id: int) -> MessageRow:
         """Return a response message of the token's interaction; raise UNKNOWN_MESSAGE for any other message."""
-        row = invocations.find_message(call, self._row.channel_id, message_id)
+        row = invocations.require_message(call, self._row.channel_id, message_id)
         interaction = messages.views.extra(row).interaction
         if message_id != self._row.original_id and (interaction is None or interaction.id != self._row.id):
             raise errors.UNKNOWN_MESSAGE()
@@ -108,7 +108,7 @@ class InteractionToken:
 
 
 def find_by_token(call: Call, application_id: int, token: str) -> InteractionToken | None:
-    """Return the interaction that a token belongs to, or None."""
+    """Return the interaction that a token belongs to, or None if the token is invalid or has expired."""
     interaction_and_application = rules.find_acknowledged(call, application_id, token)
     return None if interaction_and_application is None else InteractionToken(*interaction_and_application)
 

@@ -135,7 +135,7 @@ def run_command(invocation: Invocation, body: wire.RunCommand | wire.Autocomplet
     form = errors.FormErrors()
     if is_autocomplete and row.type != CommandType.CHAT_INPUT:
         raise errors.invalid("type", *errors.choices([int(InteractionType.APPLICATION_COMMAND)]))
-    parsed = options.parse_options(definition.options, submitted.options or (), form, autocompleting=is_autocomplete)
+    parsed = options.parse_options(definition.options, submitted.options or (), form, is_autocomplete=is_autocomplete)
     if is_autocomplete and not form and (parsed.focused is None or not parsed.focused.autocomplete):
         form.add(("data", "options"), *errors.required())
     resolver = invocation.resolver()
@@ -178,7 +178,7 @@ def _set_attachment_ids(values: list[wire.OptionValue], resolver: Resolver) -> N
     """Replace upload indexes with the IDs of the uploaded files."""
     for value in values:
         if value.type == CommandOptionType.ATTACHMENT and isinstance(value.value, str):
-            value.value = str(int(resolver.uploaded.get(int(value.value), value.value)))
+            value.value = str(int(resolver.attachment_ids.get(int(value.value), value.value)))
         if value.options:
             _set_attachment_ids(value.options, resolver)
 
@@ -217,7 +217,7 @@ def _set_target(
 def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedInteraction:
     """Prepare the use of a component on one of the application's messages."""
     call = invocation.call
-    row = find_message(call, invocation.channel_access.channel.id, body.message_id)
+    row = require_message(call, invocation.channel_access.channel.id, body.message_id)
     application = invocation.application
     is_own_message = application.id in (row.application_id, row.webhook_id) or row.author_id == application.bot_id
     if not is_own_message or (row.is_ephemeral and call.user_id not in messages.views.extra(row).seen_by):
@@ -245,7 +245,7 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
     kind = InteractionType.MESSAGE_COMPONENT
     interacted = invocation.interaction_metadata(kind, owners)
     interacted.interacted_message_id = MessageId(row.id)
-    state = _reply_under(invocation.response_state(interacted, body), row)
+    state = _set_reply_target(invocation.response_state(interacted, body), row)
     data = wire.InteractionData(id=component["id"], custom_id=component["custom_id"], component_type=component["type"])
     if values is not None:
         data.values = values
@@ -259,7 +259,7 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
     """Prepare the submission of a modal that the application showed to the caller."""
     call = invocation.call
     opener = _require_opener(invocation, body)
-    modal = store.modal(opener)
+    modal = store.decode_modal(opener)
     if modal is None or modal.custom_id != body.data.custom_id:
         raise errors.UNKNOWN_INTERACTION()
     form = errors.FormErrors()
@@ -270,9 +270,9 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
     for component in messages.each_component(components):
         if component["type"] == ComponentType.FILE_UPLOAD:
             component["values"] = [
-                str(int(resolver.uploaded[int(upload_index)])) for upload_index in component["values"]
+                str(int(resolver.attachment_ids[int(upload_index)])) for upload_index in component["values"]
             ]
-    opener_state = store.response_state(opener)
+    opener_state = store.decode_response_state(opener)
     owners = opener_state.interacted.owners
     kind = InteractionType.MODAL_SUBMIT
     interacted = invocation.interaction_metadata(kind, owners)
@@ -281,8 +281,8 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
     state = invocation.response_state(interacted, body)
     message = None
     if opener_state.message_id is not None:
-        row = find_message(call, invocation.channel_access.channel.id, opener_state.message_id)
-        state = _reply_under(state, row)
+        row = require_message(call, invocation.channel_access.channel.id, opener_state.message_id)
+        state = _set_reply_target(state, row)
         message = related_views.message(call, row, invocation.application, invocation.channel_access.channel.guild_id)
     data = wire.InteractionData(custom_id=modal.custom_id, components=components)
     if resolver.resolved != wire.ResolvedData():
@@ -304,7 +304,7 @@ def _require_opener(invocation: Invocation, body: wire.SubmitModal) -> Interacti
     return row
 
 
-def _reply_under(state: ResponseState, message: MessageRow) -> ResponseState:
+def _set_reply_target(state: ResponseState, message: MessageRow) -> ResponseState:
     """Make the response a reply to the message whose component was used, unless that message is ephemeral."""
     state.message_id = MessageId(message.id)
     state.ephemeral_message = message.is_ephemeral
@@ -314,7 +314,7 @@ def _reply_under(state: ResponseState, message: MessageRow) -> ResponseState:
     return state
 
 
-def find_message(call: Call, channel_id: int, message_id: int) -> MessageRow:
+def require_message(call: Call, channel_id: int, message_id: int) -> MessageRow:
     """Return a message of a channel, including an ephemeral one; raise UNKNOWN_MESSAGE if there is none."""
     row = messages.find(call.tx, channel_id, message_id)
     if row is None:

@@ -25,9 +25,9 @@ DEFERRED_STATUS: Final = 202
 """HTTP status of an endpoint that will respond through the callback route."""
 
 
-def expire(call: Call, job: Job) -> None:
+def fail_unanswered(call: Call, job: Job) -> None:
     """Fail the interactions that were not answered within three seconds."""
-    actions.expire(call, job.decode(timeouts.InteractionExpiry).asked_before_ms)
+    actions.fail_unanswered(call, job.decode(timeouts.InteractionExpiry).asked_before_ms)
 
 
 async def deliver(operation: AsyncOperation, job: Job) -> None:
@@ -44,7 +44,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
             operation.outbound,
             target.url,
             target.key,
-            target.now,
+            target.now_ms,
             delivery.body.encode(),
             timeout_seconds=target.remaining_ms / 1000,
             response_bytes_max=wire.ENDPOINT_RESPONSE_BYTES_MAX,
@@ -97,15 +97,15 @@ async def probe(operation: AsyncOperation, job: Job) -> None:
     target = await operation.read(lambda call: endpoints.find_target(call, application_id))
     if target is None:
         return
-    ping = applications.interactions_ping(application_id, target.now)
-    if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now, ping):
+    ping = applications.interactions_ping(application_id, target.now_ms)
+    if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now_ms, ping):
         await operation.write(lambda call: endpoints.remove_endpoint(call, application_id))
     else:
         await operation.write(lambda call: endpoints.schedule_probe(call, application_id))
 
 
 JOBS: Final[dict[str, Callable[..., Any]]] = {
-    timeouts.EXPIRE: expire,
+    timeouts.EXPIRE: fail_unanswered,
     endpoints.DELIVER: deliver,
     endpoints.PROBE: probe,
 }

@@ -55,14 +55,14 @@ def parse_options(
     submitted: Sequence[OptionValue],
     form: errors.FormErrors,
     *,
-    autocompleting: bool,
+    is_autocomplete: bool,
 ) -> ParsedOptions:
-    """Validate the submitted values `submitted` against the command's options `definitions`; errors are added to `form`.
+    """Validate submitted option values against the options that the command defines; errors are added to `form`.
 
-    With `autocompleting` the request is for autocomplete choices, and values may be incomplete."""
+    With `is_autocomplete` the request is for autocomplete choices, and values may be incomplete."""
     parsed = ParsedOptions()
     parsed.options = _parse_siblings(
-        definitions, submitted, ("data", "options"), parsed, form, autocompleting=autocompleting
+        definitions, submitted, ("data", "options"), parsed, form, is_autocomplete=is_autocomplete
     )
     return parsed
 
@@ -74,7 +74,7 @@ def _parse_siblings(
     parsed: ParsedOptions,
     form: errors.FormErrors,
     *,
-    autocompleting: bool,
+    is_autocomplete: bool,
 ) -> list[OptionValue]:
     options_by_name = {option.name: option for option in definitions}
     is_nested = bool(definitions) and definitions[0].type in _SUBCOMMAND_TYPES
@@ -100,15 +100,15 @@ def _parse_siblings(
                 (*option_path, "options"),
                 parsed,
                 form,
-                autocompleting=autocompleting,
+                is_autocomplete=is_autocomplete,
             )
             values.append(OptionValue(type=option.type, name=option.name, options=inner_values))
         else:
             seen_names.add(value.name)
-            parsed_value = _parse_value(option, value, option_path, parsed, form, autocompleting=autocompleting)
+            parsed_value = _parse_value(option, value, option_path, parsed, form, is_autocomplete=is_autocomplete)
             if parsed_value is not None:
                 values.append(parsed_value)
-    if not is_nested and not autocompleting:
+    if not is_nested and not is_autocomplete:
         for option in definitions:
             if option.required and option.name not in seen_names:
                 form.add((*path, option.name), *errors.required())
@@ -122,15 +122,15 @@ def _parse_value(
     parsed: ParsedOptions,
     form: errors.FormErrors,
     *,
-    autocompleting: bool,
+    is_autocomplete: bool,
 ) -> OptionValue | None:
     result = OptionValue(type=option.type, name=option.name)
-    if autocompleting and submitted.focused:
+    if is_autocomplete and submitted.focused:
         result.focused = True
         parsed.focused = option
     value, value_path = commands.normalize_value(submitted.value, option.type), (*path, "value")
     if value is UNSET or value is None:
-        if not autocompleting:
+        if not is_autocomplete:
             form.add(value_path, *errors.required())
             return None
         result.value = ""
@@ -148,7 +148,7 @@ def _parse_value(
         )
         return result
     # spec/webhooks-and-interactions.md#2.1: a number that is still incomplete is sent as text.
-    problem = None if autocompleting and isinstance(value, str) else _value_error(option, value)
+    problem = None if is_autocomplete and isinstance(value, str) else _value_error(option, value)
     if problem is not None:
         form.add(value_path, *problem)
         return None

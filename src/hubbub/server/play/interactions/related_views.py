@@ -10,20 +10,20 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 
 
-def message(call: Call, row: MessageRow, app: InteractionApplication, guild_id: int | None) -> Message:
+def message(call: Call, row: MessageRow, application: InteractionApplication, guild_id: int | None) -> Message:
     """Return a message as the invoked app may read it.
 
     Without the message content intent, the content of replied-to and forwarded messages in guilds is removed, unless
     they concern the app."""
     views = messages.views
     related = views.RelatedData(call)
-    related.load((row,), app.bot_id or 0)
+    related.load((row,), application.bot_id or 0)
     view = views.build_message(Message, related, row)
-    if guild_id is None or app.flags & views.CONTENT_INTENT_FLAGS:
+    if guild_id is None or application.flags & views.CONTENT_INTENT_FLAGS:
         return view
-    parts_concern_app = (
-        views.concerns_bot(part, app.bot_id or 0, app.id) for part in views.list_parts(related, row)[1:]
-    )
+    # The first part is the message itself, which the app may always read.
+    related_parts = views.list_parts(related, row)[1:]
+    parts_concern_app = (views.concerns_bot(part, application.bot_id or 0, application.id) for part in related_parts)
     return views.redact_parts(view, chain((True,), parts_concern_app))
 
 

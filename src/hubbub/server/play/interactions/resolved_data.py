@@ -48,17 +48,17 @@ class Resolver:
     """Resolver of the IDs that one interaction refers to."""
 
     def __init__(
-        self, call: Call, channel_access: ChannelAccess, bot: GuildAccess | None, invoker: messages.Author
+        self, call: Call, channel_access: ChannelAccess, bot_access: GuildAccess | None, invoker: messages.Author
     ) -> None:
         self.call = call
         self.channel_access = channel_access
         """The invoking user's permissions in the channel."""
-        self.bot = bot
+        self.bot_access = bot_access
         """The bot's permissions in the guild, or None if it is not a member."""
         self.invoker = invoker
         """The invoking user as a message author."""
         self.resolved = ResolvedData()
-        self.uploaded: dict[int, AttachmentId] = {}
+        self.attachment_ids: dict[int, AttachmentId] = {}
         """IDs of the uploaded attachments, by upload index."""
 
     def resolve(
@@ -143,9 +143,9 @@ class Resolver:
         if reference.channel_types and target.channel.type not in reference.channel_types:
             form.add(reference.path, *errors.choices(list(reference.channel_types)))
             return
-        self.resolved.channels = {**(self.resolved.channels or {}), str(reference.id): self.channel(target)}
+        self.resolved.channels = {**(self.resolved.channels or {}), str(reference.id): self.channel_view(target)}
 
-    def channel(self, target: ChannelAccess) -> dict[str, Any]:
+    def channel_view(self, target: ChannelAccess) -> dict[str, Any]:
         """Return a channel with the permissions of the invoking user and of the app."""
         row = channels.find(self.call.tx, target.channel.id)
         if row is None:
@@ -153,10 +153,10 @@ class Resolver:
         fields = codec.decode(codec.encode(channels.any_channel(row)), dict)
         view = {key: fields[key] for key in _CHANNEL_KEYS if key in fields}
         view["permissions"] = str(int(target.permissions))
-        if self.bot is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.is_active(self.call.now_ms):
-            bits = access.permissions_in(self.call.tx, self.bot, target.channel.overwrites_channel_id)
+        if self.bot_access is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.is_active(self.call.now_ms):
+            bits = access.permissions_in(self.call.tx, self.bot_access, target.channel.overwrites_channel_id)
             view["app_permissions"] = str(
-                int(access.build_channel_standing(self.call.tx, self.bot, target.channel, bits).permissions)
+                int(access.build_channel_standing(self.call.tx, self.bot_access, target.channel, bits).permissions)
             )
         return view
 
@@ -180,7 +180,7 @@ class Resolver:
         view: Attachment = attachments.AttachmentSigner(self.call).build_view(
             self.channel_access.channel.id, stored, ephemeral=True
         )
-        self.uploaded[reference.id] = stored.id
+        self.attachment_ids[reference.id] = stored.id
         self.resolved.attachments = {**(self.resolved.attachments or {}), str(int(stored.id)): view}
 
 

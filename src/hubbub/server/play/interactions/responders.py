@@ -13,8 +13,8 @@ from hubbub.server.play.interactions import rules, store
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, PendingInteraction
 from hubbub.server.talk import messages
 
-# An app may always respond. Only permissions with effects beyond the message depend on the permissions of the bot or of
-# @everyone.
+# An app may always respond, so these permissions are granted. Permissions with effects beyond the message (_INHERITED)
+# depend on the permissions of the bot or of @everyone.
 _ALWAYS_GRANTED: Final = (
     Permissions.VIEW_CHANNEL
     | Permissions.READ_MESSAGE_HISTORY
@@ -51,7 +51,7 @@ def _response_access(
         permissions = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | member.permissions & _INHERITED
     else:
         guild = everyone_access(call, channel.guild_id)
-        if rules.GUILD_INSTALL in store.response_state(row).interacted.owners:
+        if rules.GUILD_INSTALL in store.decode_response_state(row).interacted.owners:
             permissions = (
                 _ALWAYS_GRANTED
                 | _CONTENT_PERMISSIONS
@@ -83,7 +83,7 @@ def require_unarchived(channel_access: ChannelAccess, message: messages.MessageR
 
 
 def require_editable(channel_access: ChannelAccess, message: messages.MessageRow) -> None:
-    """Raise if an app may not edit a message because its thread is archived or locked."""
+    """Raise an error if an app may not edit a message because its thread is archived or locked."""
     require_unarchived(channel_access, message)
     if not message.is_ephemeral:
         require_unlocked(channel_access)

@@ -51,7 +51,7 @@ def create_interaction_response(
 
     The application must respond within three seconds of the interaction's creation."""
     pending = rules.require_pending(call, interaction_id, interaction_token)
-    state = store.response_state(pending.row)
+    state = store.decode_response_state(pending.row)
     callback_type = int(body.__struct_config__.tag)  # type: ignore[arg-type]
     rules.require_callback_type(call, pending.row, state, callback_type, pending.application)
     result = actions.respond(call, pending, state, body)

@@ -129,12 +129,12 @@ def can_receive_interactions(application: InteractionApplication) -> bool:
 
 
 def resolve_context_type(
-    application: InteractionApplication, channel: ChannelRef, recipients: Collection[int]
+    application: InteractionApplication, channel: ChannelRef, recipient_ids: Collection[int]
 ) -> InteractionContextType:
     """Return the context type of a channel for an application; outside guilds it depends on the recipients."""
     if channel.guild_id is not None:
         return InteractionContextType.GUILD
-    if channel.type == ChannelType.DM and application.bot_id in recipients:
+    if channel.type == ChannelType.DM and application.bot_id in recipient_ids:
         return InteractionContextType.BOT_DM
     return InteractionContextType.PRIVATE_CHANNEL
 
@@ -145,17 +145,17 @@ def recipient_ids(call: Call, channel: ChannelRef) -> Collection[int]:
 
 
 def installation_owners(
-    installed: Collection[int], guild_id: int | None, user_id: int, context_type: InteractionContextType
+    installation_types: Collection[int], guild_id: int | None, user_id: int, context_type: InteractionContextType
 ) -> dict[str, Snowflake]:
     """Return the IDs of the owners of the applicable installations, by integration type.
 
-    `installed` are the ApplicationIntegrationTypes of the application's installations."""
+    `installation_types` are the ApplicationIntegrationTypes of the application's installations."""
     owners_by_type: dict[str, Snowflake] = {}
     if context_type == InteractionContextType.BOT_DM:
         owners_by_type[GUILD_INSTALL] = Snowflake(0)
-    elif guild_id is not None and ApplicationIntegrationType.GUILD_INSTALL in installed:
+    elif guild_id is not None and ApplicationIntegrationType.GUILD_INSTALL in installation_types:
         owners_by_type[GUILD_INSTALL] = Snowflake(guild_id)
-    if ApplicationIntegrationType.USER_INSTALL in installed:
+    if ApplicationIntegrationType.USER_INSTALL in installation_types:
         owners_by_type[USER_INSTALL] = Snowflake(user_id)
     return owners_by_type
 
@@ -166,21 +166,21 @@ def require_command(
     channel_access: ChannelAccess,
     context_type: InteractionContextType,
     owners: dict[str, Snowflake],
-    permitted: commands.CommandWithPermissions | None,
+    command: commands.CommandWithPermissions | None,
 ) -> tuple[CommandRow, commands.Definition, dict[str, Snowflake]]:
     """Return a command that the caller may run in the channel, its definition and the matching installation owners.
 
-    `owners` are all applicable installation owners, `permitted` is the command with its permission entries, or None if
-    it does not exist. Raise UNKNOWN_APPLICATION_COMMAND if the command does not work in the channel,
-    MISSING_PERMISSIONS if the caller may not use it."""
-    if permitted is None or permitted.row.application_id != application.id:
+    `owners` are all applicable installation owners, `command` is the command with its permission entries, or None if it
+    does not exist. Raise UNKNOWN_APPLICATION_COMMAND if the command does not work in the channel, MISSING_PERMISSIONS
+    if the caller may not use it."""
+    if command is None or command.row.application_id != application.id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
-    row, entries = permitted
+    row, entries = command
     if row.scope is not None and row.scope != channel_access.channel.guild_id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     definition = commands.cached_definition(row.definition)
     is_nsfw_channel = definition.nsfw and is_nsfw(call, channel_access.channel)
-    matching = matching_owners(row, definition, channel_access, context_type, owners, nsfw=is_nsfw_channel)
+    matching = matching_owners(row, definition, channel_access, context_type, owners, is_nsfw_channel=is_nsfw_channel)
     if not matching:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     if channel_access.guild is not None and not can_use_command(
@@ -197,15 +197,13 @@ def matching_owners(
     context_type: InteractionContextType,
     owners: dict[str, Snowflake],
     *,
-    nsfw: bool,
+    is_nsfw_channel: bool,
 ) -> dict[str, Snowflake]:
-    """Return the installation owners that a command applies to; empty if it does not work in the channel.
-
-    `nsfw` is whether the channel is age-restricted."""
+    """Return the installation owners that a command applies to; empty if it does not work in the channel."""
     if context_type not in _context_types(row, definition):
         return {}
     # Outside guilds, NSFW commands need a user installation, which counts as opting in (decisions/0030).
-    if definition.nsfw and not (nsfw if channel_access.guild is not None else USER_INSTALL in owners):
+    if definition.nsfw and not (is_nsfw_channel if channel_access.guild is not None else USER_INSTALL in owners):
         return {}
     return {key: owner for key, owner in owners.items() if int(key) in definition.integration_types}
 
@@ -253,24 +251,23 @@ def is_nsfw(call: Call, channel: ChannelRef) -> bool:
 def app_permissions(
     channel_access: ChannelAccess,
     context_type: InteractionContextType,
-    bot: ChannelAccess | None,
+    bot_access: ChannelAccess | None,
     everyone_permissions: int,
     owners: dict[str, Snowflake],
-    now: int,
+    now_ms: int,
 ) -> Permissions | UnsetType:
     """Return the `app_permissions` of an interaction (spec/webhooks-and-interactions.md#2.1).
 
     `bot_access` are the bot's permissions, or None if it is not in the guild; `everyone_permissions` are those of
-    @everyone in the channel.
-    Before the dated change user_installs the field is set only in guilds."""
+    @everyone in the channel. Before the dated change user_installs the field is set only in guilds."""
     if channel_access.guild is None:
-        if not changes.USER_INSTALLS.is_active(now):
+        if not changes.USER_INSTALLS.is_active(now_ms):
             return UNSET
         return Permissions(
             RESPONSE_PERMISSIONS if context_type == InteractionContextType.BOT_DM else wire.PRIVATE_CHANNEL_PERMISSIONS
         )
-    if bot is not None:
-        return Permissions(bot.permissions)
+    if bot_access is not None:
+        return Permissions(bot_access.permissions)
     if GUILD_INSTALL in owners:
         return Permissions(everyone_permissions & RESPONSE_PERMISSIONS)
     return Permissions(channel_access.permissions & RESPONSE_PERMISSIONS)
@@ -355,19 +352,17 @@ def require_callback_type(
 ) -> None:
     """Raise an error unless the interaction can be answered with the InteractionCallbackType `callback_type`."""
 
-    def fits(callback_type: int) -> bool:
+    def is_allowed(candidate: int) -> bool:
         return (
-            row.type in _CALLBACK_TYPES.get(callback_type, ())
-            and (callback_type not in _UPDATE_CALLBACKS or state.message_id is not None)
-            and (callback_type != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
-            and (callback_type != InteractionCallbackType.PREMIUM_REQUIRED or store.has_skus(call.tx, application.id))
+            row.type in _CALLBACK_TYPES.get(candidate, ())
+            and (candidate not in _UPDATE_CALLBACKS or state.message_id is not None)
+            and (candidate != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
+            and (candidate != InteractionCallbackType.PREMIUM_REQUIRED or store.has_skus(call.tx, application.id))
         )
 
-    if not fits(callback_type):
-        raise errors.invalid(
-            "type",
-            *errors.choices(sorted(int(callback_type) for callback_type in _CALLBACK_TYPES if fits(callback_type))),
-        )
+    if not is_allowed(callback_type):
+        allowed_types = sorted(int(candidate) for candidate in _CALLBACK_TYPES if is_allowed(candidate))
+        raise errors.invalid("type", *errors.choices(allowed_types))
 
 
 def require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> None:

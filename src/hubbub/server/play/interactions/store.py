@@ -51,9 +51,9 @@ class ResponseState(msgspec.Struct, kw_only=True, omit_defaults=True):
     kind: int = 0
     """Message type of the response; for autocomplete, the type of the focused option."""
     refers_to: MessageId | None = None
-    """The message that a response replies to."""
+    """The message that a response replies to, or None."""
     message_id: MessageId | None = None
-    """The message whose component was used, directly or to open the modal."""
+    """The message whose component was used, directly or to open the modal; None if there is none."""
     ephemeral_message: bool = False
     """Whether the message whose component was used is ephemeral."""
     ephemeral: bool = False
@@ -89,17 +89,17 @@ class InteractionRow(NamedTuple):
     callback_type: int | None = None
     """InteractionCallbackType of the initial response; None while pending, FAILED if it did not arrive in time."""
     original_id: int | None = None
-    """The message that the initial response created or updated."""
+    """The message that the initial response created or updated, or None."""
     follow_ups: int = 0
     """Number of follow-up messages."""
     modal: str | None = None
     """The Modal that the initial response opened, as JSON, or None."""
     problem: str | None = None
-    """Error of the application's HTTP endpoint."""
+    """Error of the application's HTTP endpoint, or None."""
 
     @property
     def created_ms(self) -> int:
-        """Return the creation time in Unix milliseconds."""
+        """Creation time in Unix milliseconds."""
         return Snowflake(self.id).created_ms
 
 
@@ -150,20 +150,20 @@ def _hash_token(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
 
-def response_state(row: InteractionRow) -> ResponseState:
+def decode_response_state(row: InteractionRow) -> ResponseState:
     """Decode the response state of a row."""
     state: ResponseState = _state_decoder.decode(row.asked)
     return state
 
 
-def modal(row: InteractionRow) -> Modal | None:
-    """Decode the modal of a row, or return None."""
+def decode_modal(row: InteractionRow) -> Modal | None:
+    """Decode the modal that the initial response opened; None if it opened none."""
     decoded_modal: Modal | None = None if row.modal is None else _modal_decoder.decode(row.modal)
     return decoded_modal
 
 
 def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
-    """Return the interaction, or None."""
+    """Return an interaction, or None if it does not exist."""
     return tx.find(InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE id = ?", interaction_id)
 
 
@@ -194,14 +194,14 @@ _INVOCATION_QUERY: Final = WideQuery(
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
     f"({jobs.WAITING_JOB_SQL} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {messages.AUTHOR_GUILD_COLUMNS}, "
-    f"{commands.PERMITTED_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS}",
+    f"{commands.COMMAND_WITH_PERMISSIONS_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS}",
     "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
-    f"{commands.join_permitted('c.guild_id')} WHERE c.id = ?",
+    f"{commands.command_with_permissions_joins('c.guild_id')} WHERE c.id = ?",
 )
 _INSTALLS_START: Final = messages.AUTHOR_WIDTH + _APPLICATION_WIDTH
 _COMMAND_START: Final = _INSTALLS_START + 11
-_CHANNEL_START: Final = _COMMAND_START + commands.PERMITTED_WIDTH
+_CHANNEL_START: Final = _COMMAND_START + commands.COMMAND_WITH_PERMISSIONS_WIDTH
 
 
 class LoadedInvocation(NamedTuple):
@@ -258,7 +258,7 @@ def load_invocation(
         InvocationLocation(channel, features, locale),
         channels.to_ref(channel),
         _membership(owner_id, mfa_level, invoker),
-        commands.read_permitted(columns[_COMMAND_START:_CHANNEL_START]),
+        commands.read_command_with_permissions(columns[_COMMAND_START:_CHANNEL_START]),
     )
 
 
@@ -350,8 +350,8 @@ SWEEP_INTERVAL: Final = 16
 """Number of inserts per insert that also deletes expired rows; a delete with every insert would be too expensive."""
 
 
-def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
-    """Insert an interaction with its response token; `now` is the current time in milliseconds.
+def insert(tx: Tx, row: InteractionRow, token: str, now_ms: int) -> None:
+    """Insert an interaction with its response token.
 
     One insert in SWEEP_INTERVAL deletes up to twice as many expired rows, so that these do not accumulate."""
     tx.run(_INSERT_SQL, _hash_token(token), *row[:_INSERTED_COUNT])
@@ -359,7 +359,7 @@ def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
     if (row.id + row.created_ms) % SWEEP_INTERVAL == 0:
         tx.run(
             "DELETE FROM interactions WHERE id IN (SELECT id FROM interactions WHERE id < ? ORDER BY id LIMIT ?)",
-            Snowflake.at(now - TOKEN_LIFETIME_MS),
+            Snowflake.at(now_ms - TOKEN_LIFETIME_MS),
             2 * SWEEP_INTERVAL,
         )
 
@@ -382,13 +382,13 @@ def record_response(
     )
 
 
-def fail_range(tx: Tx, since: int, before: int) -> list[InteractionRow]:
-    """Mark the unanswered interactions with `since` <= ID < `before` as failed and return them."""
+def fail_range(tx: Tx, since_id: int, before_id: int) -> list[InteractionRow]:
+    """Mark the unanswered interactions with `since_id` <= ID < `before_id` as failed and return them."""
     rows = tx.fetch(
         InteractionRow,
         f"SELECT {COLUMNS} FROM interactions WHERE id >= ? AND id < ? AND callback_type IS NULL ORDER BY id",
-        since,
-        before,
+        since_id,
+        before_id,
     )
     if rows:
         interaction_ids = [row.id for row in rows]

@@ -20,12 +20,12 @@ class InteractionExpiry(msgspec.Struct):
     """Time in milliseconds; interactions created before it fail unless they were answered."""
 
 
-def due_ms(now: int) -> int:
-    """Return when an interaction created at `now` times out, in milliseconds.
+def due_ms(now_ms: int) -> int:
+    """Return the time in milliseconds when an interaction created at `now_ms` times out.
 
     Times are rounded up so that one job serves many interactions; a job per interaction would double the cost of an
     interaction."""
-    return -(-(now + RESPONSE_TIMEOUT_MS + 1) // GRANULARITY_MS) * GRANULARITY_MS
+    return -(-(now_ms + RESPONSE_TIMEOUT_MS + 1) // GRANULARITY_MS) * GRANULARITY_MS
 
 
 def job_key(due_ms: int) -> str:

@@ -40,7 +40,7 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
     # In guilds the user is part of the member object.
     user = users.user_view(invoker.user) if channel_access.guild is None or invoker.member is None else None
     active_entitlements = (
-        entitlements.active_entitlements(call, invocation.application.id, call.user_id, channel.guild_id)
+        entitlements.list_active_entitlements(call, invocation.application.id, call.user_id, channel.guild_id)
         if invocation.has_skus
         else []
     )

@@ -13,7 +13,7 @@ from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
 from hubbub.server.play.lobbies.lobby_messages import check_message
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
-from hubbub.server.play.lobbies.store import LobbyRow, find, list_of_user, member_ids
+from hubbub.server.play.lobbies.store import LobbyRow, find, list_member_ids, list_of_user
 from hubbub.server.play.lobbies.views import voice_state
 from hubbub.server.play.lobbies.world_lobbies import ChannelLink, create_world_lobby
 from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessagesDeleted
@@ -32,7 +32,7 @@ def _ready_fields(call: Call) -> dict[str, Any]:
 
 
 def _delete_idle(call: Call, job: Job) -> None:
-    actions.expire(call, job.decode(actions.LobbyIdleTimeout))
+    actions.delete_if_idle(call, job.decode(actions.LobbyIdleTimeout))
 
 
 def _delete_expired_messages(call: Call, job: Job) -> None:
@@ -46,17 +46,17 @@ SLICE = Slice(
     listeners={
         OAuth2SessionStarted: actions.on_session_started,
         OAuth2SessionEnded: actions.on_session_ended,
-        MessageCreated: lobby_messages.message_created,
-        MessageChanged: lobby_messages.message_changed,
-        MessagesDeleted: lobby_messages.messages_deleted,
-        ChannelsDeleted: channel_links.channels_deleted,
-        LinkedChannelChanged: channel_links.channel_changed,
-        AccountsMerged: actions.accounts_merged,
-        AccountUnmerged: actions.account_unmerged,
-        ProfileChanged: actions.profile_changed,
-        UserChanged: actions.user_changed,
-        UserDeleted: actions.user_deleted,
-        FamilyJoined: actions.family_joined,
+        MessageCreated: lobby_messages.on_message_created,
+        MessageChanged: lobby_messages.on_message_changed,
+        MessagesDeleted: lobby_messages.on_messages_deleted,
+        ChannelsDeleted: channel_links.on_channels_deleted,
+        LinkedChannelChanged: channel_links.on_channel_changed,
+        AccountsMerged: actions.on_accounts_merged,
+        AccountUnmerged: actions.on_account_unmerged,
+        ProfileChanged: actions.on_profile_changed,
+        UserChanged: actions.on_user_changed,
+        UserDeleted: actions.on_user_deleted,
+        FamilyJoined: actions.on_family_joined,
     },
     ready=_ready_fields,
 )
@@ -70,6 +70,6 @@ __all__ = [
     "find",
     "create_world_lobby",
     "list_of_user",
-    "member_ids",
+    "list_member_ids",
     "voice_state",
 ]

@@ -45,7 +45,7 @@ def create(call: Call, application_id: int, lobby_id: LobbyId | None = None, **f
     return row
 
 
-def change(call: Call, before: LobbyRow, after: LobbyRow) -> LobbyRow:
+def update(call: Call, before: LobbyRow, after: LobbyRow) -> LobbyRow:
     """Store a changed lobby and publish it to its members."""
     if after == before:
         return after
@@ -59,14 +59,14 @@ def change(call: Call, before: LobbyRow, after: LobbyRow) -> LobbyRow:
 def publish_update(call: Call, row: LobbyRow) -> None:
     """Publish the current state of a lobby to its members."""
     (payload,) = views.gateway_lobbies(call.tx, (row,))
-    publish(call, row, wire.LOBBY_UPDATE, payload, store.member_ids(call.tx, row.id))
+    publish(call, row, wire.LOBBY_UPDATE, payload, store.list_member_ids(call.tx, row.id))
 
 
 def delete(call: Call, row: LobbyRow) -> None:
     """Delete a lobby with its members and messages, and publish the deletion to its members."""
     if row.linked_channel_id is not None:
         channels.link_lobby(call, row.linked_channel_id, None)
-    member_ids = store.member_ids(call.tx, row.id)
+    member_ids = store.list_member_ids(call.tx, row.id)
     call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member_ids), lobby_deleted=True))
     store.delete(call.tx, row.id)
     jobs.cancel_jobs(call.tx, EXPIRE, _expiry_job_key(row.id))
@@ -91,7 +91,7 @@ def update_members(
 
     `upserted` are the memberships to insert or update, `removed_ids` the user IDs of the members to remove. Raise
     MAX_LOBBY_MEMBERS if the lobby would have too many members."""
-    members_before = {member.user_id: member for member in store.members(call.tx, row.id)}
+    members_before = {member.user_id: member for member in store.list_members(call.tx, row.id)}
     leaving_members = [members_before[user_id] for user_id in removed_ids if user_id in members_before]
     added_members = [member for member in upserted if member.user_id not in members_before]
     changed_members = [
@@ -111,7 +111,7 @@ def update_members(
     for member in leaving_members:
         store.delete_member(call.tx, row.id, member.user_id)
     for member in (*added_members, *changed_members):
-        store.put_member(call.tx, member)
+        store.upsert_member(call.tx, member)
     staying_ids = [user_id for user_id in members_before if user_id in members_after]
     for member in leaving_members:
         if member.user_id in removal_payloads:
@@ -133,7 +133,7 @@ def update_members(
     return members_after
 
 
-def member_row(
+def build_member_row(
     call: Call,
     row: LobbyRow,
     user_id: int,
@@ -143,7 +143,7 @@ def member_row(
     flags: int | None | UnsetType = UNSET,
     additional_name: str | None | UnsetType = UNSET,
 ) -> LobbyMemberRow:
-    """Return a membership with the changes of a request body; fields that are UNSET are unchanged.
+    """Build a membership with the changes of a request body; fields that are UNSET are unchanged.
 
     `existing` is the current membership, or None for a new one."""
     result = existing or LobbyMemberRow(row.id, user_id, row.application_id)
@@ -156,14 +156,14 @@ def member_row(
     return result
 
 
-def admissible(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[int], set[int]]:
+def find_admissible_users(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[int], set[int]]:
     """Return (IDs of the users who may be added to a lobby, IDs of those among them who are in too many lobbies).
 
     Raise UNKNOWN_USER if a user does not exist."""
     users_by_id = users.find_many(call.tx, user_ids)
     if len(users_by_id) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
-    allowed = rules.authorized_among(call.tx, row.application_id, users_by_id.values())
+    allowed = rules.filter_authorized(call.tx, row.application_id, users_by_id.values())
     counts = store.count_lobbies(call.tx, row.application_id, allowed)
     return allowed, {user_id for user_id, count in counts.items() if count >= wire.LOBBIES_PER_USER_MAX}
 
@@ -173,7 +173,7 @@ def admissible(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[
 
 def _update_idle(call: Call, row: LobbyRow) -> LobbyRow:
     """Update whether a lobby is idle after members were added or removed; return the current row."""
-    connected_ids = game_sessions.filter_connected(call.tx, row.application_id, store.member_ids(call.tx, row.id))
+    connected_ids = game_sessions.filter_connected(call.tx, row.application_id, store.list_member_ids(call.tx, row.id))
     if connected_ids and row.idle_ms is not None:
         return _mark_active(call, (row,))[0]
     if not connected_ids and row.idle_ms is None:
@@ -204,7 +204,7 @@ def _schedule_expiry(call: Call, row: LobbyRow) -> None:
         call.tx.enqueue(EXPIRE, LobbyIdleTimeout(int(row.id), row.idle_ms), due_ms=due_ms, key=_expiry_job_key(row.id))
 
 
-def expire(call: Call, idle_timeout: LobbyIdleTimeout) -> None:
+def delete_if_idle(call: Call, idle_timeout: LobbyIdleTimeout) -> None:
     """Delete a lobby after its idle timeout, unless a member connected meanwhile or a channel was linked."""
     row = store.find(call.tx, idle_timeout.lobby_id)
     if row is not None and row.idle_ms == idle_timeout.idle_ms and row.linked_channel_id is None:
@@ -221,7 +221,7 @@ def on_session_started(call: Call, signal: OAuth2SessionStarted) -> None:
     if idle_rows := [row for row in rows if row.idle_ms is not None]:
         _mark_active(call, idle_rows)
     if signal.is_first:
-        _publish_connection(call, rows, signal.user_id, wire.LOBBY_MEMBER_CONNECT)
+        _publish_member_event(call, rows, signal.user_id, wire.LOBBY_MEMBER_CONNECT)
 
 
 def on_session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
@@ -233,7 +233,7 @@ def on_session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
     rows = store.list_of_user(call.tx, signal.application_id, signal.user_id)
     if not rows:
         return
-    members_by_lobby = _publish_connection(call, rows, signal.user_id, wire.LOBBY_MEMBER_DISCONNECT)
+    members_by_lobby = _publish_member_event(call, rows, signal.user_id, wire.LOBBY_MEMBER_DISCONNECT)
     connected_ids = game_sessions.filter_connected(
         call.tx, signal.application_id, {member.user_id for members in members_by_lobby.values() for member in members}
     )
@@ -242,13 +242,13 @@ def on_session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
         _mark_idle(call, idle_rows)
 
 
-def _publish_connection(
+def _publish_member_event(
     call: Call, rows: Sequence[LobbyRow], user_id: int, event: Event[Any]
 ) -> dict[int, list[LobbyMemberRow]]:
-    """Publish a member event about a user to the other members of lobbies; return all members by lobby ID."""
-    members_by_lobby = store.members_of(call.tx, [row.id for row in rows])
+    """Publish a member event about a user to the other members of the lobbies; return all members by lobby ID."""
+    members_by_lobby = store.list_members_by_lobby(call.tx, [row.id for row in rows])
     own_memberships = [member for row in rows for member in members_by_lobby[row.id] if member.user_id == user_id]
-    payloads = {int(change.lobby_id): change for change in views.connection_changes(call.tx, own_memberships)}
+    payloads = {int(change.lobby_id): change for change in views.membership_changes(call.tx, own_memberships)}
     for row in rows:
         other_ids = [member.user_id for member in members_by_lobby[row.id] if member.user_id != user_id]
         if other_ids and row.id in payloads:
@@ -259,54 +259,54 @@ def _publish_connection(
 # Account changes
 
 
-def accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
+def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
     """Move memberships and messages of a merged provisional account to the full account (spec/sdk.md#8.5)."""
     _replace_member(call, signal.family_id, signal.source_id, signal.user_id)
     store.reassign_messages(call.tx, signal.source_id, signal.user_id)
 
 
-def account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
+def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
     """Move memberships of an unmerged account to its new provisional account (spec/sdk.md#8.6)."""
     _replace_member(call, signal.family_id, signal.user_id, signal.provisional_id)
 
 
 def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> None:
     """Replace the user `old_id` by the user `new_id` in the lobbies of a family's applications."""
-    for membership in store.memberships(call.tx, old_id, applications.list_family_ids(call.tx, family_id)):
+    for membership in store.list_memberships(call.tx, old_id, applications.list_family_ids(call.tx, family_id)):
         row = store.find(call.tx, membership.lobby_id)
         if row is not None:
             existing = store.find_member(call.tx, row.id, new_id)
             update_members(call, row, [existing or membership._replace(user_id=new_id)], [old_id])
 
 
-def user_changed(call: Call, signal: users.UserChanged) -> None:
+def on_user_changed(call: Call, signal: users.UserChanged) -> None:
     """Publish a user's new name or avatar to the members of their lobbies."""
     if signal.tag_only or signal.row.bot:
         return
     for application_id in sorted(
-        {membership.application_id for membership in store.memberships(call.tx, signal.row.id)}
+        {membership.application_id for membership in store.list_memberships(call.tx, signal.row.id)}
     ):
         rows = store.list_of_user(call.tx, application_id, signal.row.id)
-        _publish_connection(call, rows, signal.row.id, wire.LOBBY_MEMBER_UPDATE)
+        _publish_member_event(call, rows, signal.row.id, wire.LOBBY_MEMBER_UPDATE)
 
 
-def profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
+def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     """Publish a user's changed application profile to the members of their lobbies."""
     user_id, family_id = signal.profile.user_id, signal.profile.application_id
-    memberships = store.memberships(call.tx, user_id, applications.list_family_ids(call.tx, family_id))
-    members_by_lobby = store.members_of(call.tx, [membership.lobby_id for membership in memberships])
+    memberships = store.list_memberships(call.tx, user_id, applications.list_family_ids(call.tx, family_id))
+    members_by_lobby = store.list_members_by_lobby(call.tx, [membership.lobby_id for membership in memberships])
     other_ids = {member.user_id for members in members_by_lobby.values() for member in members} - {int(user_id)}
     identities.publish_profile(call, signal.profile, other_ids)
 
 
-def user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Remove a deleted account from all lobbies."""
-    for membership in store.memberships(call.tx, signal.user_id):
+    for membership in store.list_memberships(call.tx, signal.user_id):
         if (row := store.find(call.tx, membership.lobby_id)) is not None:
             update_members(call, row, removed_ids=[signal.user_id])
 
 
-def family_joined(call: Call, signal: identities.FamilyJoined) -> None:
+def on_family_joined(call: Call, signal: identities.FamilyJoined) -> None:
     """Delete the lobbies of an application that joins a publisher's family (spec/sdk.md#8.7)."""
     for row in store.list_of_application(call.tx, signal.application_id):
         delete(call, row)

@@ -28,23 +28,23 @@ def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
     return after
 
 
-def store_link(call: Call, row: LobbyRow, channel_id: int, linked_by: int) -> LobbyRow:
-    """Store the link in both the lobby and the channel; `linked_by` is the ID of the user who linked them."""
-    channels.link_lobby(call, channel_id, _linked_lobby(call, row, linked_by))
-    return actions.change(call, row, row._replace(linked_channel_id=channel_id))
+def store_link(call: Call, row: LobbyRow, channel_id: int, linking_user_id: int) -> LobbyRow:
+    """Store the link in both the lobby and the channel."""
+    channels.link_lobby(call, channel_id, _linked_lobby(call, row, linking_user_id))
+    return actions.update(call, row, row._replace(linked_channel_id=channel_id))
 
 
-def _linked_lobby(call: Call, row: LobbyRow, linked_by: int) -> LinkedLobby:
+def _linked_lobby(call: Call, row: LobbyRow, linking_user_id: int) -> LinkedLobby:
     return LinkedLobby(
         application_id=ApplicationId(row.application_id),
         lobby_id=LobbyId(row.id),
-        linked_by=UserId(linked_by),
+        linked_by=UserId(linking_user_id),
         linked_at=codec.timestamp(call.now_ms),
         require_application_authorization=bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION),
     )
 
 
-def refresh(call: Call, row: LobbyRow) -> None:
+def update_channel_link(call: Call, row: LobbyRow) -> None:
     """Update the channel's copy of the link after the lobby's flags changed."""
     channel = None if row.linked_channel_id is None else channels.find(call.tx, row.linked_channel_id)
     if channel is None or channel.linked_lobby is None:
@@ -55,7 +55,7 @@ def refresh(call: Call, row: LobbyRow) -> None:
 
 
 def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:
-    """Unlink a lobby from its channel; return both, with None for the channel if the lobby was not linked.
+    """Unlink a lobby from its channel; return the lobby and the channel, or None for it if the lobby was not linked.
 
     If no member is connected, the idle timeout starts now."""
     if row.linked_channel_id is None:
@@ -66,16 +66,16 @@ def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:
 
 def _clear_link(call: Call, row: LobbyRow) -> LobbyRow:
     idle_ms = None if row.idle_ms is None else call.now_ms
-    return actions.change(call, row, row._replace(linked_channel_id=None, idle_ms=idle_ms))
+    return actions.update(call, row, row._replace(linked_channel_id=None, idle_ms=idle_ms))
 
 
-def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Unlink lobbies from deleted channels."""
     for row in store.list_of_channels(call.tx, signal.channel_ids):
         _clear_link(call, row)
 
 
-def channel_changed(call: Call, signal: LinkedChannelChanged) -> None:
+def on_channel_changed(call: Call, signal: LinkedChannelChanged) -> None:
     """Publish a lobby whose linked channel changed."""
     for row in store.list_of_channels(call.tx, (signal.channel_id,)):
         actions.publish_update(call, row)

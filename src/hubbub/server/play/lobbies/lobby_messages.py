@@ -25,7 +25,7 @@ from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessageD
 DELETE_EXPIRED: Final = "lobbies.forget"
 """Kind of the job that deletes a lobby's expired messages."""
 DELETE_EXPIRED_INTERVAL_MS: Final = 6 * 3_600_000
-"""Delay in milliseconds after a lobby's oldest message expires, before the job deletes the expired messages."""
+"""Delay in milliseconds between the expiry of a lobby's oldest message and the job that deletes expired messages."""
 
 CHANNEL_ONLY_FIELDS: Final = (
     "embeds",
@@ -75,7 +75,7 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
             row.id,
             str(nonce),
             message_id,
-            lambda found_id: store.find_message(call.tx, row.id, found_id),
+            lambda earlier_id: store.find_message(call.tx, row.id, earlier_id),
         )
         if duplicate is not None:
             return views.messages_with_authors(call, (duplicate,))[0]
@@ -109,7 +109,7 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
 
 
 def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: wire.CreateLobbyMessage) -> bool:
-    """Post a lobby message in the linked channel; `message_created` then publishes it to the lobby.
+    """Post a lobby message in the linked channel; `on_message_created` then publishes it to the lobby.
 
     Return False if the guild's moderation blocks it: the message then exists only in the lobby (spec/sdk.md#12.6)."""
     channel = access.find_channel(call.tx, row.linked_channel_id or 0)
@@ -125,14 +125,14 @@ def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: 
             author=author,
             origin=messages.ApplicationOrigin(row.application_id),
         )
-    except RejectedWithSideEffects as refusal:
+    except RejectedWithSideEffects as rejection:
         # Nothing was stored in the channel, so nothing is rolled back; the moderators' alert is part of the transaction.
-        refusal.side_effects(call)
+        rejection.side_effects(call)
         return False
     return True
 
 
-def message_created(call: Call, signal: MessageCreated) -> None:
+def on_message_created(call: Call, signal: MessageCreated) -> None:
     """Publish a linked channel's new message to the lobby's members."""
     if signal.channel.linked_lobby is None or signal.row.type not in messages.USER_MESSAGE_TYPES:
         return
@@ -156,7 +156,7 @@ def message_created(call: Call, signal: MessageCreated) -> None:
     )
 
 
-def message_changed(call: Call, signal: MessageChanged) -> None:
+def on_message_changed(call: Call, signal: MessageChanged) -> None:
     """Publish an edit in a linked channel.
 
     The moderation metadata is cleared because it no longer applies (spec/sdk.md#11.4)."""
@@ -175,14 +175,14 @@ def message_changed(call: Call, signal: MessageChanged) -> None:
     _publish_channel_message(call, row, changed_message, signal, wire.LOBBY_MESSAGE_UPDATE, webhook_event_type)
 
 
-def messages_deleted(call: Call, signal: MessagesDeleted) -> None:
+def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
     """Publish the deletion of a linked channel's messages to the lobby's members."""
     if signal.channel.linked_lobby is None:
         return
     row = _find_linked_lobby(call, signal.channel.linked_lobby)
     if row is None:
         return
-    member_ids = store.member_ids(call.tx, row.id)
+    member_ids = store.list_member_ids(call.tx, row.id)
     for message_id in store.delete_messages(call.tx, row.id, [message.id for message in signal.rows]):
         payload = wire.LobbyMessageDeleted(id=MessageId(message_id), lobby_id=LobbyId(row.id))
         actions.publish(call, row, wire.LOBBY_MESSAGE_DELETE, payload, member_ids)
@@ -202,7 +202,7 @@ def check_message(call: Call, draft: MessageDraft) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def moderate(call: Call, row: LobbyRow, message: LobbyMessageRow, metadata: dict[str, str]) -> None:
+def set_moderation_metadata(call: Call, row: LobbyRow, message: LobbyMessageRow, metadata: dict[str, str]) -> None:
     """Store moderation metadata of a message and publish it to the lobby's members only (spec/sdk.md#11.4)."""
     changed_message = message._replace(moderation_metadata=encode_metadata(metadata))
     if changed_message == message:
@@ -212,12 +212,12 @@ def moderate(call: Call, row: LobbyRow, message: LobbyMessageRow, metadata: dict
     if payload is not None:
         # Send an empty map too; otherwise clients would retain their old metadata.
         payload.moderation_metadata = metadata
-        actions.publish(call, row, wire.LOBBY_MESSAGE_UPDATE, payload, store.member_ids(call.tx, row.id))
+        actions.publish(call, row, wire.LOBBY_MESSAGE_UPDATE, payload, store.list_member_ids(call.tx, row.id))
 
 
 def delete_expired(call: Call, sweep: LobbyMessageSweep) -> None:
     """Delete messages that are too old to be read."""
-    oldest = store.delete_messages_until(call.tx, sweep.lobby_id, Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS))
+    oldest = store.delete_messages_up_to(call.tx, sweep.lobby_id, Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS))
     if oldest is not None:
         due_ms = max(Snowflake(oldest).created_ms + wire.LOBBY_HISTORY_MS, call.now_ms) + DELETE_EXPIRED_INTERVAL_MS
         call.tx.enqueue(DELETE_EXPIRED, sweep, due_ms=due_ms, key=f"{DELETE_EXPIRED}:{int(sweep.lobby_id)}")
@@ -249,7 +249,7 @@ def _publish_lobby_message(
     if author is None:
         return
     payload = views.message(message, users.user_view(author))
-    actions.publish(call, row, event, payload, store.member_ids(call.tx, row.id))
+    actions.publish(call, row, event, payload, store.list_member_ids(call.tx, row.id))
     if webhook_event_type is not None:
         _send_webhook_event(call, row, webhook_event_type, payload)
 
@@ -270,7 +270,7 @@ def _publish_channel_message(
     payload = views.linked_message(message, messages.views.dispatched(related, signal.channel, signal.row))
     if event is wire.LOBBY_MESSAGE_UPDATE and message.moderation_metadata is None:
         payload.moderation_metadata = {}
-    actions.publish(call, row, event, payload, store.member_ids(call.tx, row.id))
+    actions.publish(call, row, event, payload, store.list_member_ids(call.tx, row.id))
     if webhook_event_type is not None:
         _send_webhook_event(call, row, webhook_event_type, views.message(message, payload.author))
 

@@ -94,12 +94,12 @@ def _edit_lobby(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.L
     if body.override_event_webhooks_url is not UNSET:
         after = after._replace(override_event_webhooks_url=body.override_event_webhooks_url)
     if after.flags != row.flags:
-        channel_links.refresh(call, after)
-    after = actions.change(call, row, after)
+        channel_links.update_channel_link(call, after)
+    after = actions.update(call, row, after)
     if isinstance(body.members, list):
         memberships = _requested_members(call, after, body.members)
         retained_ids = {member.user_id for member in memberships}
-        removed_ids = [user_id for user_id in store.member_ids(call.tx, row.id) if user_id not in retained_ids]
+        removed_ids = [user_id for user_id in store.list_member_ids(call.tx, row.id) if user_id not in retained_ids]
         actions.update_members(call, after, memberships, removed_ids)
     return views.lobby(call, after)
 
@@ -117,12 +117,12 @@ def _requested_members(
     call: Call, row: LobbyRow, requests: "list[wire.LobbyMemberRequest] | tuple[()]"
 ) -> list[LobbyMemberRow]:
     """Return the memberships of a request body; raise an error if a user may not be added."""
-    members_by_id = {member.user_id: member for member in store.members(call.tx, row.id)}
+    members_by_id = {member.user_id: member for member in store.list_members(call.tx, row.id)}
     new_user_ids = [request.id for request in requests if request.id not in members_by_id]
     if new_user_ids:
         _require_admissible(call, row, new_user_ids)
     return [
-        actions.member_row(
+        actions.build_member_row(
             call, row, request.id, members_by_id.get(request.id), metadata=request.metadata, flags=request.flags
         )
         for request in requests
@@ -130,7 +130,7 @@ def _requested_members(
 
 
 def _require_admissible(call: Call, row: LobbyRow, user_ids: list[UserId]) -> None:
-    allowed_ids, full_ids = actions.admissible(call, row, user_ids)
+    allowed_ids, full_ids = actions.find_admissible_users(call, row, user_ids)
     if len(allowed_ids) < len(set(user_ids)):
         raise errors.MISSING_ACCESS()
     if full_ids:
@@ -158,7 +158,7 @@ def _updated_member(
     call: Call, row: LobbyRow, user_id: int, existing: LobbyMemberRow | None, body: wire.AddLobbyMember
 ) -> LobbyMemberRow:
     additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.is_active(call.now_ms) else UNSET
-    return actions.member_row(
+    return actions.build_member_row(
         call, row, user_id, existing, metadata=body.metadata, flags=body.flags, additional_name=additional_name
     )
 
@@ -185,10 +185,10 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
         if any(request.id == earlier.id for earlier in body[:index]):
             form.add((index, "id"), *errors.duplicate())
     form.raise_if_any()
-    members_by_id = {member.user_id: member for member in store.members(call.tx, row.id)}
+    members_by_id = {member.user_id: member for member in store.list_members(call.tx, row.id)}
     removed_ids = [request.id for request in body if request.remove_member is True]
     remaining_requests = [request for request in body if request.remove_member is not True]
-    allowed_ids, full_ids = actions.admissible(call, row, [request.id for request in remaining_requests])
+    allowed_ids, full_ids = actions.find_admissible_users(call, row, [request.id for request in remaining_requests])
     upserted = [
         _updated_member(call, row, request.id, members_by_id.get(request.id), request)
         for request in remaining_requests
@@ -220,7 +220,7 @@ def update_lobby_message_external_moderation_metadata(
     message = store.find_message(call.tx, row.id, message_id)
     if message is None:
         raise errors.UNKNOWN_MESSAGE()
-    lobby_messages.moderate(call, row, message, body)
+    lobby_messages.set_moderation_metadata(call, row, message, body)
 
 
 # Operations of users
@@ -244,13 +244,13 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
         after = after._replace(idle_timeout_seconds=body.idle_timeout_seconds)
     if isinstance(body.flags, int):
         after = after._replace(flags=body.flags)
-    after = actions.change(call, row, after)
+    after = actions.update(call, row, after)
     existing = store.find_member(call.tx, row.id, call.user_id)
     if existing is None:
         counts = store.count_lobbies(call.tx, row.application_id, (call.user_id,))
         if counts.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
             raise errors.MAX_LOBBIES()
-    membership = actions.member_row(call, row, call.user_id, existing, metadata=body.member_metadata)
+    membership = actions.build_member_row(call, row, call.user_id, existing, metadata=body.member_metadata)
     actions.update_members(call, after, [membership])
     return views.lobby(call, after)
 
@@ -302,7 +302,7 @@ def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessa
     The newest message is first; none is older than 72 hours."""
     row, _ = rules.require_member(call, lobby_id)
     since = Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS)
-    return views.messages_with_authors(call, store.newest_messages(call.tx, row.id, query.limit, since))
+    return views.messages_with_authors(call, store.list_newest_messages(call.tx, row.id, query.limit, since))
 
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF)

@@ -53,7 +53,7 @@ def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, LobbyMemberRow]
     return row, member
 
 
-def authorized_among(tx: Tx, application_id: int, candidates: Iterable[users.UserRow]) -> set[int]:
+def filter_authorized(tx: Tx, application_id: int, candidates: Iterable[users.UserRow]) -> set[int]:
     """Return the IDs of the users who authorized the application's family or have a provisional account in it.
 
     Other users cannot be added to a lobby."""

@@ -80,12 +80,12 @@ _MESSAGE_COLUMNS = ", ".join(LobbyMessageRow._fields)
 
 
 def encode_metadata(value: dict[str, str] | None) -> str | None:
-    """Encode metadata for storage."""
+    """Encode metadata for storage; None stays None."""
     return None if value is None else codec.encode(value).decode()
 
 
 def decode_metadata(value: str | None) -> dict[str, str] | None:
-    """Decode stored metadata."""
+    """Decode stored metadata; None stays None."""
     return None if value is None else codec.decode(value, dict[str, str])
 
 
@@ -93,7 +93,7 @@ def decode_metadata(value: str | None) -> dict[str, str] | None:
 
 
 def find(tx: Tx, lobby_id: int) -> LobbyRow | None:
-    """Return the lobby, or None."""
+    """Return a lobby, or None if it does not exist."""
     return tx.find(LobbyRow, f"SELECT {_LOBBY_COLUMNS} FROM lobbies WHERE id = ?", lobby_id)
 
 
@@ -166,7 +166,7 @@ def list_of_user(tx: Tx, application_id: int, user_id: int) -> list[LobbyRow]:
 # Members
 
 
-def members_of(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[LobbyMemberRow]]:
+def list_members_by_lobby(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[LobbyMemberRow]]:
     """Return the members of some lobbies by lobby ID, each list in ascending order of user IDs."""
     ids = list(lobby_ids)
     members_by_lobby: dict[int, list[LobbyMemberRow]] = {lobby_id: [] for lobby_id in ids}
@@ -179,18 +179,18 @@ def members_of(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[LobbyMemberRo
     return members_by_lobby
 
 
-def members(tx: Tx, lobby_id: int) -> list[LobbyMemberRow]:
+def list_members(tx: Tx, lobby_id: int) -> list[LobbyMemberRow]:
     """Return the members of a lobby."""
-    return members_of(tx, (lobby_id,))[lobby_id]
+    return list_members_by_lobby(tx, (lobby_id,))[lobby_id]
 
 
-def member_ids(tx: Tx, lobby_id: int) -> list[int]:
+def list_member_ids(tx: Tx, lobby_id: int) -> list[int]:
     """Return the user IDs of a lobby's members."""
     return [row[0] for row in tx.all("SELECT user_id FROM lobby_members WHERE lobby_id = ?", lobby_id)]
 
 
 def find_member(tx: Tx, lobby_id: int, user_id: int) -> LobbyMemberRow | None:
-    """Return a user's membership, or None."""
+    """Return a user's membership in a lobby, or None if the user is not a member."""
     return tx.find(
         LobbyMemberRow,
         f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE lobby_id = ? AND user_id = ?",
@@ -199,7 +199,7 @@ def find_member(tx: Tx, lobby_id: int, user_id: int) -> LobbyMemberRow | None:
     )
 
 
-def put_member(tx: Tx, row: LobbyMemberRow) -> None:
+def upsert_member(tx: Tx, row: LobbyMemberRow) -> None:
     """Insert or update a membership."""
     tx.run(
         f"INSERT INTO lobby_members ({_MEMBER_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (lobby_id, user_id) DO UPDATE SET "
@@ -226,7 +226,7 @@ def count_lobbies(tx: Tx, application_id: int, user_ids: Collection[int]) -> dic
     return {row[0]: int(row[1]) for row in rows}
 
 
-def memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None = None) -> list[LobbyMemberRow]:
+def list_memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None = None) -> list[LobbyMemberRow]:
     """Return a user's memberships in lobbies of some applications, or of all if `application_ids` is None."""
     where, parameters = "", tuple[int, ...]()
     if application_ids is not None:
@@ -260,7 +260,7 @@ def replace_message(tx: Tx, row: LobbyMessageRow) -> None:
 
 
 def find_message(tx: Tx, lobby_id: int, message_id: int) -> LobbyMessageRow | None:
-    """Return the message of a lobby, or None."""
+    """Return a message of a lobby, or None if it does not exist."""
     return tx.find(
         LobbyMessageRow,
         f"SELECT {_MESSAGE_COLUMNS} FROM lobby_messages WHERE lobby_id = ? AND id = ?",
@@ -269,7 +269,7 @@ def find_message(tx: Tx, lobby_id: int, message_id: int) -> LobbyMessageRow | No
     )
 
 
-def newest_messages(tx: Tx, lobby_id: int, limit: int, since_id: int) -> list[LobbyMessageRow]:
+def list_newest_messages(tx: Tx, lobby_id: int, limit: int, since_id: int) -> list[LobbyMessageRow]:
     """Return the newest messages after an ID, newest first."""
     return tx.fetch(
         LobbyMessageRow,
@@ -304,13 +304,13 @@ def delete_messages(tx: Tx, lobby_id: int, message_ids: Sequence[int]) -> list[i
     return sorted(row[0] for row in rows)
 
 
-def delete_messages_until(tx: Tx, lobby_id: int, before_id: int) -> int | None:
+def delete_messages_up_to(tx: Tx, lobby_id: int, last_id: int) -> int | None:
     """Delete the messages of a lobby up to an ID, inclusive; return the ID of the oldest remaining one, or None."""
-    tx.run("DELETE FROM lobby_messages WHERE lobby_id = ? AND id <= ?", lobby_id, before_id)
+    tx.run("DELETE FROM lobby_messages WHERE lobby_id = ? AND id <= ?", lobby_id, last_id)
     oldest: int | None = tx.value("SELECT MIN(id) FROM lobby_messages WHERE lobby_id = ?", lobby_id)
     return oldest
 
 
-def reassign_messages(tx: Tx, source_id: int, user_id: int) -> None:
-    """Change the author of all messages of the user `source_id` to the user `user_id`."""
-    tx.run("UPDATE lobby_messages SET author_id = ? WHERE author_id = ?", user_id, source_id)
+def reassign_messages(tx: Tx, old_user_id: int, new_user_id: int) -> None:
+    """Change the author of all messages of one user to another user."""
+    tx.run("UPDATE lobby_messages SET author_id = ? WHERE author_id = ?", new_user_id, old_user_id)

@@ -33,7 +33,7 @@ def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
         id=LobbyId(row.id),
         application_id=ApplicationId(row.application_id),
         metadata=decode_metadata(row.metadata),
-        members=[member(member_row) for member_row in store.members(tx, row.id)],
+        members=[member(member_row) for member_row in store.list_members(tx, row.id)],
         flags=row.flags,
         linked_channel=_linked_channels(tx, (row,)).get(row.id, UNSET),
     )
@@ -58,7 +58,7 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool 
     With `include_profiles`, members include their application profiles, for recipients who have not received them yet."""
     if not rows:
         return []
-    members_by_lobby = store.members_of(tx, [row.id for row in rows])
+    members_by_lobby = store.list_members_by_lobby(tx, [row.id for row in rows])
     member_ids = {member_row.user_id for members in members_by_lobby.values() for member_row in members}
     users_by_id = users.find_many(tx, member_ids)
     connected_ids = game_sessions.filter_connected(tx, rows[0].application_id, member_ids)
@@ -90,11 +90,11 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool 
     ]
 
 
-def voice_state(row: CallStateRow, *, left: bool = False) -> wire.LobbyVoiceState:
-    """Return a participant's voice state in a lobby call; `left` shows that they left it."""
+def voice_state(row: CallStateRow, *, has_left: bool = False) -> wire.LobbyVoiceState:
+    """Return a participant's voice state in a lobby call; with `has_left` it shows that they left the call."""
     return wire.LobbyVoiceState(
         lobby_id=LobbyId(row.call_id),
-        channel_id=None if left else ChannelId(row.call_id),
+        channel_id=None if has_left else ChannelId(row.call_id),
         user_id=UserId(row.user_id),
         session_id=row.session_id,
         self_mute=bool(row.self_mute),
@@ -133,11 +133,11 @@ def member_changes(
     }
 
 
-def connection_changes(tx: Tx, members: Sequence[LobbyMemberRow]) -> list[wire.LobbyMemberChange]:
-    """Return the payloads of member events about one user, one for each of the user's memberships `members`.
+def membership_changes(tx: Tx, memberships: Sequence[LobbyMemberRow]) -> list[wire.LobbyMemberChange]:
+    """Return the payloads of member events about one user, one for each of the user's memberships.
 
     All memberships belong to lobbies of one application."""
-    first = members[0] if members else None
+    first = memberships[0] if memberships else None
     user = None if first is None else users.find(tx, first.user_id)
     if first is None or user is None:
         return []
@@ -148,7 +148,7 @@ def connection_changes(tx: Tx, members: Sequence[LobbyMemberRow]) -> list[wire.L
             lobby_id=LobbyId(membership.lobby_id),
             application_id=ApplicationId(membership.application_id),
         )
-        for membership in members
+        for membership in memberships
     ]
 
 

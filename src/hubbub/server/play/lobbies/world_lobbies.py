@@ -16,7 +16,7 @@ class ChannelLink(NamedTuple):
     """A channel that a lobby is linked to when it is created."""
 
     channel_id: int
-    linked_by: int
+    linking_user_id: int
     """ID of the user who linked the channel."""
 
 
@@ -56,9 +56,9 @@ def create_world_lobby(
         if channel is None:
             raise errors.UNKNOWN_CHANNEL()
         rules.check_linkable(row, channel)
-        row = channel_links.store_link(call, row, channel.id, link.linked_by)
+        row = channel_links.store_link(call, row, channel.id, link.linking_user_id)
     members = [
-        actions.member_row(call, row, member.id, None, metadata=member.metadata, flags=member.flags)
+        actions.build_member_row(call, row, member.id, None, metadata=member.metadata, flags=member.flags)
         for member in body.members or ()
     ]
     actions.update_members(call, row, members)

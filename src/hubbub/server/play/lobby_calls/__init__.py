@@ -15,7 +15,7 @@ SLICE = Slice(
         LobbyMembersLeaving: actions.on_members_leaving,
         CallerMustLeave: actions.on_caller_must_leave,
         CallerDisplaced: actions.on_caller_displaced,
-        PendingJoinsCanceled: commands.cancel_delayed_joins,
+        PendingJoinsCanceled: commands.on_pending_joins_canceled,
     },
 )
 

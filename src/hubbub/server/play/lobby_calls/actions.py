@@ -24,23 +24,23 @@ def join_or_update(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
         voice_states.calls.notify_voice_server(call, row)
 
 
-def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> None:
+def leave(call: Call, rows: Sequence[CallStateRow], *, lobby_deleted: bool = False) -> None:
     """Remove participants from their calls. A call ends when its last participant leaves.
 
-    `ended` tells the voice server that the calls end because their lobby is being deleted."""
+    With `lobby_deleted`, the voice server is notified that the calls end because their lobby is being deleted."""
     for lobby_id in dict.fromkeys(row.call_id for row in rows):
         lobby = lobbies.find(call.tx, lobby_id)
         audience = None if lobby is None else _lobby_audience(call, lobby)
         for row in (row for row in rows if row.call_id == lobby_id):
             voice_states.calls.remove(call, row)
             if audience is not None:
-                _publish_state(call, audience, row, left=True)
+                _publish_state(call, audience, row, has_left=True)
     for row in rows:
-        voice_states.calls.notify_voice_server(call, row, has_call_ended=ended)
+        voice_states.calls.notify_voice_server(call, row, has_call_ended=lobby_deleted)
 
 
 def reassign_server(call: Call, row: CallStateRow) -> None:
-    """Assign another voice server to a participant whose voice server was lost.
+    """Assign a participant to another voice server, after the current one was lost.
 
     If no voice server is available, the participant waits for one."""
     lobby = lobbies.find(call.tx, row.call_id)
@@ -50,9 +50,9 @@ def reassign_server(call: Call, row: CallStateRow) -> None:
 
 
 def on_members_leaving(call: Call, signal: LobbyMembersLeaving) -> None:
-    """Remove former lobby members from the call."""
+    """Remove leaving lobby members from the call."""
     participants = voice_states.calls.list_callers(call.tx, [signal.lobby.id]).get(signal.lobby.id, [])
-    leave(call, [row for row in participants if row.user_id in signal.user_ids], ended=signal.lobby_deleted)
+    leave(call, [row for row in participants if row.user_id in signal.user_ids], lobby_deleted=signal.lobby_deleted)
 
 
 def on_caller_must_leave(call: Call, signal: CallerMustLeave) -> None:
@@ -62,19 +62,19 @@ def on_caller_must_leave(call: Call, signal: CallerMustLeave) -> None:
 
 
 def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
-    """Move a participant whose voice server was lost."""
+    """Assign another voice server to a participant whose voice server was lost."""
     if signal.row.kind == CallKind.LOBBY:
         reassign_server(call, signal.row)
 
 
 def _lobby_audience(call: Call, lobby: LobbyRow) -> Audience:
     """Return the audience of a call: the members' OAuth2 sessions of the lobby's application."""
-    member_ids = frozenset(lobbies.member_ids(call.tx, lobby.id))
+    member_ids = frozenset(lobbies.list_member_ids(call.tx, lobby.id))
     return Audience(users=member_ids, application_id=lobby.application_id, oauth2_only=True)
 
 
-def _publish_state(call: Call, audience: Audience, row: CallStateRow, *, left: bool = False) -> None:
-    call.tx.emit(wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(row, left=left), audience)
+def _publish_state(call: Call, audience: Audience, row: CallStateRow, *, has_left: bool = False) -> None:
+    call.tx.emit(wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(row, has_left=has_left), audience)
 
 
 def _send_voice_server(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:

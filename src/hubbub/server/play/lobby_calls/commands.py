@@ -74,7 +74,7 @@ def _find_lobby_application_id(call: Call) -> ApplicationId | None:
 
 def _reject_join(call: Call, request: LobbyCallRequest) -> None:
     """Report to the requesting session alone that it did not join, so that the client need not wait."""
-    call.replies.append((wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_call_state(call, request), left=True)))
+    call.replies.append((wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_call_state(call, request), has_left=True)))
 
 
 def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.CallStateRow:
@@ -91,7 +91,7 @@ def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.CallState
 
 
 def join_delayed(call: Call, job: jobs.Job) -> None:
-    """Join a call after the delay that refused voice connections impose (spec/voice.md#1)."""
+    """Join a call after the delay that follows rejected voice connections (spec/voice.md#1)."""
     request = job.decode(LobbyCallRequest)
     own_lobbies = lobbies.list_of_user(call.tx, request.application_id, request.user_id)
     lobby = next((row for row in own_lobbies if row.id == request.lobby_id), None)
@@ -111,7 +111,7 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
         actions.reassign_server(call, row)
 
 
-def cancel_delayed_joins(call: Call, signal: PendingJoinsCanceled) -> None:
+def on_pending_joins_canceled(call: Call, signal: PendingJoinsCanceled) -> None:
     """Cancel the delayed joins of a user."""
     for lobby_id in signal.server_ids:
         jobs.cancel_jobs(call.tx, JOIN, _join_job_key(lobby_id, signal.user_id))

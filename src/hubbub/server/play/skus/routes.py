@@ -66,7 +66,9 @@ def list_store_skus(call: Call, application_id: ApplicationId) -> list[wire.Stor
 
     The list includes unpublished SKUs, but no groups and no deleted SKUs."""
     applications.require_manager(call, application_id)
-    return [views.store_sku(row) for row in store.list_of_application(call.tx, application_id) if rules.is_managed(row)]
+    return [
+        views.store_sku(row) for row in store.list_of_application(call.tx, application_id) if rules.is_editable(row)
+    ]
 
 
 @handles(wire.GET_STORE)

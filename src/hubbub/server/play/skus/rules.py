@@ -17,7 +17,7 @@ def is_on_sale(row: SkuRow) -> bool:
     return row.state == store.PUBLISHED and row.type != SkuType.SUBSCRIPTION_GROUP
 
 
-def is_managed(row: SkuRow) -> bool:
+def is_editable(row: SkuRow) -> bool:
     """Return whether a SKU is neither a group nor deleted."""
     return row.type != SkuType.SUBSCRIPTION_GROUP and row.state != store.DELETED
 
@@ -36,7 +36,7 @@ def require_creation(existing_skus: list[SkuRow], body: wire.CreateSku) -> None:
     if body.type is SkuType.SUBSCRIPTION_GROUP:
         allowed_types = (int(SkuType.DURABLE), int(SkuType.CONSUMABLE), int(SkuType.SUBSCRIPTION))
         raise errors.invalid("type", *errors.choices(allowed_types))
-    managed_skus = [row for row in existing_skus if is_managed(row)]
+    managed_skus = [row for row in existing_skus if is_editable(row)]
     if len(managed_skus) >= wire.SKUS_MAX:
         raise errors.invalid("type", "SKU_LIMIT_REACHED", f"An application can have at most {wire.SKUS_MAX} SKUs.")
     if body.type != SkuType.SUBSCRIPTION:

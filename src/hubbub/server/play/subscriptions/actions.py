@@ -78,7 +78,7 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
         if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now_ms):
             row = row._replace(entitlement_id=_grant_entitlement(call, row, sku).id)
         else:
-            entitlements.extend(call, entitlement, row.period_end_ms)
+            entitlements.set_end(call, entitlement, row.period_end_ms)
     _update_and_publish(call, row)
     schedule_renewal(call, row, row.period_end_ms)
     return row
@@ -139,11 +139,11 @@ def change_at_renewal(call: Call, row: SubscriptionRow, sku: SkuRow) -> Subscrip
 
 
 def refund(call: Call, entitlement: EntitlementRow) -> None:
-    """Refund the last payment of an entitlement and delete it; `entitlement` is the entitlement.
+    """Refund the last payment of an entitlement and delete the entitlement.
 
     If the entitlement belongs to a subscription, the subscription ends."""
     ledger.refund_entitlement(call, entitlement.id)
-    entitlements.remove(call, entitlement)
+    entitlements.delete(call, entitlement)
     row = None if entitlement.subscription_id is None else store.find(call.tx, entitlement.subscription_id)
     if row is not None and row.entitlement_id == entitlement.id and row.status != SubscriptionStatus.INACTIVE:
         _update_and_publish(call, row._replace(status=SubscriptionStatus.INACTIVE))

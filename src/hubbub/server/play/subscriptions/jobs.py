@@ -81,7 +81,7 @@ def _complete_renewal(call: Call, renewal: Renewal, charge: Charge) -> None:
     if row is None or sku is None:
         ledger.refund_unused(call, charge)
         return
-    ledger.mark_taken(call, charge, actions.renew(call, row, sku).entitlement_id)
+    ledger.record_payment(call, charge, actions.renew(call, row, sku).entitlement_id)
 
 
 def _handle_declined(call: Call, renewal: Renewal, charge: Charge) -> None:

@@ -26,9 +26,9 @@ REFUND: Final = "payments.give_back"
 """Kind of the job that refunds a payment."""
 
 RETRY_MIN_MS: Final = 60_000
-"""Shortest delay in milliseconds before a payment provider that did not respond is asked again."""
+"""Shortest delay in milliseconds before a request to an unresponsive payment provider is retried."""
 RETRY_MAX_MS: Final = 3_600_000
-"""Longest delay in milliseconds before a payment provider that did not respond is asked again."""
+"""Longest delay in milliseconds before a request to an unresponsive payment provider is retried."""
 
 
 class RefundJob(msgspec.Struct, frozen=True):
@@ -42,11 +42,11 @@ class RefundJob(msgspec.Struct, frozen=True):
     """Time when the refund was scheduled first, in milliseconds."""
 
 
-def next_attempt_ms(now: int, since_ms: int) -> int:
-    """Return when to ask an unresponsive provider again, in milliseconds. The delay grows from a minute to an hour.
+def next_attempt_ms(now_ms: int, since_ms: int) -> int:
+    """Return the time in milliseconds of the next attempt; the delay grows from RETRY_MIN_MS to RETRY_MAX_MS.
 
     `since_ms` is the time of the first attempt."""
-    return now + min(max(now - since_ms, RETRY_MIN_MS), RETRY_MAX_MS)
+    return now_ms + min(max(now_ms - since_ms, RETRY_MIN_MS), RETRY_MAX_MS)
 
 
 def request_charge(
@@ -69,11 +69,11 @@ def request_charge(
             asked_ms=call.now_ms,
         )
         store.insert_payment(call.tx, row)
-    return charge(row)
+    return build_charge(row)
 
 
-def charge(row: PaymentRow) -> Charge:
-    """Return a payment as the charge that is sent to its provider."""
+def build_charge(row: PaymentRow) -> Charge:
+    """Build the charge of a payment, which is sent to the payment provider."""
     return Charge(
         key=row.key,
         user_id=UserId(row.user_id),
@@ -100,10 +100,10 @@ async def submit(operation: AsyncOperation, charge: Charge) -> None:
         raise PaymentUncertain(charge.key) from error
 
 
-def mark_taken(call: Call, charge: Charge, entitlement_id: int | None) -> None:
+def record_payment(call: Call, charge: Charge, entitlement_id: int | None) -> None:
     """Record that a charge succeeded, with the entitlement that it paid for."""
     row = _find_or_insert(call, charge)
-    store.update_payment(call.tx, row._replace(state=store.TAKEN, entitlement_id=entitlement_id))
+    store.update_payment(call.tx, row._replace(state=store.CHARGED, entitlement_id=entitlement_id))
 
 
 def delete_declined(call: Call, key: str) -> None:
@@ -114,14 +114,14 @@ def delete_declined(call: Call, key: str) -> None:
 def abandon(call: Call, key: str) -> None:
     """Refund a payment that is no longer needed and whose charge may have succeeded."""
     row = store.find_payment(call.tx, key)
-    if row is not None and row.state == store.REQUESTED:
-        schedule_refund(call, charge(row))
+    if row is not None and row.state == store.CHARGE_PENDING:
+        schedule_refund(call, build_charge(row))
 
 
 def refund_unused(call: Call, charge: Charge) -> None:
-    """Refund a charge that succeeded after its purpose disappeared, unless it is already recorded as taken."""
+    """Refund a charge that succeeded when it was no longer needed, unless it already paid for an entitlement."""
     row = store.find_payment(call.tx, charge.key)
-    if row is None or row.state != store.TAKEN:
+    if row is None or row.state != store.CHARGED:
         schedule_refund(call, charge)
 
 
@@ -129,7 +129,7 @@ def refund_entitlement(call: Call, entitlement_id: int) -> None:
     """Refund the last payment of an entitlement."""
     row = store.find_last_payment(call.tx, entitlement_id)
     if row is not None:
-        schedule_refund(call, charge(row))
+        schedule_refund(call, build_charge(row))
 
 
 def schedule_refund(call: Call, charge: Charge) -> None:
@@ -138,10 +138,10 @@ def schedule_refund(call: Call, charge: Charge) -> None:
     _enqueue_refund(call, RefundJob(charge.key, call.now_ms), call.now_ms)
 
 
-def _find_or_insert(call: Call, requested: Charge) -> PaymentRow:
-    row = store.find_payment(call.tx, requested.key)
+def _find_or_insert(call: Call, charge: Charge) -> PaymentRow:
+    row = store.find_payment(call.tx, charge.key)
     if row is None:
-        row = PaymentRow(**msgspec.structs.asdict(requested), asked_ms=call.now_ms)
+        row = PaymentRow(**msgspec.structs.asdict(charge), asked_ms=call.now_ms)
         store.insert_payment(call.tx, row)
     return row
 
@@ -162,8 +162,8 @@ async def run_refund(operation: AsyncOperation, job: Job) -> None:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await operation.payments.refund(charge_to_refund)
     except PaymentDeclined as error:
-        log.error("Refund of payment %s was refused: %s", refund_job.key, error)
-        await operation.write(lambda call: _end_refund(call, refund_job.key, store.REFUND_REFUSED))
+        log.error("Refund of payment %s was declined: %s", refund_job.key, error)
+        await operation.write(lambda call: _end_refund(call, refund_job.key, store.REFUND_DECLINED))
     except Exception as error:
         log.warning("Refund of payment %s failed; retrying", refund_job.key, exc_info=error)
         await operation.write(
@@ -176,11 +176,11 @@ async def run_refund(operation: AsyncOperation, job: Job) -> None:
 def _find_pending_refund(call: Call, key: str) -> Charge | None:
     """Return the charge to refund, or None if the payment is not being refunded."""
     row = store.find_payment(call.tx, key)
-    return charge(row) if row is not None and row.state == store.REFUNDING else None
+    return build_charge(row) if row is not None and row.state == store.REFUNDING else None
 
 
 def _end_refund(call: Call, key: str, state: int) -> None:
-    """Record the outcome of a refund: RETURNED or REFUND_REFUSED."""
+    """Record the outcome of a refund: REFUNDED or REFUND_DECLINED."""
     row = store.find_payment(call.tx, key)
     if row is not None and row.state == store.REFUNDING:
         store.update_payment(call.tx, row._replace(state=state))

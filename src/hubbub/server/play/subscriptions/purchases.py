@@ -90,7 +90,7 @@ def _insert_pending(call: Call, sku: SkuRow, guild_id: GuildId | None, subscript
     )
     store.insert_purchase(call.tx, row)
     ledger.request_charge(call, _payment_key(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
-    call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now_ms + SETTLE_AFTER_MS, key=_job_key(row))
+    call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now_ms + SETTLE_AFTER_MS, key=_settlement_job_key(row))
     return row
 
 
@@ -119,8 +119,10 @@ def postpone(call: Call, purchase_id: int) -> None:
     if call.now_ms >= started_ms + ABANDON_AFTER_MS:
         abandon(call, row)
         return
-    jobs.cancel_jobs(call.tx, SETTLE, _job_key(row))
-    call.tx.enqueue(SETTLE, int(row.id), due_ms=ledger.next_attempt_ms(call.now_ms, started_ms), key=_job_key(row))
+    jobs.cancel_jobs(call.tx, SETTLE, _settlement_job_key(row))
+    call.tx.enqueue(
+        SETTLE, int(row.id), due_ms=ledger.next_attempt_ms(call.now_ms, started_ms), key=_settlement_job_key(row)
+    )
 
 
 def abandon(call: Call, row: PurchaseRow) -> None:
@@ -133,7 +135,7 @@ def _find_charge(call: Call, purchase_id: int) -> Charge | None:
     """Return the charge of a pending purchase, or None if there is nothing to charge."""
     row = store.find_purchase(call.tx, purchase_id)
     payment = store.find_payment(call.tx, _payment_key(purchase_id))
-    return None if row is None or payment is None or row.state != store.PENDING else ledger.charge(payment)
+    return None if row is None or payment is None or row.state != store.PENDING else ledger.build_charge(payment)
 
 
 def _record_declined(call: Call, purchase_id: int) -> None:
@@ -170,7 +172,7 @@ def _grant_purchase(call: Call, purchase_id: int, charge: Charge | None) -> Purc
         row = row._replace(subscription_id=subscription.id, entitlement_id=subscription.entitlement_id)
     else:
         row = row._replace(entitlement_id=entitlements.grant(call, sku, row.user_id).id)
-    ledger.mark_taken(call, charge, row.entitlement_id)
+    ledger.record_payment(call, charge, row.entitlement_id)
     row = row._replace(state=store.COMPLETED)
     _update_and_cancel_job(call, row)
     return row
@@ -178,14 +180,14 @@ def _grant_purchase(call: Call, purchase_id: int, charge: Charge | None) -> Purc
 
 def _update_and_cancel_job(call: Call, row: PurchaseRow) -> None:
     store.update_purchase(call.tx, row)
-    jobs.cancel_jobs(call.tx, SETTLE, _job_key(row))
+    jobs.cancel_jobs(call.tx, SETTLE, _settlement_job_key(row))
 
 
 def _payment_key(purchase_id: int) -> str:
     return f"purchase/{purchase_id}"
 
 
-def _job_key(row: PurchaseRow) -> str:
+def _settlement_job_key(row: PurchaseRow) -> str:
     return f"{SETTLE}/{row.id}"
 
 

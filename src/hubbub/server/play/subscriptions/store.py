@@ -21,16 +21,16 @@ DECLINED: Final = 2
 """The payment was declined, or the purchase was abandoned."""
 
 # Values of `PaymentRow.state`.
-REQUESTED: Final = 0
+CHARGE_PENDING: Final = 0
 """The charge may have been submitted; its outcome is unknown."""
-TAKEN: Final = 1
+CHARGED: Final = 1
 """The charge succeeded."""
 REFUNDING: Final = 2
 """A refund is scheduled."""
 REFUNDED: Final = 3
 """The refund succeeded."""
-REFUND_REFUSED: Final = 4
-"""The payment provider refused the refund."""
+REFUND_DECLINED: Final = 4
+"""The payment provider declined the refund."""
 
 
 class SubscriptionRow(NamedTuple):
@@ -42,7 +42,7 @@ class SubscriptionRow(NamedTuple):
     guild_id: int | None
     sku_id: int
     renewal_sku_id: int
-    """The SKU from the next renewal on, if the subscription renews."""
+    """The SKU from the next renewal on; unused while the subscription is canceled."""
     entitlement_id: int | None
     """The current entitlement; None only while the subscription is being created."""
     period_start_ms: int
@@ -66,7 +66,7 @@ class PurchaseRow(NamedTuple):
     subscription_id: int | None
     """The subscription to upgrade; after completion, the subscription that was started or upgraded."""
     state: int
-    """PENDING, DONE or DECLINED."""
+    """PENDING, COMPLETED or DECLINED."""
     entitlement_id: int | None = None
     """The entitlement that was granted, or None before."""
 
@@ -86,10 +86,10 @@ class PaymentRow(NamedTuple):
     currency: str
     asked_ms: int
     """Time when the payment was stored, in milliseconds."""
-    state: int = REQUESTED
-    """REQUESTED, TAKEN, RETURNING, RETURNED or REFUND_REFUSED."""
+    state: int = CHARGE_PENDING
+    """CHARGE_PENDING, CHARGED, REFUNDING, REFUNDED or REFUND_DECLINED."""
     entitlement_id: int | None = None
-    """The entitlement that was paid for, once the charge succeeded."""
+    """The entitlement that was paid for; None until the charge succeeded."""
 
 
 COLUMNS = ", ".join(SubscriptionRow._fields)
@@ -98,7 +98,7 @@ _PAYMENT_COLUMNS = ", ".join(PaymentRow._fields)
 
 
 def find(tx: Tx, subscription_id: int) -> SubscriptionRow | None:
-    """Return a subscription, or None."""
+    """Return a subscription, or None if it does not exist."""
     return tx.find(SubscriptionRow, f"SELECT {COLUMNS} FROM subscriptions WHERE id = ?", subscription_id)
 
 
@@ -195,7 +195,7 @@ def find_last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
     """Return the last charge that succeeded for an entitlement and was not refunded, or None."""
     return tx.find(
         PaymentRow,
-        f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE entitlement_id = ? AND state = {TAKEN}"
+        f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE entitlement_id = ? AND state = {CHARGED}"
         " ORDER BY asked_ms DESC, key DESC LIMIT 1",
         entitlement_id,
     )

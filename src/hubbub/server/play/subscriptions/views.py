@@ -15,14 +15,14 @@ from hubbub.server.play.subscriptions.store import SubscriptionRow
 
 
 def my_subscription(
-    row: SubscriptionRow, now: int, skus_by_id: Mapping[int, SkuRow], seller: ApplicationRow | None
+    row: SubscriptionRow, now_ms: int, skus_by_id: Mapping[int, SkuRow], seller: ApplicationRow | None
 ) -> wire.MySubscription:
     """Return a subscription with its SKUs and application, as its buyer sees it.
 
     `skus_by_id` must contain its current and its next SKU; `seller` is None if the application was deleted."""
     is_renewing = row.status == SubscriptionStatus.ACTIVE
     return wire.MySubscription(
-        **structs.asdict(subscription(row, now)),
+        **structs.asdict(subscription(row, now_ms)),
         application=None if seller is None else skus.store_application(seller),
         sku=skus.store_sku(skus_by_id[row.sku_id]),
         renewal_sku=skus.store_sku(skus_by_id[row.renewal_sku_id]) if is_renewing else None,
@@ -30,8 +30,8 @@ def my_subscription(
     )
 
 
-def subscription(row: SubscriptionRow, now: int) -> wire.Subscription:
-    """Return a subscription as its application sees it; `now`, in milliseconds, decides which dated fields it has."""
+def subscription(row: SubscriptionRow, now_ms: int) -> wire.Subscription:
+    """Return a subscription as its application sees it; `now_ms` decides which dated fields it has."""
     is_renewing = row.status == SubscriptionStatus.ACTIVE
     view = wire.Subscription(
         id=SubscriptionId(row.id),
@@ -44,6 +44,6 @@ def subscription(row: SubscriptionRow, now: int) -> wire.Subscription:
         status=SubscriptionStatus(row.status),
         canceled_at=None if row.canceled_ms is None else codec.timestamp(row.canceled_ms),
     )
-    if not changes.RENEWAL_SKU_IDS.is_active(now):
+    if not changes.RENEWAL_SKU_IDS.is_active(now_ms):
         view.renewal_sku_ids = UNSET
     return view

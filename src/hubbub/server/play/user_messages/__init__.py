@@ -11,8 +11,8 @@ from hubbub.server.play.user_messages import actions, routes, views
 from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessagesDeleted
 
 
-def _sweep(call: Call, _: Job) -> None:
-    actions.sweep(call)
+def _delete_expired(call: Call, _: Job) -> None:
+    actions.delete_expired(call)
 
 
 def _ready_fields(call: Call) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def _ready_fields(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="user_messages",
     modules=(routes,),
-    jobs={actions.SWEEP: _sweep},
+    jobs={actions.SWEEP: _delete_expired},
     listeners={
         MessageCreated: actions.on_message_created,
         MessageChanged: actions.on_message_changed,

@@ -24,7 +24,7 @@ from hubbub.server.places.standing import ChannelRef
 from hubbub.server.places.standing import access as core_access
 from hubbub.server.play import webhook_events
 from hubbub.server.play.user_messages import rules, store, views
-from hubbub.server.play.user_messages.store import EphemeralRow, GameInviteRow
+from hubbub.server.play.user_messages.store import GameInviteRow, PassingMessageRow
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.messages import (
     ApplicationOrigin,
@@ -35,18 +35,18 @@ from hubbub.server.talk.messages import (
 )
 
 SWEEP: Final = "user_messages.forget"
-"""Kind of the job that deletes expired ephemeral messages and invites."""
-EPHEMERAL_TTL_MS: Final = 6 * 3_600_000
-"""Time in milliseconds for which an ephemeral message is recorded, so that it can be edited and moderated."""
+"""Kind of the job that deletes expired passing messages and invites."""
+PASSING_MESSAGE_LIFETIME_MS: Final = 6 * 3_600_000
+"""Time in milliseconds for which the row of a passing message is stored, so that the message can be edited and moderated."""
 
 
 class SweepJob(msgspec.Struct):
-    """Empty payload of the job that deletes expired rows."""
+    """Empty payload of the job that deletes expired passing messages and invites."""
 
 
 def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMessage:
     """Send a message or an activity invite to the player `other`."""
-    sender = rules.require_player_self(call)
+    sender = rules.require_sender(call)
     application = rules.require_activity(call, other.id, body) if body.activity else None
     if application is None and not (body.content or "").strip():
         raise errors.EMPTY_MESSAGE()
@@ -59,19 +59,21 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
         if Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
             # spec/sdk.md#10.5: with the presence scopes alone the text is dropped and the invite is still sent.
             content = ""
-        party_id = _party_id(call, body, application, other)
+        party_id = _find_party_id(call, body, application, other)
         origin = origin._replace(
             activity=MessageActivity(type=int(activity.type), party_id=party_id, session_id=activity.session_id),
             application=views.application(application),
         )
     if rules.is_stored_message(call, sender, other):
-        return _send_stored(call, sender, other, content, origin, body)
+        return _send_stored_message(call, sender, other, content, origin, body)
     if origin.activity is None:
         rules.require_visible_in_game(call, other.id)
-    return _send_ephemeral(call, sender, other, content, origin, body)
+    return _send_passing_message(call, sender, other, content, origin, body)
 
 
-def _party_id(call: Call, body: wire.SendUserMessage, application: applications.ApplicationRow, other: UserRow) -> str:
+def _find_party_id(
+    call: Call, body: wire.SendUserMessage, application: applications.ApplicationRow, other: UserRow
+) -> str:
     """Return the ID of the party to join: the recipient's for a join request, otherwise the sender's; may be empty."""
     activity = body.activity
     assert activity
@@ -81,14 +83,14 @@ def _party_id(call: Call, body: wire.SendUserMessage, application: applications.
         matching_activities = [
             candidate for candidate in activities if int(candidate.get("application_id", 0)) == application.id
         ]
-        return rules.party_of(matching_activities[0]) if matching_activities else ""
-    return rules.party_of(call.presences.find_activity(call.user_id, activity.session_id, application.id) or {})
+        return rules.party_id_of(matching_activities[0]) if matching_activities else ""
+    return rules.party_id_of(call.presences.find_activity(call.user_id, activity.session_id, application.id) or {})
 
 
 # Stored messages: ordinary direct messages that a game sent
 
 
-def _send_stored(
+def _send_stored_message(
     call: Call, sender: UserRow, recipient: UserRow, content: str, origin: ApplicationOrigin, body: wire.SendUserMessage
 ) -> wire.UserMessage:
     channel = direct_messages.open_direct_channel(call, recipient)
@@ -105,39 +107,39 @@ def _send_stored(
 def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.UserMessage:
     """Edit a message of the caller to the player `other`."""
     target = _find_message(call, other.id, message_id)
-    if isinstance(target, EphemeralRow):
+    if isinstance(target, PassingMessageRow):
         if target.author_id != call.user_id:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
-        sender = rules.require_player_self(call)
+        sender = rules.require_sender(call)
         rules.require_unblocked(call, other.id)
-        message = _ephemeral_message(target, content)
+        message = _build_passing_message(target, content)
         if not message.content:
             raise errors.EMPTY_MESSAGE()
-        return _publish_ephemeral(call, message_wire.MESSAGE_UPDATE, message, sender, other, edited=True)
+        return _publish_passing_message(call, message_wire.MESSAGE_UPDATE, message, sender, other, edited=True)
     channel_access, row = target
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
     author = messages.require_send(call, channel_access)
     view = messages.edit(call, channel_access, author, row, message_wire.UpdateMessage(content=content))
-    channel = channels.private_channel(_channel_row(call, channel_access.channel.id), [users.user_view(other)])
+    channel = channels.private_channel(_require_channel_row(call, channel_access.channel.id), [users.user_view(other)])
     return views.stored_message(view, messages.get(call.tx, channel_access.channel.id, row.id), channel, other.id, {})
 
 
 def delete(call: Call, other: UserRow, message_id: int) -> None:
     """Delete a message of the caller to the player `other`."""
     target = _find_message(call, other.id, message_id)
-    if isinstance(target, EphemeralRow):
+    if isinstance(target, PassingMessageRow):
         if target.author_id != call.user_id:
             raise errors.MISSING_PERMISSIONS()
-        store.delete_ephemeral(call.tx, target.id)
-        store.delete_moderation(call.tx, [target.id])
+        store.delete_passing_message(call.tx, target.id)
+        store.delete_moderation_metadata(call.tx, [target.id])
         store.delete_invites(call.tx, [target.id])
         for user_id, partner_id in ((call.user_id, other.id), (other.id, call.user_id)):
             payload = message_wire.MessageDeleted(id=MessageId(target.id), channel_id=ChannelId(partner_id))
             call.tx.emit(message_wire.MESSAGE_DELETE, payload, _game_audience(target.family_id, user_id))
         # The content was not stored, so the event contains everything except the content.
-        author = rules.require_player_self(call)
-        message = views.ephemeral_message(call, _ephemeral_message(target, ""), author, recipient_id=other.id)
+        author = rules.require_sender(call)
+        message = views.passing_message(call, _build_passing_message(target, ""), author, recipient_id=other.id)
         event_type = WebhookEventType.GAME_DIRECT_MESSAGE_DELETE
         _send_webhook_events(call, (call.user_id, other.id), event_type, message, family_id=target.family_id)
         return
@@ -149,13 +151,16 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
 
 def _find_message(
     call: Call, other_id: int, message_id: int
-) -> "EphemeralRow | tuple[core_access.ChannelAccess, MessageRow]":
-    """Return a message between the caller and another player: an ephemeral row, or the channel access and the row.
+) -> "PassingMessageRow | tuple[core_access.ChannelAccess, MessageRow]":
+    """Return a message between the caller and another player: a passing message, or a stored message with the channel access.
 
     Raise UNKNOWN_MESSAGE if there is none."""
-    ephemeral = store.find_ephemeral(call.tx, message_id, call.now_ms)
-    if ephemeral is not None and {ephemeral.author_id, ephemeral.recipient_id} == {int(call.user_id), int(other_id)}:
-        return ephemeral
+    passing_message = store.find_passing_message(call.tx, message_id, call.now_ms)
+    if passing_message is not None and {passing_message.author_id, passing_message.recipient_id} == {
+        int(call.user_id),
+        int(other_id),
+    }:
+        return passing_message
     channel_id = direct_messages.find_direct_channel_id(call.tx, call.user_id, other_id)
     row = None if channel_id is None else messages.find(call.tx, channel_id, message_id)
     if channel_id is None or row is None:
@@ -163,37 +168,39 @@ def _find_message(
     return core_access.get_channel_standing(call, channel_id), row
 
 
-def _channel_row(call: Call, channel_id: int) -> channels.ChannelRow:
+def _require_channel_row(call: Call, channel_id: int) -> channels.ChannelRow:
     row = channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
     return row
 
 
-# Ephemeral messages: relayed between provisional accounts, and between players who are not friends
+# Passing messages: not stored, but relayed between provisional accounts, and between players who are not friends
 
 
-def _send_ephemeral(
+def _send_passing_message(
     call: Call, sender: UserRow, recipient: UserRow, content: str, origin: ApplicationOrigin, body: wire.SendUserMessage
 ) -> wire.UserMessage:
-    row = EphemeralRow(
+    row = PassingMessageRow(
         id=call.new_id(MessageId),
         author_id=sender.id,
         recipient_id=recipient.id,
         application_id=origin.application_id,
-        family_id=rules.family_of(call),
-        expires_ms=call.now_ms + EPHEMERAL_TTL_MS,
+        family_id=rules.family_id_of(call),
+        expires_ms=call.now_ms + PASSING_MESSAGE_LIFETIME_MS,
     )
-    store.insert_ephemeral(call.tx, row)
+    store.insert_passing_message(call.tx, row)
     _schedule_sweep(call, row.expires_ms)
-    message = _ephemeral_message(row, content, origin)
+    message = _build_passing_message(row, content, origin)
     if origin.activity is not None and body.activity:
         _create_invite(call, sender, recipient, message, sender.id, body.activity.session_id, origin)
-    return _publish_ephemeral(call, message_wire.MESSAGE_CREATE, message, sender, recipient)
+    return _publish_passing_message(call, message_wire.MESSAGE_CREATE, message, sender, recipient)
 
 
-def _ephemeral_message(row: EphemeralRow, content: str, origin: ApplicationOrigin | None = None) -> MessageRow:
-    """Build the message row of an ephemeral message, which is not stored; `origin` is None if it is unknown by now."""
+def _build_passing_message(row: PassingMessageRow, content: str, origin: ApplicationOrigin | None = None) -> MessageRow:
+    """Build the message row of a passing message, which is not stored.
+
+    `origin` is None if it is no longer known, because the message was sent by an earlier request."""
     extra = messages.Extra()
     if origin is not None:
         extra.metadata, extra.activity, extra.application = origin.metadata, origin.activity, origin.application
@@ -209,17 +216,17 @@ def _ephemeral_message(row: EphemeralRow, content: str, origin: ApplicationOrigi
     )
 
 
-def _publish_ephemeral(
+def _publish_passing_message(
     call: Call, event: Event[Any], message: MessageRow, author: UserRow, recipient: UserRow, *, edited: bool = False
 ) -> wire.UserMessage:
-    """Publish an ephemeral message to both players' games and as a webhook event; return it as its author sees it."""
+    """Publish a passing message to both players' games and as a webhook event; return it as its author sees it."""
     if edited:
         message = message._replace(edited_ms=call.now_ms)
-        store.delete_moderation(call.tx, [message.id])
-    family_id = rules.family_of(call)
+        store.delete_moderation_metadata(call.tx, [message.id])
+    family_id = rules.family_id_of(call)
     moderation: dict[str, str] | None = {} if edited else None
-    for_author = views.ephemeral_message(call, message, recipient, recipient_id=recipient.id, moderation=moderation)
-    for_recipient = views.ephemeral_message(call, message, author, recipient_id=recipient.id, moderation=moderation)
+    for_author = views.passing_message(call, message, recipient, recipient_id=recipient.id, moderation=moderation)
+    for_recipient = views.passing_message(call, message, author, recipient_id=recipient.id, moderation=moderation)
     call.tx.emit(event, for_author, _game_audience(family_id, author.id))
     call.tx.emit(event, for_recipient, _game_audience(family_id, recipient.id))
     event_type = WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE if edited else WebhookEventType.GAME_DIRECT_MESSAGE_CREATE
@@ -237,8 +244,8 @@ def _schedule_sweep(call: Call, due_ms: int) -> None:
     jobs.enqueue_once(call.tx, SWEEP, SweepJob(), due_ms=due_ms, key=SWEEP)
 
 
-def sweep(call: Call) -> None:
-    """Delete expired ephemeral messages and invites, and reschedule the job."""
+def delete_expired(call: Call) -> None:
+    """Delete expired passing messages and invites, and reschedule the job."""
     due_ms = store.delete_expired(call.tx, call.now_ms)
     if due_ms is not None:
         call.tx.enqueue(SWEEP, SweepJob(), due_ms=due_ms, key=SWEEP)
@@ -272,10 +279,10 @@ def _create_invite(
     )
     store.insert_invite(call.tx, invite)
     if invite.type == ActivityActionType.JOIN:
-        store.answer_requests(call.tx, recipient.id, sender.id, invite.application_id, call.now_ms)
+        store.mark_requests_answered(call.tx, recipient.id, sender.id, invite.application_id, call.now_ms)
     _schedule_sweep(call, invite.expires_ms)
     payload = views.invite(row, sender, channel_id, session_id, origin.application)
-    family_id = rules.family_of(call)
+    family_id = rules.family_id_of(call)
     audience = Audience(
         users=frozenset((int(recipient.id),)),
         family_id=family_id,
@@ -285,7 +292,9 @@ def _create_invite(
     call.tx.emit(wire.ACTIVITY_INVITE_CREATE, payload, audience)
 
 
-def accept(call: Call, sender_id: int, session_id: str, application_id: int, query: wire.GetActivityJoinSecret) -> str:
+def get_join_secret(
+    call: Call, sender_id: int, session_id: str, application_id: int, query: wire.GetActivityJoinSecret
+) -> str:
     """Return the join secret of the activity in a session of the user `sender_id`.
 
     If `query` names an invite, accept it and publish the acceptance to the caller's other sessions in the game. Without a
@@ -309,9 +318,9 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
     matches = (invite.sender_id, invite.session_id, invite.application_id) == (sender_id, session_id, application_id)
     if query.channel_id and query.channel_id != invite.channel_id:
         matches = False
-    if not matches or activity is None or secret is None or rules.party_of(activity) != invite.party_id:
+    if not matches or activity is None or secret is None or rules.party_id_of(activity) != invite.party_id:
         raise errors.INVALID_ACTIVITY_ACTION()
-    store.answer_invite(call.tx, invite.message_id, call.now_ms)
+    store.mark_invite_accepted(call.tx, invite.message_id, call.now_ms)
     _publish_accepted(call, invite, application)
     return secret
 
@@ -333,22 +342,22 @@ def moderate(call: Call, user_id: int, other_user_id: int, message_id: int, meta
     `user_id` and `other_user_id` are the players' user IDs, in any order."""
     family_id = call.actor.family_id
     assert family_id is not None
-    ephemeral = store.find_ephemeral(call.tx, message_id, call.now_ms)
-    if ephemeral is not None:
-        if ephemeral.family_id != family_id or {ephemeral.author_id, ephemeral.recipient_id} != {
+    passing_message = store.find_passing_message(call.tx, message_id, call.now_ms)
+    if passing_message is not None:
+        if passing_message.family_id != family_id or {passing_message.author_id, passing_message.recipient_id} != {
             int(user_id),
             int(other_user_id),
         }:
             raise errors.UNKNOWN_MESSAGE()
         users_by_id = users.find_many(call.tx, (user_id, other_user_id))
-        store.put_moderation(call.tx, family_id, message_id, metadata)
+        store.replace_moderation_metadata(call.tx, family_id, message_id, metadata)
         # The content is not stored; clients have it and only need the new metadata.
         for recipient_id, partner_id in ((user_id, other_user_id), (other_user_id, user_id)):
-            update = views.ephemeral_message(
+            update = views.passing_message(
                 call,
-                _ephemeral_message(ephemeral, ""),
+                _build_passing_message(passing_message, ""),
                 users_by_id[partner_id],
-                recipient_id=ephemeral.recipient_id,
+                recipient_id=passing_message.recipient_id,
                 moderation=metadata,
             )
             payload = {"id": update.id, "channel_id": update.channel_id, "moderation_metadata": metadata}
@@ -363,8 +372,8 @@ def moderate(call: Call, user_id: int, other_user_id: int, message_id: int, meta
         raise errors.UNKNOWN_MESSAGE()
     if row.application_id is None or applications.find_family_id(call.tx, row.application_id) != family_id:
         raise errors.MISSING_ACCESS()
-    store.put_moderation(call.tx, family_id, message_id, metadata)
-    message = views.dispatched(call, channel, row, metadata)
+    store.replace_moderation_metadata(call.tx, family_id, message_id, metadata)
+    message = views.dispatched_message(call, channel, row, metadata)
     call.tx.emit(message_wire.MESSAGE_UPDATE, message, _game_audience(family_id, user_id, other_user_id))
 
 
@@ -383,9 +392,9 @@ def on_message_changed(call: Call, signal: MessageChanged) -> None:
         return
     family_ids = store.list_moderating_families(call.tx, signal.row.id)
     if family_ids:
-        store.delete_moderation(call.tx, [signal.row.id])
+        store.delete_moderation_metadata(call.tx, [signal.row.id])
         participant_ids = [user_id for user_id, _ in messages.list_recipients(call.tx, signal.channel.id)]
-        cleared = views.dispatched(call, signal.channel, signal.row, {})
+        cleared = views.dispatched_message(call, signal.channel, signal.row, {})
         for family_id in family_ids:
             call.tx.emit(message_wire.MESSAGE_UPDATE, cleared, _game_audience(family_id, *participant_ids))
     _send_message_events(call, signal.channel, signal.row, WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE)
@@ -395,7 +404,7 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
     """Delete the moderation metadata and invites of deleted direct messages and send webhook events."""
     if signal.channel.type != ChannelType.DM:
         return
-    store.delete_moderation(call.tx, [row.id for row in signal.rows])
+    store.delete_moderation_metadata(call.tx, [row.id for row in signal.rows])
     store.delete_invites(call.tx, [row.id for row in signal.rows])
     for row in signal.rows:
         _send_message_events(call, signal.channel, row, WebhookEventType.GAME_DIRECT_MESSAGE_DELETE)
@@ -412,7 +421,7 @@ def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, event
     payload = wire.DispatchedUserMessage(
         **{name: getattr(view, name) for name in view.__struct_fields__},
         channel=channels.private_channel(
-            _channel_row(call, channel.id), [users.user_view(user_row) for user_row in users_by_id.values()]
+            _require_channel_row(call, channel.id), [users.user_view(user_row) for user_row in users_by_id.values()]
         ),
         recipient_id=next((UserId(user_id) for user_id in users_by_id if user_id != row.author_id), UNSET),
         metadata=messages.views.extra(row).metadata or UNSET,
@@ -425,11 +434,11 @@ def _send_webhook_events(
 ) -> None:
     """Send an event to every game in which a participant is active and has granted access to messages (spec/sdk.md#11.5).
 
-    For an ephemeral message, `family_id` restricts the event to the games of that family; None means all games."""
+    For a passing message, `family_id` restricts the event to the games of that family; None means all games."""
     for application_id in game_sessions.list_reading_applications(call.tx, participant_ids, family_id):
         webhook_events.send(call, ApplicationId(application_id), event_type, data, subject_id=min(participant_ids))
 
 
 def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Delete the data of a deleted user."""
-    store.delete_user(call.tx, signal.user_id)
+    store.delete_of_user(call.tx, signal.user_id)

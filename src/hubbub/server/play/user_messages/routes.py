@@ -26,7 +26,7 @@ def send_user_message(call: Call, user_id: UserId, body: wire.SendUserMessage) -
         call = rules.act_as_game(call, body)
     if not body.activity and Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
         raise errors.MISSING_OAUTH2_SCOPE()
-    return actions.send(call, rules.require_player(call, user_id), body)
+    return actions.send(call, rules.require_recipient(call, user_id), body)
 
 
 @handles(wire.EDIT_USER_MESSAGE)
@@ -34,13 +34,13 @@ def edit_user_message(
     call: Call, user_id: UserId, message_id: MessageId, body: wire.EditUserMessage
 ) -> wire.UserMessage:
     """Edit a message to another player."""
-    return actions.edit(call, rules.require_player(call, user_id), message_id, body.content)
+    return actions.edit(call, rules.require_recipient(call, user_id), message_id, body.content)
 
 
 @handles(wire.DELETE_USER_MESSAGE)
 def delete_user_message(call: Call, user_id: UserId, message_id: MessageId) -> None:
     """Delete a message to another player."""
-    actions.delete(call, rules.require_player(call, user_id), message_id)
+    actions.delete(call, rules.require_recipient(call, user_id), message_id)
 
 
 @handles(wire.LIST_USER_MESSAGES)
@@ -48,8 +48,8 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     """List the messages between two players.
 
     The newest message is first; none is older than 72 hours."""
-    other = rules.require_player(call, user_id)
-    family_id = rules.family_of(call)
+    other = rules.require_recipient(call, user_id)
+    family_id = rules.family_id_of(call)
     channel_id = direct_messages.find_direct_channel_id(call.tx, call.user_id, other.id)
     if channel_id is None or not relationships.is_player(call.tx, other.id, family_id):
         raise errors.UNKNOWN_CHANNEL()
@@ -58,7 +58,7 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     channel_row = channels.find(call.tx, channel_id)
     assert channel_row is not None
     channel = channels.private_channel(channel_row, [users.user_view(other)])
-    moderation = store.find_moderation(call.tx, family_id, [row.id for row in rows])
+    moderation = store.find_moderation_metadata(call.tx, family_id, [row.id for row in rows])
     related = messages.views.RelatedData(call)
     related.load(rows, call.user_id)
     return [
@@ -112,7 +112,7 @@ def get_activity_join_secret(
     """Get the join secret of an activity.
 
     The request accepts an invite. The secret is the current one of the host's session."""
-    return wire.JoinSecret(secret=actions.accept(call, user_id, session_id, application_id, query))
+    return wire.JoinSecret(secret=actions.get_join_secret(call, user_id, session_id, application_id, query))
 
 
 # Disclosures
@@ -136,7 +136,7 @@ def acknowledge_disclosures(
     for index, disclosure in enumerate(body.disclosures):
         if disclosure not in disclosure_types:
             raise errors.invalid(("disclosures", index), *errors.bad_enum(disclosure))
-    store.acknowledge(call.tx, call.user_id, row.id, body.disclosures)
+    store.acknowledge_disclosures(call.tx, call.user_id, row.id, body.disclosures)
     return _disclosures_view(call, row)
 
 
@@ -160,7 +160,7 @@ def _disclosures_view(call: Call, row: applications.ApplicationRow) -> wire.Disc
     disclosure_types = _disclosure_types(row)
     acknowledged = [
         disclosure
-        for disclosure in store.list_acknowledged(call.tx, call.user_id, row.id)
+        for disclosure in store.list_acknowledged_disclosures(call.tx, call.user_id, row.id)
         if disclosure in disclosure_types
     ]
     return wire.Disclosures(

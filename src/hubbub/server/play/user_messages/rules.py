@@ -37,13 +37,13 @@ def act_as_game(call: Call, body: wire.SendUserMessage) -> Call:
     return call.acting_as(game)
 
 
-def family_of(call: Call) -> ApplicationId:
+def family_id_of(call: Call) -> ApplicationId:
     """Return the ID of the application family of the calling game."""
     assert call.actor.family_id is not None
     return call.actor.family_id
 
 
-def require_player(call: Call, user_id: int) -> UserRow:
+def require_recipient(call: Call, user_id: int) -> UserRow:
     """Return the recipient of a message; raise an error for an unknown user, the caller and bots."""
     row = users.find(call.tx, user_id)
     if row is None:
@@ -53,7 +53,7 @@ def require_player(call: Call, user_id: int) -> UserRow:
     return row
 
 
-def require_player_self(call: Call) -> UserRow:
+def require_sender(call: Call) -> UserRow:
     """Return the row of the calling player."""
     row = users.find(call.tx, call.user_id)
     if row is None:
@@ -76,7 +76,7 @@ def is_stored_message(call: Call, sender: UserRow, other: UserRow) -> bool:
     """Return whether a message is stored and visible on the platform; raise an error if it may not be sent at all.
 
     A message that is not stored is relayed between the games only."""
-    tx, family_id = call.tx, family_of(call)
+    tx, family_id = call.tx, family_id_of(call)
     require_unblocked(call, other.id)
     are_both_playing = game_sessions.is_playing(tx, sender.id, family_id) and game_sessions.is_playing(
         tx, other.id, family_id
@@ -109,7 +109,7 @@ def _accepts_game_friends(call: Call, other_id: int) -> bool:
 
 
 def require_visible_in_game(call: Call, other_id: int) -> None:
-    """Raise an error if a user disabled messages in games, since they would never see an ephemeral message."""
+    """Raise an error if a user disabled messages in games, since they would never see a passing message."""
     if user_settings.find(call.tx, other_id).slayer_sdk_receive_dms_in_game == InGameMessages.NONE:
         raise errors.CANNOT_MESSAGE_USER()
 
@@ -121,7 +121,7 @@ def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> a
     requested = body.activity
     assert requested
     row = applications.find(call.tx, body.application_id or call.actor.application_id or 0)
-    if row is None or row.family_id != family_of(call):
+    if row is None or row.family_id != family_id_of(call):
         raise errors.INVALID_ACTIVITY_ACTION()
     if requested.type == ActivityActionType.JOIN_REQUEST:
         presence = call.presences.find(other_id, family_id=row.family_id) or call.presences.find(other_id)
@@ -137,7 +137,7 @@ def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> a
     if (
         activity is None
         or not is_joinable(activity)
-        or party_of(activity) != (requested.party_id or party_of(activity))
+        or party_id_of(activity) != (requested.party_id or party_id_of(activity))
     ):
         raise errors.INVALID_ACTIVITY_ACTION()
     if call.presences.join_secret(call.user_id, requested.session_id, row.id) is None:
@@ -145,7 +145,7 @@ def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> a
     return row
 
 
-def party_of(activity: dict[str, Any]) -> str:
+def party_id_of(activity: dict[str, Any]) -> str:
     """Return the ID of an activity's party, or an empty string."""
     return str((activity.get("party") or {}).get("id") or "")
 
@@ -154,7 +154,7 @@ def is_joinable(activity: dict[str, Any]) -> bool:
     """Return whether an activity has a join secret and a party with a free slot (spec/sdk.md#10.3).
 
     A party without a maximum size always has a free slot."""
-    if not party_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
+    if not party_id_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
         return False
     size = (activity.get("party") or {}).get("size")
     return not size or len(size) < 2 or not size[1] or size[0] < size[1]

@@ -1,4 +1,4 @@
-"""SQL for ephemeral messages, game invites, moderation metadata and acknowledged disclosures."""
+"""SQL for passing messages, game invites, moderation metadata and acknowledged disclosures."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -17,8 +17,8 @@ TABLES: Final = (
 """Tables that only this slice writes."""
 
 
-class EphemeralRow(NamedTuple):
-    """An ephemeral message: its participants, without its content. A row of the passing_messages table."""
+class PassingMessageRow(NamedTuple):
+    """A passing message: its participants, without its content. A row of the passing_messages table."""
 
     id: int
     author_id: int
@@ -35,7 +35,7 @@ class GameInviteRow(NamedTuple):
 
     message_id: int
     channel_id: int
-    """The direct message channel; for an ephemeral message, the sender's user ID."""
+    """The direct message channel; for a passing message, the sender's user ID."""
     type: int
     """An ActivityActionType."""
     sender_id: int
@@ -51,27 +51,27 @@ class GameInviteRow(NamedTuple):
     """Time in milliseconds when the invite was accepted or the request was answered, or None."""
 
 
-_EPHEMERAL_COLUMNS = ", ".join(EphemeralRow._fields)
+_PASSING_MESSAGE_COLUMNS = ", ".join(PassingMessageRow._fields)
 _INVITE_COLUMNS = ", ".join(GameInviteRow._fields)
 
 
-def insert_ephemeral(tx: Tx, row: EphemeralRow) -> None:
-    """Insert an ephemeral message."""
-    tx.run(f"INSERT INTO passing_messages ({_EPHEMERAL_COLUMNS}) VALUES ({placeholders(row)})", *row)
+def insert_passing_message(tx: Tx, row: PassingMessageRow) -> None:
+    """Insert a passing message."""
+    tx.run(f"INSERT INTO passing_messages ({_PASSING_MESSAGE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def find_ephemeral(tx: Tx, message_id: int, now: int) -> EphemeralRow | None:
-    """Return an ephemeral message that has not expired, or None."""
+def find_passing_message(tx: Tx, message_id: int, now_ms: int) -> PassingMessageRow | None:
+    """Return a passing message that has not expired, or None."""
     return tx.find(
-        EphemeralRow,
-        f"SELECT {_EPHEMERAL_COLUMNS} FROM passing_messages WHERE id = ? AND expires_ms > ?",
+        PassingMessageRow,
+        f"SELECT {_PASSING_MESSAGE_COLUMNS} FROM passing_messages WHERE id = ? AND expires_ms > ?",
         message_id,
-        now,
+        now_ms,
     )
 
 
-def delete_ephemeral(tx: Tx, message_id: int) -> None:
-    """Delete an ephemeral message."""
+def delete_passing_message(tx: Tx, message_id: int) -> None:
+    """Delete a passing message."""
     tx.run("DELETE FROM passing_messages WHERE id = ?", message_id)
 
 
@@ -79,38 +79,38 @@ def insert_invite(tx: Tx, row: GameInviteRow) -> None:
     tx.run(f"INSERT INTO game_invites ({_INVITE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def find_invite(tx: Tx, message_id: int, now: int) -> GameInviteRow | None:
+def find_invite(tx: Tx, message_id: int, now_ms: int) -> GameInviteRow | None:
     """Return an invite that has not expired, or None."""
     return tx.find(
         GameInviteRow,
         f"SELECT {_INVITE_COLUMNS} FROM game_invites WHERE message_id = ? AND expires_ms > ?",
         message_id,
-        now,
+        now_ms,
     )
 
 
-def list_unanswered(tx: Tx, recipient_id: int, now: int) -> list[GameInviteRow]:
+def list_pending_invites(tx: Tx, recipient_id: int, now_ms: int) -> list[GameInviteRow]:
     """Return a user's pending invites and requests that have not expired, oldest first."""
     return tx.fetch(
         GameInviteRow,
         f"SELECT {_INVITE_COLUMNS} FROM game_invites "
         "WHERE recipient_id = ? AND expires_ms > ? AND answered_ms IS NULL ORDER BY message_id",
         recipient_id,
-        now,
+        now_ms,
     )
 
 
-def answer_invite(tx: Tx, message_id: int, now: int) -> None:
+def mark_invite_accepted(tx: Tx, message_id: int, now_ms: int) -> None:
     """Mark an invite as accepted."""
-    tx.run("UPDATE game_invites SET answered_ms = ? WHERE message_id = ?", now, message_id)
+    tx.run("UPDATE game_invites SET answered_ms = ? WHERE message_id = ?", now_ms, message_id)
 
 
-def answer_requests(tx: Tx, requester_id: int, recipient_id: int, application_id: int, now: int) -> None:
+def mark_requests_answered(tx: Tx, requester_id: int, recipient_id: int, application_id: int, now_ms: int) -> None:
     """Mark the join requests of the user `requester_id` to the user `recipient_id` as answered by an invite."""
     tx.run(
         "UPDATE game_invites SET answered_ms = ? "
         "WHERE recipient_id = ? AND sender_id = ? AND application_id = ? AND type = ? AND answered_ms IS NULL",
-        now,
+        now_ms,
         recipient_id,
         requester_id,
         application_id,
@@ -125,10 +125,10 @@ def delete_invites(tx: Tx, message_ids: Iterable[int]) -> None:
         tx.run(f"DELETE FROM game_invites WHERE message_id IN ({placeholders(batch)})", *batch)
 
 
-def delete_expired(tx: Tx, now: int) -> int | None:
+def delete_expired(tx: Tx, now_ms: int) -> int | None:
     """Delete expired messages and invites; return when to sweep next, in milliseconds, or None if none are left."""
-    tx.run("DELETE FROM passing_messages WHERE expires_ms <= ?", now)
-    tx.run("DELETE FROM game_invites WHERE expires_ms <= ?", now)
+    tx.run("DELETE FROM passing_messages WHERE expires_ms <= ?", now_ms)
+    tx.run("DELETE FROM game_invites WHERE expires_ms <= ?", now_ms)
     latest_expiries = [
         tx.value("SELECT MAX(expires_ms) FROM passing_messages"),
         tx.value("SELECT MAX(expires_ms) FROM game_invites"),
@@ -136,7 +136,7 @@ def delete_expired(tx: Tx, now: int) -> int | None:
     return max((expires_ms for expires_ms in latest_expiries if expires_ms is not None), default=None)
 
 
-def find_moderation(tx: Tx, family_id: int, message_ids: Iterable[int]) -> dict[int, dict[str, str]]:
+def find_moderation_metadata(tx: Tx, family_id: int, message_ids: Iterable[int]) -> dict[int, dict[str, str]]:
     """Return the moderation metadata that the games of a family set, by message ID."""
     ids = list(message_ids)
     if not ids:
@@ -154,7 +154,7 @@ def list_moderating_families(tx: Tx, message_id: int) -> list[int]:
     return [row[0] for row in tx.all("SELECT family_id FROM message_moderation WHERE message_id = ?", message_id)]
 
 
-def put_moderation(tx: Tx, family_id: int, message_id: int, metadata: dict[str, str]) -> None:
+def replace_moderation_metadata(tx: Tx, family_id: int, message_id: int, metadata: dict[str, str]) -> None:
     """Replace a family's moderation metadata of a message."""
     tx.run("DELETE FROM message_moderation WHERE message_id = ? AND family_id = ?", message_id, family_id)
     if metadata:
@@ -166,13 +166,13 @@ def put_moderation(tx: Tx, family_id: int, message_id: int, metadata: dict[str, 
         )
 
 
-def delete_moderation(tx: Tx, message_ids: Iterable[int]) -> None:
+def delete_moderation_metadata(tx: Tx, message_ids: Iterable[int]) -> None:
     """Delete the moderation metadata of messages."""
     ids = list(message_ids)
     tx.run(f"DELETE FROM message_moderation WHERE message_id IN ({placeholders(ids)})", *ids)
 
 
-def list_acknowledged(tx: Tx, user_id: int, application_id: int) -> list[int]:
+def list_acknowledged_disclosures(tx: Tx, user_id: int, application_id: int) -> list[int]:
     """Return the types of an application's disclosures that a user has acknowledged."""
     rows = tx.all(
         "SELECT type FROM disclosures WHERE user_id = ? AND application_id = ? ORDER BY type", user_id, application_id
@@ -180,9 +180,9 @@ def list_acknowledged(tx: Tx, user_id: int, application_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def acknowledge(tx: Tx, user_id: int, application_id: int, types: Iterable[int]) -> None:
+def acknowledge_disclosures(tx: Tx, user_id: int, application_id: int, disclosure_types: Iterable[int]) -> None:
     """Record that a user acknowledged an application's disclosures of some types."""
-    for disclosure_type in types:
+    for disclosure_type in disclosure_types:
         tx.run(
             "INSERT INTO disclosures (user_id, application_id, type) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             user_id,
@@ -191,7 +191,7 @@ def acknowledge(tx: Tx, user_id: int, application_id: int, types: Iterable[int])
         )
 
 
-def delete_user(tx: Tx, user_id: int) -> None:
+def delete_of_user(tx: Tx, user_id: int) -> None:
     """Delete the rows of a user."""
     tx.run("DELETE FROM disclosures WHERE user_id = ?", user_id)
     tx.run("DELETE FROM passing_messages WHERE author_id = ? OR recipient_id = ?", user_id, user_id)

@@ -34,7 +34,7 @@ def stored_message(
     )
 
 
-def dispatched(
+def dispatched_message(
     call: Call, channel: ChannelRef, row: MessageRow, moderation: dict[str, str]
 ) -> wire.DispatchedUserMessage:
     """Return a stored direct message for the gateway.
@@ -50,20 +50,20 @@ def dispatched(
     )
 
 
-def ephemeral_message(
+def passing_message(
     call: Call, row: MessageRow, other: UserRow, *, recipient_id: int, moderation: dict[str, str] | None = None
 ) -> wire.DispatchedUserMessage:
-    """Return an ephemeral message for one player; its channel represents the player `other` (spec/sdk.md#11.3).
+    """Return a passing message for one player; its channel represents the player `other` (spec/sdk.md#11.3).
 
     `recipient_id` is the recipient of the message. None for `moderation` omits the moderation metadata."""
     message = row._replace(channel_id=other.id)
     channel_ref = ChannelRef(ChannelId(other.id), None, ChannelType.EPHEMERAL_DM, None, None, None, 0, 0, 0, 0, 0, None)
     related = messages.views.RelatedData(call)
     related.load((message,))
-    dispatched_message = messages.views.dispatched(related, channel_ref, message)
+    view = messages.views.dispatched(related, channel_ref, message)
     channel = channels.private_channel(ChannelRow(id=other.id, type=ChannelType.EPHEMERAL_DM), [users.user_view(other)])
     return wire.DispatchedUserMessage(
-        **{name: getattr(dispatched_message, name) for name in dispatched_message.__struct_fields__},
+        **{name: getattr(view, name) for name in view.__struct_fields__},
         channel=channel,
         recipient_id=UserId(recipient_id),
         metadata=messages.views.extra(row).metadata or UNSET,
@@ -101,7 +101,7 @@ def stored_invite(
 
 def list_pending_invites(call: Call, family_id: int) -> list[wire.ActivityInvite]:
     """Return the caller's pending invites in a family's games, without those of blocked users."""
-    rows = store.list_unanswered(call.tx, call.user_id, call.now_ms)
+    rows = store.list_pending_invites(call.tx, call.user_id, call.now_ms)
     senders_by_id = users.find_many(call.tx, {row.sender_id for row in rows})
     applications_by_id = applications.find_many(call.tx, {row.application_id for row in rows})
     blocked_ids = relationships.filter_blocked(call.tx, call.user_id, senders_by_id)

@@ -8,12 +8,12 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ApplicationDeleting, EventWebhooksChanged
 from hubbub.server.identity.oauth2 import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.play.webhook_events import actions, routes
-from hubbub.server.play.webhook_events.actions import application_authorized, application_deauthorized, send
+from hubbub.server.play.webhook_events.actions import send, send_application_authorized, send_application_deauthorized
 from hubbub.server.play.webhook_events.jobs import JOBS
 
 
 def _on_authorized(call: Call, signal: ApplicationAuthorized) -> None:
-    application_authorized(
+    send_application_authorized(
         call,
         signal.application_id,
         signal.user_id,
@@ -24,7 +24,7 @@ def _on_authorized(call: Call, signal: ApplicationAuthorized) -> None:
 
 
 def _on_deauthorized(call: Call, signal: ApplicationDeauthorized) -> None:
-    application_deauthorized(call, signal.application_id, signal.user_id)
+    send_application_deauthorized(call, signal.application_id, signal.user_id)
 
 
 SLICE = Slice(
@@ -32,11 +32,11 @@ SLICE = Slice(
     modules=(routes,),
     jobs=JOBS,
     listeners={
-        EventWebhooksChanged: actions.reset_failures,
+        EventWebhooksChanged: actions.on_event_webhooks_changed,
         ApplicationDeleting: actions.on_application_deleting,
         ApplicationAuthorized: _on_authorized,
         ApplicationDeauthorized: _on_deauthorized,
     },
 )
 
-__all__ = ["SLICE", "application_authorized", "application_deauthorized", "send"]
+__all__ = ["SLICE", "send_application_authorized", "send_application_deauthorized", "send"]

@@ -53,8 +53,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     key: bytes
     """The application's private signing key."""
-    now: int
-    """Time of the read in milliseconds, used as the time of the signature."""
+    now_ms: int
+    """Time in milliseconds when the target was read, used as the time of the signature."""
     is_failing: bool
     """Whether the last attempt failed."""
 
@@ -87,11 +87,11 @@ def send(
     event = wire.WebhookEventBody(type=type, timestamp=Timestamp(codec.timestamp(call.now_ms)[:26]), data=data)
     payload = wire.WebhookEventPayload(application_id=application_id, event=event)
     delivery = Delivery(application_id=application_id, type=type, body=codec.encode(payload).decode(), url=url)
-    call.tx.enqueue(DELIVER, delivery, key=f"{key_prefix(application_id)}{int(subject_id)}")
+    call.tx.enqueue(DELIVER, delivery, key=f"{delivery_key_prefix(application_id)}{int(subject_id)}")
 
 
-def key_prefix(application_id: int) -> str:
-    """Return the prefix of the job keys of an application's deliveries; the subject ID follows."""
+def delivery_key_prefix(application_id: int) -> str:
+    """Return the common prefix of the job keys of an application's deliveries; the subject ID follows it in each key."""
     return f"{DELIVER}/{int(application_id)}/"
 
 
@@ -107,7 +107,7 @@ def _is_subscribed(call: Call, application_id: ApplicationId, type: WebhookEvent
     )
 
 
-def application_authorized(
+def send_application_authorized(
     call: Call,
     application_id: ApplicationId,
     user_id: int,
@@ -134,7 +134,7 @@ def application_authorized(
     send(call, application_id, WebhookEventType.APPLICATION_AUTHORIZED, data, subject_id=user_id)
 
 
-def application_deauthorized(call: Call, application_id: ApplicationId, user_id: int) -> None:
+def send_application_deauthorized(call: Call, application_id: ApplicationId, user_id: int) -> None:
     """Send the APPLICATION_DEAUTHORIZED event.
 
     The user or the application revoked the authorization, or an unmerge or a ban removed it."""
@@ -158,11 +158,11 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
         if url is None or settings.event_webhooks_status != EventWebhooksStatus.ENABLED:
             return None
     return Target(
-        url=url, key=key, now=call.now_ms, is_failing=store.find_failures(call.tx, application_id) is not None
+        url=url, key=key, now_ms=call.now_ms, is_failing=store.find_failures(call.tx, application_id) is not None
     )
 
 
-def reset_failures(call: Call, signal: EventWebhooksChanged) -> None:
+def on_event_webhooks_changed(call: Call, signal: EventWebhooksChanged) -> None:
     """Reset failures after the owner changed the webhook settings, and reschedule the probe."""
     store.delete_failures(call.tx, signal.application_id)
     row = applications.find(call.tx, signal.application_id)
@@ -174,7 +174,7 @@ def reset_failures(call: Call, signal: EventWebhooksChanged) -> None:
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Delete the pending and failed events of an application that is being deleted."""
-    jobs.delete_by_prefix(call.tx, DELIVER, key_prefix(signal.row.id))
+    jobs.delete_by_prefix(call.tx, DELIVER, delivery_key_prefix(signal.row.id))
     jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.row.id))
     store.delete_failures(call.tx, signal.row.id)
 

@@ -29,7 +29,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
         raise PermanentFailure("the application receives no webhook events")
     try:
         response = await payload_signatures.post_signed(
-            operation.outbound, target.url, target.key, target.now, delivery.body.encode()
+            operation.outbound, target.url, target.key, target.now_ms, delivery.body.encode()
         )
         problem = None if 200 <= response.status < 300 else f"the endpoint returned status {response.status}"
     except UnreachableError as error:
@@ -43,8 +43,8 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
     if is_own_url:
         await operation.write(lambda call: actions.record_failure(call, application_id))
     delay_ms = min(DELAY_MS << min(job.attempts, 10), DELAY_MAX_MS)
-    first_attempt_ms = target.now if job.first_tried_ms is None else job.first_tried_ms
-    if target.now + delay_ms - first_attempt_ms > wire.WEBHOOK_EVENT_RETRY_WINDOW_MS:
+    first_attempt_ms = target.now_ms if job.first_tried_ms is None else job.first_tried_ms
+    if target.now_ms + delay_ms - first_attempt_ms > wire.WEBHOOK_EVENT_RETRY_WINDOW_MS:
         raise PermanentFailure(problem)
     raise RetryLater(delay_ms, problem)
 
@@ -55,7 +55,7 @@ async def probe(operation: AsyncOperation, job: Job) -> None:
     target = await operation.read(lambda call: actions.find_target(call, application_id))
     if target is not None:
         ping = codec.encode(wire.WebhookPing(application_id=application_id))
-        if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now, ping):
+        if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now_ms, ping):
             await operation.write(lambda call: actions.disable_unverified(call, application_id))
             return
     await operation.write(lambda call: actions.schedule_probe(call, application_id))

@@ -14,14 +14,14 @@ def find_failures(tx: Tx, application_id: int) -> tuple[int, int] | None:
     return None if row is None else (row[0], row[1])
 
 
-def count_failure(tx: Tx, application_id: int, now: int) -> tuple[int, int]:
+def count_failure(tx: Tx, application_id: int, now_ms: int) -> tuple[int, int]:
     """Count a failure; return (failed attempts in a row, time of the first one in milliseconds)."""
     row = tx.one(
         "INSERT INTO webhook_event_failures (application_id, attempts, since_ms) VALUES (?, 1, ?)"
         " ON CONFLICT (application_id) DO UPDATE SET attempts = webhook_event_failures.attempts + 1"
         " RETURNING attempts, since_ms",
         application_id,
-        now,
+        now_ms,
     )
     assert row is not None
     return row[0], row[1]

@@ -17,10 +17,10 @@ from hubbub.server.core.url_maps import MappedPath
 
 TICKET_PARAMETER: Final = "discord_proxy_ticket"
 """Query parameter of the ticket; the name is fixed by the SDK (spec/activities.md#4)."""
-PREFIX: Final = "/.proxy"
-"""Optional or required prefix of the paths that a page requests (`server.prefix_required`)."""
+PROXY_PREFIX: Final = "/.proxy"
+"""Prefix of the paths that a page requests, which is optional or required (`server.requires_prefix`)."""
 
-_CONNECTION: Final = frozenset(
+_HOP_BY_HOP_HEADERS: Final = frozenset(
     {
         "connection",
         "keep-alive",
@@ -35,7 +35,7 @@ _CONNECTION: Final = frozenset(
 )
 """Hop-by-hop headers (RFC 9110, 7.6.1)."""
 
-_CLIENT: Final = frozenset(
+_CLIENT_ADDRESS_HEADERS: Final = frozenset(
     {
         "client-ip",
         "fastly-client-ip",
@@ -52,15 +52,17 @@ _CLIENT: Final = frozenset(
         "x-real-ip",
     }
 )
-_CLIENT_PREFIXES: Final = ("x-forwarded", "cf-")
+_CLIENT_ADDRESS_PREFIXES: Final = ("x-forwarded", "cf-")
 """Prefixes of headers that reveal the client's address, which an activity must not learn."""
 
-_PLATFORM: Final = frozenset({"x-signature-ed25519", "x-signature-timestamp", "x-discord-proxy-payload"})
+_PLATFORM_HEADERS: Final = frozenset({"x-signature-ed25519", "x-signature-timestamp", "x-discord-proxy-payload"})
 """Headers that only the platform may set."""
 
-_NOT_FORWARDED: Final = _CONNECTION | _CLIENT | _PLATFORM | {"cookie", "expect", "host", "referer"}
+_REMOVED_REQUEST_HEADERS: Final = (
+    _HOP_BY_HOP_HEADERS | _CLIENT_ADDRESS_HEADERS | _PLATFORM_HEADERS | {"cookie", "expect", "host", "referer"}
+)
 
-_NOT_RETURNED: Final = _CONNECTION | {
+_REMOVED_RESPONSE_HEADERS: Final = _HOP_BY_HOP_HEADERS | {
     "alt-svc",
     "content-security-policy",
     "content-security-policy-report-only",
@@ -74,10 +76,10 @@ _NOT_RETURNED: Final = _CONNECTION | {
     "via",
     "x-frame-options",
 }
-_CACHING: Final = frozenset({"age", "cache-control", "etag", "expires", "last-modified", "pragma"})
+_CACHING_HEADERS: Final = frozenset({"age", "cache-control", "etag", "expires", "last-modified", "pragma"})
 
-_OWN_COOKIE: Final = re.compile(r"(?:__Host-|__Secure-)?hubbub_", re.IGNORECASE)
-_KEPT_ATTRIBUTES: Final = frozenset({"expires", "httponly", "max-age"})
+_PLATFORM_COOKIE: Final = re.compile(r"(?:__Host-|__Secure-)?hubbub_", re.IGNORECASE)
+_ALLOWED_COOKIE_ATTRIBUTES: Final = frozenset({"expires", "httponly", "max-age"})
 
 
 def forwarded_headers(
@@ -86,17 +88,16 @@ def forwarded_headers(
     """Return the headers to forward to the target.
 
     `request_headers` are the headers of the client's request, `authority` is the target's host and port, and
-    `added_headers` are the
-    headers that the platform adds.
+    `added_headers` are the headers that the platform adds.
     """
     connection_options = _named_by_connection(request_headers)
     headers: CIMultiDict[str] = CIMultiDict({"Host": authority})
     for name, value in request_headers.items():
         lower = name.lower()
         if (
-            lower in _NOT_FORWARDED
+            lower in _REMOVED_REQUEST_HEADERS
             or lower in connection_options
-            or lower.startswith(_CLIENT_PREFIXES)
+            or lower.startswith(_CLIENT_ADDRESS_PREFIXES)
             or not _is_text(value)
         ):
             continue
@@ -109,12 +110,12 @@ def forwarded_headers(
 
 
 def returned_headers(
-    response_headers: Mapping[str, str], mapped: MappedPath, origin: str, *, prefixed: bool
+    response_headers: Mapping[str, str], mapped: MappedPath, origin: str, *, has_prefix: bool
 ) -> CIMultiDict[str]:
     """Return the headers to return to the client, without the platform's own Content-Security-Policy.
 
-    `response_headers` are the headers of the target's response, `mapped` is the mapping of the request, `origin` is the target's
-    origin, and `prefixed` tells whether the requested path had PREFIX.
+    `response_headers` are the headers of the target's response, `mapped` is the mapping of the request, `origin` is the
+    target's origin, and `has_prefix` is whether the requested path had PROXY_PREFIX.
     """
     connection_options = _named_by_connection(response_headers)
     is_page = response_headers.get("Content-Type", "").partition(";")[0].strip().lower() == "text/html"
@@ -128,19 +129,19 @@ def returned_headers(
             if cookie is not None:
                 headers.add(name, cookie)
         elif lower == "location":
-            headers.add(name, _rewrite_location(value, mapped, origin, prefixed=prefixed))
-        elif lower not in _NOT_RETURNED and not (is_page and lower in _CACHING):
+            headers.add(name, _rewrite_location(value, mapped, origin, has_prefix=has_prefix))
+        elif lower not in _REMOVED_RESPONSE_HEADERS and not (is_page and lower in _CACHING_HEADERS):
             headers.add(name, value)
     return headers
 
 
-def content_security_policy(config: Config, application_id: int, *, prefix_required: bool) -> str:
+def content_security_policy(config: Config, application_id: int, *, is_prefix_required: bool) -> str:
     """Return an activity's Content-Security-Policy: its own host, inline content, and the platform's API and images."""
     origin = config.activity_origin(application_id) or ""
     socket = f"ws{origin.removeprefix('http')}"
     embedded = "data: blob:"
     cdn_paths = " ".join(f"{config.cdn_url}/{folder}/" for folder in ("attachments", "avatars", "icons"))
-    connections = f"{origin}{PREFIX}/ {socket}{PREFIX}/" if prefix_required else f"'self' {socket}"
+    connections = f"{origin}{PROXY_PREFIX}/ {socket}{PROXY_PREFIX}/" if is_prefix_required else f"'self' {socket}"
     return "; ".join(
         (
             f"default-src 'self' {embedded}",
@@ -164,7 +165,7 @@ def frame_ancestors(config: Config) -> str:
     return f"'self' {parts.scheme}://{parts.netloc}"
 
 
-def ticket_name(config: Config) -> str:
+def ticket_cookie_name(config: Config) -> str:
     """Return the name of the ticket cookie.
 
     Over TLS it has the prefix `__Host-` (RFC 6265bis), so that pages on the hosts of other activities cannot set it.
@@ -172,9 +173,9 @@ def ticket_name(config: Config) -> str:
     return f"{'__Host-' if config.web_url.startswith('https://') else ''}hubbub_proxy_ticket"
 
 
-def ticket_cookie(name: str, ticket: str, seconds: int) -> str:
+def ticket_cookie(name: str, ticket: str, max_age_seconds: int) -> str:
     """Return the Set-Cookie value with which further requests of a page carry its ticket."""
-    return f"{name}={ticket}; Max-Age={seconds}; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"
+    return f"{name}={ticket}; Max-Age={max_age_seconds}; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"
 
 
 def find_cookie(cookie_headers: Iterable[str], name: str) -> str | None:
@@ -198,7 +199,7 @@ def _named_by_connection(headers: Mapping[str, str]) -> set[str]:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether a value can be encoded again, which is not the case for undecodable bytes."""
+    """Return whether a header value can be encoded as UTF-8; values with undecodable bytes cannot."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -209,24 +210,27 @@ def _is_text(value: str) -> bool:
 def _application_cookies(cookie_headers: Iterable[str]) -> str:
     """Return the cookies of a request without the platform's, which browsers may send for the whole domain."""
     parts = [part.strip() for header in cookie_headers if _is_text(header) for part in header.split(";")]
-    return "; ".join(part for part in parts if part and not _OWN_COOKIE.match(part))
+    return "; ".join(part for part in parts if part and not _PLATFORM_COOKIE.match(part))
 
 
 def _rewrite_cookie(value: str) -> str | None:
-    """Rewrite a target's cookie for the activity's host in a cross-site frame; None if it has one of the platform's
-    names.
+    """Rewrite a target's cookie for the activity's host in a cross-site frame.
 
-    Its path becomes `/`: paths of the target differ from those of the proxy, which also exist with and without
-    `/.proxy/`.
+    Return None if the cookie has one of the platform's names. The path becomes `/`: paths of the target differ from
+    those of the proxy, which also exist with and without `/.proxy/`.
     """
     pair, *attributes = (part.strip() for part in value.split(";"))
-    if not pair or _OWN_COOKIE.match(pair):
+    if not pair or _PLATFORM_COOKIE.match(pair):
         return None
-    allowed = [attribute for attribute in attributes if attribute.partition("=")[0].strip().lower() in _KEPT_ATTRIBUTES]
+    allowed = [
+        attribute
+        for attribute in attributes
+        if attribute.partition("=")[0].strip().lower() in _ALLOWED_COOKIE_ATTRIBUTES
+    ]
     return "; ".join([pair, *allowed, "Path=/", "Secure", "SameSite=None", "Partitioned"])
 
 
-def _rewrite_location(location: str, mapped: MappedPath, origin: str, *, prefixed: bool) -> str:
+def _rewrite_location(location: str, mapped: MappedPath, origin: str, *, has_prefix: bool) -> str:
     """Rewrite a redirect below the mapping's target (at `origin`) to the activity's host; others stay absolute."""
     path = location
     if location == origin or location.startswith((f"{origin}/", f"{origin}?")):
@@ -235,7 +239,7 @@ def _rewrite_location(location: str, mapped: MappedPath, origin: str, *, prefixe
     if not path.startswith("/") or path.startswith("//"):
         return location
     subpath = path.removeprefix(mapped.directory)
-    rewritten = f"{PREFIX if prefixed else ''}{mapped.prefix}{subpath}" or "/"
+    rewritten = f"{PROXY_PREFIX if has_prefix else ''}{mapped.prefix}{subpath}" or "/"
     if not path.startswith(mapped.directory) or (subpath and subpath[0] not in "/?#") or rewritten.startswith("//"):
         return f"{origin}{path}"
     return rewritten if rewritten.startswith("/") else f"/{rewritten}"

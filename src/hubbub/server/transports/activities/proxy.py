@@ -41,7 +41,7 @@ MakeHeaders = Callable[[aiohttp.ClientResponse], CIMultiDict[str]]
 
 
 class _IdleTimeout:
-    """Raises TimeoutError in its block when `restart` was not called for `seconds`."""
+    """A context manager that raises TimeoutError in its block when `restart` was not called for `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -60,14 +60,14 @@ class _IdleTimeout:
             self._deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
-class _Body:
+class _RequestBody:
     """The body of a request, read while it is forwarded."""
 
     def __init__(self, request: web.Request, bytes_max: int, idle_timeout: _IdleTimeout) -> None:
         self._request = request
         self._bytes_max = bytes_max
         self._idle_timeout = idle_timeout
-        self.waiting = False
+        self.is_waiting = False
         """Whether more data is expected from the client."""
         self.error_status = 0
         """Status of the error that the body caused, or 0."""
@@ -75,14 +75,14 @@ class _Body:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         received_bytes = 0
         while not self._request.content.at_eof():
-            self.waiting = True
+            self.is_waiting = True
             try:
                 chunk = await self._request.content.readany()
             except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
                 # The body is incomplete, or does not match its encoding.
                 self.error_status = 400
                 raise
-            self.waiting = False
+            self.is_waiting = False
             received_bytes += len(chunk)
             if received_bytes > self._bytes_max:
                 self.error_status = 413
@@ -111,7 +111,7 @@ async def forward(
         headers.popall(hdrs.CONTENT_LENGTH, None)
     await _send_continue(request)
     idle_timeout = _IdleTimeout(limits.idle_timeout_seconds)
-    body = _Body(request, limits.request_bytes_max, idle_timeout)
+    body = _RequestBody(request, limits.request_bytes_max, idle_timeout)
     response: web.StreamResponse | None = None
     try:
         with cancel_on_disconnect(request):
@@ -126,7 +126,7 @@ async def forward(
     except ClientDisconnected:
         raise
     except TimeoutError as error:
-        problem, status = error, 408 if body.waiting else 504
+        problem, status = error, 408 if body.is_waiting else 504
     except (ProxyError, UnreachableError, aiohttp.ClientError, OSError, ValueError) as error:
         if request.transport is None:
             raise ClientDisconnected from error
@@ -137,7 +137,7 @@ async def forward(
             request.transport.abort()
         raise ClientDisconnected from problem
     log.info("an activity's target did not respond: %r", problem)
-    if is_forbidden(problem):
+    if is_forbidden_target(problem):
         raise ProxyError(502, FORBIDDEN_TEXT) from problem
     raise ProxyError(status) from problem
 
@@ -175,7 +175,7 @@ async def _send_continue(request: web.Request) -> None:
         request.writer.output_size = 0
 
 
-def is_forbidden(problem: BaseException | None) -> bool:
+def is_forbidden_target(problem: BaseException | None) -> bool:
     """Return whether an error was caused by a target at a forbidden address."""
     while problem is not None:
         if isinstance(problem, ForbiddenTargetError):

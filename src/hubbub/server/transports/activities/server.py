@@ -43,8 +43,8 @@ RESERVED_PREFIX: Final = "/.platform"
 METRICS_ROUTE: Final = "activity"
 """Route label of all activity requests in metrics."""
 
-_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
-_STATUSES: Final = frozenset(int(status) for status in HTTPStatus)
+_METRICS_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_METRICS_STATUSES: Final = frozenset(int(status) for status in HTTPStatus)
 _REJECTED_METHODS: Final = frozenset({"CONNECT", "TRACE"})
 _READ_METHODS: Final = frozenset({"GET", "HEAD"})
 _PRINTABLE: Final = re.compile(r"[!-~]*")
@@ -69,25 +69,25 @@ class ActivityServer:
         self._metrics = metrics
         self._streams = streams
         self._find_site = find_site
-        self._busy = count_running
+        self._count_running = count_running
         """Context manager for running requests, which draining waits for."""
         self._sockets = ActivitySockets(streams)
-        self._running: Counter[int] = Counter()
-        self._suffix = f".{config.activities.proxy_host}"
+        self._running_requests: Counter[int] = Counter()
+        self._host_suffix = f".{config.activities.proxy_host}"
         parts = urlsplit(config.web_url)
         self._web_host = parts.hostname
-        self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._ancestors = headers.frame_ancestors(config)
-        self._ticket_name = headers.ticket_name(config)
+        self._web_origin = f"{parts.scheme}://{parts.netloc}"
+        self._frame_ancestors = headers.frame_ancestors(config)
+        self._ticket_cookie_name = headers.ticket_cookie_name(config)
         limits = config.activities
         self._forward_limits = ForwardLimits(
             limits.max_request_bytes, limits.max_response_bytes, limits.timeout_ms / 1000
         )
 
-    def handles_host(self, host: str) -> bool:
+    def owns_host(self, host: str) -> bool:
         """Return whether a Host header is below the activity domain, where nothing else is served."""
         name = _host_name(host)
-        return name.endswith(self._suffix) and name != self._web_host
+        return name.endswith(self._host_suffix) and name != self._web_host
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Handle a request."""
@@ -95,21 +95,21 @@ class ActivityServer:
         started = loop.time()
         try:
             response = await self._respond(request)
-        except ProxyError as refusal:
-            response = pages.error_page(refusal, self._ancestors)
+        except ProxyError as error:
+            response = pages.error_page(error, self._frame_ancestors)
         except ClientDisconnected:
             # aiohttp requires a response, although the client has disconnected.
-            response = pages.error_page(ProxyError(502), self._ancestors)
+            response = pages.error_page(ProxyError(502), self._frame_ancestors)
             response.force_close()
         except StoreUnavailable as error:
             log.warning("database unavailable: %s", error)
-            response = pages.error_page(ProxyError(503), self._ancestors)
+            response = pages.error_page(ProxyError(503), self._frame_ancestors)
         except Exception:
             log.exception("activity request failed")
-            response = pages.error_page(ProxyError(500), self._ancestors)
-        method = request.method if request.method in _METHODS else "other"
+            response = pages.error_page(ProxyError(500), self._frame_ancestors)
+        method = request.method if request.method in _METRICS_METHODS else "other"
         # A target may return statuses that do not exist; they share one metrics label.
-        status = str(response.status) if response.status in _STATUSES else "other"
+        status = str(response.status) if response.status in _METRICS_STATUSES else "other"
         self._metrics.http_requests(method, METRICS_ROUTE, status).inc()
         self._metrics.http_seconds(method, METRICS_ROUTE).observe(loop.time() - started)
         return response
@@ -130,7 +130,7 @@ class ActivityServer:
         if site is None or mapped is None:
             raise ProxyError(404)
         is_websocket = is_websocket_request(request)
-        is_prefix_required = prefix_required(self._clock.now_ms())
+        is_prefix_required = requires_prefix(self._clock.now_ms())
         if (
             is_prefix_required
             and not prefixed
@@ -146,16 +146,16 @@ class ActivityServer:
                 return await self._sockets.bridge(request, url, forwarded)
 
             def response_headers(response: aiohttp.ClientResponse) -> CIMultiDict[str]:
-                returned = headers.returned_headers(response.headers, mapped, origin, prefixed=prefixed)
+                returned = headers.returned_headers(response.headers, mapped, origin, has_prefix=prefixed)
                 returned["Content-Security-Policy"] = headers.content_security_policy(
-                    self._config, application_id, prefix_required=is_prefix_required
+                    self._config, application_id, is_prefix_required=is_prefix_required
                 )
                 if site.ticket is not None and self._cookie_ticket(request) != site.ticket.text:
-                    cookie = headers.ticket_cookie(self._ticket_name, site.ticket.text, site.ticket.seconds)
+                    cookie = headers.ticket_cookie(self._ticket_cookie_name, site.ticket.text, site.ticket.seconds)
                     returned.add("Set-Cookie", cookie)
                 return returned
 
-            with self._busy():
+            with self._count_running():
                 return await forward(request, self._streams, url, forwarded, response_headers, self._forward_limits)
 
     def _platform_page(self, request: web.Request, path: str) -> web.Response:
@@ -164,18 +164,18 @@ class ActivityServer:
             raise ProxyError(404)
         if request.method not in _READ_METHODS:
             raise ProxyError(405)
-        return shim.page(self._origin) if path == shim.PAGE else shim.script()
+        return shim.page(self._web_origin) if path == shim.PAGE else shim.script()
 
     def _application_id(self, request: web.Request) -> int:
         """Return the application ID in the host name of a request; raise 404 if there is none."""
-        label = _host_name(request.headers.get(hdrs.HOST, "")).removesuffix(self._suffix)
+        label = _host_name(request.headers.get(hdrs.HOST, "")).removesuffix(self._host_suffix)
         if not (label.isascii() and label.isdecimal() and len(label) < 20 and int(label) < 1 << 63):
             raise ProxyError(404)
         return int(label)
 
     def _cookie_ticket(self, request: web.Request) -> str | None:
         """Return the ticket in the cookie of a request, or None."""
-        return headers.find_cookie(request.headers.getall(hdrs.COOKIE, []), self._ticket_name)
+        return headers.find_cookie(request.headers.getall(hdrs.COOKIE, []), self._ticket_cookie_name)
 
     def _request_tickets(self, request: web.Request, application_id: int) -> list[str]:
         """Return the tickets in the query (sent when a page opens) and in the cookie (sent by open pages).
@@ -193,15 +193,15 @@ class ActivityServer:
     @contextlib.contextmanager
     def _request_slot(self, application_id: int) -> Iterator[None]:
         """Count a running request of an application; raise 503 if it has too many."""
-        if self._running[application_id] >= self._config.activities.connections:
+        if self._running_requests[application_id] >= self._config.activities.connections:
             raise ProxyError(503)
-        self._running[application_id] += 1
+        self._running_requests[application_id] += 1
         try:
             yield
         finally:
-            self._running[application_id] -= 1
-            if not self._running[application_id]:
-                del self._running[application_id]
+            self._running_requests[application_id] -= 1
+            if not self._running_requests[application_id]:
+                del self._running_requests[application_id]
 
     async def _target_url(self, mapped: MappedPath, query: str, *, is_websocket: bool) -> tuple[URL, str]:
         """Return the target URL and its origin. The scheme is https or wss, except for private addresses in a rehearsal."""
@@ -216,8 +216,8 @@ class ActivityServer:
         return URL(f"{base}{mapped.path}{'?' if query else ''}{query}", encoded=True), origin
 
 
-def prefix_required(now_ms: int) -> bool:
-    """Return whether paths that a page requests must start with `/.proxy/`; they always may (decisions/0052)."""
+def requires_prefix(now_ms: int) -> bool:
+    """Return whether paths that a page requests must start with `/.proxy/` at a time; otherwise they may (decisions/0052)."""
     return changes.ACTIVITY_PROXY_PREFIX_REQUIRED.is_active(
         now_ms
     ) and not changes.ACTIVITY_PROXY_PREFIX_OPTIONAL.is_active(now_ms)
@@ -239,7 +239,7 @@ def _lookup_path(request: web.Request) -> tuple[str, bool]:
         or _DOT_SEGMENT.search(path) is not None
     ):
         raise ProxyError(400)
-    prefixed = path == headers.PREFIX or path.startswith(f"{headers.PREFIX}/")
+    prefixed = path == headers.PROXY_PREFIX or path.startswith(f"{headers.PROXY_PREFIX}/")
     if prefixed:
-        path = path.removeprefix(headers.PREFIX) or "/"
+        path = path.removeprefix(headers.PROXY_PREFIX) or "/"
     return path, prefixed

@@ -28,25 +28,23 @@ _PAGE: Final = """<!doctype html>
 
 _SCRIPT: Final = """// Relay messages between the activity and the embedding page; ignore other origins.
 const { host, allow } = document.currentScript.dataset;
-const outside = window.opener ?? window.parent;
+const embedder = window.opener ?? window.parent;
 const frame = document.createElement("iframe");
 frame.allow = allow;
 frame.title = document.title;
 frame.src = `/${location.search}`;
 window.addEventListener("message", ({ data, origin, source }) => {
-  if (source === frame.contentWindow && origin === location.origin) outside.postMessage(data, host);
-  else if (source === outside && origin === host) frame.contentWindow.postMessage(data, location.origin);
+  if (source === frame.contentWindow && origin === location.origin) embedder.postMessage(data, host);
+  else if (source === embedder && origin === host) frame.contentWindow.postMessage(data, location.origin);
 });
 document.body.append(frame);
 """
 
 
-def page(host: str) -> web.Response:
-    """Return the relay page, which only pages at the origin `host` may embed."""
-    text = _PAGE.format(script=SCRIPT, host=escape(host), allow=ALLOW)
-    policy = (
-        f"default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; frame-ancestors {host}"
-    )
+def page(web_origin: str) -> web.Response:
+    """Return the relay page, which only pages at the origin `web_origin` may embed."""
+    text = _PAGE.format(script=SCRIPT, host=escape(web_origin), allow=ALLOW)
+    policy = f"default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; frame-ancestors {web_origin}"
     return web.Response(text=text, content_type="text/html", headers=_response_headers(policy))
 
 

@@ -18,7 +18,7 @@ from hubbub.server.core.outbound_streams import (
     OutboundStreams,
 )
 from hubbub.server.transports.activities.pages import ProxyError
-from hubbub.server.transports.activities.proxy import FORBIDDEN_TEXT, is_forbidden
+from hubbub.server.transports.activities.proxy import FORBIDDEN_TEXT, is_forbidden_target
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class ActivitySockets:
             raise ProxyError(504) from error
         except (UnreachableError, aiohttp.ClientError, OSError, ValueError) as error:
             log.info("an activity's target did not respond: %r", error)
-            raise ProxyError(502, FORBIDDEN_TEXT if is_forbidden(error) else None) from error
+            raise ProxyError(502, FORBIDDEN_TEXT if is_forbidden_target(error) else None) from error
 
 
 async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSocketResponse) -> None:
