@@ -91,7 +91,7 @@ class Receiver:
         """Wait until every client has disconnected and its requests have been read."""
         assert self._runner is not None
         assert self._runner.server is not None
-        while any(each.transport is not None for each in self._runner.server.connections):
+        while any(connection.transport is not None for connection in self._runner.server.connections):
             await asyncio.sleep(0.01)
         for _ in range(10):
             await asyncio.sleep(0)

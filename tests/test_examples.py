@@ -32,7 +32,7 @@ class Program:
 
     def __init__(self, *arguments: object) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, *(str(each) for each in arguments)],
+            [sys.executable, *(str(argument) for argument in arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -55,7 +55,7 @@ class Program:
         missing = set(wanted)
         while missing:
             line = self.sees("")
-            missing = {each for each in missing if each not in line}
+            missing = {text for text in missing if text not in line}
 
     def sees(self, wanted: str) -> str:
         """Read lines until one contains this text, and return that line."""
@@ -168,9 +168,9 @@ def test_two_users_play_the_game(ready_file: Path) -> None:
         bob.types("/throw paper")
         alice.sees("Bob has thrown.")
         alice.types("/throw rock")
-        for each in (alice, bob):
-            each.sees("  Bob: paper")
-            each.sees("Bob wins the round.")
+        for player in (alice, bob):
+            player.sees("  Bob: paper")
+            player.sees("Bob wins the round.")
         bob.types("/who")
         bob.sees("  Bob: 1")
 
@@ -183,9 +183,9 @@ def test_two_users_play_the_game(ready_file: Path) -> None:
         bob.sees("Alice invited you; type /accept")
         bob.types("/accept")
         bob.sees("You are in a party of 2.")
-        for each in (alice, bob):
-            each.types("/quit")
-            assert each.ends() == 0
+        for player in (alice, bob):
+            player.types("/quit")
+            assert player.ends() == 0
 
 
 def test_the_game_explains_every_mistake_of_a_player(ready_file: Path) -> None:
@@ -309,8 +309,8 @@ def test_the_bridge_relays_messages_between_a_lobby_and_a_channel(ready_file: Pa
             bridge.send_signal(signal.SIGTERM)
             bridge.sees("is deleted")
             assert bridge.ends() == 0
-            for each in (alice, bob):
-                each.sees("Your party has ended.")
+            for player in (alice, bob):
+                player.sees("Your party has ended.")
 
 
 @pytest.mark.clients
@@ -360,7 +360,7 @@ def test_the_webhook_receiver_prints_the_events_of_the_game(ready_file: Path) ->
         world = json.loads(ready_file.read_text())
         grants = call(ready_file, "GET", "/oauth2/tokens", "alice")
         [mine] = [
-            each["id"] for each in grants if each["application"]["id"] == world["applications"]["demo-game"]["id"]
+            grant["id"] for grant in grants if grant["application"]["id"] == world["applications"]["demo-game"]["id"]
         ]
         call(ready_file, "DELETE", f"/oauth2/tokens/{mine}", "alice")
         receiver.sees("APPLICATION_DEAUTHORIZED Alice")

@@ -18,14 +18,14 @@ from tests.world import PRIVILEGED, Actor, ApiResponse, Guild, World, small_conf
 USE = Permissions.USE_APPLICATION_COMMANDS
 
 
-def chat_command(name: str = "greet", **more: Any) -> dict[str, Any]:
+def chat_command(name: str = "greet", **fields: Any) -> dict[str, Any]:
     """Return a chat input command."""
-    return {"name": name, "description": "says hello", **more}
+    return {"name": name, "description": "says hello", **fields}
 
 
-def option(kind: int = 3, name: str = "a", **more: Any) -> dict[str, Any]:
+def option(kind: int = 3, name: str = "a", **fields: Any) -> dict[str, Any]:
     """Return a command option."""
-    return {"type": kind, "name": name, "description": "x", **more}
+    return {"type": kind, "name": name, "description": "x", **fields}
 
 
 def global_path(bot: Actor) -> str:
@@ -45,10 +45,10 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
     bot = await world.bot()
     path = global_path(bot)
 
-    first = await bot.post(path, json=chat_command(options=[option(required=True), option(4, "b", min_value=1)]))
+    response = await bot.post(path, json=chat_command(options=[option(required=True), option(4, "b", min_value=1)]))
 
-    created = first.ok()
-    assert first.status == 201
+    created = response.ok()
+    assert response.status == 201
     assert created == {
         "id": created["id"],
         "application_id": str(bot.application_id),
@@ -69,15 +69,15 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
         "nsfw": False,
     }
     assert (await bot.get(f"{path}/{created['id']}")).ok() == created
-    again = await bot.post(path, json=chat_command(description="new"))
-    assert again.status == 200
-    assert again.json["id"] == created["id"]
-    assert int(again.json["version"]) > int(created["version"])
-    assert "options" not in again.json
-    same = (await bot.post(path, json=chat_command(description="new"))).ok()
-    assert same["version"] == again.json["version"]
-    changed = (await bot.patch(f"{path}/{created['id']}", json={"nsfw": True, "name": "hello"})).ok()
-    assert (changed["name"], changed["nsfw"], changed["description"]) == ("hello", True, "new")
+    replaced = await bot.post(path, json=chat_command(description="new"))
+    assert replaced.status == 200
+    assert replaced.json["id"] == created["id"]
+    assert int(replaced.json["version"]) > int(created["version"])
+    assert "options" not in replaced.json
+    unchanged = (await bot.post(path, json=chat_command(description="new"))).ok()
+    assert unchanged["version"] == replaced.json["version"]
+    updated = (await bot.patch(f"{path}/{created['id']}", json={"nsfw": True, "name": "hello"})).ok()
+    assert (updated["name"], updated["nsfw"], updated["description"]) == ("hello", True, "new")
     (await bot.post(path, json=chat_command("taken"))).ok()
     (await bot.patch(f"{path}/{created['id']}", json={"name": "taken"})).rejected(400, 40041)
     assert (await bot.delete(f"{path}/{created['id']}")).status == 204
@@ -87,7 +87,7 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
 
 
 async def test_a_guild_has_its_own_commands(world: World) -> None:
-    guild, away = await world.guild(), await world.guild()
+    guild, other_guild = await world.guild(), await world.guild()
     bot = await world.bot(guild)
     path = guild_path(bot, guild)
 
@@ -96,18 +96,18 @@ async def test_a_guild_has_its_own_commands(world: World) -> None:
     assert created["guild_id"] == str(guild.id)
     assert (created["contexts"], created["integration_types"]) == (None, [0])
     assert "dm_permission" not in created
-    assert [each["id"] for each in (await bot.get(path)).ok()] == [created["id"]]
+    assert [command["id"] for command in (await bot.get(path)).ok()] == [created["id"]]
     assert (await bot.get(global_path(bot))).ok() == []
     assert (await bot.get(f"{path}/{created['id']}")).ok() == created
     assert (await bot.patch(f"{path}/{created['id']}", json={"description": "y"})).ok()["description"] == "y"
     (await bot.get(f"{global_path(bot)}/{created['id']}")).rejected(404, 10063)
-    (await bot.get(guild_path(bot, away))).rejected(403, 50001)
+    (await bot.get(guild_path(bot, other_guild))).rejected(403, 50001)
     (await bot.post(f"/applications/{bot.application_id}/guilds/1/commands", json=chat_command())).rejected(404, 10004)
     assert (await bot.delete(f"{path}/{created['id']}")).status == 204
     (await bot.post(path, json=chat_command())).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    left = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM commands"))
-    assert left == 0
+    command_count = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM commands"))
+    assert command_count == 0
 
 
 async def test_commands_belong_to_their_application(world: World) -> None:
@@ -118,10 +118,10 @@ async def test_commands_belong_to_their_application(world: World) -> None:
     (await other.post(guild_path(bot, guild), json=chat_command())).rejected(403, 20012)
     (await other.get("/applications/1/commands")).rejected(404, 10002)
     (await guild.owner.get(global_path(bot))).rejected(403, 20002)
-    allowed = await world.bearer(guild.owner, bot.application_id, "applications.commands.update")
-    assert (await allowed.post(global_path(bot), json=chat_command())).status == 201
-    wrong = await world.bearer(guild.owner, bot.application_id, "identify")
-    (await wrong.get(global_path(bot))).rejected(403, 50026)
+    scoped_bearer = await world.bearer(guild.owner, bot.application_id, "applications.commands.update")
+    assert (await scoped_bearer.post(global_path(bot), json=chat_command())).status == 201
+    unscoped_bearer = await world.bearer(guild.owner, bot.application_id, "identify")
+    (await unscoped_bearer.get(global_path(bot))).rejected(403, 50026)
 
 
 async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None:
@@ -141,18 +141,18 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
         ],
     )
 
-    rows = response.ok()
+    commands = response.ok()
     assert response.status == 200
-    assert [each["name"] for each in rows] == ["Menu", "after", "kept", "menu"]
-    assert (rows[1]["id"], rows[2]["id"]) == (renamed["id"], unchanged["id"])
-    assert rows[2]["version"] == unchanged["version"]
-    assert rows[1]["version"] != renamed["version"]
-    listed = (await bot.get(f"{path}?with_localizations=true")).ok()
-    assert listed == rows
-    twice = await bot.put(path, json=[chat_command("a"), chat_command("b"), chat_command("a")])
-    assert twice.errors("2") == ["APPLICATION_COMMANDS_DUPLICATE_NAME"]
-    bad = await bot.put(path, json=[chat_command("a"), chat_command("B")])
-    assert bad.errors("1.name") == ["APPLICATION_COMMAND_INVALID_NAME"]
+    assert [command["name"] for command in commands] == ["Menu", "after", "kept", "menu"]
+    assert (commands[1]["id"], commands[2]["id"]) == (renamed["id"], unchanged["id"])
+    assert commands[2]["version"] == unchanged["version"]
+    assert commands[1]["version"] != renamed["version"]
+    stored = (await bot.get(f"{path}?with_localizations=true")).ok()
+    assert stored == commands
+    duplicate = await bot.put(path, json=[chat_command("a"), chat_command("b"), chat_command("a")])
+    assert duplicate.errors("2") == ["APPLICATION_COMMANDS_DUPLICATE_NAME"]
+    invalid = await bot.put(path, json=[chat_command("a"), chat_command("B")])
+    assert invalid.errors("1.name") == ["APPLICATION_COMMAND_INVALID_NAME"]
     assert len((await bot.get(path)).ok()) == 4
     assert (await bot.put(path, json=[])).ok() == []
     assert (await bot.get(path)).ok() == []
@@ -176,21 +176,22 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
     ids=str,
 )
 async def test_ids_in_a_bulk_overwrite_rename_commands(
-    world: World, wanted: list[tuple[int | None, str]], expected: list[int | None]
+    world: World, requested: list[tuple[int | None, str]], expected: list[int | None]
 ) -> None:
     bot = await world.bot()
-    first = (await bot.put(global_path(bot), json=[chat_command("a"), chat_command("b")])).ok()
-    ids: dict[int | None, str] = {1: first[0]["id"], 2: first[1]["id"], 99: "99"}
+    existing = (await bot.put(global_path(bot), json=[chat_command("a"), chat_command("b")])).ok()
+    ids_by_number: dict[int | None, str] = {1: existing[0]["id"], 2: existing[1]["id"], 99: "99"}
 
     bodies = [
-        chat_command(name) if number is None else {**chat_command(name), "id": ids[number]} for number, name in wanted
+        chat_command(name) if number is None else {**chat_command(name), "id": ids_by_number[number]}
+        for number, name in requested
     ]
-    after = (await bot.put(global_path(bot), json=bodies)).ok()
+    commands = (await bot.put(global_path(bot), json=bodies)).ok()
 
-    assert [each["name"] for each in after] == [name for _, name in wanted]
-    numbers: dict[str, int | None] = {value: number for number, value in ids.items()}
-    assert [numbers.get(each["id"]) for each in after] == expected
-    assert (await bot.get(f"{global_path(bot)}?with_localizations=true")).ok() == after
+    assert [command["name"] for command in commands] == [name for _, name in requested]
+    numbers_by_id: dict[str, int | None] = {value: number for number, value in ids_by_number.items()}
+    assert [numbers_by_id.get(command["id"]) for command in commands] == expected
+    assert (await bot.get(f"{global_path(bot)}?with_localizations=true")).ok() == commands
 
 
 async def test_an_id_of_a_command_of_another_type_is_ignored(world: World) -> None:
@@ -206,11 +207,11 @@ async def test_bulk_overwrite_replaces_all_guild_commands(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
 
-    rows = (await bot.put(guild_path(bot, guild), json=[chat_command("a"), chat_command("b")])).ok()
+    commands = (await bot.put(guild_path(bot, guild), json=[chat_command("a"), chat_command("b")])).ok()
 
-    assert {each["guild_id"] for each in rows} == {str(guild.id)}
-    refused = await bot.put(guild_path(bot, guild), json=[{"name": "x", "type": 4}])
-    assert refused.errors("0.type") == ["BASE_TYPE_CHOICES"]
+    assert {command["guild_id"] for command in commands} == {str(guild.id)}
+    rejected = await bot.put(guild_path(bot, guild), json=[{"name": "x", "type": 4}])
+    assert rejected.errors("0.type") == ["BASE_TYPE_CHOICES"]
 
 
 async def test_the_number_of_commands_per_type_is_limited(world: World) -> None:
@@ -246,16 +247,16 @@ class TestLimits:
     async def test_at_most_200_commands_are_created_in_a_day(self, world: World) -> None:
         bot = await world.bot()
 
-        async def put(names: range) -> ApiResponse:
+        async def replace_commands(numbers: range) -> ApiResponse:
             world.clock.advance(20_000)
-            return await bot.put(global_path(bot), json=[chat_command(f"c{number}") for number in names])
+            return await bot.put(global_path(bot), json=[chat_command(f"c{number}") for number in numbers])
 
-        (await put(range(100))).ok()
-        (await put(range(100, 200))).ok()
-        (await put(range(200, 201))).rejected(429, 30034)
-        (await put(range(100, 150))).ok()
+        (await replace_commands(range(100))).ok()
+        (await replace_commands(range(100, 200))).ok()
+        (await replace_commands(range(200, 201))).rejected(429, 30034)
+        (await replace_commands(range(100, 150))).ok()
         world.clock.advance(86_400_000)
-        (await put(range(200, 201))).ok()
+        (await replace_commands(range(200, 201))).ok()
 
 
 # Validation
@@ -389,9 +390,9 @@ async def test_the_total_text_of_a_command_is_limited(world: World) -> None:
     choices = [{"name": f"{number}" * 10, "value": "x" * 90} for number in range(25)]
     large = chat_command(options=[option(name=f"o{number}", choices=choices) for number in range(4)])
 
-    refused = await bot.post(global_path(bot), json=large)
+    rejected = await bot.post(global_path(bot), json=large)
 
-    assert refused.errors("") == ["APPLICATION_COMMAND_TOO_LARGE"]
+    assert rejected.errors("") == ["APPLICATION_COMMAND_TOO_LARGE"]
     assert (await bot.put(global_path(bot), json=[large])).errors("0") == ["APPLICATION_COMMAND_TOO_LARGE"]
     large["options"] = large["options"][:2]
     (await bot.post(global_path(bot), json=large)).ok()
@@ -417,7 +418,7 @@ def test_invalid_names_are_rejected(name: str) -> None:
 
 async def test_options_of_every_type_are_stored(world: World) -> None:
     bot = await world.bot()
-    sent = [
+    options = [
         option(3, "a", required=True, min_length=0, max_length=6000),
         option(3, "b", autocomplete=True),
         option(4, "c", choices=[{"name": "one", "value": 1}]),
@@ -430,10 +431,10 @@ async def test_options_of_every_type_are_stored(world: World) -> None:
         option(11, "j", file_types=[".png", "Audio"]),
     ]
 
-    created = (await bot.post(global_path(bot), json=chat_command(options=sent))).ok()
+    created = (await bot.post(global_path(bot), json=chat_command(options=options))).ok()
 
-    del sent[3]["min_value"]
-    assert created["options"] == sent
+    del options[3]["min_value"]
+    assert created["options"] == options
     nested = [option(2, "g", options=[option(1, "s", options=[option()])]), option(1, "t")]
     created = (await bot.post(global_path(bot), json=chat_command("n", options=nested))).ok()
     assert created["options"][0]["options"][0]["options"][0]["name"] == "a"
@@ -442,45 +443,61 @@ async def test_options_of_every_type_are_stored(world: World) -> None:
 
 async def test_integers_are_stored_as_integers(world: World) -> None:
     bot = await world.bot()
-    whole = option(4, "a", min_value=1.0, max_value=9.0, choices=[{"name": "two", "value": 2.0}])
-    broken = option(10, "b", min_value=0.5, choices=[{"name": "two", "value": 2.0}])
+    integer_option = option(4, "a", min_value=1.0, max_value=9.0, choices=[{"name": "two", "value": 2.0}])
+    number_option = option(10, "b", min_value=0.5, choices=[{"name": "two", "value": 2.0}])
 
-    created = (await bot.post(global_path(bot), json=chat_command(options=[whole, broken]))).body
+    response_body = (await bot.post(global_path(bot), json=chat_command(options=[integer_option, number_option]))).body
 
     # Python treats 1.0 and 1 as equal, so the encoded JSON is compared.
-    assert b'"value":2}' in created
-    assert b'"min_value":1,"max_value":9' in created
-    assert b'"value":2.0}' in created
-    wrong = await bot.post(global_path(bot), json=chat_command("n", options=[option(4, max_value=1e300)]))
-    assert wrong.errors("options.0.max_value") == ["NUMBER_TYPE_MAX"]
+    assert b'"value":2}' in response_body
+    assert b'"min_value":1,"max_value":9' in response_body
+    assert b'"value":2.0}' in response_body
+    rejected = await bot.post(global_path(bot), json=chat_command("n", options=[option(4, max_value=1e300)]))
+    assert rejected.errors("options.0.max_value") == ["NUMBER_TYPE_MAX"]
 
 
 async def test_contexts_and_dm_permission_determine_each_other(world: World) -> None:
     bot = await world.bot()
     path = global_path(bot)
 
-    old = (await bot.post(path, json=chat_command("a", dm_permission=False, default_permission=False))).ok()
-    new = (await bot.post(path, json=chat_command("b", contexts=[1, 2], default_member_permissions="8"))).ok()
-
-    assert (old["contexts"], old["dm_permission"], old["default_member_permissions"]) == ([0, 2], False, "0")
-    assert (new["contexts"], new["dm_permission"], new["default_member_permissions"]) == ([1, 2], True, "8")
-    back = (
-        await bot.patch(f"{path}/{old['id']}", json={"dm_permission": True, "default_member_permissions": None})
+    without_contexts = (
+        await bot.post(path, json=chat_command("a", dm_permission=False, default_permission=False))
     ).ok()
-    assert (back["contexts"], back["dm_permission"], back["default_member_permissions"]) == (None, True, None)
-    less = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False})).ok()
-    assert (less["contexts"], less["dm_permission"]) == ([2], False)
-    more = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": True})).ok()
-    assert (more["contexts"], more["dm_permission"]) == ([1, 2], True)
-    explicit = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": [0, 1]})).ok()
-    assert (explicit["contexts"], explicit["dm_permission"]) == ([0, 1], True)
-    null = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": None})).ok()
-    assert (null["contexts"], null["dm_permission"]) == ([0, 2], False)
-    in_guilds = (await bot.post(path, json=chat_command("d", dm_permission=False, integration_types=[0]))).ok()
-    assert (in_guilds["contexts"], in_guilds["dm_permission"]) == ([0], False)
+    with_contexts = (await bot.post(path, json=chat_command("b", contexts=[1, 2], default_member_permissions="8"))).ok()
+
+    assert (
+        without_contexts["contexts"],
+        without_contexts["dm_permission"],
+        without_contexts["default_member_permissions"],
+    ) == ([0, 2], False, "0")
+    assert (with_contexts["contexts"], with_contexts["dm_permission"], with_contexts["default_member_permissions"]) == (
+        [1, 2],
+        True,
+        "8",
+    )
+    reset = (
+        await bot.patch(
+            f"{path}/{without_contexts['id']}", json={"dm_permission": True, "default_member_permissions": None}
+        )
+    ).ok()
+    assert (reset["contexts"], reset["dm_permission"], reset["default_member_permissions"]) == (None, True, None)
+    without_dm = (await bot.patch(f"{path}/{with_contexts['id']}", json={"dm_permission": False})).ok()
+    assert (without_dm["contexts"], without_dm["dm_permission"]) == ([2], False)
+    with_dm = (await bot.patch(f"{path}/{with_contexts['id']}", json={"dm_permission": True})).ok()
+    assert (with_dm["contexts"], with_dm["dm_permission"]) == ([1, 2], True)
+    with_explicit_contexts = (
+        await bot.patch(f"{path}/{with_contexts['id']}", json={"dm_permission": False, "contexts": [0, 1]})
+    ).ok()
+    assert (with_explicit_contexts["contexts"], with_explicit_contexts["dm_permission"]) == ([0, 1], True)
+    with_null_contexts = (
+        await bot.patch(f"{path}/{with_contexts['id']}", json={"dm_permission": False, "contexts": None})
+    ).ok()
+    assert (with_null_contexts["contexts"], with_null_contexts["dm_permission"]) == ([0, 2], False)
+    guild_only = (await bot.post(path, json=chat_command("d", dm_permission=False, integration_types=[0]))).ok()
+    assert (guild_only["contexts"], guild_only["dm_permission"]) == ([0], False)
     (await bot.patch("/applications/@me", json={"integration_types_config": {"0": {}}})).ok()
-    refused = await bot.post(path, json=chat_command("c", integration_types=[1]))
-    assert refused.errors("integration_types.0") == ["BASE_TYPE_CHOICES"]
+    rejected = await bot.post(path, json=chat_command("c", integration_types=[1]))
+    assert rejected.errors("integration_types.0") == ["BASE_TYPE_CHOICES"]
     assert (await bot.post(path, json=chat_command("c"))).ok()["integration_types"] == [0]
 
 
@@ -495,7 +512,7 @@ async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
     assert (await bot.patch(f"{path}/{created['id']}", json={"handler": 2})).ok()["handler"] == 2
     (await bot.post(path, json={"name": "second", "type": 4})).rejected(400, 30032)
     (await bot.put(path, json=[chat_command()])).ok()
-    assert [each["type"] for each in (await bot.get(path)).ok()] == [1]
+    assert [command["type"] for command in (await bot.get(path)).ok()] == [1]
     world.clock.set(changes.ENTRY_POINT_COMMANDS.at_ms - 1)
     assert (await bot.post(path, json={"name": "launch", "type": 4})).errors("type") == ["BASE_TYPE_CHOICES"]
 
@@ -506,10 +523,10 @@ async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
 async def test_a_list_is_localized_for_the_caller(world: World) -> None:
     bot = await world.bot()
     path = global_path(bot)
-    german = {"de": "grüße", "en-GB": "greet"}
+    names = {"de": "grüße", "en-GB": "greet"}
     choice = {"name": "one", "value": "1", "name_localizations": {"de": "eins", "fr": "un"}}
     body = chat_command(
-        name_localizations=german,
+        name_localizations=names,
         description_localizations={"de": "sagt hallo"},
         options=[option(name_localizations={"de": "b"}, choices=[choice])],
     )
@@ -517,20 +534,20 @@ async def test_a_list_is_localized_for_the_caller(world: World) -> None:
     # A localization equal to the default text is not stored.
     assert created["name_localizations"] == {"de": "grüße"}
 
-    (whole,) = (await bot.get(f"{path}?with_localizations=true")).ok()
-    (plain,) = (await bot.get(path)).ok()
-    (german_list,) = (await bot.get(path, headers={"X-Discord-Locale": "de"})).ok()
-    (french,) = (await bot.get(path, headers={"Accept-Language": "xx, fr;q=0.9"})).ok()
-    (austrian,) = (await bot.get(path, headers={"Accept-Language": "de-AT, en-US;q=0.9"})).ok()
+    (with_localizations,) = (await bot.get(f"{path}?with_localizations=true")).ok()
+    (without_locale,) = (await bot.get(path)).ok()
+    (in_german,) = (await bot.get(path, headers={"X-Discord-Locale": "de"})).ok()
+    (in_french,) = (await bot.get(path, headers={"Accept-Language": "xx, fr;q=0.9"})).ok()
+    (in_austrian_german,) = (await bot.get(path, headers={"Accept-Language": "de-AT, en-US;q=0.9"})).ok()
 
-    assert whole == created
-    assert not {"name_localizations", "name_localized"} & set(plain)
-    assert (german_list["name_localized"], german_list["description_localized"]) == ("grüße", "sagt hallo")
-    shown = german_list["options"][0]
-    assert (shown["name_localized"], shown["choices"][0]["name_localized"]) == ("b", "eins")
-    assert not {"name_localizations", "description_localizations"} & set(german_list)
-    assert french["options"][0]["choices"][0]["name_localized"] == "un"
-    assert austrian["name_localized"] == "grüße"
+    assert with_localizations == created
+    assert not {"name_localizations", "name_localized"} & set(without_locale)
+    assert (in_german["name_localized"], in_german["description_localized"]) == ("grüße", "sagt hallo")
+    german_option = in_german["options"][0]
+    assert (german_option["name_localized"], german_option["choices"][0]["name_localized"]) == ("b", "eins")
+    assert not {"name_localizations", "description_localizations"} & set(in_german)
+    assert in_french["options"][0]["choices"][0]["name_localized"] == "un"
+    assert in_austrian_german["name_localized"] == "grüße"
     cleared = (await bot.patch(f"{path}/{created['id']}", json={"name_localizations": None})).ok()
     assert cleared["name_localizations"] is None
 
@@ -561,10 +578,12 @@ async def test_missing_localizations_fall_back_to_related_locales(
     )
     (await bot.post(global_path(bot), json=body)).ok()
 
-    (found,) = (await bot.get(global_path(bot), headers={"X-Discord-Locale": locale})).ok()
+    (command,) = (await bot.get(global_path(bot), headers={"X-Discord-Locale": locale})).ok()
 
-    inner = found["options"][0]
-    assert [each.get("name_localized") for each in (found, inner, inner["choices"][0])] == [expected] * 3
+    command_option = command["options"][0]
+    assert [item.get("name_localized") for item in (command, command_option, command_option["choices"][0])] == [
+        expected
+    ] * 3
 
 
 async def test_permissions_are_written_read_and_published(world: World) -> None:
@@ -574,9 +593,9 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
     path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
     (await bot.get(path)).rejected(404, 10066)
-    role = await guild.role("mods")
+    role_id = await guild.role("mods")
     entries = [
-        {"id": str(role), "type": 1, "permission": True},
+        {"id": str(role_id), "type": 1, "permission": True},
         {"id": str(guild.id), "type": 1, "permission": False},
         {"id": str(guild.owner.id), "type": 2, "permission": True},
         {"id": str(guild.general), "type": 3, "permission": False},
@@ -596,16 +615,16 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     assert (await session.next("APPLICATION_COMMAND_PERMISSIONS_UPDATE")) == expected
     assert (await bot.get(path)).ok() == expected
     assert (await bearer.get(path)).ok() == expected
-    all_path = f"{guild_path(bot, guild)}/{bot.application_id}/permissions"
-    (await guild.owner.put(all_path, json={"permissions": entries[:1]})).ok()
-    listed = (await bot.get(f"{guild_path(bot, guild)}/permissions")).ok()
-    assert {each["id"] for each in listed} == {created["id"], str(bot.application_id)}
+    application_path = f"{guild_path(bot, guild)}/{bot.application_id}/permissions"
+    (await guild.owner.put(application_path, json={"permissions": entries[:1]})).ok()
+    all_permissions = (await bot.get(f"{guild_path(bot, guild)}/permissions")).ok()
+    assert {command["id"] for command in all_permissions} == {created["id"], str(bot.application_id)}
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=121")).ok()
     entry = log["audit_log_entries"][-1]
     assert (entry["target_id"], entry["options"]) == (created["id"], {"application_id": str(bot.application_id)})
-    assert {change["key"] for change in entry["changes"]} == {each["id"] for each in entries}
+    assert {change["key"] for change in entry["changes"]} == {entry["id"] for entry in entries}
     assert entry["changes"][0]["new_value"] == entries[0]
-    assert [each["id"] for each in log["application_commands"]] == [created["id"]]
+    assert [application_command["id"] for application_command in log["application_commands"]] == [created["id"]]
     (await guild.owner.put(path, json={"permissions": []})).ok()
     (await bot.get(path)).rejected(404, 10066)
 
@@ -631,57 +650,57 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
     bot, other = await world.bot(guild), await world.bot(guild)
     created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
     path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
-    above = await guild.role("above")
+    higher_role_id = await guild.role("above")
     body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": True}]}
 
     (await bot.put(path, json=body)).rejected(403, 20001)
     (await member.put(path, json=body)).rejected(403, 50013)
-    foreign = await world.bearer(guild.owner, other.application_id, "applications.commands.permissions.update")
-    (await foreign.put(path, json=body)).rejected(403, 20012)
+    other_bearer = await world.bearer(guild.owner, other.application_id, "applications.commands.permissions.update")
+    (await other_bearer.put(path, json=body)).rejected(403, 20012)
     await guild.allow_permissions(member, Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
     (await member.put(path, json=body)).ok()
     (await member.put(f"{guild_path(bot, guild)}/1/permissions", json=body)).rejected(404, 10063)
 
-    async def put(actor: Actor, *entries: tuple[int, int]) -> ApiResponse:
-        sent = [{"id": str(target), "type": kind, "permission": True} for target, kind in entries]
-        return await actor.put(path, json={"permissions": sent})
+    async def put_permissions(actor: Actor, *entries: tuple[int, int]) -> ApiResponse:
+        permissions = [{"id": str(target), "type": kind, "permission": True} for target, kind in entries]
+        return await actor.put(path, json={"permissions": permissions})
 
-    higher = {"id": str(above), "position": 5}
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[higher])).ok()
-    (await put(member, (above, 1))).rejected(403, 50013)
-    (await put(member, (guild.owner.id, 2))).rejected(403, 50013)
+    position_change = {"id": str(higher_role_id), "position": 5}
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[position_change])).ok()
+    (await put_permissions(member, (higher_role_id, 1))).rejected(403, 50013)
+    (await put_permissions(member, (guild.owner.id, 2))).rejected(403, 50013)
     unknown = "APPLICATION_COMMAND_PERMISSIONS_UNKNOWN_TARGET"
-    assert (await put(guild.owner, (1, 1))).errors("permissions.0.id") == [unknown]
-    assert (await put(guild.owner, (1, 2))).errors("permissions.0.id") == [unknown]
-    assert (await put(guild.owner, (1, 3))).errors("permissions.0.id") == [unknown]
-    twice = await put(guild.owner, (guild.id, 1), (guild.id, 1))
-    assert twice.errors("permissions.1.id") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
-    many = await put(guild.owner, *((guild.id, 1) for _ in range(101)))
-    assert many.errors("permissions") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await put_permissions(guild.owner, (1, 1))).errors("permissions.0.id") == [unknown]
+    assert (await put_permissions(guild.owner, (1, 2))).errors("permissions.0.id") == [unknown]
+    assert (await put_permissions(guild.owner, (1, 3))).errors("permissions.0.id") == [unknown]
+    duplicate = await put_permissions(guild.owner, (guild.id, 1), (guild.id, 1))
+    assert duplicate.errors("permissions.1.id") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    too_many = await put_permissions(guild.owner, *((guild.id, 1) for _ in range(101)))
+    assert too_many.errors("permissions") == ["BASE_TYPE_BAD_LENGTH"]
     (await bot.patch(f"{guild_path(bot, guild)}/{created['id']}", json={"default_member_permissions": "0"})).ok()
-    (await put(guild.owner)).ok()
-    (await put(member, (member.id, 2))).rejected(403, 50013)
-    batch = f"{guild_path(bot, guild)}/permissions"
-    (await guild.owner.put(batch, json=[])).rejected(403, 20001)
+    (await put_permissions(guild.owner)).ok()
+    (await put_permissions(member, (member.id, 2))).rejected(403, 50013)
+    batch_path = f"{guild_path(bot, guild)}/permissions"
+    (await guild.owner.put(batch_path, json=[])).rejected(403, 20001)
 
 
 GUILD, USER, ROLE, CHANNEL = 1000, 1, 7, 50
 
 
-def entry(target: int, kind: CommandPermissionType, allowed: bool) -> CommandPermission:
-    return CommandPermission(id=Snowflake(target), type=kind, permission=allowed)
+def entry(target_id: int, kind: CommandPermissionType, allowed: bool) -> CommandPermission:
+    return CommandPermission(id=Snowflake(target_id), type=kind, permission=allowed)
 
 
-def of_role(target: int, allowed: bool) -> CommandPermission:
-    return entry(target, CommandPermissionType.ROLE, allowed)
+def of_role(role_id: int, allowed: bool) -> CommandPermission:
+    return entry(role_id, CommandPermissionType.ROLE, allowed)
 
 
 def of_user(allowed: bool) -> CommandPermission:
     return entry(USER, CommandPermissionType.USER, allowed)
 
 
-def of_channel(target: int, allowed: bool) -> CommandPermission:
-    return entry(target, CommandPermissionType.CHANNEL, allowed)
+def of_channel(channel_id: int, allowed: bool) -> CommandPermission:
+    return entry(channel_id, CommandPermissionType.CHANNEL, allowed)
 
 
 @pytest.mark.parametrize(
@@ -714,9 +733,9 @@ def of_channel(target: int, allowed: bool) -> CommandPermission:
 )
 def test_permissions_decide_which_members_can_use_a_command(
     permissions: int,
-    needed: int | None,
-    of_command: list[CommandPermission],
-    of_application: list[CommandPermission],
+    required: int | None,
+    command_entries: list[CommandPermission],
+    application_entries: list[CommandPermission],
     expected: bool,
 ) -> None:
     allowed = commands.can_use(
@@ -725,9 +744,9 @@ def test_permissions_decide_which_members_can_use_a_command(
         role_ids={GUILD, ROLE, 8},
         channel_id=CHANNEL,
         permissions=permissions,
-        required=needed,
-        command_entries=of_command,
-        application_entries=of_application,
+        required=required,
+        command_entries=command_entries,
+        application_entries=application_entries,
     )
 
     assert allowed is expected

@@ -32,16 +32,16 @@ async def bearer_headers(world: World, user: Actor, bot: Actor, *scopes: str) ->
     return {"Authorization": f"Bearer {await world.access_token(user, bot.application_id, *scopes)}"}
 
 
-async def publish_sku(bot: Actor, kind: int = SUBSCRIPTION, **more: Any) -> int:
+async def publish_sku(bot: Actor, kind: int = SUBSCRIPTION, **fields: Any) -> int:
     """Create a published SKU and return its id."""
     flags = SkuFlags.USER_SUBSCRIPTION if kind == SUBSCRIPTION else 0
-    body = {"type": kind, "name": "Premium", "flags": flags, "price": 499, "published": True, **more}
+    body = {"type": kind, "name": "Premium", "flags": flags, "price": 499, "published": True, **fields}
     return int((await bot.post(f"/applications/{bot.application_id}/skus", json=body)).ok()["id"])
 
 
-async def create_test_entitlement(bot: Actor, sku: int, owner: int, kind: int = 2) -> Any:
+async def create_test_entitlement(bot: Actor, sku_id: int, owner_id: int, kind: int = 2) -> Any:
     """Create a test entitlement."""
-    body = {"sku_id": str(sku), "owner_id": str(owner), "owner_type": kind}
+    body = {"sku_id": str(sku_id), "owner_id": str(owner_id), "owner_type": kind}
     return (await bot.post(f"/applications/{bot.application_id}/entitlements", json=body)).ok()
 
 
@@ -50,15 +50,15 @@ async def create_test_entitlement(bot: Actor, sku: int, owner: int, kind: int = 
 
 async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
     bot = await world.bot()
-    sku = await publish_sku(bot, name="Gold & Silver!")
+    sku_id = await publish_sku(bot, name="Gold & Silver!")
     await publish_sku(bot, DURABLE, name="Hat", published=False)
 
-    listed = (await bot.get(f"/applications/{bot.application_id}/skus")).ok()
+    skus = (await bot.get(f"/applications/{bot.application_id}/skus")).ok()
 
-    assert [each["type"] for each in listed] == [SUBSCRIPTION, GROUP, DURABLE]
-    shown = next(each for each in listed if each["id"] == str(sku))
-    assert shown == {
-        "id": str(sku),
+    assert [sku_id["type"] for sku_id in skus] == [SUBSCRIPTION, GROUP, DURABLE]
+    subscription_sku = next(sku for sku in skus if sku["id"] == str(sku_id))
+    assert subscription_sku == {
+        "id": str(sku_id),
         "type": SUBSCRIPTION,
         "application_id": str(bot.application_id),
         "name": "Gold & Silver!",
@@ -72,7 +72,7 @@ async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
         "premium": False,
         "show_age_gate": False,
     }
-    assert next(each for each in listed if each["type"] == DURABLE)["flags"] == 0
+    assert next(sku_id for sku_id in skus if sku_id["type"] == DURABLE)["flags"] == 0
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
 )
 async def test_an_invalid_sku_names_the_invalid_field(world: World, body: dict[str, Any], path: str) -> None:
     bot = await world.bot()
-    whole = {"type": SUBSCRIPTION, "name": "Premium", "flags": SkuFlags.USER_SUBSCRIPTION, **body}
+    sku = {"type": SUBSCRIPTION, "name": "Premium", "flags": SkuFlags.USER_SUBSCRIPTION, **body}
 
-    assert (await bot.post(f"/applications/{bot.application_id}/skus", json=whole)).errors(path)
+    assert (await bot.post(f"/applications/{bot.application_id}/skus", json=sku)).errors(path)
 
 
 async def test_an_application_cannot_mix_user_and_guild_subscriptions(world: World) -> None:
@@ -109,18 +109,18 @@ async def test_an_application_cannot_mix_user_and_guild_subscriptions(world: Wor
 
 async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) -> None:
     bot = await world.bot()
-    gold, hat, gone = (
+    gold, hat, deleted = (
         await publish_sku(bot, name="Gold"),
         await publish_sku(bot, DURABLE, published=False),
         await publish_sku(bot, DURABLE),
     )
-    (await bot.delete(f"/applications/{bot.application_id}/skus/{gone}")).ok()
+    (await bot.delete(f"/applications/{bot.application_id}/skus/{deleted}")).ok()
     path = f"/applications/{bot.application_id}/store/skus"
 
-    listed = (await bot.get(path)).ok()
+    skus = (await bot.get(path)).ok()
 
-    assert [(each["id"], each["state"]) for each in listed] == [(str(gold), "published"), (str(hat), "unpublished")]
-    assert (await (await owner_of(world, bot)).get(path)).ok() == listed
+    assert [(sku["id"], sku["state"]) for sku in skus] == [(str(gold), "published"), (str(hat), "unpublished")]
+    assert (await (await owner_of(world, bot)).get(path)).ok() == skus
     (await (await world.user()).get(path)).rejected(403, 20012)
     (await bot.get("/applications/1/store/skus")).rejected(404, 10002)
 
@@ -157,24 +157,24 @@ async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -
     sku, hidden = await publish_sku(bot), await publish_sku(bot, DURABLE, listed=False)
     path = f"/applications/{bot.application_id}"
 
-    async def active(application: Actor = bot) -> bool:
+    async def is_active(application: Actor = bot) -> bool:
         application_id = application.application_id or 0
-        found: bool = await world.app.database.read(lambda tx: skus.is_active(tx, application_id, sku))
-        return found
+        result: bool = await world.app.database.read(lambda tx: skus.is_active(tx, application_id, sku))
+        return result
 
-    assert await active()
-    assert not await active(other)
-    shop = (await world.request("GET", f"{path}/store")).ok()
-    assert shop["application"]["name"] == "shop"
-    assert [(each["id"], each["price"], each["currency"]) for each in shop["skus"]] == [(str(sku), 499, "usd")]
+    assert await is_active()
+    assert not await is_active(other)
+    store = (await world.request("GET", f"{path}/store")).ok()
+    assert store["application"]["name"] == "shop"
+    assert [(sku["id"], sku["price"], sku["currency"]) for sku in store["skus"]] == [(str(sku), 499, "usd")]
     assert (await world.request("GET", f"{path}/store/{hidden}")).ok()["id"] == str(hidden)
     (await world.request("GET", f"/applications/{other.application_id}/store/{sku}")).rejected(404, 10027)
 
     (await bot.patch(f"{path}/skus/{sku}", json={"published": False})).ok()
-    assert not await active()
+    assert not await is_active()
     assert (await world.request("GET", f"{path}/store")).ok()["skus"] == []
     (await bot.delete(f"{path}/skus/{hidden}")).ok()
-    assert str(hidden) in [each["id"] for each in (await bot.get(f"{path}/skus")).ok()]
+    assert str(hidden) in [sku["id"] for sku in (await bot.get(f"{path}/skus")).ok()]
     (await bot.patch(f"{path}/skus/{hidden}", json={"published": True})).rejected(400, 50057)
     (await world.request("GET", "/applications/1/store")).rejected(404, 10002)
 
@@ -231,20 +231,20 @@ async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
     assert await session.next("ENTITLEMENT_DELETE") == created | {"deleted": True}
     (await bot.delete(f"{path}/{created['id']}")).rejected(404, 10029)
     assert (await bot.get(path)).ok() == []
-    assert [each["deleted"] for each in (await bot.get(f"{path}?exclude_deleted=false")).ok()] == [True]
+    assert [entitlement["deleted"] for entitlement in (await bot.get(f"{path}?exclude_deleted=false")).ok()] == [True]
     await create_test_entitlement(bot, sku, alice.id)
 
 
 async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
     guild = await world.guild()
-    sku, hat, theirs = await publish_sku(bot), await publish_sku(bot, DURABLE), await publish_sku(other)
+    sku, hat, other_sku = await publish_sku(bot), await publish_sku(bot, DURABLE), await publish_sku(other)
     path = f"/applications/{bot.application_id}/entitlements"
 
     def body(sku_id: int, owner: int, kind: int = 2) -> dict[str, Any]:
         return {"sku_id": str(sku_id), "owner_id": str(owner), "owner_type": kind}
 
-    (await bot.post(path, json=body(theirs, alice.id))).rejected(404, 10027)
+    (await bot.post(path, json=body(other_sku, alice.id))).rejected(404, 10027)
     (await bot.post(path, json=body(hat, alice.id))).rejected(400, 50057)
     (await bot.post(path, json=body(sku, 1))).rejected(404, 10013)
     assert (await bot.post(path, json=body(sku, guild.id, 1))).errors("owner_type")
@@ -262,17 +262,17 @@ async def test_pages_ascend_in_both_directions(world: World) -> None:
     """discord.py uses the first item of a page as the next `before`, and the last one as the next `after`."""
     bot = await world.bot()
     sku = await publish_sku(bot)
-    created = [(await create_test_entitlement(bot, sku, (await world.user()).id))["id"] for _ in range(5)]
+    created_ids = [(await create_test_entitlement(bot, sku, (await world.user()).id))["id"] for _ in range(5)]
     path = f"/applications/{bot.application_id}/entitlements"
 
-    async def ids(query: str) -> list[str]:
-        return [each["id"] for each in (await bot.get(f"{path}?{query}")).ok()]
+    async def entitlement_ids(query: str) -> list[str]:
+        return [entitlement["id"] for entitlement in (await bot.get(f"{path}?{query}")).ok()]
 
-    assert await ids("") == created
-    assert await ids("limit=2") == created[:2]
-    assert await ids(f"limit=2&after={created[1]}") == created[2:4]
-    assert await ids(f"limit=2&before={created[4]}") == created[2:4]
-    assert await ids(f"after={created[0]}&before={created[3]}") == created[1:3]
+    assert await entitlement_ids("") == created_ids
+    assert await entitlement_ids("limit=2") == created_ids[:2]
+    assert await entitlement_ids(f"limit=2&after={created_ids[1]}") == created_ids[2:4]
+    assert await entitlement_ids(f"limit=2&before={created_ids[4]}") == created_ids[2:4]
+    assert await entitlement_ids(f"after={created_ids[0]}&before={created_ids[3]}") == created_ids[1:3]
     assert (await bot.get(f"{path}?limit=101")).errors("limit")
     assert (await bot.get(f"{path}?limit=0")).errors("limit")
 
@@ -291,27 +291,27 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
     path = f"/applications/{bot.application_id}/entitlements"
     (await bot.post(f"{path}/{consumed['id']}/consume")).ok()
 
-    async def ids(query: str) -> list[str]:
-        return [each["id"] for each in (await bot.get(f"{path}?{query}")).ok()]
+    async def entitlement_ids(query: str) -> list[str]:
+        return [entitlement["id"] for entitlement in (await bot.get(f"{path}?{query}")).ok()]
 
-    assert await ids(f"user_id={alice.id}") == [first["id"], second["id"], consumed["id"]]
-    assert await ids(f"sku_ids={gold},{hat}") == [first["id"], third["id"], durable["id"]]
-    assert await ids(f"sku_ids={silver}&user_id={bob.id}") == []
-    assert await ids(f"user_id={alice.id}&only_active=true") == [first["id"], second["id"]]
-    assert await ids("guild_id=1") == []
+    assert await entitlement_ids(f"user_id={alice.id}") == [first["id"], second["id"], consumed["id"]]
+    assert await entitlement_ids(f"sku_ids={gold},{hat}") == [first["id"], third["id"], durable["id"]]
+    assert await entitlement_ids(f"sku_ids={silver}&user_id={bob.id}") == []
+    assert await entitlement_ids(f"user_id={alice.id}&only_active=true") == [first["id"], second["id"]]
+    assert await entitlement_ids("guild_id=1") == []
 
-    mine = f"/users/@me/applications/{bot.application_id}/entitlements"
-    token = await bearer_headers(world, alice, bot, "identify")
-    assert [each["id"] for each in (await world.request("GET", mine, headers=token)).ok()] == [
+    own_path = f"/users/@me/applications/{bot.application_id}/entitlements"
+    bearer = await bearer_headers(world, alice, bot, "identify")
+    assert [entitlement["id"] for entitlement in (await world.request("GET", own_path, headers=bearer)).ok()] == [
         first["id"],
         second["id"],
     ]
-    assert len((await alice.get(f"{mine}?exclude_consumed=false")).ok()) == 3
-    assert len((await alice.get(f"{mine}?sku_ids={gold}")).ok()) == 1
-    (await bot.get(mine)).rejected(403, 20001)
+    assert len((await alice.get(f"{own_path}?exclude_consumed=false")).ok()) == 3
+    assert len((await alice.get(f"{own_path}?sku_ids={gold}")).ok()) == 1
+    (await bot.get(own_path)).rejected(403, 20001)
     other = await world.bot()
-    theirs = f"/users/@me/applications/{other.application_id}/entitlements"
-    (await world.request("GET", theirs, headers=token)).rejected(403, 20012)
+    other_path = f"/users/@me/applications/{other.application_id}/entitlements"
+    (await world.request("GET", other_path, headers=bearer)).rejected(403, 20012)
     (await alice.get("/users/@me/applications/1/entitlements")).rejected(404, 10002)
 
 
@@ -337,14 +337,14 @@ async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) ->
     session = await bot.connect(intents=0)
     body = {"sku_id": str(potion)}
 
-    bought = (await alice.post("/users/@me/purchases", json=body)).ok()["entitlement"]
-    assert (bought["type"], bought["ends_at"], bought["consumed"]) == (1, None, False)
-    assert await session.next("ENTITLEMENT_CREATE") == bought
+    entitlement = (await alice.post("/users/@me/purchases", json=body)).ok()["entitlement"]
+    assert (entitlement["type"], entitlement["ends_at"], entitlement["consumed"]) == (1, None, False)
+    assert await session.next("ENTITLEMENT_CREATE") == entitlement
     (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
 
-    path = f"/applications/{bot.application_id}/entitlements/{bought['id']}"
+    path = f"/applications/{bot.application_id}/entitlements/{entitlement['id']}"
     (await bot.post(f"{path}/consume")).ok()
-    assert await session.next("ENTITLEMENT_UPDATE") == bought | {"consumed": True}
+    assert await session.next("ENTITLEMENT_UPDATE") == entitlement | {"consumed": True}
     (await bot.post(f"{path}/consume")).ok()
     await session.none_of("ENTITLEMENT_UPDATE")
     (await alice.post("/users/@me/purchases", json=body)).ok()
@@ -364,10 +364,10 @@ async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> N
     bot, alice = await world.bot(), await world.user()
     hat = await publish_sku(bot, DURABLE)
     session = await bot.connect(intents=0)
-    bought = (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
-    assert "subscription" not in bought
+    purchase = (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
+    assert "subscription" not in purchase
     (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).rejected(400, 40074)
-    path = f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund"
+    path = f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund"
 
     (await alice.post(path)).rejected(403, 20012)
     owner = await owner_of(world, bot)
@@ -382,7 +382,7 @@ async def test_unpublished_and_unknown_skus_cannot_be_bought(world: World) -> No
     bot, alice = await world.bot(), await world.user()
     hidden = await publish_sku(bot, published=False)
     group = next(
-        each["id"] for each in (await bot.get(f"/applications/{bot.application_id}/skus")).ok() if each["type"] == GROUP
+        sku["id"] for sku in (await bot.get(f"/applications/{bot.application_id}/skus")).ok() if sku["type"] == GROUP
     )
 
     (await alice.post("/users/@me/purchases", json={"sku_id": str(hidden)})).rejected(400, 50057)
@@ -402,26 +402,26 @@ async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> 
     body = {"sku_id": str(premium), "guild_id": str(guild.id)}
     (await alice.post("/users/@me/purchases", json=body)).ok()
 
-    async def active(bot: Actor, user: int, guild_id: int | None) -> int:
-        found: list[Any] = await world.write(
-            lambda call: entitlements.list_active_entitlements(call, bot.application_id or 0, user, guild_id)
+    async def count_active(bot: Actor, user_id: int, guild_id: int | None) -> int:
+        rows: list[Any] = await world.write(
+            lambda call: entitlements.list_active_entitlements(call, bot.application_id or 0, user_id, guild_id)
         )
-        return len(found)
+        return len(rows)
 
-    assert await active(app, alice.id, None) == 1
-    assert await active(app, 1, guild.id) == 0
-    assert await active(guild_app, 1, guild.id) == 1
+    assert await count_active(app, alice.id, None) == 1
+    assert await count_active(app, 1, guild.id) == 0
+    assert await count_active(guild_app, 1, guild.id) == 1
     # The user bought it for the guild, not for themselves.
-    assert await active(guild_app, alice.id, None) == 0
+    assert await count_active(guild_app, alice.id, None) == 0
 
 
 async def test_entitlement_events_are_sent_as_webhook_events(near_world: World, receiver: Receiver) -> None:
     bot, alice = await near_world.bot(), await near_world.user()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
     created = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
-    potion = (await alice.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(bot, CONSUMABLE))})).ok()
+    purchase = (await alice.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(bot, CONSUMABLE))})).ok()
     path = f"/applications/{bot.application_id}/entitlements"
-    (await bot.post(f"{path}/{potion['entitlement']['id']}/consume")).ok()
+    (await bot.post(f"{path}/{purchase['entitlement']['id']}/consume")).ok()
     (await bot.delete(f"{path}/{created['id']}")).ok()
 
     events = await receiver.wait_for_events(4)

@@ -50,8 +50,8 @@ async def run_command(stage: InteractionStage, **data: Any) -> None:
 
 async def list_failures(stage: InteractionStage) -> list[Any]:
     """List the failed interactions as the bot."""
-    shown: list[Any] = (await stage.bot.get(f"{stage.application_path}/interactions/failed")).ok()
-    return shown
+    failures: list[Any] = (await stage.bot.get(f"{stage.application_path}/interactions/failed")).ok()
+    return failures
 
 
 async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_body(
@@ -96,11 +96,11 @@ async def test_the_token_is_not_stored_after_delivery(stage: InteractionStage, r
     receiver.interaction_handler = respond_with(5)
     await run_command(stage)
 
-    left = await stage.world.write(
+    delivery_jobs = await stage.world.write(
         lambda call: call.tx.all("SELECT kind FROM jobs WHERE kind = 'interactions.deliver'")
     )
 
-    assert left == []
+    assert delivery_jobs == []
 
 
 async def test_a_response_can_contain_files(stage: InteractionStage, receiver: Receiver) -> None:
@@ -152,16 +152,20 @@ async def test_deferred_button_and_modal_responses_in_the_body(stage: Interactio
     original = f"/webhooks/{stage.bot.application_id}/{interaction['token']}/messages/@original"
     edited = (await stage.world.request("PATCH", original, json={"content": "done", "components": [BUTTON]})).ok()
 
-    field = {"type": 4, "custom_id": "why", "style": 1}
-    form = {"custom_id": "form", "title": "Why?", "components": [{"type": 18, "label": "Why", "component": field}]}
-    receiver.interaction_handler = respond_with(9, form)
+    text_input = {"type": 4, "custom_id": "why", "style": 1}
+    modal_body = {
+        "custom_id": "form",
+        "title": "Why?",
+        "components": [{"type": 18, "label": "Why", "component": text_input}],
+    }
+    receiver.interaction_handler = respond_with(9, modal_body)
     await send_interaction(stage, 3, {"component_type": 2, "custom_id": "go"}, message_id=edited["id"])
     modal = await stage.user_session.next("INTERACTION_MODAL_CREATE")
     receiver.interaction_handler = respond_with(7, {"content": "changed", "components": []})
-    filled = [{"type": 18, "component": {"type": 4, "custom_id": "why", "value": "because"}}]
-    await send_interaction(stage, 5, {"id": modal["id"], "custom_id": "form", "components": filled})
+    submitted = [{"type": 18, "component": {"type": 4, "custom_id": "why", "value": "because"}}]
+    await send_interaction(stage, 5, {"id": modal["id"], "custom_id": "form", "components": submitted})
 
-    assert [each["type"] for each in receiver.interactions] == [2, 3, 5]
+    assert [interaction["type"] for interaction in receiver.interactions] == [2, 3, 5]
     assert receiver.interactions[2]["data"]["components"][0]["component"]["value"] == "because"
     assert (await stage.user_session.next("MESSAGE_UPDATE", lambda d: d["content"] == "changed"))["components"] == []
     assert await list_failures(stage) == []
@@ -192,9 +196,9 @@ async def test_autocomplete_choices_are_returned_in_the_body(stage: InteractionS
     ],
 )
 async def test_an_invalid_response_fails_at_once(
-    stage: InteractionStage, receiver: Receiver, answering: Any, expected: str
+    stage: InteractionStage, receiver: Receiver, interaction_handler: Any, expected: str
 ) -> None:
-    receiver.interaction_handler = answering
+    receiver.interaction_handler = interaction_handler
 
     await run_command(stage)
 
@@ -217,7 +221,7 @@ async def test_delivery_is_retried_while_the_endpoint_restarts(stage: Interactio
     await run_command(stage)
     await stage.world.clock.run_for(1_000)
 
-    assert len({each["token"] for each in receiver.interactions}) == 1
+    assert len({interaction["token"] for interaction in receiver.interactions}) == 1
     assert len(receiver.interactions) == 3
     assert (await stage.user_session.next("MESSAGE_CREATE"))["content"] == "back"
 
@@ -246,7 +250,7 @@ async def test_an_endpoint_that_does_not_respond_fails_after_three_seconds(
     assert (await stage.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
     await stage.world.clock.run_for(4_000)
     assert len(receiver.interactions) == 1
-    assert [each["error"] for each in await list_failures(stage)] == ["no response in time"]
+    assert [failure["error"] for failure in await list_failures(stage)] == ["no response in time"]
 
 
 async def test_many_interactions_are_delivered_concurrently(
@@ -263,7 +267,7 @@ async def test_many_interactions_are_delivered_concurrently(
     )
 
     succeeded = {(await stage.user_session.next("INTERACTION_SUCCESS"))["id"] for _ in range(16)}
-    assert sorted(succeeded) == sorted(each["id"] for each in receiver.interactions)
+    assert sorted(succeeded) == sorted(interaction["id"] for interaction in receiver.interactions)
     assert await list_failures(stage) == []
 
 
@@ -271,21 +275,23 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
     near_world: World, receiver: Receiver
 ) -> None:
     client = await create_application(near_world, name="webby", bot=False)
-    owner, url = client.owner, f"/applications/{client.id}"
-    receiver.use_key_of((await owner.get(url)).ok())
+    owner, application_path = client.owner, f"/applications/{client.id}"
+    receiver.use_key_of((await owner.get(application_path)).ok())
     bot = Actor(near_world, 0, "", "webby", application_id=client.id)
-    alone = {"grant_type": "client_credentials", "scope": "applications.commands.update"}
-    keeper = client.bearer(owner, (await client.post("/oauth2/token", **alone)).ok()["access_token"])
+    token_request = {"grant_type": "client_credentials", "scope": "applications.commands.update"}
+    app_bearer = client.bearer(owner, (await client.post("/oauth2/token", **token_request)).ok()["access_token"])
     user = await near_world.user()
     guild = await near_world.guild(None, user)
     command = (
-        await keeper.post(f"{url}/commands", json={"name": "greet", "description": "x", "integration_types": [0]})
+        await app_bearer.post(
+            f"{application_path}/commands", json={"name": "greet", "description": "x", "integration_types": [0]}
+        )
     ).ok()
     stage = InteractionStage(near_world, guild, user, bot)
     stage.user_session = await user.connect()
     (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).rejected(400, 40043)
     endpoint = receiver.url.replace("/events", "/interactions")
-    (await owner.patch(url, json={"interactions_endpoint_url": endpoint})).ok()
+    (await owner.patch(application_path, json={"interactions_endpoint_url": endpoint})).ok()
     (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).rejected(404, 10063)
     await near_world.write(
         lambda call: oauth2.upsert_installation(

@@ -78,22 +78,22 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
     assert limit == (48 * KIB if premium else 10 * KIB)
     (await deferred.respond(5)).ok()
 
-    async def both(response: Any) -> None:
-        refused: ApiResponse = await response(limit + 1)
-        refused.rejected(413, 50045)
-        accepted: ApiResponse = await response(limit)
-        shown = accepted.ok()
-        shown = shown.get("resource", {}).get("message", shown)
-        assert [each["size"] for each in shown["attachments"]] == [limit]
+    async def check_limit(send_file: Any) -> None:
+        rejected: ApiResponse = await send_file(limit + 1)
+        rejected.rejected(413, 50045)
+        accepted: ApiResponse = await send_file(limit)
+        message = accepted.ok()
+        message = message.get("resource", {}).get("message", message)
+        assert [attachment["size"] for attachment in message["attachments"]] == [limit]
 
-    await both(lambda size: first_response(interaction, size))
-    await both(lambda size: interaction.webhook_request("POST", data=file_form(size)))
-    await both(
+    await check_limit(lambda size: first_response(interaction, size))
+    await check_limit(lambda size: interaction.webhook_request("POST", data=file_form(size)))
+    await check_limit(
         lambda size: interaction.webhook_request(
             "PATCH", "/messages/@original", data=file_form(size, '{"attachments":[{"id":0}]}')
         )
     )
-    await both(lambda size: deferred.webhook_request("PATCH", "/messages/@original", data=file_form(size)))
+    await check_limit(lambda size: deferred.webhook_request("PATCH", "/messages/@original", data=file_form(size)))
 
 
 async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(narrow_world: World) -> None:

@@ -27,10 +27,12 @@ async def stage(world: World, request: pytest.FixtureRequest) -> InteractionStag
     return result
 
 
-async def expired_response(stage: InteractionStage, kind: int = 4, **data: Any) -> tuple[str, ReceivedInteraction]:
+async def expired_response(
+    stage: InteractionStage, callback_type: int = 4, **data: Any
+) -> tuple[str, ReceivedInteraction]:
     """Respond to an interaction, let its token expire, and return the message's path and the interaction."""
     interaction = await stage.run_command(await create_global_command(stage))
-    message_id = (await interaction.respond(kind, data or None)).ok()["interaction"]["response_message_id"]
+    message_id = (await interaction.respond(callback_type, data or None)).ok()["interaction"]["response_message_id"]
     stage.world.clock.advance(TOKEN_LIFETIME_MS + 60_000)
     return f"/channels/{stage.channel}/messages/{message_id}", interaction
 
@@ -66,12 +68,12 @@ async def test_a_bot_ends_the_poll_of_its_response(stage: InteractionStage) -> N
     message = await interaction.respond_with_message(poll=POLL)
     stage.world.clock.advance(TOKEN_LIFETIME_MS + 60_000)
 
-    async def end(actor: Any) -> ApiResponse:
+    async def end_poll(actor: Any) -> ApiResponse:
         response: ApiResponse = await actor.post(f"/channels/{stage.channel}/polls/{message['id']}/expire")
         return response
 
-    (await end(stage.user)).rejected(403, 50005)
-    assert (await end(stage.bot)).ok()["poll"]["results"]["is_finalized"]
+    (await end_poll(stage.user)).rejected(403, 50005)
+    assert (await end_poll(stage.bot)).ok()["poll"]["results"]["is_finalized"]
     result = await stage.user_session.next("MESSAGE_CREATE", lambda data: data["type"] == 46)
     assert result["author"]["id"] == str(stage.bot.id)
 
@@ -85,8 +87,8 @@ async def test_a_bot_completes_a_deferred_response_after_the_token_expired(stage
     # The message is complete only now, so it is not marked as edited (the same as with the token).
     assert (edited["content"], edited["flags"], edited["edited_timestamp"]) == ("at last", 0, None)
     assert (await stage.user_session.next("MESSAGE_UPDATE"))["flags"] == 0
-    again = (await stage.bot.patch(path, json={"content": "better"})).ok()
-    assert again["edited_timestamp"] is not None
+    edited_again = (await stage.bot.patch(path, json={"content": "better"})).ok()
+    assert edited_again["edited_timestamp"] is not None
 
 
 async def test_a_reaction_event_names_the_responding_bot(stage: InteractionStage) -> None:

@@ -83,41 +83,45 @@ async def test_followups_are_ephemeral_once_the_user_is_blocked(stage: Interacti
     assert message["flags"] & EPHEMERAL
 
 
-async def test_a_response_to_an_insufficiently_verified_user_is_ephemeral(stage: InteractionStage, away: Guild) -> None:
+async def test_a_response_to_an_insufficiently_verified_user_is_ephemeral(
+    stage: InteractionStage, other_guild: Guild
+) -> None:
     command = await create_global_command(stage)
     assert not await is_ephemeral(stage, command)
     level = "UPDATE guilds SET verification_level = 3 WHERE id = ?"
-    await stage.world.write(lambda call: call.tx.run(level, away.id))
+    await stage.world.write(lambda call: call.tx.run(level, other_guild.id))
 
     assert await is_ephemeral(stage, command)
 
-    await away.add_role(stage.user, await away.role())
+    await other_guild.add_role(stage.user, await other_guild.role())
     assert not await is_ephemeral(stage, command)
 
 
 async def test_a_response_in_a_locked_thread_is_ephemeral_without_manage_threads(
-    stage: InteractionStage, away: Guild
+    stage: InteractionStage, other_guild: Guild
 ) -> None:
     command = await create_global_command(stage)
-    stage.channel = await create_thread(away)
+    stage.channel = await create_thread(other_guild)
     assert not await is_ephemeral(stage, command)
-    (await away.owner.patch(f"/channels/{stage.channel}", json={"locked": True})).ok()
+    (await other_guild.owner.patch(f"/channels/{stage.channel}", json={"locked": True})).ok()
 
     assert await is_ephemeral(stage, command)
 
-    await away.allow_permissions(stage.user, Permissions.MANAGE_THREADS)
+    await other_guild.allow_permissions(stage.user, Permissions.MANAGE_THREADS)
     assert not await is_ephemeral(stage, command)
 
 
-async def test_followups_are_ephemeral_once_the_user_cannot_send_or_left(stage: InteractionStage, away: Guild) -> None:
+async def test_followups_are_ephemeral_once_the_user_cannot_send_or_left(
+    stage: InteractionStage, other_guild: Guild
+) -> None:
     command = await create_global_command(stage)
     interaction = await stage.run_command(command)
     await interaction.respond_with_message(content="hello")
-    await away.overwrite(away.general, stage.user.id, deny=Permissions.SEND_MESSAGES)
+    await other_guild.overwrite(other_guild.general, stage.user.id, deny=Permissions.SEND_MESSAGES)
     assert (await interaction.webhook_request("POST", json={"content": "more"})).ok()["flags"] & EPHEMERAL
-    await away.overwrite(away.general, stage.user.id)
+    await other_guild.overwrite(other_guild.general, stage.user.id)
     assert not (await interaction.webhook_request("POST", json={"content": "more"})).ok()["flags"] & EPHEMERAL
-    (await away.owner.delete(f"/guilds/{away.id}/members/{stage.user.id}")).ok()
+    (await other_guild.owner.delete(f"/guilds/{other_guild.id}/members/{stage.user.id}")).ok()
 
     message = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
 
@@ -141,51 +145,53 @@ LENDABLE = (
 
 async def usable_permissions(interaction: ReceivedInteraction, method: str, path: str = "") -> dict[int, bool]:
     """Return for each permission whether the app can use it in a response."""
-    loud = {"content": "@everyone", "allowed_mentions": {"parse": ["everyone"]}}
-    message = (await interaction.webhook_request(method, path, json=loud)).ok()
-    embedding = await interaction.webhook_request(method, path, json={"embeds": [{"title": "look"}]})
+    mention_body = {"content": "@everyone", "allowed_mentions": {"parse": ["everyone"]}}
+    message = (await interaction.webhook_request(method, path, json=mention_body)).ok()
+    embed_response = await interaction.webhook_request(method, path, json={"embeds": [{"title": "look"}]})
     form = aiohttp.FormData()
     form.add_field("files[0]", b"x", filename="x.txt")
-    attaching = await interaction.webhook_request(method, path, data=form)
-    for response in (embedding, attaching):
+    file_response = await interaction.webhook_request(method, path, data=form)
+    for response in (embed_response, file_response):
         assert response.status == 200 or response.rejected(403, 50013)
     return {
         Permissions.MENTION_EVERYONE: message["mention_everyone"],
-        Permissions.EMBED_LINKS: embedding.status == 200,
-        Permissions.ATTACH_FILES: attaching.status == 200,
+        Permissions.EMBED_LINKS: embed_response.status == 200,
+        Permissions.ATTACH_FILES: file_response.status == 200,
     }
 
 
 @pytest.mark.parametrize("lent", [True, False])
 async def test_a_user_installed_app_can_use_the_stated_permissions(
-    stage: InteractionStage, away: Guild, lent: bool
+    stage: InteractionStage, other_guild: Guild, is_granted: bool
 ) -> None:
     command = await create_global_command(stage)
     # @everyone has exactly the permissions that the user lacks.
-    await away.overwrite(away.general, away.id, **{"deny" if lent else "allow": LENDABLE}, kind=0)
-    await away.overwrite(away.general, stage.user.id, **{"allow" if lent else "deny": LENDABLE})
+    await other_guild.overwrite(
+        other_guild.general, other_guild.id, **{"deny" if is_granted else "allow": LENDABLE}, kind=0
+    )
+    await other_guild.overwrite(other_guild.general, stage.user.id, **{"allow" if is_granted else "deny": LENDABLE})
 
     interaction = await stage.run_command(command)
     await interaction.respond_with_message(content="first")
 
     permissions = int(interaction.payload["app_permissions"])
-    assert permissions == (LENDABLE if lent else 0)
+    assert permissions == (LENDABLE if is_granted else 0)
     for method, path in (("POST", ""), ("PATCH", "/messages/@original")):
-        for bit, used in (await usable_permissions(interaction, method, path)).items():
-            assert used is bool(permissions & bit), (method, bit)
+        for permission, is_usable in (await usable_permissions(interaction, method, path)).items():
+            assert is_usable is bool(permissions & permission), (method, permission)
 
 
-async def test_the_users_permissions_are_checked_at_each_response(stage: InteractionStage, away: Guild) -> None:
+async def test_the_users_permissions_are_checked_at_each_response(stage: InteractionStage, other_guild: Guild) -> None:
     command = await create_global_command(stage)
     interaction = await stage.run_command(command)
     await interaction.respond_with_message(content="first")
-    await away.overwrite(away.general, stage.user.id, allow=LENDABLE)
+    await other_guild.overwrite(other_guild.general, stage.user.id, allow=LENDABLE)
     assert set((await usable_permissions(interaction, "PATCH", "/messages/@original")).values()) == {True}
-    await away.overwrite(away.general, stage.user.id, deny=LENDABLE)
+    await other_guild.overwrite(other_guild.general, stage.user.id, deny=LENDABLE)
 
-    later = await usable_permissions(interaction, "POST")
+    permissions = await usable_permissions(interaction, "POST")
 
-    assert set(later.values()) == {False}
+    assert set(permissions.values()) == {False}
 
 
 async def test_an_app_cannot_set_the_loading_flag(stage: InteractionStage) -> None:
@@ -202,12 +208,12 @@ async def test_an_app_cannot_set_the_loading_flag(stage: InteractionStage) -> No
 
 
 async def test_a_component_response_cannot_add_a_poll(stage: InteractionStage) -> None:
-    pressed = await (await stage.run_command(await create_global_command(stage))).respond_with_message(
+    message_with_button = await (await stage.run_command(await create_global_command(stage))).respond_with_message(
         content="press", components=[BUTTON]
     )
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
 
-    response = await (await stage.use_component(pressed["id"])).respond(7, {"content": "x", "poll": poll})
+    response = await (await stage.use_component(message_with_button["id"])).respond(7, {"content": "x", "poll": poll})
 
     response.rejected(400, 520003)
 
@@ -234,32 +240,34 @@ async def test_a_file_upload_with_max_values_zero_accepts_no_files(stage: Intera
 # Locked and archived threads
 
 
-async def update_thread(stage: InteractionStage, **how: bool) -> None:
-    (await stage.guild.owner.patch(f"/channels/{stage.channel}", json=how)).ok()
+async def update_thread(stage: InteractionStage, **changes: bool) -> None:
+    (await stage.guild.owner.patch(f"/channels/{stage.channel}", json=changes)).ok()
 
 
 async def thread_state(stage: InteractionStage) -> tuple[bool, bool]:
     """Return whether the thread is archived and whether it is locked."""
-    shown = (await stage.guild.owner.get(f"/channels/{stage.channel}")).ok()["thread_metadata"]
-    return shown["archived"], shown["locked"]
+    metadata = (await stage.guild.owner.get(f"/channels/{stage.channel}")).ok()["thread_metadata"]
+    return metadata["archived"], metadata["locked"]
 
 
 async def test_public_responses_in_a_locked_thread_fail(stage: InteractionStage) -> None:
     command = await create_global_command(stage)
     stage.channel = await create_thread(stage.guild)
-    pressed = await (await stage.run_command(command)).respond_with_message(content="press", components=[BUTTON])
+    message_with_button = await (await stage.run_command(command)).respond_with_message(
+        content="press", components=[BUTTON]
+    )
     deferred = await stage.run_command(command)
     (await deferred.respond(5)).ok()
     await update_thread(stage, locked=True)
 
-    for kind, data in ((4, {"content": "x"}), (5, None)):
-        (await (await stage.run_command(command)).respond(kind, data)).rejected(400, 160005)
-    (await (await stage.use_component(pressed["id"])).respond(7, {"content": "x"})).rejected(400, 160005)
+    for callback_type, data in ((4, {"content": "x"}), (5, None)):
+        (await (await stage.run_command(command)).respond(callback_type, data)).rejected(400, 160005)
+    (await (await stage.use_component(message_with_button["id"])).respond(7, {"content": "x"})).rejected(400, 160005)
     (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 160005)
     (await deferred.webhook_request("POST", json={"content": "x"})).rejected(400, 160005)
-    quiet = await stage.run_command(command)
-    assert (await quiet.respond_with_message(content="just you", flags=int(EPHEMERAL)))["content"] == "just you"
-    (await quiet.webhook_request("POST", json={"content": "all of you"})).rejected(400, 160005)
+    ephemeral = await stage.run_command(command)
+    assert (await ephemeral.respond_with_message(content="just you", flags=int(EPHEMERAL)))["content"] == "just you"
+    (await ephemeral.webhook_request("POST", json={"content": "all of you"})).rejected(400, 160005)
     await stage.guild.allow_permissions(stage.bot, Permissions.MANAGE_THREADS)
     assert (await (await stage.run_command(command)).respond_with_message(content="a moderator's"))["content"]
     assert (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).ok()[
@@ -280,20 +288,24 @@ async def test_a_response_does_not_unarchive_a_locked_thread(stage: InteractionS
 async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(stage: InteractionStage) -> None:
     command = await create_global_command(stage)
     stage.channel = await create_thread(stage.guild)
-    pressed = await (await stage.run_command(command)).respond_with_message(content="press", components=[BUTTON])
+    message_with_button = await (await stage.run_command(command)).respond_with_message(
+        content="press", components=[BUTTON]
+    )
     interaction, deferred = await stage.run_command(command), await stage.run_command(command)
     message = await interaction.respond_with_message(content="hello")
-    quiet = await stage.run_command(command)
-    await quiet.respond_with_message(content="just you", flags=int(EPHEMERAL))
+    ephemeral = await stage.run_command(command)
+    await ephemeral.respond_with_message(content="just you", flags=int(EPHEMERAL))
     (await deferred.respond(5)).ok()
     await update_thread(stage, archived=True)
 
-    (await (await stage.use_component(pressed["id"])).respond(7, {"content": "x"})).rejected(400, 50083)
+    (await (await stage.use_component(message_with_button["id"])).respond(7, {"content": "x"})).rejected(400, 50083)
     for path in ("/messages/@original", f"/messages/{message['id']}"):
         (await interaction.webhook_request("PATCH", path, json={"content": "x"})).rejected(400, 50083)
         (await interaction.webhook_request("DELETE", path)).rejected(400, 50083)
     (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 50083)
-    assert (await quiet.webhook_request("PATCH", "/messages/@original", json={"content": "y"})).ok()["content"] == "y"
+    assert (await ephemeral.webhook_request("PATCH", "/messages/@original", json={"content": "y"})).ok()[
+        "content"
+    ] == "y"
     assert await thread_state(stage) == (True, False)
 
     (await interaction.webhook_request("POST", json={"content": "more"})).ok()

@@ -50,16 +50,16 @@ class InteractionStage:
 
     async def create_command(self, name: str = "greet", **body: Any) -> Any:
         """Create a command for the guild."""
-        given = {"name": name, "description": "says hello", **body}
-        if given.get("type", 1) != 1:
-            del given["description"]
-        return (await self.bot.post(f"{self.application_path}/guilds/{self.guild.id}/commands", json=given)).ok()
+        command = {"name": name, "description": "says hello", **body}
+        if command.get("type", 1) != 1:
+            del command["description"]
+        return (await self.bot.post(f"{self.application_path}/guilds/{self.guild.id}/commands", json=command)).ok()
 
     async def create_interaction(
         self, kind: int, data: dict[str, Any], *, actor: Actor | None = None, **body: Any
     ) -> ApiResponse:
         """Create an interaction and return the response."""
-        given = {
+        interaction = {
             "type": kind,
             "application_id": str(self.bot.application_id),
             "channel_id": str(self.channel),
@@ -67,7 +67,7 @@ class InteractionStage:
             "data": data,
             **body,
         }
-        return await (actor or self.user).post("/interactions", json=given)
+        return await (actor or self.user).post("/interactions", json=interaction)
 
     async def run_command(self, command: dict[str, Any], kind: int = 2, **data: Any) -> "ReceivedInteraction":
         """Run a command and return the interaction that the app receives."""
@@ -79,8 +79,8 @@ class InteractionStage:
         self, message_id: str, custom_id: str = "go", kind: int = 2, **data: Any
     ) -> "ReceivedInteraction":
         """Use a component and return the interaction that the app receives."""
-        given = {"component_type": kind, "custom_id": custom_id, **data}
-        response = await self.create_interaction(3, given, message_id=message_id)
+        submitted = {"component_type": kind, "custom_id": custom_id, **data}
+        response = await self.create_interaction(3, submitted, message_id=message_id)
         assert response.status == 204, response.body
         return ReceivedInteraction(self, await self.app_session.next("INTERACTION_CREATE"))
 
@@ -159,8 +159,8 @@ async def test_an_app_receives_a_command_with_every_field(stage: InteractionStag
     assert int(event["app_permissions"]) & Permissions.SEND_MESSAGES
     assert (event["entitlements"], event["entitlement_sku_ids"]) == ([], [])
     assert event["attachment_size_limit"] == 10 << 20
-    noted = await stage.user_session.next("INTERACTION_CREATE")
-    assert noted == {"id": event["id"], "nonce": "abc"}
+    created_event = await stage.user_session.next("INTERACTION_CREATE")
+    assert created_event == {"id": event["id"], "nonce": "abc"}
 
 
 async def test_an_interaction_in_a_guild_is_sent_to_its_shard(world: World) -> None:
@@ -181,33 +181,36 @@ async def test_an_interaction_in_a_guild_is_sent_to_its_shard(world: World) -> N
 
 
 async def test_options_of_every_type_are_resolved(stage: InteractionStage) -> None:
-    kinds = {3: "text", 4: "whole", 5: "flag", 6: "user", 7: "channel", 8: "role", 9: "any", 10: "real"}
-    options = [{"type": kind, "name": name, "description": "x"} for kind, name in kinds.items()]
+    names_by_type = {3: "text", 4: "whole", 5: "flag", 6: "user", 7: "channel", 8: "role", 9: "any", 10: "real"}
+    options = [{"type": option_type, "name": name, "description": "x"} for option_type, name in names_by_type.items()]
     command = await stage.create_command(options=options)
-    role = await stage.guild.role("red")
+    role_id = await stage.guild.role("red")
     values = {
         "text": "x",
         "whole": 4,
         "flag": True,
         "user": str(stage.user.id),
         "channel": str(stage.channel),
-        "role": str(role),
-        "any": str(role),
+        "role": str(role_id),
+        "any": str(role_id),
         "real": 1.5,
     }
 
     interaction = await stage.run_command(
-        command, options=[{"type": kind, "name": name, "value": values[name]} for kind, name in kinds.items()]
+        command,
+        options=[
+            {"type": option_type, "name": name, "value": values[name]} for option_type, name in names_by_type.items()
+        ],
     )
 
     data = interaction.payload["data"]
-    assert {each["name"]: each["value"] for each in data["options"]} == values
+    assert {option["name"]: option["value"] for option in data["options"]} == values
     resolved = data["resolved"]
     assert resolved["users"][str(stage.user.id)]["username"] == "asker"
     member = resolved["members"][str(stage.user.id)]
     assert not {"user", "deaf", "mute"} & set(member)
     assert int(member["permissions"]) & Permissions.VIEW_CHANNEL
-    assert resolved["roles"][str(role)]["name"] == "red"
+    assert resolved["roles"][str(role_id)]["name"] == "red"
     channel = resolved["channels"][str(stage.channel)]
     assert (channel["name"], channel["type"], channel["guild_id"]) == ("general", 0, str(stage.guild.id))
     assert int(channel["permissions"]) & Permissions.VIEW_CHANNEL
@@ -254,13 +257,13 @@ async def test_options_of_every_type_are_resolved(stage: InteractionStage) -> No
     ],
 )
 async def test_options_are_validated_against_the_command(
-    stage: InteractionStage, options: list[dict[str, Any]], given: list[dict[str, Any]], path: str, code: str
+    stage: InteractionStage, options: list[dict[str, Any]], submitted: list[dict[str, Any]], path: str, code: str
 ) -> None:
-    command = await stage.create_command(options=[{"name": "a", "description": "x", **each} for each in options])
+    command = await stage.create_command(options=[{"name": "a", "description": "x", **option} for option in options])
 
-    refused = await stage.create_interaction(2, {"id": command["id"], "name": "greet", "options": given})
+    rejected = await stage.create_interaction(2, {"id": command["id"], "name": "greet", "options": submitted})
 
-    assert refused.errors(path) == [code]
+    assert rejected.errors(path) == [code]
     await stage.app_session.none_of("INTERACTION_CREATE")
 
 
@@ -269,7 +272,7 @@ async def test_a_response_names_the_subcommand(stage: InteractionStage) -> None:
     command = await stage.create_command(
         "math", options=[{"type": 2, "name": "sums", "description": "x", "options": [inner]}]
     )
-    given = [
+    submitted = [
         {
             "type": 2,
             "name": "sums",
@@ -277,13 +280,13 @@ async def test_a_response_names_the_subcommand(stage: InteractionStage) -> None:
         }
     ]
 
-    interaction = await stage.run_command(command, options=given)
+    interaction = await stage.run_command(command, options=submitted)
     message = await interaction.respond_with_message(content="1")
 
-    assert interaction.payload["data"]["options"] == given
+    assert interaction.payload["data"]["options"] == submitted
     assert message["interaction"]["name"] == "math sums add"
-    refused = await stage.create_interaction(2, {"id": command["id"], "name": "math", "options": []})
-    assert refused.errors("data.options") == ["BASE_TYPE_BAD_LENGTH"]
+    rejected = await stage.create_interaction(2, {"id": command["id"], "name": "math", "options": []})
+    assert rejected.errors("data.options") == ["BASE_TYPE_BAD_LENGTH"]
 
 
 async def test_a_command_can_have_attachments(stage: InteractionStage) -> None:
@@ -302,13 +305,13 @@ async def test_a_command_can_have_attachments(stage: InteractionStage) -> None:
         },
     }
 
-    async def send(filename: str) -> ApiResponse:
+    async def send_file(filename: str) -> ApiResponse:
         form = aiohttp.FormData()
         form.add_field("payload_json", json.dumps(body), content_type="application/json")
         form.add_field("files[0]", b"hello", filename=filename)
         return await stage.user.post("/interactions", data=form)
 
-    assert (await send("notes.txt")).status == 204
+    assert (await send_file("notes.txt")).status == 204
     event = await stage.app_session.next("INTERACTION_CREATE")
     (attachment,) = event["data"]["resolved"]["attachments"].values()
     assert event["data"]["options"][0]["value"] == attachment["id"]
@@ -317,58 +320,60 @@ async def test_a_command_can_have_attachments(stage: InteractionStage) -> None:
         assert await response.read() == b"hello"
     body["data"]["attachments"] = []  # type: ignore[index]
     for filename in ("notes.exe", "png", "image", "notes.txt.exe"):
-        assert (await send(filename)).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
+        assert (await send_file(filename)).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
     # spec/http.md#1.11: only the file name is checked, ignoring case; the content is not an image.
-    assert (await send("a.PNG")).status == 204
+    assert (await send_file("a.PNG")).status == 204
     assert (await stage.app_session.next("INTERACTION_CREATE"))["type"] == 2
 
 
 async def test_context_menu_commands_name_their_target(stage: InteractionStage) -> None:
-    on_user = await stage.create_command("Poke", type=2)
-    on_message = await stage.create_command("Translate", type=3)
+    user_command = await stage.create_command("Poke", type=2)
+    message_command = await stage.create_command("Translate", type=3)
     message = await stage.guild.send_message(stage.user, "hola")
 
-    poked = await stage.run_command(on_user, target_id=str(stage.guild.owner.id))
-    translated = await stage.run_command(on_message, target_id=message["id"])
+    user_interaction = await stage.run_command(user_command, target_id=str(stage.guild.owner.id))
+    message_interaction = await stage.run_command(message_command, target_id=message["id"])
 
-    assert poked.payload["data"]["target_id"] == str(stage.guild.owner.id)
-    assert str(stage.guild.owner.id) in poked.payload["data"]["resolved"]["members"]
-    assert translated.payload["data"]["resolved"]["messages"][message["id"]]["content"] == "hola"
-    first = await poked.respond_with_message(content="ow")
-    second = await translated.respond_with_message(content="hello")
-    assert first["type"] == second["type"] == MessageType.CONTEXT_MENU_COMMAND
-    assert first["interaction_metadata"]["target_user"]["id"] == str(stage.guild.owner.id)
-    assert second["interaction_metadata"]["target_message_id"] == message["id"]
-    assert second["message_reference"]["message_id"] == message["id"]
-    (await stage.create_interaction(2, {"id": on_message["id"], "name": "x", "target_id": "1"})).rejected(404, 10008)
-    refused = await stage.create_interaction(2, {"id": on_user["id"], "name": "x"})
-    assert refused.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
+    assert user_interaction.payload["data"]["target_id"] == str(stage.guild.owner.id)
+    assert str(stage.guild.owner.id) in user_interaction.payload["data"]["resolved"]["members"]
+    assert message_interaction.payload["data"]["resolved"]["messages"][message["id"]]["content"] == "hola"
+    user_response = await user_interaction.respond_with_message(content="ow")
+    message_response = await message_interaction.respond_with_message(content="hello")
+    assert user_response["type"] == message_response["type"] == MessageType.CONTEXT_MENU_COMMAND
+    assert user_response["interaction_metadata"]["target_user"]["id"] == str(stage.guild.owner.id)
+    assert message_response["interaction_metadata"]["target_message_id"] == message["id"]
+    assert message_response["message_reference"]["message_id"] == message["id"]
+    (await stage.create_interaction(2, {"id": message_command["id"], "name": "x", "target_id": "1"})).rejected(
+        404, 10008
+    )
+    rejected = await stage.create_interaction(2, {"id": user_command["id"], "name": "x"})
+    assert rejected.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
 
 
 async def test_a_target_message_must_be_readable_by_the_user(stage: InteractionStage) -> None:
-    on_message = await stage.create_command("Translate", type=3)
+    message_command = await stage.create_command("Translate", type=3)
     guild, user = stage.guild, stage.user
-    in_text = await guild.send_message(guild.owner, "before you came")
-    lounge = await guild.channel("lounge", type=2)
-    in_voice = await guild.send_message(guild.owner, "inside", channel=lounge)
+    text_message = await guild.send_message(guild.owner, "before you came")
+    voice_channel = await guild.channel("lounge", type=2)
+    voice_message = await guild.send_message(guild.owner, "inside", channel=voice_channel)
 
-    async def ask(channel: int, message: Any) -> ApiResponse:
+    async def run_on_message(channel: int, message: Any) -> ApiResponse:
         stage.channel = channel
-        return await stage.create_interaction(2, {"id": on_message["id"], "name": "x", "target_id": message["id"]})
+        return await stage.create_interaction(2, {"id": message_command["id"], "name": "x", "target_id": message["id"]})
 
-    assert (await ask(guild.general, in_text)).status == 204
-    assert (await ask(lounge, in_voice)).status == 204
+    assert (await run_on_message(guild.general, text_message)).status == 204
+    assert (await run_on_message(voice_channel, voice_message)).status == 204
     await guild.overwrite(guild.general, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    (await ask(guild.general, in_text)).rejected(404, 10008)
-    await guild.overwrite(lounge, user.id, deny=Permissions.CONNECT)
+    (await run_on_message(guild.general, text_message)).rejected(404, 10008)
+    await guild.overwrite(voice_channel, user.id, deny=Permissions.CONNECT)
     # A user who cannot connect has no commands in the channel either.
-    (await ask(lounge, in_voice)).rejected(403, 50013)
-    await guild.overwrite(lounge, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    (await ask(lounge, in_voice)).rejected(404, 10008)
+    (await run_on_message(voice_channel, voice_message)).rejected(403, 50013)
+    await guild.overwrite(voice_channel, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    (await run_on_message(voice_channel, voice_message)).rejected(404, 10008)
     [first, second] = [await stage.app_session.next("INTERACTION_CREATE") for _ in range(2)]
     assert [*first["data"]["resolved"]["messages"], *second["data"]["resolved"]["messages"]] == [
-        in_text["id"],
-        in_voice["id"],
+        text_message["id"],
+        voice_message["id"],
     ]
     await stage.app_session.none_of("INTERACTION_CREATE")
 
@@ -376,12 +381,12 @@ async def test_a_target_message_must_be_readable_by_the_user(stage: InteractionS
 async def test_an_app_reads_its_target_but_not_the_referenced_message(stage: InteractionStage) -> None:
     world, guild = stage.world, stage.guild
     await world.write(lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", stage.application_id))
-    on_message = await stage.create_command("Translate", type=3)
+    message_command = await stage.create_command("Translate", type=3)
     secret = await guild.send_message(guild.owner, "secret")
     reference = {"message_id": secret["id"]}
     reply = await guild.send_message(stage.user, "hola", message_reference=reference)
 
-    payload = (await stage.run_command(on_message, target_id=reply["id"])).payload["data"]["resolved"]["messages"][
+    payload = (await stage.run_command(message_command, target_id=reply["id"])).payload["data"]["resolved"]["messages"][
         reply["id"]
     ]
     assert (payload["content"], payload["referenced_message"]["content"]) == ("hola", "")
@@ -474,12 +479,12 @@ async def test_global_commands_work_in_the_bots_dm(stage: InteractionStage) -> N
     assert event["authorizing_integration_owners"] == {"0": "0"}
     assert int(event["app_permissions"]) == ANSWERING
     assert (await stage.user_session.next("MESSAGE_CREATE"))["id"] == message["id"]
-    only = (
+    guild_command = (
         await stage.bot.post(
             f"{stage.application_path}/commands", json={"name": "g", "description": "x", "contexts": [0]}
         )
     ).ok()
-    (await stage.create_interaction(2, {"id": only["id"], "name": "g"})).rejected(404, 10063)
+    (await stage.create_interaction(2, {"id": guild_command["id"], "name": "g"})).rejected(404, 10063)
 
 
 async def install_for_user(stage: InteractionStage) -> None:
@@ -490,8 +495,8 @@ async def install_for_user(stage: InteractionStage) -> None:
 
 async def test_user_installed_apps_work_in_other_guilds(stage: InteractionStage) -> None:
     created = (await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
-    away = await stage.world.guild(None, stage.user)
-    stage.channel = away.general
+    other_guild = await stage.world.guild(None, stage.user)
+    stage.channel = other_guild.general
     (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).rejected(404, 10063)
     await install_for_user(stage)
 
@@ -505,12 +510,12 @@ async def test_user_installed_apps_work_in_other_guilds(stage: InteractionStage)
     for _ in range(5):
         (await interaction.webhook_request("POST", json={"content": "more"})).ok()
     (await interaction.webhook_request("POST", json={"content": "too much"})).rejected(400, 40094)
-    await away.overwrite(away.general, away.id, deny=Permissions.USE_EXTERNAL_APPS, kind=0)
-    quiet = await (await stage.run_command(created)).respond_with_message(content="just you")
-    assert quiet["flags"] & EPHEMERAL
-    await away.overwrite(away.general, away.id, kind=0)
-    [mine] = (await stage.user.get("/oauth2/tokens")).ok()
-    (await stage.user.delete(f"/oauth2/tokens/{mine['id']}")).ok()
+    await other_guild.overwrite(other_guild.general, other_guild.id, deny=Permissions.USE_EXTERNAL_APPS, kind=0)
+    ephemeral = await (await stage.run_command(created)).respond_with_message(content="just you")
+    assert ephemeral["flags"] & EPHEMERAL
+    await other_guild.overwrite(other_guild.general, other_guild.id, kind=0)
+    [grant] = (await stage.user.get("/oauth2/tokens")).ok()
+    (await stage.user.delete(f"/oauth2/tokens/{grant['id']}")).ok()
     (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).rejected(404, 10063)
 
 
@@ -519,14 +524,16 @@ async def test_user_installed_apps_work_in_other_guilds(stage: InteractionStage)
 
 async def test_integers_are_sent_as_integers(stage: InteractionStage) -> None:
     option = {"type": 4, "name": "n", "description": "x"}
-    plain = await stage.create_command("plain", options=[{**option, "choices": [{"name": "two", "value": 2}]}])
-    typed = await stage.create_command("typed", options=[{**option, "autocomplete": True}])
+    choice_command = await stage.create_command("plain", options=[{**option, "choices": [{"name": "two", "value": 2}]}])
+    autocomplete_command = await stage.create_command("typed", options=[{**option, "autocomplete": True}])
 
-    interaction = await stage.run_command(plain, options=[{"type": 4, "name": "n", "value": 2.0}])
+    interaction = await stage.run_command(choice_command, options=[{"type": 4, "name": "n", "value": 2.0}])
     assert repr(interaction.payload["data"]["options"][0]["value"]) == "2"
-    interaction = await stage.run_command(typed, 4, options=[{"type": 4, "name": "n", "value": "2", "focused": True}])
-    wrong = await interaction.respond(8, {"choices": [{"name": "x", "value": 2.5}]})
-    assert wrong.errors("data.choices.0.value") == ["NUMBER_TYPE_COERCE"]
+    interaction = await stage.run_command(
+        autocomplete_command, 4, options=[{"type": 4, "name": "n", "value": "2", "focused": True}]
+    )
+    rejected = await interaction.respond(8, {"choices": [{"name": "x", "value": 2.5}]})
+    assert rejected.errors("data.choices.0.value") == ["NUMBER_TYPE_COERCE"]
     (await interaction.respond(8, {"choices": [{"name": "x", "value": 2.0}]})).ok()
     event = await stage.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
     assert repr(event["choices"][0]["value"]) == "2"
@@ -538,16 +545,16 @@ async def test_autocomplete_returns_choices(stage: InteractionStage) -> None:
         {"type": 4, "name": "n", "description": "x", "autocomplete": True},
     ]
     command = await stage.create_command(options=options)
-    typed = [{"type": 3, "name": "city", "value": "Be", "focused": True}, {"type": 4, "name": "n", "value": "4x"}]
+    submitted = [{"type": 3, "name": "city", "value": "Be", "focused": True}, {"type": 4, "name": "n", "value": "4x"}]
 
-    interaction = await stage.run_command(command, 4, options=typed)
+    interaction = await stage.run_command(command, 4, options=submitted)
 
-    assert (interaction.payload["type"], interaction.payload["data"]["options"]) == (4, typed)
+    assert (interaction.payload["type"], interaction.payload["data"]["options"]) == (4, submitted)
     choices = [{"name": "Berlin", "value": "berlin"}, {"name": "Bern", "value": "bern"}]
-    wrong = await interaction.respond(8, {"choices": [{"name": "x", "value": 1}]})
-    assert wrong.errors("data.choices.0.value") == ["STRING_TYPE_CONVERT"]
-    many = await interaction.respond(8, {"choices": choices * 13})
-    assert many.errors("data.choices") == ["BASE_TYPE_BAD_LENGTH"]
+    rejected = await interaction.respond(8, {"choices": [{"name": "x", "value": 1}]})
+    assert rejected.errors("data.choices.0.value") == ["STRING_TYPE_CONVERT"]
+    too_many = await interaction.respond(8, {"choices": choices * 13})
+    assert too_many.errors("data.choices") == ["BASE_TYPE_BAD_LENGTH"]
     assert (await interaction.respond(4, {"content": "x"})).errors("type") == ["BASE_TYPE_CHOICES"]
     response = (await interaction.respond(8, {"choices": choices})).ok()
     assert response["interaction"]["type"] == 4
@@ -582,7 +589,7 @@ async def test_a_command_is_answered_with_a_message(stage: InteractionStage) -> 
     assert (message["author"]["id"], message["author"]["username"]) == (str(stage.bot.id), "answerer")
     assert message["author"]["discriminator"] != "0000"
     assert (message["type"], message["mention_everyone"]) == (20, False)
-    assert [each["id"] for each in message["mentions"]] == [str(stage.user.id)]
+    assert [mention["id"] for mention in message["mentions"]] == [str(stage.user.id)]
     metadata = message["interaction_metadata"]
     assert (metadata["id"], metadata["type"], metadata["user"]["id"]) == (
         interaction.payload["id"],
@@ -595,9 +602,9 @@ async def test_a_command_is_answered_with_a_message(stage: InteractionStage) -> 
     assert (event["id"], event["guild_id"]) == (message["id"], str(stage.guild.id))
     assert event["interaction"]["member"]["joined_at"]
     assert (await stage.user_session.next("INTERACTION_SUCCESS")) == {"id": interaction.payload["id"], "nonce": "n1"}
-    read = (await stage.user.get(f"/channels/{stage.channel}/messages/{message['id']}")).ok()
-    assert read["interaction_metadata"] == metadata
-    assert read["author"]["username"] == "answerer"
+    stored_message = (await stage.user.get(f"/channels/{stage.channel}/messages/{message['id']}")).ok()
+    assert stored_message["interaction_metadata"] == metadata
+    assert stored_message["author"]["username"] == "answerer"
 
 
 async def test_the_callback_body_is_empty_without_with_response(stage: InteractionStage) -> None:
@@ -648,21 +655,21 @@ async def test_a_rejected_response_can_be_sent_again(stage: InteractionStage) ->
     (await interaction.respond(4, {"content": ""})).rejected(400, 50006)
     (await interaction.respond(4)).rejected(400, 50006)
     row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "x"}]}
-    refused = await interaction.respond(4, {"content": "x", "components": [row]})
-    assert refused.errors("data.components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
-    refused = await interaction.respond(
+    rejected = await interaction.respond(4, {"content": "x", "components": [row]})
+    assert rejected.errors("data.components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
+    rejected = await interaction.respond(
         4, {"embeds": [{"url": "x"}], "attachments": [{"id": "0", "filename": "a.txt"}]}
     )
-    assert refused.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
-    assert refused.errors("data.attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
+    assert rejected.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
+    assert rejected.errors("data.attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
     await interaction.respond_with_message(content="now")
-    refused = await interaction.webhook_request("POST", json={"content": "x", "components": [row]})
-    assert refused.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
+    rejected = await interaction.webhook_request("POST", json={"content": "x", "components": [row]})
+    assert rejected.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
 
 
 async def test_an_ephemeral_response_is_visible_to_user_and_app_only(stage: InteractionStage) -> None:
-    owner = await stage.guild.owner.connect()
-    blind = await stage.bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
+    owner_session = await stage.guild.owner.connect()
+    session_without_content = await stage.bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
     interaction = await stage.run_command(await stage.create_command())
 
     response = (await interaction.respond(4, {"content": "psst", "flags": EPHEMERAL})).ok()
@@ -674,8 +681,8 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(stage: Inte
         event = await session.next("MESSAGE_CREATE")
         assert event["content"] == "psst"
         assert not {"guild_id", "member"} & set(event)
-    await owner.none_of("MESSAGE_CREATE")
-    await blind.none_of("MESSAGE_CREATE")
+    await owner_session.none_of("MESSAGE_CREATE")
+    await session_without_content.none_of("MESSAGE_CREATE")
     for reader in (stage.user, stage.bot, stage.guild.owner):
         (await reader.get(f"/channels/{stage.channel}/messages/{message['id']}")).rejected(404, 10008)
     assert (await stage.user.get(f"/channels/{stage.channel}/messages")).ok() == []
@@ -686,9 +693,9 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(stage: Inte
     assert (edited["content"], bool(edited["flags"] & EPHEMERAL)) == ("louder", True)
     assert (await stage.user_session.next("MESSAGE_UPDATE"))["content"] == "louder"
     assert (await interaction.webhook_request("DELETE", "/messages/@original")).status == 204
-    gone = await stage.user_session.next("MESSAGE_DELETE")
-    assert gone == {"id": message["id"], "channel_id": str(stage.channel)}
-    await owner.none_of("MESSAGE_UPDATE", "MESSAGE_DELETE")
+    deleted = await stage.user_session.next("MESSAGE_DELETE")
+    assert deleted == {"id": message["id"], "channel_id": str(stage.channel)}
+    await owner_session.none_of("MESSAGE_UPDATE", "MESSAGE_DELETE")
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10008)
 
 
@@ -763,11 +770,11 @@ async def test_old_interactions_and_ephemeral_messages_are_deleted(
     for _ in range(2):
         await (await stage.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
 
-    ephemeral_left = await stage.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM ephemeral_messages"))
-    interactions = await stage.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM interactions"))
+    ephemeral_count = await stage.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM ephemeral_messages"))
+    interaction_count = await stage.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM interactions"))
 
-    assert ephemeral_left == 2
-    assert interactions == 2
+    assert ephemeral_count == 2
+    assert interaction_count == 2
 
 
 async def test_a_deferred_response_is_edited_later(stage: InteractionStage) -> None:
@@ -782,17 +789,17 @@ async def test_a_deferred_response_is_edited_later(stage: InteractionStage) -> N
     assert (event["id"], event["flags"], event["content"]) == (message_id, LOADING, "")
     stage.world.clock.advance(14 * 60_000)
     row = {"type": 10, "content": "done"}
-    filled = (
+    completed = (
         await interaction.webhook_request("PATCH", "/messages/@original", json={"flags": V2, "components": [row]})
     ).ok()
-    assert (filled["id"], filled["flags"], filled["edited_timestamp"]) == (message_id, V2, None)
+    assert (completed["id"], completed["flags"], completed["edited_timestamp"]) == (message_id, V2, None)
     assert (await stage.user_session.next("MESSAGE_UPDATE"))["components"][0]["content"] == "done"
-    again = (
+    edited_again = (
         await interaction.webhook_request(
             "PATCH", "/messages/@original", json={"components": [{**row, "content": "2"}]}
         )
     ).ok()
-    assert again["edited_timestamp"] is not None
+    assert edited_again["edited_timestamp"] is not None
 
 
 async def test_a_deferred_response_can_become_a_poll(stage: InteractionStage) -> None:
@@ -800,49 +807,51 @@ async def test_a_deferred_response_can_become_a_poll(stage: InteractionStage) ->
     await interaction.respond(5)
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
 
-    filled = (await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})).ok()
+    completed = (await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})).ok()
 
-    assert filled["poll"]["question"]["text"] == "?"
+    assert completed["poll"]["question"]["text"] == "?"
     (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 520003)
     stage.world.clock.advance(3_600_001)
     ended = await stage.user_session.next(
         "MESSAGE_UPDATE", lambda event: event.get("poll", {}).get("results", {})["is_finalized"]
     )
-    assert ended["id"] == filled["id"]
+    assert ended["id"] == completed["id"]
 
 
 async def test_the_first_followup_fills_a_deferred_response(stage: InteractionStage) -> None:
     interaction = await stage.run_command(await stage.create_command())
     await interaction.respond(5, {"flags": EPHEMERAL})
 
-    filled = (
+    completed = (
         await interaction.webhook_request("POST", json={"content": "here", "flags": MessageFlags.IS_VOICE_MESSAGE})
     ).ok()
-    more = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
+    followup = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
 
-    assert filled["flags"] == EPHEMERAL
-    assert filled["type"] == 20
-    assert more["flags"] == 0
-    assert more["interaction_metadata"]["original_response_message_id"] == filled["id"]
+    assert completed["flags"] == EPHEMERAL
+    assert completed["type"] == 20
+    assert followup["flags"] == 0
+    assert followup["interaction_metadata"]["original_response_message_id"] == completed["id"]
 
 
 async def test_followups_are_created_edited_and_deleted(stage: InteractionStage) -> None:
     interaction = await stage.run_command(await stage.create_command())
     first = await interaction.respond_with_message(content="one")
 
-    more = (await interaction.webhook_request("POST", json={"content": "two", "username": "ignored"})).ok()
-    quiet = (await interaction.webhook_request("POST", json={"content": "three", "flags": EPHEMERAL})).ok()
+    public_followup = (await interaction.webhook_request("POST", json={"content": "two", "username": "ignored"})).ok()
+    ephemeral_followup = (await interaction.webhook_request("POST", json={"content": "three", "flags": EPHEMERAL})).ok()
 
-    assert more["author"]["username"] == "answerer"
-    assert more["interaction_metadata"]["original_response_message_id"] == first["id"]
-    assert "interaction" not in more
-    assert (more["type"], more["message_reference"]["message_id"]) == (19, first["id"])
-    assert quiet["flags"] == EPHEMERAL
-    voiced = (await interaction.webhook_request("POST", json={"content": "no voice", "flags": 1 << 13 | 1 << 12})).ok()
-    assert voiced["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS
-    for followup in (more, quiet):
-        path = f"/messages/{followup['id']}"
-        assert (await interaction.webhook_request("GET", path)).ok()["content"] == followup["content"]
+    assert public_followup["author"]["username"] == "answerer"
+    assert public_followup["interaction_metadata"]["original_response_message_id"] == first["id"]
+    assert "interaction" not in public_followup
+    assert (public_followup["type"], public_followup["message_reference"]["message_id"]) == (19, first["id"])
+    assert ephemeral_followup["flags"] == EPHEMERAL
+    voice_followup = (
+        await interaction.webhook_request("POST", json={"content": "no voice", "flags": 1 << 13 | 1 << 12})
+    ).ok()
+    assert voice_followup["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS
+    for message in (public_followup, ephemeral_followup):
+        path = f"/messages/{message['id']}"
+        assert (await interaction.webhook_request("GET", path)).ok()["content"] == message["content"]
         assert (await interaction.webhook_request("PATCH", path, json={"content": "new"})).ok()["content"] == "new"
         assert (await interaction.webhook_request("DELETE", path)).status == 204
         (await interaction.webhook_request("GET", path)).rejected(404, 10008)
@@ -851,8 +860,8 @@ async def test_followups_are_created_edited_and_deleted(stage: InteractionStage)
     )
     (await interaction.webhook_request("GET", f"/messages/{other['id']}")).rejected(404, 10008)
     poll = {"question": {"text": "?"}, "answers": []}
-    refused = await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})
-    assert refused.errors("poll.answers") == ["BASE_TYPE_BAD_LENGTH"]
+    rejected = await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})
+    assert rejected.errors("poll.answers") == ["BASE_TYPE_BAD_LENGTH"]
     stage.world.clock.advance(15 * 60_000 + 1)
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10015)
     (await interaction.webhook_request("POST", json={"content": "late"})).rejected(404, 10015)
@@ -880,121 +889,117 @@ async def playing(world: World) -> InteractionStage:
     return stage
 
 
-async def list_participants(stage: InteractionStage, instance: str) -> list[str]:
+async def list_participants(stage: InteractionStage, instance_id: str) -> list[str]:
     """Return the user ids of an instance's participants, as the bot reads them."""
-    shown = (await stage.bot.get(f"{stage.application_path}/activity-instances/{instance}")).ok()
-    users: list[str] = shown["users"]
-    return users
+    instance_view = (await stage.bot.get(f"{stage.application_path}/activity-instances/{instance_id}")).ok()
+    user_ids: list[str] = instance_view["users"]
+    return user_ids
 
 
-async def test_an_app_responds_by_launching_its_activity(playing: InteractionStage) -> None:
-    first = (await (await playing.run_command(await playing.create_command())).respond(12)).ok()
-    other = await playing.world.user()
-    await playing.world.write(lambda call: members.add(call, playing.guild.id, other.id), actor=playing.guild.owner.id)
-    (
-        await playing.create_interaction(
-            2, {"id": (await playing.create_command())["id"], "name": "greet"}, actor=other
-        )
-    ).ok()
-    interaction = ReceivedInteraction(playing, await playing.app_session.next("INTERACTION_CREATE"))
+async def test_an_app_responds_by_launching_its_activity(setup: InteractionStage) -> None:
+    first = (await (await setup.run_command(await setup.create_command())).respond(12)).ok()
+    other = await setup.world.user()
+    await setup.world.write(lambda call: members.add(call, setup.guild.id, other.id), actor=setup.guild.owner.id)
+    (await setup.create_interaction(2, {"id": (await setup.create_command())["id"], "name": "greet"}, actor=other)).ok()
+    interaction = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
     second = (await interaction.respond(12)).ok()
 
-    instance = first["interaction"]["activity_instance_id"]
-    assert first["resource"] == {"type": 12, "activity_instance": {"id": instance}}
-    assert second["interaction"]["activity_instance_id"] == instance
-    assert await list_participants(playing, instance) == [str(playing.user.id), str(other.id)]
-    event = await playing.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
-    assert event["application_id"] == str(playing.application_id)
-    await playing.user_session.next("INTERACTION_SUCCESS")
+    instance_id = first["interaction"]["activity_instance_id"]
+    assert first["resource"] == {"type": 12, "activity_instance": {"id": instance_id}}
+    assert second["interaction"]["activity_instance_id"] == instance_id
+    assert await list_participants(setup, instance_id) == [str(setup.user.id), str(other.id)]
+    event = await setup.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
+    assert event["application_id"] == str(setup.application_id)
+    await setup.user_session.next("INTERACTION_SUCCESS")
 
 
-async def test_an_activity_ends_with_the_session_that_launched_it(playing: InteractionStage) -> None:
-    command = await playing.create_command()
-    session = playing.user_session.ready["session_id"]
-    (await playing.create_interaction(2, {"id": command["id"], "name": "greet"}, session_id=session)).ok()
-    interaction = ReceivedInteraction(playing, await playing.app_session.next("INTERACTION_CREATE"))
-    instance = (await interaction.respond(12)).ok()["interaction"]["activity_instance_id"]
+async def test_an_activity_ends_with_the_session_that_launched_it(setup: InteractionStage) -> None:
+    command = await setup.create_command()
+    session_id = setup.user_session.ready["session_id"]
+    (await setup.create_interaction(2, {"id": command["id"], "name": "greet"}, session_id=session_id)).ok()
+    interaction = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
+    instance_id = (await interaction.respond(12)).ok()["interaction"]["activity_instance_id"]
 
-    await playing.user_session.close()
-    await playing.app_session.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda event: not event["participants"])
+    await setup.user_session.close()
+    await setup.app_session.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda event: not event["participants"])
 
-    (await playing.bot.get(f"{playing.application_path}/activity-instances/{instance}")).rejected(404, 0)
+    (await setup.bot.get(f"{setup.application_path}/activity-instances/{instance_id}")).rejected(404, 0)
 
 
-async def test_an_app_cannot_launch_an_activity_without_the_users_permission(playing: InteractionStage) -> None:
-    interaction = await playing.run_command(await playing.create_command())
-    await playing.guild.overwrite(playing.channel, playing.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
+async def test_an_app_cannot_launch_an_activity_without_the_users_permission(setup: InteractionStage) -> None:
+    interaction = await setup.run_command(await setup.create_command())
+    await setup.guild.overwrite(setup.channel, setup.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
 
     (await interaction.respond(12)).rejected(403, 50013)
 
     assert (await interaction.respond_with_message(content="then not"))["content"] == "then not"
 
 
-async def test_the_platform_launches_the_activity_of_an_entry_point(playing: InteractionStage) -> None:
+async def test_the_platform_launches_the_activity_of_an_entry_point(setup: InteractionStage) -> None:
     entry = {"name": "launch", "type": 4, "handler": 2}
-    created = (await playing.bot.post(f"{playing.application_path}/commands", json=entry)).ok()
+    created = (await setup.bot.post(f"{setup.application_path}/commands", json=entry)).ok()
 
-    assert (await playing.create_interaction(2, {"id": created["id"], "name": "launch"})).status == 204
+    assert (await setup.create_interaction(2, {"id": created["id"], "name": "launch"})).status == 204
 
-    await playing.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
-    message = await playing.user_session.next("MESSAGE_CREATE")
+    await setup.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
+    message = await setup.user_session.next("MESSAGE_CREATE")
     assert (message["content"], message["author"]["id"]) == (
-        f"<@{playing.user.id}> launched game",
-        str(playing.bot.id),
+        f"<@{setup.user.id}> launched game",
+        str(setup.bot.id),
     )
-    assert message["interaction_metadata"]["user"]["id"] == str(playing.user.id)
+    assert message["interaction_metadata"]["user"]["id"] == str(setup.user.id)
     assert message["mentions"] == []
-    await playing.user_session.next("INTERACTION_SUCCESS")
-    await playing.app_session.none_of("INTERACTION_CREATE")
+    await setup.user_session.next("INTERACTION_SUCCESS")
+    await setup.app_session.none_of("INTERACTION_CREATE")
 
 
-async def test_a_failed_launch_without_permission_is_reported(playing: InteractionStage) -> None:
+async def test_a_failed_launch_without_permission_is_reported(setup: InteractionStage) -> None:
     created = (
-        await playing.bot.post(f"{playing.application_path}/commands", json={"name": "launch", "type": 4, "handler": 2})
+        await setup.bot.post(f"{setup.application_path}/commands", json={"name": "launch", "type": 4, "handler": 2})
     ).ok()
-    await playing.guild.overwrite(playing.channel, playing.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
+    await setup.guild.overwrite(setup.channel, setup.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
 
-    assert (await playing.create_interaction(2, {"id": created["id"], "name": "launch"})).status == 204
+    assert (await setup.create_interaction(2, {"id": created["id"], "name": "launch"})).status == 204
 
-    assert (await playing.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 13
-    await playing.user_session.none_of("MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS")
+    assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 13
+    await setup.user_session.none_of("MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS")
 
 
 @pytest.mark.parametrize(("kind", "reason"), [("afk", 9), ("not-embedded", 14), ("full", 17)])
-async def test_a_failed_launch_has_a_specific_reason_code(playing: InteractionStage, kind: str, reason: int) -> None:
+async def test_a_failed_launch_has_a_specific_reason_code(setup: InteractionStage, problem: str, reason: int) -> None:
     created = (
-        await playing.bot.post(f"{playing.application_path}/commands", json={"name": "launch", "type": 4, "handler": 2})
+        await setup.bot.post(f"{setup.application_path}/commands", json={"name": "launch", "type": 4, "handler": 2})
     ).ok()
-    channel = playing.channel
-    if kind == "afk":
-        channel = await playing.guild.channel("away", type=2)
+    channel = setup.channel
+    if problem == "afk":
+        channel = await setup.guild.channel("away", type=2)
         body = {"afk_channel_id": str(channel)}
-        (await playing.guild.owner.patch(f"/guilds/{playing.guild.id}", json=body)).ok()
-    elif kind == "not-embedded":
-        await playing.world.write(
-            lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", playing.application_id)
+        (await setup.guild.owner.patch(f"/guilds/{setup.guild.id}", json=body)).ok()
+    elif problem == "not-embedded":
+        await setup.world.write(
+            lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", setup.application_id)
         )
     else:
-        (await playing.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
-        where = (playing.application_id, playing.guild.owner.id, playing.channel, playing.guild.id)
-        await playing.world.write(lambda call: activity_instances.launch(call, *where))
+        (await setup.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
+        launch_arguments = (setup.application_id, setup.guild.owner.id, setup.channel, setup.guild.id)
+        await setup.world.write(lambda call: activity_instances.launch(call, *launch_arguments))
 
     data = {"id": created["id"], "name": "launch"}
-    assert (await playing.create_interaction(2, data, channel_id=str(channel))).status == 204
+    assert (await setup.create_interaction(2, data, channel_id=str(channel))).status == 204
 
-    assert (await playing.user_session.next("INTERACTION_FAILURE"))["reason_code"] == reason
+    assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == reason
 
 
 def test_every_launch_error_has_a_reason_code() -> None:
-    kinds = (
+    reasons = (
         (errors.UNKNOWN_APPLICATION, 3),
         (errors.UNKNOWN_CHANNEL, 4),
         (errors.WRONG_CHANNEL_TYPE, 8),
         (errors.MISSING_ACCESS, 18),
         (errors.INVALID_ACTIVITY_ACTION, 17),
     )
-    for kind, number in kinds:
-        assert activity_launch.failure_reason(kind()) == number
+    for error, reason_code in reasons:
+        assert activity_launch.failure_reason(error()) == reason_code
 
 
 # Components
@@ -1012,17 +1017,17 @@ async def test_pressing_a_button_can_update_its_message(stage: InteractionStage)
 
     assert interaction.payload["data"] == {"id": 2, "custom_id": "go", "component_type": 2}
     assert (interaction.payload["type"], interaction.payload["message"]["id"]) == (3, message["id"])
-    refused = await interaction.respond(7, {"components": [{"type": 1, "components": []}], "embeds": [{}]})
-    assert refused.errors("data.components.0.components") == ["BASE_TYPE_BAD_LENGTH"]
-    assert refused.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
+    rejected = await interaction.respond(7, {"components": [{"type": 1, "components": []}], "embeds": [{}]})
+    assert rejected.errors("data.components.0.components") == ["BASE_TYPE_BAD_LENGTH"]
+    assert rejected.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
 
     response = (await interaction.respond(7, {"content": "pressed", "components": []})).ok()
     assert response["resource"]["message"]["id"] == message["id"]
     event = await stage.user_session.next("MESSAGE_UPDATE")
     assert (event["content"], event["components"]) == ("pressed", [])
     assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["id"] == message["id"]
-    refused = await stage.create_interaction(3, {"component_type": 2, "custom_id": "go"}, message_id=message["id"])
-    assert refused.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
+    rejected = await stage.create_interaction(3, {"component_type": 2, "custom_id": "go"}, message_id=message["id"])
+    assert rejected.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
 
 
 async def test_a_response_to_a_component_replies_to_its_message(stage: InteractionStage) -> None:
@@ -1031,63 +1036,66 @@ async def test_a_response_to_a_component_replies_to_its_message(stage: Interacti
     reply = await (await stage.use_component(message["id"])).respond_with_message(content="ok")
     interaction = await stage.use_component(message["id"])
     assert (await interaction.respond(6)).ok()["interaction"]["type"] == 3
-    more = (await interaction.webhook_request("POST", json={"content": "later"})).ok()
+    followup = (await interaction.webhook_request("POST", json={"content": "later"})).ok()
 
     assert (reply["type"], reply["message_reference"]["message_id"]) == (19, message["id"])
     assert reply["referenced_message"]["id"] == message["id"]
     assert reply["interaction_metadata"]["interacted_message_id"] == message["id"]
     assert "interaction" not in reply
-    assert more["message_reference"]["message_id"] == message["id"]
+    assert followup["message_reference"]["message_id"] == message["id"]
     changed = (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "after"})).ok()
     assert changed["id"] == message["id"]
 
 
 async def test_only_enabled_components_can_be_used(stage: InteractionStage) -> None:
-    off = {"type": 1, "components": [{"type": 2, "style": 1, "label": "x", "custom_id": "off", "disabled": True}]}
-    message = await send_components(stage, off)
-    others = await stage.guild.send_message(stage.user, "no app")
+    disabled_row = {
+        "type": 1,
+        "components": [{"type": 2, "style": 1, "label": "x", "custom_id": "off", "disabled": True}],
+    }
+    message = await send_components(stage, disabled_row)
+    other_message = await stage.guild.send_message(stage.user, "no app")
     data = {"component_type": 2, "custom_id": "off"}
 
     assert (await stage.create_interaction(3, data, message_id=message["id"])).errors("data.custom_id") == [
         "COMPONENT_TYPE_INVALID"
     ]
-    (await stage.create_interaction(3, data, message_id=others["id"])).rejected(404, 10008)
+    (await stage.create_interaction(3, data, message_id=other_message["id"])).rejected(404, 10008)
     (await stage.create_interaction(3, data, message_id="1")).rejected(404, 10008)
-    wrong = await stage.create_interaction(3, {"component_type": 3, "custom_id": "off"}, message_id=message["id"])
-    assert wrong.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
+    rejected = await stage.create_interaction(3, {"component_type": 3, "custom_id": "off"}, message_id=message["id"])
+    assert rejected.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
 
 
 async def test_selects_contain_the_chosen_values(stage: InteractionStage) -> None:
-    options = [{"label": each, "value": each} for each in "abc"]
-    strings = {"type": 1, "components": [{"type": 3, "custom_id": "w", "options": options, "max_values": 2}]}
+    options = [{"label": letter, "value": letter} for letter in "abc"]
+    strings_select = {"type": 1, "components": [{"type": 3, "custom_id": "w", "options": options, "max_values": 2}]}
     users_select = {"type": 1, "components": [{"type": 5, "custom_id": "p"}]}
     channels_select = {"type": 1, "components": [{"type": 8, "custom_id": "c", "channel_types": [0]}]}
-    mentionable = {"type": 1, "components": [{"type": 7, "custom_id": "m"}]}
-    message = await send_components(stage, strings, users_select, channels_select, mentionable)
+    mentionables_select = {"type": 1, "components": [{"type": 7, "custom_id": "m"}]}
+    message = await send_components(stage, strings_select, users_select, channels_select, mentionables_select)
 
-    chosen = await stage.use_component(message["id"], "w", 3, values=["c", "a"])
+    string_choice = await stage.use_component(message["id"], "w", 3, values=["c", "a"])
     user_choice = await stage.use_component(message["id"], "p", 5, values=[str(stage.user.id)])
     channel_choice = await stage.use_component(message["id"], "c", 8, values=[str(stage.channel)])
     role_choice = await stage.use_component(message["id"], "m", 7, values=[str(stage.guild.id)])
 
-    assert chosen.payload["data"]["values"] == ["c", "a"]
-    assert "resolved" not in chosen.payload["data"]
+    assert string_choice.payload["data"]["values"] == ["c", "a"]
+    assert "resolved" not in string_choice.payload["data"]
     assert str(stage.user.id) in user_choice.payload["data"]["resolved"]["members"]
     assert str(stage.channel) in channel_choice.payload["data"]["resolved"]["channels"]
     assert str(stage.guild.id) in role_choice.payload["data"]["resolved"]["roles"]
     voice = await stage.guild.channel("voice", type=2)
 
-    async def refused(custom_id: str, kind: int, *values: str) -> ApiResponse:
+    async def submit(custom_id: str, kind: int, *values: str) -> ApiResponse:
         data = {"component_type": kind, "custom_id": custom_id, "values": list(values)}
         return await stage.create_interaction(3, data, message_id=message["id"])
 
-    assert (await refused("w", 3, "d")).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
-    assert (await refused("w", 3)).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await refused("w", 3, "a", "b", "c")).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await refused("w", 3, "a", "a")).errors("data.values.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
-    assert (await refused("p", 5, "x")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
-    assert (await refused("p", 5, "1")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
-    assert (await refused("c", 8, str(voice))).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
+    assert (await submit("w", 3, "d")).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
+    assert (await submit("w", 3)).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await submit("w", 3, "a", "b", "c")).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await submit("w", 3, "a", "a")).errors("data.values.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    assert (await submit("p", 5, "x")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
+    assert (await submit("p", 5, "1")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
+    assert (await submit("c", 8, str(voice))).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
 
 
 async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(stage: InteractionStage) -> None:
@@ -1102,8 +1110,8 @@ async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(stag
     changed = (await interaction.respond(7, {"content": "y"})).ok()
     assert changed["interaction"]["response_message_ephemeral"] is True
     assert (await stage.user_session.next("MESSAGE_UPDATE"))["content"] == "y"
-    again = await (await stage.use_component(message["id"])).respond_with_message(content="public")
-    assert (again["type"], "message_reference" in again) == (0, False)
+    edited_again = await (await stage.use_component(message["id"])).respond_with_message(content="public")
+    assert (edited_again["type"], "message_reference" in edited_again) == (0, False)
     stage.world.clock.advance(15 * 60_000 + 1)
     (await stage.create_interaction(3, data, message_id=message["id"])).rejected(404, 10008)
 
@@ -1136,17 +1144,23 @@ MODAL: dict[str, Any] = {
 async def test_a_modal_is_shown_and_submitted(stage: InteractionStage) -> None:
     interaction = await stage.run_command(await stage.create_command())
     (await interaction.respond(9, MODAL)).ok()
-    shown = await stage.user_session.next("INTERACTION_MODAL_CREATE")
-    assert (shown["id"], shown["custom_id"], shown["title"]) == (interaction.payload["id"], "form", "Tell us")
-    assert shown["application"]["name"] == "answerer"
-    assert [each["id"] for each in shown["components"]] == [1, 2, 4, 6, 8]
-    filled = [
+    modal_event = await stage.user_session.next("INTERACTION_MODAL_CREATE")
+    assert (modal_event["id"], modal_event["custom_id"], modal_event["title"]) == (
+        interaction.payload["id"],
+        "form",
+        "Tell us",
+    )
+    assert modal_event["application"]["name"] == "answerer"
+    assert [component["id"] for component in modal_event["components"]] == [1, 2, 4, 6, 8]
+    components = [
         {"type": 18, "component": {"type": 4, "custom_id": "name", "value": "Ann"}},
         {"type": 18, "component": {"type": 5, "custom_id": "who", "values": [str(stage.user.id)]}},
         {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": True}},
     ]
 
-    response = await stage.create_interaction(5, {"id": shown["id"], "custom_id": "form", "components": filled})
+    response = await stage.create_interaction(
+        5, {"id": modal_event["id"], "custom_id": "form", "components": components}
+    )
     assert response.status == 204, response.body
 
     submitted = ReceivedInteraction(stage, await stage.app_session.next("INTERACTION_CREATE"))
@@ -1174,14 +1188,14 @@ async def test_a_modal_is_shown_and_submitted(stage: InteractionStage) -> None:
 async def test_a_modal_opened_from_a_component_can_update_its_message(stage: InteractionStage) -> None:
     message = await send_components(stage, BUTTON)
     interaction = await stage.use_component(message["id"])
-    old = {
+    modal = {
         "custom_id": "old",
         "title": "Old",
         "components": [
             {"type": 1, "components": [{"type": 4, "custom_id": "t", "label": "T", "style": 2, "required": False}]}
         ],
     }
-    (await interaction.respond(9, old)).ok()
+    (await interaction.respond(9, modal)).ok()
     body = {"id": interaction.payload["id"], "custom_id": "old", "components": []}
     assert (await stage.create_interaction(5, body)).status == 204
 
@@ -1196,7 +1210,7 @@ async def test_a_modal_opened_from_a_component_can_update_its_message(stage: Int
 
 async def test_submitted_values_are_validated_against_the_modal(stage: InteractionStage) -> None:
     interaction = await stage.run_command(await stage.create_command())
-    group = [{"label": each, "value": each} for each in "ab"]
+    group = [{"label": letter, "value": letter} for letter in "ab"]
     modal = {
         "custom_id": "f",
         "title": "F",
@@ -1211,53 +1225,57 @@ async def test_submitted_values_are_validated_against_the_modal(stage: Interacti
     (await interaction.respond(9, modal)).ok()
 
     def body(**values: Any) -> dict[str, Any]:
-        given: dict[str, Any] = {
+        values_by_id: dict[str, Any] = {
             "t": {"value": "xxx"},
             "r": {"value": "a"},
             "g": {"values": ["a"]},
             "u": {"values": ["0"]},
         } | values
-        components = [{"type": 18, "component": {"custom_id": key, **value}} for key, value in given.items()]
+        components = [{"type": 18, "component": {"custom_id": key, **value}} for key, value in values_by_id.items()]
         return {"id": interaction.payload["id"], "custom_id": "f", "components": components}
 
-    async def send(data: dict[str, Any], filename: str = "a.txt") -> ApiResponse:
+    async def submit_modal(data: dict[str, Any], filename: str = "a.txt") -> ApiResponse:
         form = aiohttp.FormData()
-        ask = {"application_id": str(stage.bot.application_id), "channel_id": str(stage.channel), "data": data}
-        form.add_field("payload_json", json.dumps({"type": 5, **ask}))
+        interaction_body = {
+            "application_id": str(stage.bot.application_id),
+            "channel_id": str(stage.channel),
+            "data": data,
+        }
+        form.add_field("payload_json", json.dumps({"type": 5, **interaction_body}))
         form.add_field("files[0]", b"text", filename=filename)
         return await stage.user.post("/interactions", data=form)
 
-    where = "data.components.{}.component.{}"
+    path_template = "data.components.{}.component.{}"
     for values, path, code in (
-        ({"t": {"value": "x"}}, where.format(0, "value"), "BASE_TYPE_BAD_LENGTH"),
-        ({"t": {}}, where.format(0, "value"), "BASE_TYPE_REQUIRED"),
-        ({"t": {"value": 3}}, where.format(0, "value"), "STRING_TYPE_CONVERT"),
-        ({"r": {"value": "c"}}, where.format(1, "value"), "BASE_TYPE_CHOICES"),
-        ({"r": {}}, where.format(1, "value"), "BASE_TYPE_REQUIRED"),
-        ({"g": {"values": ["a", "b"]}}, where.format(2, "values"), "BASE_TYPE_BAD_LENGTH"),
-        ({"g": {"values": "a"}}, where.format(2, "values"), "LIST_TYPE_CONVERT"),
-        ({"b": {"value": "yes"}}, where.format(3, "value"), "BOOLEAN_TYPE_CONVERT"),
-        ({"u": {"values": ["1"]}}, where.format(4, "values.0"), "ATTACHMENT_NOT_FOUND"),
+        ({"t": {"value": "x"}}, path_template.format(0, "value"), "BASE_TYPE_BAD_LENGTH"),
+        ({"t": {}}, path_template.format(0, "value"), "BASE_TYPE_REQUIRED"),
+        ({"t": {"value": 3}}, path_template.format(0, "value"), "STRING_TYPE_CONVERT"),
+        ({"r": {"value": "c"}}, path_template.format(1, "value"), "BASE_TYPE_CHOICES"),
+        ({"r": {}}, path_template.format(1, "value"), "BASE_TYPE_REQUIRED"),
+        ({"g": {"values": ["a", "b"]}}, path_template.format(2, "values"), "BASE_TYPE_BAD_LENGTH"),
+        ({"g": {"values": "a"}}, path_template.format(2, "values"), "LIST_TYPE_CONVERT"),
+        ({"b": {"value": "yes"}}, path_template.format(3, "value"), "BOOLEAN_TYPE_CONVERT"),
+        ({"u": {"values": ["1"]}}, path_template.format(4, "values.0"), "ATTACHMENT_NOT_FOUND"),
     ):
-        assert code in (await send(body(**values))).errors(path), (values, path)
-    assert (await send(body(), "a.png")).errors(where.format(4, "values.0")) == ["BASE_TYPE_CHOICES"]
-    (await send({**body(), "custom_id": "other"})).rejected(404, 10062)
-    (await send({**body(), "id": "1"})).rejected(404, 10062)
-    assert (await send(body())).status == 204
+        assert code in (await submit_modal(body(**values))).errors(path), (values, path)
+    assert (await submit_modal(body(), "a.png")).errors(path_template.format(4, "values.0")) == ["BASE_TYPE_CHOICES"]
+    (await submit_modal({**body(), "custom_id": "other"})).rejected(404, 10062)
+    (await submit_modal({**body(), "id": "1"})).rejected(404, 10062)
+    assert (await submit_modal(body())).status == 204
     event = await stage.app_session.next("INTERACTION_CREATE")
     (attachment,) = event["data"]["resolved"]["attachments"].values()
     assert event["data"]["components"][4]["component"]["values"] == [attachment["id"]]
     stage.world.clock.advance(15 * 60_000 + 1)
-    (await send(body())).rejected(404, 10062)
+    (await submit_modal(body())).rejected(404, 10062)
 
 
 async def test_an_invalid_modal_names_the_invalid_field(stage: InteractionStage) -> None:
     interaction = await stage.run_command(await stage.create_command())
-    bad = {**MODAL, "components": [{"type": 18, "label": "x", "component": {"type": 2}}]}
+    invalid_modal = {**MODAL, "components": [{"type": 18, "label": "x", "component": {"type": 2}}]}
 
-    refused = await interaction.respond(9, bad)
+    rejected = await interaction.respond(9, invalid_modal)
 
-    assert refused.errors("data.components.0.component.type") == ["COMPONENT_TYPE_INVALID"]
+    assert rejected.errors("data.components.0.component.type") == ["COMPONENT_TYPE_INVALID"]
     assert (await interaction.respond(9, {**MODAL, "title": "x" * 46})).errors("data.title") == ["BASE_TYPE_BAD_LENGTH"]
 
 
@@ -1273,43 +1291,43 @@ async def test_tokens_are_stored_as_hashes(stage: InteractionStage) -> None:
 @pytest.mark.dated(changes.RESOLVED_CHANNEL_PERMISSIONS)
 async def test_resolved_channels_contain_app_permissions_from_the_date(stage: InteractionStage) -> None:
     command = await stage.create_command(options=[{"type": 7, "name": "c", "description": "x"}])
-    for moment in (-1, 0):
-        stage.world.clock.set(changes.RESOLVED_CHANNEL_PERMISSIONS.at_ms + moment)
+    for offset_ms in (-1, 0):
+        stage.world.clock.set(changes.RESOLVED_CHANNEL_PERMISSIONS.at_ms + offset_ms)
 
         interaction = await stage.run_command(command, options=[{"type": 7, "name": "c", "value": str(stage.channel)}])
 
         channel = interaction.payload["data"]["resolved"]["channels"][str(stage.channel)]
-        assert ("app_permissions" in channel) is (moment == 0)
+        assert ("app_permissions" in channel) is (offset_ms == 0)
 
 
 @pytest.mark.dated(changes.POLL_IN_DEFERRED_EDIT)
 async def test_a_deferred_response_can_become_a_poll_from_the_date(stage: InteractionStage) -> None:
     command = await stage.create_command()
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
-    for moment in (-1, 0):
-        stage.world.clock.set(changes.POLL_IN_DEFERRED_EDIT.at_ms + moment)
+    for offset_ms in (-1, 0):
+        stage.world.clock.set(changes.POLL_IN_DEFERRED_EDIT.at_ms + offset_ms)
         interaction = await stage.run_command(command)
         await interaction.respond(5)
 
-        filled = await interaction.webhook_request(
+        completed = await interaction.webhook_request(
             "PATCH", "/messages/@original", json={"content": "ask", "poll": poll}
         )
 
-        assert ("poll" in filled.ok()) is (moment == 0)
+        assert ("poll" in completed.ok()) is (offset_ms == 0)
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
 async def test_commands_and_responses_contain_installation_data_from_the_date(stage: InteractionStage) -> None:
     command = await stage.create_command()
     path = f"{stage.application_path}/guilds/{stage.guild.id}/commands/{command['id']}"
-    for moment in (-1, 0):
-        stage.world.clock.set(changes.USER_INSTALLS.at_ms + moment)
+    for offset_ms in (-1, 0):
+        stage.world.clock.set(changes.USER_INSTALLS.at_ms + offset_ms)
 
         message = await (await stage.run_command(command)).respond_with_message(content="here")
 
-        shown = (await stage.bot.get(path)).ok()
-        assert ("contexts" in shown, "integration_types" in shown, "interaction_metadata" in message) == (
-            moment == 0,
+        command_view = (await stage.bot.get(path)).ok()
+        assert ("contexts" in command_view, "integration_types" in command_view, "interaction_metadata" in message) == (
+            offset_ms == 0,
         ) * 3
 
 
@@ -1317,8 +1335,8 @@ async def test_an_interaction_contains_the_users_entitlements(stage: Interaction
     command = await stage.create_command()
     created = await stage.bot.post(f"{stage.application_path}/skus", json={"type": 5, "name": "Gold", "flags": 1 << 8})
     sku = created.ok()["id"]
-    given = {"sku_id": sku, "owner_id": str(stage.user.id), "owner_type": 2}
-    entitlement = (await stage.bot.post(f"{stage.application_path}/entitlements", json=given)).ok()
+    entitlement_body = {"sku_id": sku, "owner_id": str(stage.user.id), "owner_type": 2}
+    entitlement = (await stage.bot.post(f"{stage.application_path}/entitlements", json=entitlement_body)).ok()
 
     interaction = await stage.run_command(command)
 
@@ -1334,36 +1352,36 @@ async def test_an_interaction_contains_the_users_entitlements(stage: Interaction
 
 async def available_commands(stage: InteractionStage, actor: Actor | None = None) -> dict[str, list[str]]:
     """Return the names of the commands in the channel's command index, by application name."""
-    shown = (await (actor or stage.user).get(f"/channels/{stage.channel}/application-command-index")).ok()
-    names = {each["id"]: each["name"] for each in shown["applications"]}
-    listed: dict[str, list[str]] = {name: [] for name in names.values()}
-    for each in shown["application_commands"]:
-        listed[names[each["application_id"]]].append(each["name"])
-    assert shown["version"] == max((each["version"] for each in shown["application_commands"]), default="0")
-    return listed
+    index = (await (actor or stage.user).get(f"/channels/{stage.channel}/application-command-index")).ok()
+    application_names = {application["id"]: application["name"] for application in index["applications"]}
+    names_by_application: dict[str, list[str]] = {name: [] for name in application_names.values()}
+    for command in index["application_commands"]:
+        names_by_application[application_names[command["application_id"]]].append(command["name"])
+    assert index["version"] == max((command["version"] for command in index["application_commands"]), default="0")
+    return names_by_application
 
 
 async def test_the_command_index_lists_the_usable_commands(stage: InteractionStage) -> None:
-    everywhere = f"{stage.application_path}/commands"
-    (await stage.bot.post(everywhere, json={"name": "global", "description": "x"})).ok()
-    (await stage.bot.post(everywhere, json={"name": "dms", "description": "x", "contexts": [1]})).ok()
-    (await stage.bot.post(everywhere, json={"name": "adult", "description": "x", "nsfw": True})).ok()
+    global_path = f"{stage.application_path}/commands"
+    (await stage.bot.post(global_path, json={"name": "global", "description": "x"})).ok()
+    (await stage.bot.post(global_path, json={"name": "dms", "description": "x", "contexts": [1]})).ok()
+    (await stage.bot.post(global_path, json={"name": "adult", "description": "x", "nsfw": True})).ok()
     await stage.create_command("staff", default_member_permissions="0")
     await stage.create_command("hello", name_localizations={"de": "hallo"})
     other = await stage.world.bot(stage.guild, name="silent")
-    elsewhere = await stage.world.bot(name="elsewhere")
+    uninstalled_bot = await stage.world.bot(name="elsewhere")
     (
-        await elsewhere.post(
-            f"/applications/{elsewhere.application_id}/commands", json={"name": "far", "description": "x"}
+        await uninstalled_bot.post(
+            f"/applications/{uninstalled_bot.application_id}/commands", json={"name": "far", "description": "x"}
         )
     ).ok()
 
     assert await available_commands(stage) == {"answerer": ["global", "hello"]}
     assert await available_commands(stage, stage.guild.owner) == {"answerer": ["global", "staff", "hello"]}
-    shown = await stage.user.get(
+    response = await stage.user.get(
         f"/channels/{stage.channel}/application-command-index", headers={"X-Discord-Locale": "de"}
     )
-    assert [each.get("name_localized") for each in shown.ok()["application_commands"]] == [None, "hallo"]
+    assert [command.get("name_localized") for command in response.ok()["application_commands"]] == [None, "hallo"]
     stranger = await stage.world.user()
     (await stranger.get(f"/channels/{stage.channel}/application-command-index")).rejected(403, 50001)
     (await other.get(f"/channels/{stage.channel}/application-command-index")).rejected(403, 20001)
@@ -1371,20 +1389,20 @@ async def test_the_command_index_lists_the_usable_commands(stage: InteractionSta
 
 async def test_the_command_index_lists_user_installed_and_dm_commands(stage: InteractionStage) -> None:
     (await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
-    away = await stage.world.guild(None, stage.user)
+    other_guild = await stage.world.guild(None, stage.user)
     dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
     friend = await stage.world.user()
-    private = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(friend.id)})).ok()
+    friend_dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(friend.id)})).ok()
     stage.channel = int(dm["id"])
     assert await available_commands(stage) == {"answerer": ["hi"]}
-    for channel in (away.general, int(private["id"])):
+    for channel in (other_guild.general, int(friend_dm["id"])):
         stage.channel = channel
         assert await available_commands(stage) == {}
 
     await install_for_user(stage)
 
-    for channel in (away.general, int(private["id"]), int(dm["id"])):
+    for channel in (other_guild.general, int(friend_dm["id"]), int(dm["id"])):
         stage.channel = channel
         assert await available_commands(stage) == {"answerer": ["hi"]}
-    stage.channel = away.general
-    assert await available_commands(stage, away.owner) == {}
+    stage.channel = other_guild.general
+    assert await available_commands(stage, other_guild.owner) == {}

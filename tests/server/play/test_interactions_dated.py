@@ -49,8 +49,8 @@ async def enter_dm_with_app(stage: InteractionStage) -> int:
     return stage.channel
 
 
-def set_clock(stage: InteractionStage, change: Change, moment: int) -> None:
-    stage.world.clock.set(change.at_ms + moment)
+def set_clock(stage: InteractionStage, change: Change, offset_ms: int) -> None:
+    stage.world.clock.set(change.at_ms + offset_ms)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
@@ -58,8 +58,8 @@ async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(s
     command = await create_global_command(stage)
     await enter_guild_without_app(stage)
     statuses = []
-    for moment in OFFSETS_MS:
-        set_clock(stage, changes.EXTERNAL_APPS, moment)
+    for offset_ms in OFFSETS_MS:
+        set_clock(stage, changes.EXTERNAL_APPS, offset_ms)
         interaction = await stage.run_command(command)
         await interaction.respond_with_message(content="first")
         for _ in range(5):
@@ -77,7 +77,7 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(stage: 
     command = await create_global_command(stage)
     guild = await enter_guild_without_app(stage)
 
-    async def is_quiet(members: int, *, denied: int = 0) -> bool:
+    async def is_ephemeral(members: int, *, denied: int = 0) -> bool:
         await guild.overwrite(guild.general, guild.id, deny=denied, kind=0)
         resize = "UPDATE guilds SET member_count = ? WHERE id = ?"
         await stage.world.write(lambda call: call.tx.run(resize, members, guild.id))
@@ -85,19 +85,19 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(stage: 
         return bool(message["flags"] & EPHEMERAL)
 
     set_clock(stage, changes.EXTERNAL_APPS, -1)
-    assert not await is_quiet(25, denied=Permissions.USE_EXTERNAL_APPS)
-    assert await is_quiet(26)
+    assert not await is_ephemeral(25, denied=Permissions.USE_EXTERNAL_APPS)
+    assert await is_ephemeral(26)
     set_clock(stage, changes.EXTERNAL_APPS, 0)
-    assert await is_quiet(25, denied=Permissions.USE_EXTERNAL_APPS)
-    assert not await is_quiet(26)
+    assert await is_ephemeral(25, denied=Permissions.USE_EXTERNAL_APPS)
+    assert not await is_ephemeral(26)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
 async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(stage: InteractionStage) -> None:
     command = await create_global_command(stage)
     channel = await enter_dm_with_app(stage)
-    for moment, zero in zip(OFFSETS_MS, (0, "0"), strict=True):
-        set_clock(stage, changes.EXTERNAL_APPS, moment)
+    for offset_ms, zero in zip(OFFSETS_MS, (0, "0"), strict=True):
+        set_clock(stage, changes.EXTERNAL_APPS, offset_ms)
         interaction = await stage.run_command(command)
         assert interaction.payload["authorizing_integration_owners"] == {"0": zero}
 
@@ -112,24 +112,24 @@ async def test_app_permissions_are_sent_in_dms_from_the_date(stage: InteractionS
     command = await create_global_command(stage)
     guild_channel = stage.channel
     dm_channel = await enter_dm_with_app(stage)
-    for moment in OFFSETS_MS:
-        set_clock(stage, changes.USER_INSTALLS, moment)
+    for offset_ms in OFFSETS_MS:
+        set_clock(stage, changes.USER_INSTALLS, offset_ms)
         for channel in (guild_channel, dm_channel):
             stage.channel = channel
             interaction = await stage.run_command(command)
-            assert ("app_permissions" in interaction.payload) is (moment == 0 or channel == guild_channel)
+            assert ("app_permissions" in interaction.payload) is (offset_ms == 0 or channel == guild_channel)
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
 async def test_contexts_of_commands_are_stored_from_the_date(stage: InteractionStage) -> None:
     body = {"name": "hi", "description": "x", "contexts": [1], "integration_types": [1]}
     stored = []
-    for moment in OFFSETS_MS:
-        set_clock(stage, changes.USER_INSTALLS, moment)
+    for offset_ms in OFFSETS_MS:
+        set_clock(stage, changes.USER_INSTALLS, offset_ms)
         created = (await stage.bot.post(f"{stage.application_path}/commands", json=body)).ok()
         set_clock(stage, changes.USER_INSTALLS, 0)
-        shown = (await stage.bot.get(f"{stage.application_path}/commands/{created['id']}")).ok()
-        stored.append((shown["contexts"], shown["integration_types"]))
+        command = (await stage.bot.get(f"{stage.application_path}/commands/{created['id']}")).ok()
+        stored.append((command["contexts"], command["integration_types"]))
 
     assert stored == [(None, [0, 1]), ([1], [1])]
 
@@ -137,22 +137,22 @@ async def test_contexts_of_commands_are_stored_from_the_date(stage: InteractionS
 @pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
 async def test_interactions_state_the_attachment_limit_from_the_date(stage: InteractionStage) -> None:
     command = await stage.create_command()
-    for moment in OFFSETS_MS:
-        set_clock(stage, changes.PER_ATTACHMENT_LIMIT, moment)
+    for offset_ms in OFFSETS_MS:
+        set_clock(stage, changes.PER_ATTACHMENT_LIMIT, offset_ms)
         interaction = await stage.run_command(command)
         message = await interaction.respond_with_message(content="press", components=[BUTTON])
         pressed = await stage.use_component(message["id"])
 
-        limits = [each.payload.get("attachment_size_limit") for each in (interaction, pressed)]
+        limits = [received.payload.get("attachment_size_limit") for received in (interaction, pressed)]
 
-        assert limits == [None if moment else 10 << 20] * 2
+        assert limits == [None if offset_ms else 10 << 20] * 2
 
 
 @pytest.mark.dated(changes.WEBHOOK_UPLOAD_10MIB)
 async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionStage) -> None:
     command = await stage.create_command()
-    for moment in OFFSETS_MS:
-        set_clock(stage, changes.WEBHOOK_UPLOAD_10MIB, moment)
+    for offset_ms in OFFSETS_MS:
+        set_clock(stage, changes.WEBHOOK_UPLOAD_10MIB, offset_ms)
         interaction = await stage.run_command(command)
         await interaction.respond_with_message(content="first")
         for method, path in (("POST", ""), ("PATCH", "/messages/@original")):
@@ -161,7 +161,7 @@ async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionSt
 
             response = await interaction.webhook_request(method, path, data=form)
 
-            if moment:
+            if offset_ms:
                 assert response.ok()["attachments"][0]["size"] == 12 << 20
             else:
                 response.rejected(413, 50045)
@@ -171,9 +171,9 @@ async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionSt
 async def test_a_response_can_launch_an_activity_from_the_date(stage: InteractionStage) -> None:
     command = await stage.create_command()
     set_clock(stage, changes.ENTRY_POINT_COMMANDS, -1)
-    refused = await (await stage.run_command(command)).respond(12)
+    rejected = await (await stage.run_command(command)).respond(12)
     set_clock(stage, changes.ENTRY_POINT_COMMANDS, 0)
     launched = await (await stage.run_command(command)).respond(12)
 
-    assert refused.errors("type") == ["BASE_TYPE_CHOICES"]
+    assert rejected.errors("type") == ["BASE_TYPE_CHOICES"]
     assert launched.ok()["resource"]["activity_instance"]["id"]

@@ -25,22 +25,22 @@ async def test_a_member_with_the_flag_links_a_channel_they_manage(world: World) 
     owner = await world.user()
     guild = await world.guild(owner)
     alice = await played.player(owner)
-    made = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
-    session, chat = await alice.connect_sdk(), await owner.connect()
+    lobby = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    session, user_session = await alice.connect_sdk(), await owner.connect()
 
     body = {"channel_id": str(guild.general)}
-    after = (await alice.patch(f"/lobbies/{made['id']}/channel-linking", json=body)).ok()
+    linked_lobby = (await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json=body)).ok()
 
-    assert after["linked_channel"]["id"] == str(guild.general)
+    assert linked_lobby["linked_channel"]["id"] == str(guild.general)
     assert (await session.next("LOBBY_UPDATE"))["linked_channel"]["id"] == str(guild.general)
-    channel = await chat.next("CHANNEL_UPDATE")
-    assert channel["linked_lobby"]["lobby_id"] == made["id"]
+    channel = await user_session.next("CHANNEL_UPDATE")
+    assert channel["linked_lobby"]["lobby_id"] == lobby["id"]
     assert channel["linked_lobby"]["linked_by"] == str(alice.id)
-    assert (await chat.next("MESSAGE_CREATE"))["type"] == 49
+    assert (await user_session.next("MESSAGE_CREATE"))["type"] == 49
 
 
 async def test_linking_requires_the_member_flag_and_channel_permissions(world: World) -> None:
-    played, guild, alice, bob, lobby_id = await linked(world)
+    game, guild, alice, bob, lobby_id = await linked(world)
     other = await guild.channel("other")
     voice = await guild.channel("voice", type=2)
     path = f"/lobbies/{lobby_id}/channel-linking"
@@ -48,33 +48,33 @@ async def test_linking_requires_the_member_flag_and_channel_permissions(world: W
     (await bob.patch(path, json={"channel_id": str(other)})).rejected(403, 50013)
     (await alice.patch(path, json={"channel_id": "1"})).rejected(404, 10003)
     assert (await alice.patch(path, json={"channel_id": str(voice)})).errors("channel_id") == ["CHANNEL_NOT_LINKABLE"]
-    await played.backend.put(f"/lobbies/{lobby_id}/members/{bob.id}", json={"flags": 1})
+    await game.backend.put(f"/lobbies/{lobby_id}/members/{bob.id}", json={"flags": 1})
     (await bob.patch(path, json={"channel_id": str(other)})).rejected(403, 50001)
 
-    second = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    second = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
     body = {"channel_id": str(guild.general)}
-    taken = await alice.patch(f"/lobbies/{second['id']}/channel-linking", json=body)
-    assert taken.errors("channel_id") == ["CHANNEL_ALREADY_LINKED"]
+    rejected = await alice.patch(f"/lobbies/{second['id']}/channel-linking", json=body)
+    assert rejected.errors("channel_id") == ["CHANNEL_ALREADY_LINKED"]
 
 
 async def test_a_lobby_created_by_a_secret_cannot_be_linked(world: World) -> None:
-    played, guild, alice, _, _ = await linked(world)
+    game, guild, alice, _, _ = await linked(world)
     other = await guild.channel("other")
-    made = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
-    await played.backend.put(f"/lobbies/{made['id']}/members/{alice.id}", json={"flags": 1})
+    lobby = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
+    await game.backend.put(f"/lobbies/{lobby['id']}/members/{alice.id}", json={"flags": 1})
 
-    response = await alice.patch(f"/lobbies/{made['id']}/channel-linking", json={"channel_id": str(other)})
+    response = await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json={"channel_id": str(other)})
     assert response.errors("channel_id") == ["LOBBY_NOT_LINKABLE"]
 
 
 async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> None:
-    played, guild, alice, bob, lobby_id = await linked(world)
-    chat, session = await guild.owner.connect(), await alice.connect_sdk()
+    game, guild, alice, bob, lobby_id = await linked(world)
+    user_session, session = await guild.owner.connect(), await alice.connect_sdk()
 
     message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "from the game"})).ok()
-    event = await chat.next("MESSAGE_CREATE")
+    event = await user_session.next("MESSAGE_CREATE")
     assert (event["id"], event["content"], event["author"]["id"]) == (message["id"], "from the game", str(bob.id))
-    assert (event["application_id"], event["flags"]) == (str(played.id), 1 << 16)
+    assert (event["application_id"], event["flags"]) == (str(game.id), 1 << 16)
     assert message["channel_id"] == str(guild.general)
     lobby_event = await session.next("LOBBY_MESSAGE_CREATE")
     assert (lobby_event["id"], lobby_event["lobby_id"]) == (message["id"], lobby_id)
@@ -87,7 +87,7 @@ async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> N
         "a picture",
     )
     history = (await bob.get(f"/lobbies/{lobby_id}/messages")).ok()
-    assert [each["content"] for each in history] == ["from the guild", "from the game"]
+    assert [message["content"] for message in history] == ["from the guild", "from the game"]
 
 
 async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: World) -> None:
@@ -95,12 +95,12 @@ async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: 
     body = {"nonce": "n1", "enforce_nonce": True}
 
     first = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one", **body})).ok()
-    again = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "two", **body})).ok()
+    repeated = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "two", **body})).ok()
 
-    assert again == first
-    assert [each["content"] for each in (await alice.get(f"/lobbies/{lobby_id}/messages")).ok()] == ["one"]
+    assert repeated == first
+    assert [message["content"] for message in (await alice.get(f"/lobbies/{lobby_id}/messages")).ok()] == ["one"]
     channel_messages = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()
-    assert [each["id"] for each in channel_messages] == [first["id"]]
+    assert [message["id"] for message in channel_messages] == [first["id"]]
     # A deleted message releases its nonce.
     (await guild.owner.delete(f"/channels/{guild.general}/messages/{first['id']}")).ok()
     recreated = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "three", **body})).ok()
@@ -117,11 +117,11 @@ async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None
 
     assert (first["type"], message["type"]) == (0, 19)
     assert (await session.next("LOBBY_MESSAGE_CREATE"))["type"] == 19
-    assert [each["type"] for each in (await bob.get(path)).ok()] == [19, 0]
+    assert [message["type"] for message in (await bob.get(path)).ok()] == [19, 0]
 
 
 async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(world: World) -> None:
-    played, guild, _alice, bob, lobby_id = await linked(world)
+    game, guild, _alice, bob, lobby_id = await linked(world)
     hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
     session = await bob.connect_sdk()
     path = f"/webhooks/{hook['id']}/{hook['token']}?wait=true"
@@ -131,19 +131,19 @@ async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(wor
         assert (await session.next("LOBBY_MESSAGE_CREATE"))["author"]["username"] == name
 
     history = (await bob.get(f"/lobbies/{lobby_id}/messages")).ok()
-    assert [each["author"]["username"] for each in history] == ["Crier", "Herald"]
-    assert {each["author"]["id"] for each in history} == {hook["id"]}
+    assert [message["author"]["username"] for message in history] == ["Crier", "Herald"]
+    assert {message["author"]["id"] for message in history} == {hook["id"]}
     moderation = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
-    assert (await played.backend.put(moderation, json={"verdict": "fine"})).status == 204
+    assert (await game.backend.put(moderation, json={"verdict": "fine"})).status == 204
     assert (await session.next("LOBBY_MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "fine"}
 
 
 async def test_an_edit_clears_moderation_metadata_and_a_deletion_reaches_players(world: World) -> None:
-    played, guild, alice, _, lobby_id = await linked(world)
+    game, guild, alice, _, lobby_id = await linked(world)
     session = await alice.connect_sdk()
     message = await guild.send_message(guild.owner, "rude")
     moderation = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
-    assert (await played.backend.put(moderation, json={"verdict": "hide"})).status == 204
+    assert (await game.backend.put(moderation, json={"verdict": "hide"})).status == 204
     await session.next("LOBBY_MESSAGE_UPDATE")
 
     (await guild.owner.patch(f"/channels/{guild.general}/messages/{message['id']}", json={"content": "kind"})).ok()
@@ -164,25 +164,25 @@ async def test_a_message_blocked_by_auto_moderation_still_reaches_the_lobby(worl
         "enabled": True,
     }
     (await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=rule)).ok()
-    chat, session = await guild.owner.connect(), await alice.connect_sdk()
+    user_session, session = await guild.owner.connect(), await alice.connect_sdk()
 
     message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "foo"})).ok()
 
     assert message["channel_id"] == lobby_id
     assert (await session.next("LOBBY_MESSAGE_CREATE"))["content"] == "foo"
-    await chat.next("AUTO_MODERATION_ACTION_EXECUTION")
-    await chat.none_of("MESSAGE_CREATE")
+    await user_session.next("AUTO_MODERATION_ACTION_EXECUTION")
+    await user_session.none_of("MESSAGE_CREATE")
 
 
 async def test_a_lobby_flag_requires_message_authors_to_authorize_the_game(world: World) -> None:
-    played, guild, _, _, lobby_id = await linked(world)
+    game, guild, _, _, lobby_id = await linked(world)
     stranger = await world.user()
     (await stranger.post(f"/invites/{await invite_to(guild)}", json={})).ok()
-    (await played.backend.patch(f"/lobbies/{lobby_id}", json={"flags": 1})).ok()
+    (await game.backend.patch(f"/lobbies/{lobby_id}", json={"flags": 1})).ok()
 
     path = f"/channels/{guild.general}/messages"
     (await stranger.post(path, json={"content": "hi"})).rejected(403, 50013)
-    await played.player(stranger)
+    await game.player(stranger)
     (await stranger.post(path, json={"content": "hi"})).ok()
 
 
@@ -205,33 +205,33 @@ async def test_a_channel_manager_unlinks_the_lobby(world: World) -> None:
 
 
 async def test_a_lobby_outlives_its_channel_and_expires_only_when_unlinked(world: World) -> None:
-    played, guild, _alice, _, lobby_id = await linked(world)
+    game, guild, _alice, _, lobby_id = await linked(world)
     assert world.app.worker is not None
     world.clock.advance(3_600_000)
     await world.app.worker.run_due()
-    assert (await played.backend.get(f"/lobbies/{lobby_id}")).status == 200
+    assert (await game.backend.get(f"/lobbies/{lobby_id}")).status == 200
 
     (await guild.owner.delete(f"/channels/{guild.general}")).ok()
-    assert "linked_channel" not in (await played.backend.get(f"/lobbies/{lobby_id}")).ok()
+    assert "linked_channel" not in (await game.backend.get(f"/lobbies/{lobby_id}")).ok()
     world.clock.advance(301_000)
     await world.app.worker.run_due()
-    (await played.backend.get(f"/lobbies/{lobby_id}")).rejected(404, 10031)
+    (await game.backend.get(f"/lobbies/{lobby_id}")).rejected(404, 10031)
 
 
 async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: World) -> None:
-    played, guild, alice, bob, lobby_id = await linked(world)
+    game, guild, alice, bob, lobby_id = await linked(world)
 
     code = (await bob.post(f"/lobbies/{lobby_id}/members/@me/invites")).ok()["code"]
     invites: Any = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
-    assert [(each["code"], each["max_uses"], each["max_age"], each["target_type"]) for each in invites] == [
+    assert [(invite["code"], invite["max_uses"], invite["max_age"], invite["target_type"]) for invite in invites] == [
         (code, 1, 3600, 5)
     ]
     # Only lobbies create invites of this type.
     rejected = await guild.owner.post(f"/channels/{guild.general}/invites", json={"target_type": 5})
     assert rejected.errors("target_type")
-    other_code = (await played.backend.post(f"/lobbies/{lobby_id}/members/{alice.id}/invites")).ok()["code"]
+    other_code = (await game.backend.post(f"/lobbies/{lobby_id}/members/{alice.id}/invites")).ok()["code"]
     assert other_code != code
-    (await played.backend.post(f"/lobbies/{lobby_id}/members/1/invites")).rejected(404, 10007)
+    (await game.backend.post(f"/lobbies/{lobby_id}/members/1/invites")).rejected(404, 10007)
 
     stranger = await world.user()
     (await stranger.post(f"/invites/{code}", json={})).rejected(404, 10006)
@@ -253,7 +253,8 @@ async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World
 
     channels = (await alice.get(f"/guilds/{guild.id}/channels?with_can_link_lobby=true")).ok()
     linkable = {
-        int(each["id"]): (each["can_link_lobby"], each["is_viewable_and_writeable_by_all_members"]) for each in channels
+        int(channel["id"]): (channel["can_link_lobby"], channel["is_viewable_and_writeable_by_all_members"])
+        for channel in channels
     }
     assert linkable[guild.general] == (False, True)
     assert linkable[other] == (True, False)
@@ -261,9 +262,9 @@ async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World
 
 
 async def test_lobby_messages_are_delivered_to_event_webhooks(near_world: World, receiver: Receiver) -> None:
-    played, guild, _alice, bob, lobby_id = await linked(near_world)
+    game, guild, _alice, bob, lobby_id = await linked(near_world)
     await subscribe_to_events(
-        receiver, played.backend, "LOBBY_MESSAGE_CREATE", "LOBBY_MESSAGE_UPDATE", "LOBBY_MESSAGE_DELETE"
+        receiver, game.backend, "LOBBY_MESSAGE_CREATE", "LOBBY_MESSAGE_UPDATE", "LOBBY_MESSAGE_DELETE"
     )
     assert near_world.app.worker is not None
 
@@ -274,16 +275,16 @@ async def test_lobby_messages_are_delivered_to_event_webhooks(near_world: World,
     (await guild.owner.delete(path)).ok()
     await near_world.app.worker.run_due()
 
-    first, second, changed, gone = [each["data"] for each in receiver.events]
+    first, second, changed, deleted = [event["data"] for event in receiver.events]
     channel, owner = str(guild.general), str(guild.owner.id)
     assert (first["channel_id"], first["author"]["id"], first["flags"]) == (channel, str(bob.id), 1 << 16)
-    assert (first["application_id"], first["lobby_id"], first["type"]) == (str(played.id), lobby_id, 0)
+    assert (first["application_id"], first["lobby_id"], first["type"]) == (str(game.id), lobby_id, 0)
     assert (second["channel_id"], second["author"]["id"], second["flags"]) == (channel, owner, 0)
     assert "application_id" not in second
     assert changed.keys() >= {"timestamp", "edited_timestamp"}
     assert "moderation_metadata" not in changed
-    assert gone == {"id": edited["id"], "lobby_id": lobby_id}
-    received = [(each["type"], each["data"]["id"], each["data"].get("content")) for each in receiver.events]
+    assert deleted == {"id": edited["id"], "lobby_id": lobby_id}
+    received = [(event["type"], event["data"]["id"], event["data"].get("content")) for event in receiver.events]
     assert received == [
         ("LOBBY_MESSAGE_CREATE", message["id"], "one"),
         ("LOBBY_MESSAGE_CREATE", edited["id"], "two"),

@@ -15,7 +15,7 @@ from tests.world import World
 
 async def create_lobby(backend: Any, *players: Player, **body: Any) -> Any:
     """Create a lobby with these members, as the game's backend."""
-    members = [{"id": str(each.id)} for each in players]
+    members = [{"id": str(player.id)} for player in players]
     return (await backend.post("/lobbies", json={"members": members, **body})).ok()
 
 
@@ -36,9 +36,9 @@ async def test_creating_a_lobby_notifies_its_members(world: World) -> None:
     lobby = await create_lobby(played.backend, alice, bob, metadata={"map": "dust"}, flags=1)
 
     assert (lobby["metadata"], lobby["flags"], lobby["application_id"]) == ({"map": "dust"}, 1, str(played.id))
-    assert {each["id"] for each in lobby["members"]} == {str(alice.id), str(bob.id)}
+    assert {member["id"] for member in lobby["members"]} == {str(alice.id), str(bob.id)}
     event = await session.next("LOBBY_CREATE")
-    connected = {each["user_id"]: each["connected"] for each in event["members"]}
+    connected = {member["user_id"]: member["connected"] for member in event["members"]}
     assert connected == {str(alice.id): True, str(bob.id): False}
     assert (await played.backend.get(f"/lobbies/{lobby['id']}")).ok() == lobby
 
@@ -65,12 +65,12 @@ async def test_updating_members_replaces_the_whole_list(world: World) -> None:
     played = await game(world)
     alice, bob, carol = [await played.player() for _ in range(3)]
     lobby = await create_lobby(played.backend, alice, bob)
-    sessions = [await each.connect_sdk() for each in (alice, bob, carol)]
+    sessions = [await player.connect_sdk() for player in (alice, bob, carol)]
 
     body = {"members": [{"id": str(alice.id)}, {"id": str(carol.id)}], "metadata": None}
-    after = (await played.backend.patch(f"/lobbies/{lobby['id']}", json=body)).ok()
+    updated = (await played.backend.patch(f"/lobbies/{lobby['id']}", json=body)).ok()
 
-    assert {each["id"] for each in after["members"]} == {str(alice.id), str(carol.id)}
+    assert {member["id"] for member in updated["members"]} == {str(alice.id), str(carol.id)}
     assert (await sessions[1].next("LOBBY_DELETE")) == {"id": lobby["id"], "reason": "removed"}
     assert (await sessions[0].next("LOBBY_MEMBER_REMOVE"))["member"]["user_id"] == str(bob.id)
     assert (await sessions[0].next("LOBBY_MEMBER_ADD"))["member"]["user_id"] == str(carol.id)
@@ -136,8 +136,8 @@ async def test_removing_a_member_is_idempotent(world: World) -> None:
         assert (await played.backend.delete(f"/lobbies/{lobby['id']}/members/{alice.id}")).status == 204
 
     assert (await session.next("LOBBY_MEMBER_REMOVE"))["member"]["user"]["id"] == str(alice.id)
-    left = (await played.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"]
-    assert [each["id"] for each in left] == [str(bob.id)]
+    members = (await played.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"]
+    assert [member["id"] for member in members] == [str(bob.id)]
 
 
 @pytest.mark.dated(changes.LOBBY_ADDITIONAL_NAME)
@@ -166,8 +166,8 @@ async def test_a_bulk_update_adds_updates_and_removes_and_skips_non_players(worl
         {"id": str(bob.id), "additional_name": "Frodo"},
         {"id": str(stranger.id)},
     ]
-    assert [each["id"] for each in (await played.backend.post(path, json=body)).ok()] == [str(bob.id)]
-    assert [each["id"] for each in (await played.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"]] == [
+    assert [member["id"] for member in (await played.backend.post(path, json=body)).ok()] == [str(bob.id)]
+    assert [member["id"] for member in (await played.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"]] == [
         str(bob.id)
     ]
 
@@ -203,8 +203,8 @@ async def test_a_secret_creates_a_lobby_that_others_can_join(world: World) -> No
     assert joined["id"] == lobby["id"]
     assert joined["metadata"] == {"map": "dust"}
     assert (await session.next("LOBBY_MEMBER_ADD"))["member"]["metadata"] == {"team": "red"}
-    again = (await bob.put("/lobbies", json={"secret": "xyzzy", "lobby_metadata": {"map": "sand"}})).ok()
-    assert again["metadata"] == {"map": "sand"}
+    rejoined = (await bob.put("/lobbies", json={"secret": "xyzzy", "lobby_metadata": {"map": "sand"}})).ok()
+    assert rejoined["metadata"] == {"map": "sand"}
     assert (await session.next("LOBBY_UPDATE"))["metadata"] == {"map": "sand"}
 
 
@@ -252,7 +252,7 @@ async def test_an_event_webhook_url_is_verified_before_it_is_stored(near_world: 
     body = {"override_event_webhooks_url": receiver.url}
     lobby = (await played.backend.post("/lobbies", json=body)).ok()
     assert (lobby["override_event_webhooks_url"], receiver.invalid_signatures) == (receiver.url, 1)
-    assert [each["type"] for each in receiver.requests] == [0]
+    assert [request["type"] for request in receiver.requests] == [0]
     plain = await create_lobby(played.backend)
     (await played.backend.patch(f"/lobbies/{lobby['id']}", json={"override_event_webhooks_url": None})).ok()
     assert "override_event_webhooks_url" not in (await played.backend.get(f"/lobbies/{lobby['id']}")).ok()
@@ -319,7 +319,7 @@ async def test_members_receive_connect_and_disconnect_events(world: World) -> No
 
     other = await bob.connect_sdk()
     assert other.ready["lobbies"][0]["id"] == lobby["id"]
-    assert {each["user_id"]: each["connected"] for each in other.ready["lobbies"][0]["members"]} == {
+    assert {member["user_id"]: member["connected"] for member in other.ready["lobbies"][0]["members"]} == {
         str(alice.id): True,
         str(bob.id): True,
     }
@@ -371,7 +371,7 @@ async def test_a_lobby_without_any_connection_expires(world: World) -> None:
     (await played.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
 
-async def wait_until_idle(world: World, played: Game, lobby_id: str) -> None:
+async def wait_until_idle(world: World, game: Game, lobby_id: str) -> None:
     """Wait until the server has stored that no member is connected."""
     for _ in range(500):
         idle = await world.write(lambda call: call.tx.value("SELECT idle_ms FROM lobbies WHERE id = ?", int(lobby_id)))
@@ -401,8 +401,8 @@ async def test_members_send_and_list_lobby_messages(world: World) -> None:
     event = await session.next("LOBBY_MESSAGE_CREATE")
     assert (event["id"], event["metadata"], event["author"]["id"]) == (message["id"], {"colour": "red"}, str(alice.id))
     (await bob.post(path, json={"content": "fools"})).ok()
-    assert [each["content"] for each in (await alice.get(path)).ok()] == ["fools", "fly"]
-    assert [each["content"] for each in (await alice.get(f"{path}?limit=1")).ok()] == ["fools"]
+    assert [message["content"] for message in (await alice.get(path)).ok()] == ["fools", "fly"]
+    assert [message["content"] for message in (await alice.get(f"{path}?limit=1")).ok()] == ["fools"]
 
 
 async def test_a_non_member_cannot_read_or_send_messages(world: World) -> None:
@@ -437,10 +437,10 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     path, body = f"/lobbies/{lobby['id']}/messages", {"nonce": "n1", "enforce_nonce": True}
 
     first = await alice.post(path, json={"content": "one", **body})
-    again = await alice.post(path, json={"content": "two", **body})
+    rejoined = await alice.post(path, json={"content": "two", **body})
 
-    assert (again.status, again.ok()) == (first.status, first.ok())
-    assert [each["content"] for each in (await alice.get(path)).ok()] == ["one"]
+    assert (rejoined.status, rejoined.ok()) == (first.status, first.ok())
+    assert [message["content"] for message in (await alice.get(path)).ok()] == ["one"]
     # Nonces are scoped by author and lobby, and count only when enforced.
     for sender, target, payload in (
         (bob, path, {"content": "bob", **body}),
@@ -552,6 +552,6 @@ async def test_an_unmerge_and_an_account_deletion_update_the_members(world: Worl
     )
     await world.write(lambda call: call.notify(signal))
     lobby = (await played.backend.get(f"/lobbies/{made['id']}")).ok()
-    assert [each["id"] for each in lobby["members"]] == [str(guest.id)]
+    assert [member["id"] for member in lobby["members"]] == [str(guest.id)]
     await world.write(lambda call: call.notify(users.UserDeleted(UserId(guest.id))))
     assert (await played.backend.get(f"/lobbies/{made['id']}")).ok()["members"] == []

@@ -17,12 +17,12 @@ from tests.server.play.test_user_messages import (
 )
 from tests.world import World, befriend
 
-DIRECT_MESSAGE_EVENTS = tuple(f"GAME_DIRECT_MESSAGE_{each}" for each in ("CREATE", "UPDATE", "DELETE"))
+DIRECT_MESSAGE_EVENTS = tuple(f"GAME_DIRECT_MESSAGE_{action}" for action in ("CREATE", "UPDATE", "DELETE"))
 
 
-async def block(one: Player, other: Player) -> None:
+async def block(player: Player, other: Player) -> None:
     """Block a player."""
-    (await one.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).ok()
+    (await player.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).ok()
 
 
 async def strangers(world: World) -> tuple[Player, Player]:
@@ -35,10 +35,10 @@ async def strangers(world: World) -> tuple[Player, Player]:
 
 
 async def test_a_block_invalidates_a_pending_invite(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
+    game, alice, bob = await game_with_friends(world)
     activity = await start_joinable_activity(alice, await alice.connect_sdk())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
-    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1?message_id={message['id']}"
+    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{game.id}/1?message_id={message['id']}"
     (await bob.get(path)).ok()
 
     await block(alice, bob)
@@ -83,16 +83,16 @@ async def test_a_join_request_requires_a_joinable_activity(world: World) -> None
 
 
 @pytest.mark.parametrize("known_by", ["platform", "game", "voice", "nothing"])
-async def test_joining_a_public_party_requires_a_relation_to_the_host(world: World, known_by: str) -> None:
+async def test_joining_a_public_party_requires_a_relation_to_the_host(world: World, relation: str) -> None:
     played = await game(world)
     host_user, guest_user = await world.user(), await world.user()
     alice, bob = await played.player(host_user), await played.player(guest_user)
-    if known_by == "platform":
+    if relation == "platform":
         await befriend(alice, bob)
-    elif known_by == "game":
-        for one, other in ((alice, bob), (bob, alice)):
-            (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
-    elif known_by == "voice":
+    elif relation == "game":
+        for player, other in ((alice, bob), (bob, alice)):
+            (await player.put(f"/users/@me/game-relationships/{other.id}")).ok()
+    elif relation == "voice":
         guild = await world.guild(host_user, guest_user)
         lounge = await guild.channel("Lounge", type=2)
         for user in (host_user, guest_user):
@@ -107,17 +107,17 @@ async def test_joining_a_public_party_requires_a_relation_to_the_host(world: Wor
     path = f"/users/{alice.id}/sessions/{host_session.ready['session_id']}/activities/{played.id}/1"
     response = await bob.get(path)
 
-    if known_by == "nothing":
+    if relation == "nothing":
         response.rejected(403, 50001)
     else:
         assert response.ok() == {"secret": "open sesame"}
 
 
 async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
+    game, alice, bob = await game_with_friends(world)
     activity = await start_joinable_activity(alice, await alice.connect_sdk())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
-    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1"
+    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{game.id}/1"
 
     (await bob.get(f"{path}?channel_id=1&message_id={message['id']}")).rejected(400, 50039)
     (await bob.get(f"{path}?channel_id={message['channel_id']}&message_id={message['id']}")).ok()
@@ -127,7 +127,7 @@ async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
 
 
 async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
+    game, alice, bob = await game_with_friends(world)
     user = await world.user()
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
@@ -136,7 +136,7 @@ async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> Non
         call.tx.run(
             "INSERT INTO provisional_accounts (user_id, family_id, restricted_by, created_ms) VALUES (?, ?, ?, ?)",
             alice.id,
-            played.id,
+            game.id,
             user.id,
             call.now_ms,
         )
@@ -208,12 +208,12 @@ async def delivered_events(world: World, receiver: Receiver) -> list[dict[str, A
     """Run the due jobs and return the events that the webhook received, in order."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
-    return [{**each["data"], "kind": each["type"]} for each in receiver.events]
+    return [{**event["data"], "kind": event["type"]} for event in receiver.events]
 
 
 async def test_webhooks_contain_the_whole_stored_message(near_world: World, receiver: Receiver) -> None:
-    played, alice, bob = await game_with_friends(near_world)
-    await subscribe_to_events(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
+    game, alice, bob = await game_with_friends(near_world)
+    await subscribe_to_events(receiver, game.backend, *DIRECT_MESSAGE_EVENTS)
     await alice.connect_sdk()
     path = f"/users/{bob.id}/messages"
 
@@ -222,16 +222,16 @@ async def test_webhooks_contain_the_whole_stored_message(near_world: World, rece
     (await alice.delete(f"{path}/{message['id']}")).ok()
 
     events = await delivered_events(near_world, receiver)
-    assert [(each["kind"], each["content"]) for each in events] == list(
+    assert [(event["kind"], event["content"]) for event in events] == list(
         zip(DIRECT_MESSAGE_EVENTS, ("one", "two", "two"), strict=True)
     )
-    for each in events:
-        assert (each["id"], each["channel_id"]) == (message["id"], message["channel_id"])
-        assert (each["author"]["id"], each["recipient_id"]) == (str(alice.id), str(bob.id))
-        assert (each["application_id"], each["flags"], each["metadata"]) == (str(played.id), 1 << 16, {"k": "v"})
-        assert {user["id"] for user in each["channel"]["recipients"]} == {str(alice.id), str(bob.id)}
-        assert "moderation_metadata" not in each
-    assert [bool(each["edited_timestamp"]) for each in events] == [False, True, True]
+    for event in events:
+        assert (event["id"], event["channel_id"]) == (message["id"], message["channel_id"])
+        assert (event["author"]["id"], event["recipient_id"]) == (str(alice.id), str(bob.id))
+        assert (event["application_id"], event["flags"], event["metadata"]) == (str(game.id), 1 << 16, {"k": "v"})
+        assert {user["id"] for user in event["channel"]["recipients"]} == {str(alice.id), str(bob.id)}
+        assert "moderation_metadata" not in event
+    assert [bool(event["edited_timestamp"]) for event in events] == [False, True, True]
 
 
 async def test_webhooks_of_deleted_unstored_messages_omit_the_content(near_world: World, receiver: Receiver) -> None:
@@ -247,11 +247,15 @@ async def test_webhooks_of_deleted_unstored_messages_omit_the_content(near_world
     (await alice.delete(f"{path}/{message['id']}")).ok()
 
     events = await delivered_events(near_world, receiver)
-    assert [(each["kind"], each["content"]) for each in events] == list(
+    assert [(event["kind"], event["content"]) for event in events] == list(
         zip(DIRECT_MESSAGE_EVENTS, ("one", "two", ""), strict=True)
     )
-    for each in events:
-        assert (each["id"], each["author"]["id"], each["recipient_id"]) == (message["id"], str(alice.id), str(bob.id))
-        assert (each["application_id"], each["flags"]) == (str(played.id), 1 << 16)
+    for event in events:
+        assert (event["id"], event["author"]["id"], event["recipient_id"]) == (
+            message["id"],
+            str(alice.id),
+            str(bob.id),
+        )
+        assert (event["application_id"], event["flags"]) == (str(played.id), 1 << 16)
         # The message is not stored, so its channel is the other player.
-        assert (each["channel"]["type"], each["channel"]["id"]) == (18, str(alice.id))
+        assert (event["channel"]["type"], event["channel"]["id"]) == (18, str(alice.id))

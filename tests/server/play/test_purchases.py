@@ -96,26 +96,26 @@ class Subscribed(NamedTuple):
     end_ms: int
 
 
-async def subscribed(world: World, **sku: Any) -> Subscribed:
+async def subscribed(world: World, **sku_fields: Any) -> Subscribed:
     """Subscribe a user and run the jobs that the purchase scheduled."""
     bot, alice = await world.bot(), await world.user()
-    sku_id = await publish_sku(bot, **sku)
-    bought = await buy(alice, sku_id)
+    sku_id = await publish_sku(bot, **sku_fields)
+    purchase = await buy(alice, sku_id)
     session = await bot.connect(intents=0)
     await run_due_jobs(world)
-    return Subscribed(bot, sku_id, bought, session, timestamp_ms(bought["subscription"]["current_period_end"][:19]))
+    return Subscribed(bot, sku_id, purchase, session, timestamp_ms(purchase["subscription"]["current_period_end"][:19]))
 
 
 async def test_the_provider_is_charged_once_per_payment(paid_world: World, bank: Bank) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot, price=499, currency="eur")
-    bought = await buy(alice, sku)
+    purchase = await buy(alice, sku)
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(62 * DAY_MS)
 
     first, second, third = bank.charges
     assert (first.user_id, first.sku_id, first.amount, first.currency) == (alice.id, sku, 499, "eur")
-    assert second.subscription_id == third.subscription_id == int(bought["subscription"]["id"])
+    assert second.subscription_id == third.subscription_id == int(purchase["subscription"]["id"])
     assert len({charge.key for charge in bank.charges}) == 3
 
 
@@ -180,7 +180,7 @@ async def test_concurrent_purchases_charge_once(paid_world: World, bank: Bank) -
 
 
 async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, bank: Bank) -> None:
-    _, _, bought, session, end_ms = await subscribed(paid_world)
+    _, _, purchase, session, end_ms = await subscribed(paid_world)
     bank.is_declining = True
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS - 1)
 
@@ -191,21 +191,21 @@ async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, b
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
 
     (name, ended), (_, over) = await received_events(session)
-    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", bought["subscription"]["current_period_end"])
+    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", purchase["subscription"]["current_period_end"])
     assert over["status"] == INACTIVE
     await paid_world.clock.run_for(60 * DAY_MS)
     assert len(bank.charges) == 5
 
 
 async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, bank: Bank) -> None:
-    _, _, bought, session, end_ms = await subscribed(paid_world)
+    _, _, purchase, session, end_ms = await subscribed(paid_world)
     bank.is_declining = True
     await paid_world.clock.run_until(end_ms + DAY_MS - 1)
     bank.is_declining = False
     await paid_world.clock.run_until(end_ms + DAY_MS)
 
     ((_, renewed),) = await received_events(session)
-    assert renewed["current_period_start"] == bought["subscription"]["current_period_end"]
+    assert renewed["current_period_start"] == purchase["subscription"]["current_period_end"]
 
 
 async def test_a_server_without_a_provider_sells_nothing(paid_world: World, bank: Bank) -> None:
@@ -221,7 +221,7 @@ async def test_a_server_without_a_provider_sells_nothing(paid_world: World, bank
 
 
 async def test_a_renewal_is_charged_once_after_a_two_day_outage(paid_world: World, bank: Bank) -> None:
-    bot, sku, bought, session, end_ms = await subscribed(paid_world, price=499)
+    bot, sku, purchase, session, end_ms = await subscribed(paid_world, price=499)
     bank.is_down = True
     await paid_world.clock.run_until(end_ms + 1)
     # A price change does not affect the charge whose outcome is unknown.
@@ -236,7 +236,7 @@ async def test_a_renewal_is_charged_once_after_a_two_day_outage(paid_world: Worl
 
     ((name, renewed),) = await received_events(session)
     assert (name, renewed["status"]) == ("SUBSCRIPTION_UPDATE", 0)
-    assert renewed["current_period_start"] == bought["subscription"]["current_period_end"]
+    assert renewed["current_period_start"] == purchase["subscription"]["current_period_end"]
     assert len({(charge.key, charge.amount) for charge in bank.charges[1:]}) == 1
     assert list(bank.held.values()) == [499, 499]
     assert bank.refunds == []
@@ -245,7 +245,7 @@ async def test_a_renewal_is_charged_once_after_a_two_day_outage(paid_world: Worl
 
 
 async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, bank: Bank) -> None:
-    _, _, bought, session, end_ms = await subscribed(paid_world)
+    _, _, purchase, session, end_ms = await subscribed(paid_world)
     # The provider took the payment, its response was lost, and it is unreachable since.
     bank.loses_response = True
     await paid_world.clock.run_until(end_ms + 1)
@@ -255,7 +255,7 @@ async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, b
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
 
     (name, ended), (_, over) = await received_events(session)
-    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", bought["subscription"]["current_period_end"])
+    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", purchase["subscription"]["current_period_end"])
     assert over["status"] == INACTIVE
     charges = len(bank.charges)
 
@@ -336,11 +336,11 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: Wo
 
 async def test_a_refund_returns_the_last_payment_once(paid_world: World, bank: Bank) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    bought = await buy(alice, await publish_sku(bot, price=499, currency="eur"))
+    purchase = await buy(alice, await publish_sku(bot, price=499, currency="eur"))
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(32 * DAY_MS)
     first, second = bank.charges
-    path = f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund"
+    path = f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund"
     owner = await owner_of(paid_world, bot)
 
     # The outage lasts longer than the retry period of other jobs.
@@ -363,14 +363,14 @@ async def test_a_refund_returns_the_last_payment_once(paid_world: World, bank: B
 async def test_a_one_time_purchase_is_refunded_at_the_price_paid(paid_world: World, bank: Bank) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     hat = await publish_sku(bot, 2, price=300)
-    bought = await buy(alice, hat)
+    purchase = await buy(alice, hat)
     (await bot.patch(f"/applications/{bot.application_id}/skus/{hat}", json={"price": 900})).ok()
     owner = await owner_of(paid_world, bot)
 
-    (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
     await run_due_jobs(paid_world)
 
-    assert [(back.key, back.amount) for back in bank.refunds] == [(bank.charges[0].key, 300)]
+    assert [(refund.key, refund.amount) for refund in bank.refunds] == [(bank.charges[0].key, 300)]
     assert bank.held == {}
     await buy(alice, hat)
 
@@ -379,11 +379,11 @@ async def test_a_declined_refund_is_not_retried(
     paid_world: World, bank: Bank, caplog: pytest.LogCaptureFixture
 ) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    bought = await buy(alice, await publish_sku(bot, 2))
+    purchase = await buy(alice, await publish_sku(bot, 2))
     owner = await owner_of(paid_world, bot)
     bank.is_declining = True
 
-    (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(10 * DAY_MS)
 
@@ -393,9 +393,9 @@ async def test_a_declined_refund_is_not_retried(
 
 async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: World, bank: Bank) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    bought = await buy(alice, await publish_sku(bot))
+    purchase = await buy(alice, await publish_sku(bot))
     owner = await owner_of(paid_world, bot)
-    end_ms = timestamp_ms(bought["subscription"]["current_period_end"][:19])
+    end_ms = timestamp_ms(purchase["subscription"]["current_period_end"][:19])
     await run_due_jobs(paid_world)
     # The renewal is being charged while the refund is requested.
     bank.hangs = asyncio.Event()
@@ -403,7 +403,7 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: 
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while len(bank.charges) < 2:
             await asyncio.sleep(0.001)
-    (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while len(bank.refunds) < 2:
             await asyncio.sleep(0.001)
@@ -421,36 +421,34 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: 
 async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, bank: Bank) -> None:
     mary, bot, other, third = await register_user(paid_world), *[await paid_world.bot() for _ in range(3)]
     guild = await paid_world.guild(None, mary)
-    bought = await buy(mary, await publish_sku(bot))
-    bought_for_guild = await buy(
+    purchase = await buy(mary, await publish_sku(bot))
+    guild_purchase = await buy(
         mary, await publish_sku(other, flags=SkuFlags.GUILD_SUBSCRIPTION), guild_id=str(guild.id)
     )
     bank.loses_response = True
     (await mary.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(third))})).rejected(503, 0)
     bank.loses_response = False
-    sessions = [await each.connect(intents=0) for each in (bot, other, third)]
+    sessions = [await seller.connect(intents=0) for seller in (bot, other, third)]
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(1000)
     await delete_account(mary)
 
     (name, ended), deleted = await received_events(sessions[0])
     assert name == "ENTITLEMENT_UPDATE"
-    assert ended["id"] == bought["entitlement"]["id"]
+    assert ended["id"] == purchase["entitlement"]["id"]
     assert timestamp_ms(ended["ends_at"][:19]) == paid_world.clock.now_ms() // 1000 * 1000
-    assert deleted == ("SUBSCRIPTION_DELETE", bought["subscription"])
+    assert deleted == ("SUBSCRIPTION_DELETE", purchase["subscription"])
     # The guild keeps its entitlement until the end of the paid period.
     (name, ended), deleted = await received_events(sessions[1])
     assert name == "ENTITLEMENT_UPDATE"
-    assert ended == bought_for_guild["entitlement"] | {
-        "ends_at": bought_for_guild["subscription"]["current_period_end"]
-    }
-    assert deleted == ("SUBSCRIPTION_DELETE", bought_for_guild["subscription"])
-    listed = f"/applications/{other.application_id}/entitlements?guild_id={guild.id}&only_active=true"
-    assert len((await other.get(listed)).ok()) == 1
+    assert ended == guild_purchase["entitlement"] | {"ends_at": guild_purchase["subscription"]["current_period_end"]}
+    assert deleted == ("SUBSCRIPTION_DELETE", guild_purchase["subscription"])
+    entitlements_path = f"/applications/{other.application_id}/entitlements?guild_id={guild.id}&only_active=true"
+    assert len((await other.get(entitlements_path)).ok()) == 1
 
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(40 * DAY_MS)
-    assert (await other.get(listed)).ok() == []
+    assert (await other.get(entitlements_path)).ok() == []
     for session in sessions:
         assert await received_events(session) == []
     # No further charges are made, and the pending purchase is refunded.
@@ -464,10 +462,10 @@ async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, 
 async def test_prices_of_different_currencies_are_not_compared(paid_world: World, bank: Bank) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     dollars, yen = await publish_sku(bot, price=499, currency="usd"), await publish_sku(bot, price=500, currency="jpy")
-    bought = await buy(alice, dollars)
+    purchase = await buy(alice, dollars)
     session = await bot.connect(intents=0)
 
-    path = f"/users/@me/subscriptions/{bought['subscription']['id']}"
+    path = f"/users/@me/subscriptions/{purchase['subscription']['id']}"
     (await alice.patch(path, json={"sku_id": str(yen)})).ok()
 
     ((_, changed),) = await received_events(session)
@@ -497,11 +495,11 @@ async def test_the_store_page_explains_the_payment_result(paid_world: World, ban
     declined = await browser.submit(page, "Buy Hat")
     assert (declined.status, "The payment was declined." in declined.text) == (400, True)
     bank.is_declining, bank.enabled = False, False
-    closed = await browser.submit(declined, "Buy Hat")
-    assert (closed.status, "Purchases are currently disabled" in closed.text) == (400, True)
+    disabled = await browser.submit(declined, "Buy Hat")
+    assert (disabled.status, "Purchases are currently disabled" in disabled.text) == (400, True)
     bank.enabled, bank.loses_response = True, True
-    unsure = await browser.submit(closed, "Buy Hat")
-    assert (unsure.status, "still being processed" in unsure.text) == (503, True)
+    unconfirmed = await browser.submit(disabled, "Buy Hat")
+    assert (unconfirmed.status, "still being processed" in unconfirmed.text) == (503, True)
     pending = await browser.submit(page, "Buy Hat")
     assert (pending.status, "payment is pending" in pending.text) == (400, True)
 

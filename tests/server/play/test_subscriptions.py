@@ -34,9 +34,9 @@ async def run_until(world: World, text: str) -> None:
     await world.clock.run_until(timestamp_ms(text))
 
 
-async def buy(user: Actor, sku: int, **more: Any) -> Any:
+async def buy(user: Actor, sku_id: int, **fields: Any) -> Any:
     """Buy a SKU and return the response."""
-    return (await user.post("/users/@me/purchases", json={"sku_id": str(sku), **more})).ok()
+    return (await user.post("/users/@me/purchases", json={"sku_id": str(sku_id), **fields})).ok()
 
 
 async def received_events(session: Session) -> list[tuple[str, Any]]:
@@ -77,9 +77,9 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
     path = "/users/@me/subscriptions"
 
     # January: purchase.
-    bought = await buy(alice, gold)
+    purchase = await buy(alice, gold)
     created, granted, activated = await received_events(session)
-    subscription_id = bought["subscription"]["id"]
+    subscription_id = purchase["subscription"]["id"]
     assert created == (
         "SUBSCRIPTION_CREATE",
         {
@@ -94,7 +94,7 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
             "canceled_at": None,
         },
     )
-    first = bought["entitlement"]
+    first = purchase["entitlement"]
     assert granted == ("ENTITLEMENT_CREATE", first)
     assert first["type"] == 1
     assert first["ends_at"] is None
@@ -102,7 +102,7 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
     assert first["subscription_id"] == subscription_id
     subscription = created[1] | {"entitlement_ids": [first["id"]], "renewal_sku_ids": [str(gold)], "status": ACTIVE}
     assert activated == ("SUBSCRIPTION_UPDATE", subscription)
-    assert bought["subscription"] == subscription
+    assert purchase["subscription"] == subscription
 
     # February, March: renewals on the last day of short months.
     await run_until(world, "2027-02-28T09:59:59")
@@ -198,8 +198,8 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
         ("ENTITLEMENT_CREATE", third),
         ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"}),
     ]
-    listed = (await bot.get(f"/applications/{bot.application_id}/entitlements?exclude_ended=true")).ok()
-    assert listed == []
+    entitlements = (await bot.get(f"/applications/{bot.application_id}/entitlements?exclude_ended=true")).ok()
+    assert entitlements == []
     bought_again = await buy(alice, silver)
     assert bought_again["subscription"]["id"] != subscription_id
 
@@ -218,13 +218,13 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_wo
     gold = await publish_sku(bot)
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
     session = await bot.connect(intents=0)
-    path, time = "/users/@me/subscriptions", "10:00:00"
+    path, renewal_time = "/users/@me/subscriptions", "10:00:00"
 
     # August: an entitlement of the old type, which ends with the paid month.
-    bought = await buy(alice, gold)
+    purchase = await buy(alice, gold)
     created, granted, activated = await received_events(session)
     subscription = {
-        "id": bought["subscription"]["id"],
+        "id": purchase["subscription"]["id"],
         "user_id": str(alice.id),
         "sku_ids": [str(gold)],
         "entitlement_ids": [],
@@ -233,75 +233,78 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_wo
         "canceled_at": None,
     }
     assert created == ("SUBSCRIPTION_CREATE", subscription)
-    old = bought["entitlement"]
-    assert (old["type"], old["ends_at"]) == (8, "2024-09-05T10:00:00.000000+00:00")
-    assert granted == ("ENTITLEMENT_CREATE", old)
-    subscription |= {"entitlement_ids": [old["id"]], "status": ACTIVE}
+    old_entitlement = purchase["entitlement"]
+    assert (old_entitlement["type"], old_entitlement["ends_at"]) == (8, "2024-09-05T10:00:00.000000+00:00")
+    assert granted == ("ENTITLEMENT_CREATE", old_entitlement)
+    subscription |= {"entitlement_ids": [old_entitlement["id"]], "status": ACTIVE}
     assert activated == ("SUBSCRIPTION_UPDATE", subscription)
 
     # September: the renewal moves the end of the entitlement.
     await run_until(world, "2024-09-05T10:00:00")
-    old |= {"ends_at": "2024-10-05T10:00:00.000000+00:00"}
+    old_entitlement |= {"ends_at": "2024-10-05T10:00:00.000000+00:00"}
     assert await received_events(session) == [
-        ("ENTITLEMENT_UPDATE", old),
-        *renewal_events(subscription, time, "2024-09-05", "2024-10-05"),
+        ("ENTITLEMENT_UPDATE", old_entitlement),
+        *renewal_events(subscription, renewal_time, "2024-09-05", "2024-10-05"),
     ]
 
     # October: the renewal replaces it with an entitlement without an end.
     await run_until(world, "2024-10-05T10:00:00")
     migrated, changed = await received_events(session)
-    new = old | {
+    new_entitlement = old_entitlement | {
         "id": migrated[1]["id"],
         "type": 1,
         "starts_at": "2024-10-05T10:00:00.000000+00:00",
         "ends_at": None,
     }
-    assert new["id"] != old["id"]
-    assert migrated == ("ENTITLEMENT_CREATE", new)
-    subscription |= {"entitlement_ids": [new["id"]]}
-    assert [changed] == renewal_events(subscription, time, "2024-10-05", "2024-11-05")
+    assert new_entitlement["id"] != old_entitlement["id"]
+    assert migrated == ("ENTITLEMENT_CREATE", new_entitlement)
+    subscription |= {"entitlement_ids": [new_entitlement["id"]]}
+    assert [changed] == renewal_events(subscription, renewal_time, "2024-10-05", "2024-11-05")
 
     # November, December: only the subscription is renewed.
     await run_until(world, "2024-12-06T00:00:00")
     assert await received_events(session) == renewal_events(
-        subscription, time, "2024-11-05", "2024-12-05", "2025-01-05"
+        subscription, renewal_time, "2024-11-05", "2024-12-05", "2025-01-05"
     )
 
     # From January on it also contains the SKUs of the next renewal.
     await run_until(world, "2025-07-06T00:00:00")
     subscription |= {"renewal_sku_ids": [str(gold)]}
     months = ("2025-01-05", "2025-02-05", "2025-03-05", "2025-04-05", "2025-05-05", "2025-06-05", "2025-07-05")
-    assert await received_events(session) == renewal_events(subscription, time, *months, "2025-08-05")
+    assert await received_events(session) == renewal_events(subscription, renewal_time, *months, "2025-08-05")
 
     # July: canceled; it expires in August.
     (await alice.post(f"{path}/{subscription['id']}/cancel")).ok()
     subscription |= {"status": ENDING, "canceled_at": "2025-07-06T00:00:00.000000+00:00", "renewal_sku_ids": None}
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2025-08-05T10:00:00")
-    new |= {"ends_at": "2025-08-05T10:00:00.000000+00:00"}
+    new_entitlement |= {"ends_at": "2025-08-05T10:00:00.000000+00:00"}
     assert await received_events(session) == [
-        ("ENTITLEMENT_UPDATE", new),
+        ("ENTITLEMENT_UPDATE", new_entitlement),
         ("SUBSCRIPTION_UPDATE", subscription | {"status": INACTIVE}),
     ]
     await run_until(world, "2025-12-01T00:00:00")
     assert await received_events(session) == []
 
     # The ended entitlement was not migrated, but is returned with the new type.
-    listed = (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok()
-    assert sorted(listed, key=lambda each: int(each["id"])) == [old | {"type": 1}, new]
+    entitlements = (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok()
+    assert sorted(entitlements, key=lambda entitlement: int(entitlement["id"])) == [
+        old_entitlement | {"type": 1},
+        new_entitlement,
+    ]
 
     # Webhook events were introduced after the migration.
     await run_due_jobs(world)
-    assert [(event["type"], event["data"]) for event in receiver.events] == [("ENTITLEMENT_UPDATE", new)]
+    assert [(event["type"], event["data"]) for event in receiver.events] == [("ENTITLEMENT_UPDATE", new_entitlement)]
 
 
 def test_months_keep_their_billing_day_when_they_have_it() -> None:
-    moment = timestamp_ms("2027-10-31T12:30:00") + 5
+    renewal_ms = timestamp_ms("2027-10-31T12:30:00") + 5
     renewals = []
     for _ in range(6):
-        moment = next_month(moment, 31)
-        renewals.append(datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M"))
-        assert moment % 1000 == 5
+        renewal_ms = next_month(renewal_ms, 31)
+        renewals.append(datetime.fromtimestamp(renewal_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M"))
+        assert renewal_ms % 1000 == 5
     assert renewals == [
         "2027-11-30 12:30",
         "2027-12-31 12:30",
@@ -322,8 +325,8 @@ async def test_a_guild_subscription_requires_membership_in_the_guild(world: Worl
     assert (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).errors("guild_id")
     (await stranger.post("/users/@me/purchases", json=body)).rejected(403, 50001)
     (await alice.post("/users/@me/purchases", json=body | {"guild_id": "1"})).rejected(404, 10004)
-    bought = await buy(alice, sku, guild_id=str(guild.id))
-    assert (bought["entitlement"]["guild_id"], bought["entitlement"]["user_id"]) == (str(guild.id), str(alice.id))
+    purchase = await buy(alice, sku, guild_id=str(guild.id))
+    assert (purchase["entitlement"]["guild_id"], purchase["entitlement"]["user_id"]) == (str(guild.id), str(alice.id))
     (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
 
     other = await world.bot()
@@ -364,11 +367,11 @@ async def test_a_subscription_of_a_deleted_sku_ends_with_its_period(world: World
 
 async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    bought = await buy(alice, await publish_sku(bot))
+    purchase = await buy(alice, await publish_sku(bot))
     session = await bot.connect(intents=0)
     owner = await owner_of(world, bot)
 
-    (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
 
     (_, deleted), (_, expired) = await received_events(session)
     assert deleted["deleted"] is True
@@ -376,7 +379,7 @@ async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
     await run_due_jobs(world)
     await world.clock.run_for(40 * DAY_MS)
     assert await received_events(session) == []
-    path = f"/users/@me/subscriptions/{bought['subscription']['id']}"
+    path = f"/users/@me/subscriptions/{purchase['subscription']['id']}"
     for action in ("cancel", "resume"):
         assert (await alice.post(f"{path}/{action}")).errors("subscription_id") == ["SUBSCRIPTION_INACTIVE"]
 
@@ -420,27 +423,31 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
     sku = await publish_sku(bot)
     path = f"/skus/{sku}/subscriptions"
-    created = []
+    created_ids = []
     for _ in range(3):
-        bought = await buy(alice, sku)
-        created.append(bought["subscription"]["id"])
+        purchase = await buy(alice, sku)
+        created_ids.append(purchase["subscription"]["id"])
         owner = await owner_of(world, bot)
-        (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+        (
+            await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")
+        ).ok()
         world.clock.advance(1)
 
-    async def ids(query: str = "", **options: Any) -> list[str]:
-        return [each["id"] for each in (await bot.get(f"{path}?user_id={alice.id}&{query}", **options)).ok()]
+    async def subscription_ids(query: str = "", **options: Any) -> list[str]:
+        return [
+            subscription["id"] for subscription in (await bot.get(f"{path}?user_id={alice.id}&{query}", **options)).ok()
+        ]
 
     assert (await bot.get(path)).errors("user_id") == ["BASE_TYPE_REQUIRED"]
-    assert await ids() == created
-    assert await ids("limit=1") == created[:1]
-    assert await ids(f"before={created[2]}&limit=1") == created[1:2]
-    assert await ids(f"after={created[0]}") == created[1:]
+    assert await subscription_ids() == created_ids
+    assert await subscription_ids("limit=1") == created_ids[:1]
+    assert await subscription_ids(f"before={created_ids[2]}&limit=1") == created_ids[1:2]
+    assert await subscription_ids(f"after={created_ids[0]}") == created_ids[1:]
     assert (await bot.get(f"{path}?user_id=1")).ok() == []
-    assert (await bot.get(f"{path}/{created[0]}")).ok()["id"] == created[0]
+    assert (await bot.get(f"{path}/{created_ids[0]}")).ok()["id"] == created_ids[0]
     (await bot.get(f"{path}/1")).rejected(404, 0)
     (await other.get(f"{path}?user_id={alice.id}")).rejected(403, 20012)
-    (await other.get(f"{path}/{created[0]}")).rejected(403, 20012)
+    (await other.get(f"{path}/{created_ids[0]}")).rejected(403, 20012)
     (await bot.get("/skus/1/subscriptions?user_id=1")).rejected(404, 10027)
 
     # A user's own token needs no user id, and lists no subscriptions of others.
@@ -448,7 +455,7 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
     assert len((await world.request("GET", path, headers=token)).ok()) == 3
     stranger = await bearer_headers(world, await world.user(), bot, "identify")
     assert (await world.request("GET", f"{path}?user_id={alice.id}", headers=stranger)).ok() == []
-    (await world.request("GET", f"{path}/{created[0]}", headers=stranger)).rejected(404, 0)
+    (await world.request("GET", f"{path}/{created_ids[0]}", headers=stranger)).rejected(404, 0)
 
 
 # Earlier behavior
@@ -462,7 +469,7 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
     sku = await publish_sku(bot)
     session = await bot.connect(intents=0)
-    bought = await buy(alice, sku)
+    purchase = await buy(alice, sku)
     ending = await buy(bob, sku)
     events = await received_events(session)
     assert events[1][1]["type"] == 8
@@ -474,7 +481,7 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     renewals = await received_events(session)
     assert sorted(event_names(renewals)) == ["ENTITLEMENT_UPDATE"] * 2 + ["SUBSCRIPTION_UPDATE"] * 2
     moved = next(data for name, data in renewals if name == "ENTITLEMENT_UPDATE" and data["user_id"] == str(alice.id))
-    assert moved == bought["entitlement"] | {"ends_at": "2024-10-05T00:00:00.000000+00:00"}
+    assert moved == purchase["entitlement"] | {"ends_at": "2024-10-05T00:00:00.000000+00:00"}
     (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
     await received_events(session)
 
@@ -485,21 +492,21 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
         < timestamp_ms("2024-10-05T00:00:00")
     )
     await run_until(world, "2024-10-05T00:00:00")
-    later = await received_events(session)
-    alice_events = [(name, data) for name, data in later if data["user_id"] == str(alice.id)]
+    window_events = await received_events(session)
+    alice_events = [(name, data) for name, data in window_events if data["user_id"] == str(alice.id)]
     assert event_names(alice_events) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
     migrated = alice_events[0][1]
     assert (migrated["type"], migrated["ends_at"]) == (1, None)
     assert alice_events[1][1]["entitlement_ids"] == [migrated["id"]]
-    assert event_names([(name, data) for name, data in later if data["user_id"] == str(bob.id)]) == [
+    assert event_names([(name, data) for name, data in window_events if data["user_id"] == str(bob.id)]) == [
         "SUBSCRIPTION_UPDATE"
     ]
 
     # After the window no entitlement has the old type, including those that ended during it.
-    listed = f"/applications/{bot.application_id}/entitlements?user_id={bob.id}&exclude_ended=false"
-    for moment, kind in ((-1, 8), (0, 1)):
-        world.clock.set(changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.at_ms + moment)
-        assert [each["type"] for each in (await bot.get(listed)).ok()] == [kind]
+    entitlements = f"/applications/{bot.application_id}/entitlements?user_id={bob.id}&exclude_ended=false"
+    for offset_ms, entitlement_type in ((-1, 8), (0, 1)):
+        world.clock.set(changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.at_ms + offset_ms)
+        assert [entitlement["type"] for entitlement in (await bot.get(entitlements)).ok()] == [entitlement_type]
 
     # After the window only the subscription changes; from its date on it contains the SKUs of the next renewal.
     assert timestamp_ms("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < timestamp_ms("2025-01-05T00:00:00")

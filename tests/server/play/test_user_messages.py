@@ -46,19 +46,19 @@ async def start_joinable_activity(
 
 
 async def test_a_message_to_a_friend_is_a_direct_message(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
+    game, alice, bob = await game_with_friends(world)
     session = await bob.connect_sdk()
 
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi", "metadata": {"k": "v"}})).ok()
 
-    assert (message["content"], message["flags"], message["application_id"]) == ("hi", 1 << 16, str(played.id))
+    assert (message["content"], message["flags"], message["application_id"]) == ("hi", 1 << 16, str(game.id))
     assert (message["recipient_id"], message["metadata"]) == (str(bob.id), {"k": "v"})
     event = await session.next("MESSAGE_CREATE")
     assert (event["id"], event["metadata"], event["channel_id"]) == (message["id"], {"k": "v"}, message["channel_id"])
     channel = (await bob.get(f"/users/@me/dms/{alice.id}")).ok()
     assert channel["id"] == message["channel_id"]
-    (listed,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
-    assert (listed["content"], listed["metadata"]) == ("hi", {"k": "v"})
+    (listed_message,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
+    assert (listed_message["content"], listed_message["metadata"]) == ("hi", {"k": "v"})
     assert (await bob.get("/partner-sdk/users/@me/channels")).ok() == [
         {"user_id": str(alice.id), "last_message_id": message["id"]}
     ]
@@ -93,28 +93,28 @@ async def test_history_ends_after_72_hours(world: World) -> None:
 
 
 async def test_messages_to_strangers_and_blocking_users_are_rejected(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
-    carol = await played.player()
+    game, alice, bob = await game_with_friends(world)
+    carol = await game.player()
 
     (await alice.post(f"/users/{carol.id}/messages", json={"content": "hi"})).rejected(403, 50278)
     (await alice.post("/users/1/messages", json={"content": "hi"})).rejected(404, 10013)
     (await alice.post(f"/users/{alice.id}/messages", json={"content": "hi"})).rejected(400, 50033)
     assert (await bob.put(f"/users/@me/relationships/{alice.id}", json={"type": 2})).status == 204
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).rejected(403, 50007)
-    stored = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM direct_messages"))
-    assert stored == 0
+    message_count = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM direct_messages"))
+    assert message_count == 0
 
 
 async def test_a_block_applies_to_the_chat_client_too(world: World) -> None:
-    one, other = await world.user(), await world.user()
-    channel = (await one.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()["id"]
-    (await one.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    sender, recipient = await world.user(), await world.user()
+    channel = (await sender.post("/users/@me/channels", json={"recipient_id": str(recipient.id)})).ok()["id"]
+    (await sender.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
 
     assert (
-        await other.put(f"/users/@me/relationships/{one.id}", json={"type": int(RelationshipType.BLOCKED)})
+        await recipient.put(f"/users/@me/relationships/{sender.id}", json={"type": int(RelationshipType.BLOCKED)})
     ).status == 204
 
-    (await one.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50007)
+    (await sender.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50007)
 
 
 async def test_messages_between_players_of_a_game_are_not_stored(world: World) -> None:
@@ -165,9 +165,9 @@ async def test_invalid_message_fields_are_rejected(world: World, body: Any, path
 
 
 async def test_empty_messages_and_missing_scopes_are_rejected(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
+    game, alice, bob = await game_with_friends(world)
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "  "})).rejected(400, 50006)
-    presence_only = await played.player(scope=PRESENCE_SCOPES)
+    presence_only = await game.player(scope=PRESENCE_SCOPES)
     (await presence_only.post(f"/users/{bob.id}/messages", json={"content": "hi"})).rejected(403, 50026)
 
 
@@ -188,8 +188,8 @@ async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: 
     for session in sessions:
         assert (await session.next("MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "hide"}
     await other_session.none_of("MESSAGE_UPDATE")
-    (listed,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
-    assert listed["moderation_metadata"] == {"verdict": "hide"}
+    (listed_message,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
+    assert listed_message["moderation_metadata"] == {"verdict": "hide"}
     (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "kind"})).ok()
     cleared = await sessions[1].next("MESSAGE_UPDATE", lambda data: "moderation_metadata" in data)
     assert (cleared["content"], cleared["moderation_metadata"]) == ("kind", {})
@@ -200,14 +200,14 @@ async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: 
 
 @pytest.mark.dated(changes.MODERATION_METADATA)
 async def test_moderation_metadata_is_unknown_before_its_release_date(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
+    game, alice, bob = await game_with_friends(world)
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
     path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{message['id']}/moderation-metadata"
 
     world.clock.set(changes.MODERATION_METADATA.at_ms - 1)
-    (await played.backend.put(path, json={"verdict": "hide"})).rejected(404, 0)
+    (await game.backend.put(path, json={"verdict": "hide"})).rejected(404, 0)
     world.clock.set(changes.MODERATION_METADATA.at_ms)
-    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
+    assert (await game.backend.put(path, json={"verdict": "hide"})).status == 204
 
 
 async def test_unstored_messages_can_be_moderated(world: World) -> None:
@@ -225,9 +225,9 @@ async def test_unstored_messages_can_be_moderated(world: World) -> None:
 
 
 async def test_webhooks_receive_direct_messages_of_connected_players(near_world: World, receiver: Receiver) -> None:
-    played, alice, bob = await game_with_friends(near_world)
-    kinds = [f"GAME_DIRECT_MESSAGE_{each}" for each in ("CREATE", "UPDATE", "DELETE")]
-    await subscribe_to_events(receiver, played.backend, *kinds)
+    game, alice, bob = await game_with_friends(near_world)
+    event_types = [f"GAME_DIRECT_MESSAGE_{action}" for action in ("CREATE", "UPDATE", "DELETE")]
+    await subscribe_to_events(receiver, game.backend, *event_types)
     assert near_world.app.worker is not None
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "unheard"})).ok()
     await alice.connect_sdk()
@@ -237,11 +237,11 @@ async def test_webhooks_receive_direct_messages_of_connected_players(near_world:
     (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).ok()
     await near_world.app.worker.run_due()
 
-    received = [(each["type"], each["data"]["id"], each["data"].get("content")) for each in receiver.events]
+    received = [(event["type"], event["data"]["id"], event["data"].get("content")) for event in receiver.events]
     assert received == [
-        (kinds[0], message["id"], "one"),
-        (kinds[1], message["id"], "two"),
-        (kinds[2], message["id"], "two"),
+        (event_types[0], message["id"], "one"),
+        (event_types[1], message["id"], "two"),
+        (event_types[2], message["id"], "two"),
     ]
 
 
@@ -249,22 +249,22 @@ async def test_webhooks_receive_direct_messages_of_connected_players(near_world:
 
 
 async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
+    game, alice, bob = await game_with_friends(world)
     alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     activity = await start_joinable_activity(alice, alice_session)
 
-    sent = await alice.post(f"/users/{bob.id}/messages", json={"content": "join!", "activity": activity})
-    message = sent.ok()
+    response = await alice.post(f"/users/{bob.id}/messages", json={"content": "join!", "activity": activity})
+    message = response.ok()
 
     event = await bob_session.next("MESSAGE_CREATE")
     assert event["activity"] == activity
-    assert event["application"]["id"] == str(played.id)
+    assert event["application"]["id"] == str(game.id)
     await bob_session.none_of("ACTIVITY_INVITE_CREATE")
-    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1"
+    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{game.id}/1"
     query = f"?channel_id={message['channel_id']}&message_id={message['id']}"
     assert (await bob.get(path + query)).ok() == {"secret": "open sesame"}
     assert (await bob_session.next("ACTIVITY_INVITE_CREATE"))["message_id"] == message["id"]
-    carol = await played.player()
+    carol = await game.player()
     (await carol.get(path + query)).rejected(403, 50001)
     (await bob.get(path)).rejected(403, 50001)
     await alice_session.close()
@@ -276,11 +276,11 @@ async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world:
 
 
 async def test_an_invite_expires_after_six_hours(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
+    game, alice, bob = await game_with_friends(world)
     alice_session = await alice.connect_sdk()
     activity = await start_joinable_activity(alice, alice_session)
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
-    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1?message_id={message['id']}"
+    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{game.id}/1?message_id={message['id']}"
 
     world.clock.advance(6 * 3_600_000)
 
@@ -288,12 +288,12 @@ async def test_an_invite_expires_after_six_hours(world: World) -> None:
 
 
 async def test_a_session_without_message_scope_receives_only_the_invite(world: World) -> None:
-    played, alice, _bob = await game_with_friends(world)
+    game, alice, _bob = await game_with_friends(world)
 
     alice_session = await alice.connect_sdk()
     activity = await start_joinable_activity(alice, alice_session)
     user = await world.user()
-    presence_only = await played.player(user, scope=PRESENCE_SCOPES)
+    presence_only = await game.player(user, scope=PRESENCE_SCOPES)
     await befriend(alice, presence_only)
     session = await presence_only.connect_sdk()
 
@@ -320,20 +320,20 @@ async def test_a_join_request_names_the_hosts_party(world: World) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["session", "party", "application", "full", "nothing"])
-async def test_an_invite_requires_a_joinable_activity(world: World, wrong: str) -> None:
+async def test_an_invite_requires_a_joinable_activity(world: World, problem: str) -> None:
     _played, alice, bob = await game_with_friends(world)
     other = await game(world, "Other")
     alice_session = await alice.connect_sdk()
-    if wrong == "nothing":
+    if problem == "nothing":
         activity = {"type": 1, "session_id": alice_session.ready["session_id"], "party_id": "party"}
     else:
-        activity = await start_joinable_activity(alice, alice_session, size=(4, 4) if wrong == "full" else (1, 4))
+        activity = await start_joinable_activity(alice, alice_session, size=(4, 4) if problem == "full" else (1, 4))
     body: dict[str, Any] = {"activity": activity}
-    if wrong == "session":
+    if problem == "session":
         activity["session_id"] = "0" * 32
-    elif wrong == "party":
+    elif problem == "party":
         activity["party_id"] = "another"
-    elif wrong == "application":
+    elif problem == "application":
         body["application_id"] = str(other.id)
 
     (await alice.post(f"/users/{bob.id}/messages", json=body)).rejected(400, 50039)
@@ -343,31 +343,31 @@ async def test_an_invite_requires_a_joinable_activity(world: World, wrong: str) 
 
 
 async def test_a_merge_moves_channels_and_converts_duplicates_to_groups(world: World) -> None:
-    played, guest, bob = await game_with_friends(world)
-    alice, carol = await played.player(), await played.player()
+    game, guest, bob = await game_with_friends(world)
+    alice, carol = await game.player(), await game.player()
     await befriend(guest, carol)
     await befriend(alice, bob)
     (await guest.post(f"/users/{carol.id}/messages", json={"content": "to carol"})).ok()
     (await guest.post(f"/users/{bob.id}/messages", json={"content": "to bob"})).ok()
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "also to bob"})).ok()
 
-    signal = AccountsMerged(family_id=played.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
+    signal = AccountsMerged(family_id=game.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
     await world.write(lambda call: call.notify(signal))
 
     (message,) = (await alice.get(f"/users/{carol.id}/messages")).ok()
     assert (message["content"], message["author"]["id"]) == ("to carol", str(alice.id))
-    kinds = await world.write(
+    rows = await world.write(
         lambda call: call.tx.all(
             "SELECT c.type FROM recipients r JOIN channels c ON c.id = r.channel_id WHERE r.user_id = ? ORDER BY c.type",
             alice.id,
         )
     )
-    assert [each[0] for each in kinds] == [1, 1, 3]
+    assert [row[0] for row in rows] == [1, 1, 3]
 
 
 async def test_a_disclosure_is_acknowledged_once(world: World) -> None:
-    played, alice, _ = await game_with_friends(world)
-    path = f"/applications/{played.id}/disclosures"
+    game, alice, _ = await game_with_friends(world)
+    path = f"/applications/{game.id}/disclosures"
 
     assert (await alice.get(path)).ok() == {"disclosures": [3], "acked_disclosures": [], "all_acked": False}
     assert (await alice.post(path, json={"disclosures": [3]})).ok()["all_acked"]

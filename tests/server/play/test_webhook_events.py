@@ -16,12 +16,14 @@ from tests.world import Actor, World
 DAY_MS = 24 * 3_600_000
 
 
-async def send_event(world: World, bot: Actor, subject: int, data: Any = None, **options: Any) -> None:
+async def send_event(world: World, bot: Actor, subject_id: int, data: Any = None, **options: Any) -> None:
     """Send a webhook event to the bot's application."""
     assert bot.application_id is not None
     application_id = ApplicationId(bot.application_id)
-    kind = options.pop("type", WebhookEventType.ENTITLEMENT_CREATE)
-    await world.write(lambda call: webhook_events.send(call, application_id, kind, data, subject_id=subject, **options))
+    event_type = options.pop("type", WebhookEventType.ENTITLEMENT_CREATE)
+    await world.write(
+        lambda call: webhook_events.send(call, application_id, event_type, data, subject_id=subject_id, **options)
+    )
 
 
 async def run_due_jobs(world: World) -> None:
@@ -170,19 +172,19 @@ async def test_no_webhook_events_are_sent_before_their_dates(near_world: World, 
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
     application_id = ApplicationId(bot.application_id or 0)
 
-    first, second = changes.WEBHOOK_EVENTS.at_ms, changes.APPLICATION_DEAUTHORIZED_EVENT.at_ms
-    for day in (first - 1, first, second - 1, second):
-        near_world.clock.set(day)
-        await send_event(near_world, bot, 7, day)
+    events_ms, deauthorized_ms = changes.WEBHOOK_EVENTS.at_ms, changes.APPLICATION_DEAUTHORIZED_EVENT.at_ms
+    for now_ms in (events_ms - 1, events_ms, deauthorized_ms - 1, deauthorized_ms):
+        near_world.clock.set(now_ms)
+        await send_event(near_world, bot, 7, now_ms)
         await near_world.write(
             lambda call: webhook_events.send_application_deauthorized(call, application_id, UserId(user.id))
         )
     near_world.clock.set(1_795_000_000_000)
     await run_due_jobs(near_world)
 
-    kinds = [event["type"] for event in receiver.events]
-    assert kinds.count("ENTITLEMENT_CREATE") == 3
-    assert kinds.count("APPLICATION_DEAUTHORIZED") == 1
+    event_types = [event["type"] for event in receiver.events]
+    assert event_types.count("ENTITLEMENT_CREATE") == 3
+    assert event_types.count("APPLICATION_DEAUTHORIZED") == 1
 
 
 async def test_authorization_events_are_delivered_in_order(near_world: World, receiver: Receiver) -> None:
@@ -228,36 +230,36 @@ async def test_managers_list_and_retry_failed_events(near_world: World, receiver
         await send_event(near_world, bot, number, number)
     await run_due_jobs(near_world)
     await near_world.clock.run_for(600_000)
-    failed = f"/applications/{bot.application_id}/webhook-events/failed"
+    failed_path = f"/applications/{bot.application_id}/webhook-events/failed"
 
     owner = await owner_of(near_world, bot)
-    failures = (await owner.get(failed)).ok()
-    assert [(each["type"], each["attempts"], each["error"]) for each in failures] == [
+    failures = (await owner.get(failed_path)).ok()
+    assert [(failure["type"], failure["attempts"], failure["error"]) for failure in failures] == [
         ("ENTITLEMENT_CREATE", 11, "PermanentFailure: the endpoint returned status 500")
     ] * 3
-    assert [each["payload"]["event"]["data"] for each in failures] == [0, 1, 2]
-    assert (await owner.get(f"{failed}?limit=1&after={failures[0]['id']}")).ok() == failures[1:2]
+    assert [failure["payload"]["event"]["data"] for failure in failures] == [0, 1, 2]
+    assert (await owner.get(f"{failed_path}?limit=1&after={failures[0]['id']}")).ok() == failures[1:2]
 
     other, stranger = await near_world.bot(), await near_world.user()
     assert (await other.get(f"/applications/{other.application_id}/webhook-events/failed")).ok() == []
     for actor in (other, stranger):
-        (await actor.get(failed)).rejected(403, 20012)
-        (await actor.post(f"{failed}/retry")).rejected(403, 20012)
-        (await actor.post(f"{failed}/{failures[0]['id']}/retry")).rejected(403, 20012)
+        (await actor.get(failed_path)).rejected(403, 20012)
+        (await actor.post(f"{failed_path}/retry")).rejected(403, 20012)
+        (await actor.post(f"{failed_path}/{failures[0]['id']}/retry")).rejected(403, 20012)
     (
         await other.post(f"/applications/{other.application_id}/webhook-events/failed/{failures[0]['id']}/retry")
     ).rejected(404, 0)
 
     receiver.default_status = 204
     receiver.requests.clear()
-    (await bot.post(f"{failed}/{failures[1]['id']}/retry")).ok()
+    (await bot.post(f"{failed_path}/{failures[1]['id']}/retry")).ok()
     await run_due_jobs(near_world)
     assert [event["data"] for event in receiver.events] == [1]
-    (await owner.post(f"{failed}/{failures[1]['id']}/retry")).rejected(404, 0)
-    (await owner.post(f"{failed}/retry")).ok()
+    (await owner.post(f"{failed_path}/{failures[1]['id']}/retry")).rejected(404, 0)
+    (await owner.post(f"{failed_path}/retry")).ok()
     await run_due_jobs(near_world)
     assert sorted(event["data"] for event in receiver.events) == [0, 1, 2]
-    assert (await owner.get(failed)).ok() == []
+    assert (await owner.get(failed_path)).ok() == []
 
 
 async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, receiver: Receiver) -> None:
@@ -265,7 +267,7 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, re
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
     receiver.default_status = 503
 
-    async def status() -> int:
+    async def webhooks_status() -> int:
         value: int = (await bot.get("/applications/@me")).ok()["event_webhooks_status"]
         return value
 
@@ -273,14 +275,14 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, re
         await send_event(near_world, bot, number)
     await run_due_jobs(near_world)
     await near_world.clock.run_for(600_000)
-    assert await status() == 2
+    assert await webhooks_status() == 2
     await near_world.clock.run_for(DAY_MS - 600_001)
     await send_event(near_world, bot, 100)
     await run_due_jobs(near_world)
-    assert await status() == 2
+    assert await webhooks_status() == 2
     await near_world.clock.run_for(600_000)
 
-    assert await status() == 3
+    assert await webhooks_status() == 3
     assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.url
     # No more events are queued, and the owner can enable them again.
     count = len(receiver.events)
@@ -297,20 +299,20 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, re
 async def test_deleting_an_application_deletes_its_events(near_world: World, receiver: Receiver) -> None:
     world, user = near_world, await near_world.user()
     bot, other = await world.bot(), await world.bot()
-    for each in (bot, other):
-        await subscribe_to_events(receiver, each, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
+    for app_bot in (bot, other):
+        await subscribe_to_events(receiver, app_bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
         # Deleting an application revokes its authorizations, which would be sent as events.
         authorize_url = (
-            f"/oauth2/authorize?client_id={each.application_id}&scope=applications.commands&integration_type=1"
+            f"/oauth2/authorize?client_id={app_bot.application_id}&scope=applications.commands&integration_type=1"
         )
         (await user.post(authorize_url, json={"authorize": True})).ok()
     receiver.default_status = 500
-    for each in (bot, other):
-        await send_event(world, each, 1, 1)
+    for app_bot in (bot, other):
+        await send_event(world, app_bot, 1, 1)
     await run_due_jobs(world)
     await world.clock.run_for(600_000)
-    for each in (bot, other):
-        await send_event(world, each, 2, 2)
+    for app_bot in (bot, other):
+        await send_event(world, app_bot, 2, 2)
     await run_due_jobs(world)
     owner = await owner_of(world, bot)
 
@@ -321,8 +323,8 @@ async def test_deleting_an_application_deletes_its_events(near_world: World, rec
     async def stored_rows(each: Actor) -> list[Any]:
         jobs = f"SELECT kind, key, state FROM jobs WHERE key LIKE 'webhook_events.%/{each.application_id}%'"
         failures = f"SELECT * FROM webhook_event_failures WHERE application_id = {each.application_id}"
-        found: list[Any] = await world.app.database.read(lambda tx: [*tx.all(jobs), *tx.all(failures)])
-        return found
+        rows: list[Any] = await world.app.database.read(lambda tx: [*tx.all(jobs), *tx.all(failures)])
+        return rows
 
     assert await stored_rows(bot) == []
     assert {"failed", "waiting"} <= {row[-1] for row in await stored_rows(other)}
