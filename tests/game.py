@@ -48,15 +48,15 @@ class Game:
         assert self.client.bot is not None
         return self.client.bot
 
-    async def player(self, user: Actor | None = None, scope: str = "openid sdk.social_layer") -> Player:
+    async def add_player(self, user: Actor | None = None, scope: str = "openid sdk.social_layer") -> Player:
         """Authorize the game for a user, by default a new one, and return them as a player."""
         user = user or await self.world.user()
-        token = (await self.client.tokens(user, scope))["access_token"]
+        token = (await self.client.request_tokens(user, scope))["access_token"]
         player = Player(self.world, user.id, token, user.name, application_id=self.id)
         self.players.append(player)
         return player
 
 
-async def game(world: World, name: str = "Game", **options: Any) -> Game:
+async def create_game(world: World, name: str = "Game", **options: Any) -> Game:
     """Create a game with a public OAuth2 client."""
     return Game(world, await create_application(world, name=name, public=True, **options))

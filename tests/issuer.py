@@ -21,7 +21,7 @@ class Issuer:
         self.requested_paths: list[str] = []
         """Paths of the requests received, in order."""
         self.keys: dict[str, Any] = {"one": ECKey.generate_key("P-256", parameters={"kid": "one"})}
-        self.discovery: dict[str, Any] = {}
+        self.discovery_overrides: dict[str, Any] = {}
         """Fields that replace those of the discovery document; a field that is None is left out."""
         self.redirects: dict[str, str] = {}
         """Redirect targets by path."""
@@ -49,7 +49,7 @@ class Issuer:
             await self._runner.cleanup()
             self._runner = None
 
-    def token(
+    def sign_token(
         self, sub: str = "player", *, key: str = "one", header: Any = None, alg: str = "ES256", **claims: Any
     ) -> str:
         """Return a signed ID token; header fields and claims that are None are left out."""
@@ -60,7 +60,7 @@ class Issuer:
         fields = {name: value for name, value in fields.items() if value is not None}
         return jwt.encode(fields, payload, self.keys[key], algorithms=[alg])
 
-    def add_rsa(self, kid: str) -> None:
+    def add_rsa_key(self, kid: str) -> None:
         """Add an RSA key to the published keys."""
         self.keys[kid] = RSAKey.generate_key(2048, parameters={"kid": kid})
 
@@ -75,7 +75,7 @@ class Issuer:
                 "issuer": self.url,
                 "jwks_uri": f"{self.url}/jwks",
                 "id_token_signing_alg_values_supported": ["ES256", "wings"],
-            } | self.discovery
+            } | self.discovery_overrides
             return web.json_response({name: value for name, value in document.items() if value is not None})
         if request.path == "/jwks":
             published = [key.as_dict(private=False) for key in self.keys.values() if not isinstance(key, OctKey)]
@@ -83,28 +83,28 @@ class Issuer:
         return web.Response(status=404)
 
 
-def configuration_path(client: Client, kind: str = "OIDC") -> str:
+def configuration_path(client: Client, provider_type: str = "OIDC") -> str:
     """Return the path of an application's identity provider configuration."""
-    return f"/applications/{client.id}/external-identity-provider-configurations/{kind}"
+    return f"/applications/{client.id}/external-identity-provider-configurations/{provider_type}"
 
 
-async def trust(client: Client, issuer: Issuer, **more: Any) -> ApiResponse:
+async def configure_issuer(client: Client, issuer: Issuer, **more: Any) -> ApiResponse:
     """Configure an issuer as an identity provider of an application."""
     body = {"clients": [{"id": "game"}], "oidc_issuer_url": issuer.url} | more
     return await client.owner.put(configuration_path(client), json=body)
 
 
-async def request_token(client: Client, token: str, kind: str = "OIDC", **more: Any) -> ApiResponse:
+async def request_token(client: Client, token: str, external_auth_type: str = "OIDC", **more: Any) -> ApiResponse:
     """Request a player's access token with a credential of their identity provider."""
-    body = {"client_id": str(client.id), "external_auth_type": kind, "external_auth_token": token}
+    body = {"client_id": str(client.id), "external_auth_type": external_auth_type, "external_auth_token": token}
     if not client.public:
         body["client_secret"] = client.secret
     return await client.world.request("POST", "/partner-sdk/token", json=body | more)
 
 
-async def request_unmerge(client: Client, token: str, kind: str = "OIDC") -> ApiResponse:
+async def request_unmerge(client: Client, token: str, external_auth_type: str = "OIDC") -> ApiResponse:
     """Unmerge a player's account with a credential of their identity provider."""
-    body = {"client_id": str(client.id), "external_auth_type": kind, "external_auth_token": token}
+    body = {"client_id": str(client.id), "external_auth_type": external_auth_type, "external_auth_token": token}
     if not client.public:
         body["client_secret"] = client.secret
     return await client.world.request("POST", "/partner-sdk/provisional-accounts/unmerge", json=body)
@@ -135,7 +135,7 @@ class RehearsalWorld(World):
             self, built.id, built.client_secret, self.demo_user("alice"), None, True, "http://127.0.0.1/callback"
         )
 
-    async def credential(self, provider: str, user_id: str, **more: Any) -> tuple[str, str]:
+    async def issue_credential(self, provider: str, user_id: str, **more: Any) -> tuple[str, str]:
         """Issue a credential with a provider's stand-in and return its type and the token."""
         issued = (
             await self.control_request("POST", f"/issuers/{provider}/tokens", json={"user_id": user_id, **more})

@@ -23,7 +23,7 @@ class ConsentPrompt:
     """A consent prompt that returns the decision of the test."""
 
     def __init__(self) -> None:
-        self.granted = True
+        self.grants_consent = True
         self.requests: list[ConsentRequest] = []
         self.release: asyncio.Event | None = None
         """If not None, the prompt returns only after this event is set."""
@@ -33,7 +33,7 @@ class ConsentPrompt:
         self.requests.append(request)
         if self.release is not None:
             await self.release.wait()
-        return ConsentResponse(self.granted)
+        return ConsentResponse(self.grants_consent)
 
 
 class Machine:
@@ -46,8 +46,8 @@ class Machine:
         self.consent = ConsentPrompt()
         self.opened_urls: list[str] = []
         """URLs that the agent opened in the browser."""
-        self.settings: dict[str, Any] = {}
-        self.presence_seconds: float | None = None
+        self.agent_options: dict[str, Any] = {}
+        self.presence_interval_seconds: float | None = None
         self._agent: Agent | None = None
         self._programs: list[Program] = []
 
@@ -59,14 +59,14 @@ class Machine:
 
     async def start(self, index: int | None = None) -> "Machine":
         """Start the agent: sign in and listen for programs."""
-        account = Account(self.world.url, self.owner.token, presence_interval_seconds=self.presence_seconds)
+        account = Account(self.world.url, self.owner.token, presence_interval_seconds=self.presence_interval_seconds)
         self._agent = Agent(
             account,
             self.consent,
             self.opened_urls.append,
             listening_sockets=addresses.claim([self.directory], index),
             clock=self.world.clock.now_ms,
-            **self.settings,
+            **self.agent_options,
         )
         await self._agent.start()
         return self

@@ -19,10 +19,10 @@ def jpeg(width: int = 8, height: int = 8, **options: Any) -> bytes:
     return _encode([Image.new("RGB", (width, height), (30, 200, 30))], "JPEG", **options)
 
 
-def animated(kind: str = "GIF", frames: int = 3, width: int = 8, height: int = 8, duration: int = 100) -> bytes:
+def animated(image_format: str = "GIF", frames: int = 3, width: int = 8, height: int = 8, frame_ms: int = 100) -> bytes:
     """Return an animated image: GIF, WEBP or (as PNG) APNG; `duration` of a frame in milliseconds."""
     images = [Image.new("RGBA", (width, height), (40 * number % 256, 90, 200, 255)) for number in range(frames)]
-    return _encode(images, kind, duration=duration, loop=0)
+    return _encode(images, image_format, duration=frame_ms, loop=0)
 
 
 def _encode(frames: list[Image.Image], kind: str, **options: Any) -> bytes:
@@ -51,9 +51,9 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def data_uri(data: bytes, kind: str = "image/png") -> str:
+def data_uri(data: bytes, media_type: str = "image/png") -> str:
     """Return a data URI; its media type need not match the data."""
-    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 
 def open_image(data: bytes) -> Image.Image:
@@ -67,13 +67,13 @@ def mp3(frames: int = 10, *, tag: bytes = b"") -> bytes:
     return tag + frame * frames
 
 
-def ogg(milliseconds: int = 1000, *, hertz: int = 44100, pages: int = 3, codec: bytes = b"\x01vorbis") -> bytes:
+def ogg(milliseconds: int = 1000, *, sample_rate: int = 44100, pages: int = 3, codec: bytes = b"\x01vorbis") -> bytes:
     """Return an Ogg stream whose last page carries the total duration."""
-    head = codec + struct.pack("<IBI", 0, 1, hertz) + b"\0" * 14
+    head = codec + struct.pack("<IBI", 0, 1, sample_rate) + b"\0" * 14
     stream = ogg_page(head, 0, 2, 0)
     for number in range(1, pages + 1):
         stream += ogg_page(
-            b"\0" * 20, hertz * milliseconds * number // (1000 * pages), 4 if number == pages else 0, number
+            b"\0" * 20, sample_rate * milliseconds * number // (1000 * pages), 4 if number == pages else 0, number
         )
     return stream
 

@@ -16,14 +16,14 @@ REDIRECT = "https://game.example/callback"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-def pkce() -> tuple[str, str]:
+def create_pkce_pair() -> tuple[str, str]:
     """Return a PKCE code verifier and its S256 challenge."""
     verifier = secrets.token_urlsafe(32)
     digest = hashlib.sha256(verifier.encode()).digest()
     return verifier, base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def url_fields(url: str) -> dict[str, str]:
+def url_parameters(url: str) -> dict[str, str]:
     """Return the parameters in the query and the fragment of a URL."""
     parts = urlsplit(url)
     return dict(parse_qsl(parts.query) + parse_qsl(parts.fragment))
@@ -52,11 +52,11 @@ class Client:
         """Authorize the application as a user."""
         return await user.post(self.authorize_path(scope, **more), json={"authorize": True, **(body or {})})
 
-    async def code(self, user: Actor, scope: str = "identify", **more: Any) -> str:
+    async def request_code(self, user: Actor, scope: str = "identify", **more: Any) -> str:
         """Authorize the application as a user and return the authorization code."""
-        return url_fields((await self.authorize(user, scope, **more)).ok()["url"])["code"]
+        return url_parameters((await self.authorize(user, scope, **more)).ok()["url"])["code"]
 
-    async def post(self, path: str, *, secret: bool | None = None, **fields: Any) -> ApiResponse:
+    async def post_form(self, path: str, *, secret: bool | None = None, **fields: Any) -> ApiResponse:
         """Post a form with the client's id and, unless it is public, its secret; fields that are None are left out."""
         form = {"client_id": self.id, **fields}
         if secret if secret is not None else not self.public:
@@ -67,16 +67,16 @@ class Client:
     async def exchange(self, code: str, **more: Any) -> ApiResponse:
         """Exchange an authorization code for tokens."""
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri}
-        return await self.post("/oauth2/token", **(fields | more))
+        return await self.post_form("/oauth2/token", **(fields | more))
 
     async def refresh(self, refresh_token: str, **more: Any) -> ApiResponse:
         """Exchange a refresh token for new tokens."""
-        return await self.post("/oauth2/token", grant_type="refresh_token", refresh_token=refresh_token, **more)
+        return await self.post_form("/oauth2/token", grant_type="refresh_token", refresh_token=refresh_token, **more)
 
-    async def tokens(self, user: Actor, scope: str = "identify", **more: Any) -> Any:
+    async def request_tokens(self, user: Actor, scope: str = "identify", **more: Any) -> Any:
         """Authorize the application as a user and return the token response, by the code flow with PKCE."""
-        verifier, challenge = pkce()
-        code = await self.code(user, scope, code_challenge=challenge, code_challenge_method="S256", **more)
+        verifier, challenge = create_pkce_pair()
+        code = await self.request_code(user, scope, code_challenge=challenge, code_challenge_method="S256", **more)
         return (await self.exchange(code, code_verifier=verifier)).ok()
 
     def bearer(self, user: Actor, token: str) -> Bearer:
@@ -118,9 +118,9 @@ async def set_application_columns(world: World, client: Client, **columns: int) 
         )
 
 
-def oauth2_error(answer: ApiResponse, error: str, status: int = 400) -> str:
+def assert_oauth2_error(response: ApiResponse, error: str, status: int = 400) -> str:
     """Assert that a response is this RFC 6749 error, and return its description."""
-    assert (answer.status, answer.json.get("error")) == (status, error), f"{answer.status}: {answer.body!r}"
-    assert "code" not in answer.json
-    description: str = answer.json["error_description"]
+    assert (response.status, response.json.get("error")) == (status, error), f"{response.status}: {response.body!r}"
+    assert "code" not in response.json
+    description: str = response.json["error_description"]
     return description

@@ -10,7 +10,7 @@ SOCIAL = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
 BOT_ISSUED = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
 
 
-async def game(world: World, *, flags: int = SOCIAL, **more: Any) -> Client:
+async def create_social_game(world: World, *, flags: int = SOCIAL, **more: Any) -> Client:
     """Create an application with the social layer."""
     return await create_application(world, flags=flags, **more)
 
@@ -35,13 +35,13 @@ async def provisional_player(client: Client, external_user_id: str, **more: Any)
     )
 
 
-async def link_account(client: Client, user: Actor, token: str, kind: str = BOT_ISSUED) -> Bearer:
+async def link_account(client: Client, user: Actor, token: str, external_auth_type: str = BOT_ISSUED) -> Bearer:
     """Link the provisional account of a credential to a user and return the game acting for the user."""
-    tokens = await link_tokens(client, user, token, kind)
+    tokens = await request_link_tokens(client, user, token, external_auth_type)
     return client.bearer(user, tokens["access_token"])
 
 
-async def link_tokens(client: Client, user: Actor, token: str, kind: str = BOT_ISSUED) -> Any:
+async def request_link_tokens(client: Client, user: Actor, token: str, external_auth_type: str = BOT_ISSUED) -> Any:
     """Link the provisional account of a credential to a user and return the token response."""
-    code = await client.code(user, "openid sdk.social_layer")
-    return (await client.exchange(code, external_auth_type=kind, external_auth_token=token)).ok()
+    code = await client.request_code(user, "openid sdk.social_layer")
+    return (await client.exchange(code, external_auth_type=external_auth_type, external_auth_token=token)).ok()

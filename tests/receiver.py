@@ -27,7 +27,7 @@ class Receiver:
         """Decoded bodies of the accepted requests, in order."""
         self.invalid_signatures = 0
         """Number of requests with an invalid signature."""
-        self.headers: list[Any] = []
+        self.request_headers: list[Any] = []
         self.next_statuses: list[int] = []
         """Statuses of the next responses to events; 0 means that no response is sent."""
         self.default_status = 204
@@ -59,7 +59,7 @@ class Receiver:
         """The webhook events among the accepted requests."""
         return [body["event"] for body in self.requests if body["type"] == 1 and "event" in body]
 
-    def use_key_of(self, application: dict[str, Any]) -> None:
+    def use_verify_key_of(self, application: dict[str, Any]) -> None:
         """Verify signatures with the key of this application."""
         self.verify_key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["verify_key"]))
 
@@ -131,7 +131,7 @@ class Receiver:
 
     async def _read(self, request: web.Request) -> dict[str, Any] | None:
         data = await request.read()
-        self.headers.append(request.headers)
+        self.request_headers.append(request.headers)
         if not self._has_valid_signature(request, data):
             self.invalid_signatures += 1
             if not self.accept_invalid_signatures:
@@ -162,7 +162,7 @@ def extend_timeouts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def receive_interactions(receiver: Receiver, bot: Actor) -> None:
     """Make the receiver the interactions endpoint of the bot's application."""
-    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     url = receiver.url.replace("/events", "/interactions")
     (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
     receiver.requests.clear()
@@ -171,7 +171,7 @@ async def receive_interactions(receiver: Receiver, bot: Actor) -> None:
 
 async def subscribe_to_events(receiver: Receiver, bot: Actor, *types: str) -> None:
     """Subscribe the receiver to webhook events of the bot's application."""
-    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     body = {"event_webhooks_url": receiver.url, "event_webhooks_status": 2, "event_webhooks_types": types}
     (await bot.patch("/applications/@me", json=body)).ok()
     receiver.requests.clear()

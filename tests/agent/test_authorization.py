@@ -68,7 +68,7 @@ async def test_a_public_game_authorizes_with_pkce(world: World, machine: Machine
     game = await oauth.create_application(world, **PUBLIC)
     game.redirect_uri = "http://127.0.0.1/callback"
     program = await machine.connect_program(game.id)
-    verifier, challenge = oauth.pkce()
+    verifier, challenge = oauth.create_pkce_pair()
 
     assert await program.call_error("AUTHORIZE", args(game)) == (5000, "invalid_request")
     reply = await program.call("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
@@ -78,7 +78,7 @@ async def test_a_public_game_authorizes_with_pkce(world: World, machine: Machine
 
 async def test_a_denied_consent_is_an_error(machine: Machine, game: oauth.Client) -> None:
     program = await machine.connect_program(game.id)
-    machine.consent.granted = False
+    machine.consent.grants_consent = False
 
     assert await program.call_error("AUTHORIZE", args(game)) == (5000, "access_denied")
 
@@ -97,7 +97,7 @@ async def test_a_granted_scope_is_not_requested_again_with_prompt_none(machine: 
 
 async def test_an_rpc_token_skips_the_consent_once(machine: Machine, game: oauth.Client) -> None:
     program = await machine.connect_program(game.id)
-    rpc_token = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
+    rpc_token = (await game.post_form("/oauth2/token/rpc")).ok()["rpc_token"]
 
     assert (await program.call("AUTHORIZE", args(game, rpc_token=rpc_token)))["code"]
     assert machine.consent.requests == []
@@ -163,7 +163,7 @@ async def test_revoking_the_token_closes_the_connection(machine: Machine, game: 
     await program.call("AUTHENTICATE", {"access_token": tokens["access_token"]})
     bare = await machine.connect_program(game.id)
 
-    (await game.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+    (await game.post_form("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
     assert await program.read() == (CLOSE, {"code": 4003, "message": "Token Revoked"})
     assert await bare.call("SET_ACTIVITY") is None
@@ -239,7 +239,7 @@ async def test_browser_consent_returns_the_code(world: World, mary: Actor, new_m
     game = await oauth.create_application(world, **PUBLIC)
     machine = await new_machine(mary)
     program = await machine.connect_program(game.id)
-    verifier, challenge = oauth.pkce()
+    verifier, challenge = oauth.create_pkce_pair()
     loop = asyncio.get_running_loop()
 
     async def visit(url: str) -> None:

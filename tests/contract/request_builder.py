@@ -17,7 +17,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.places import members
 from tests.contract.prepared_guild import HOUR_MS, PreparedGuild
-from tests.game import game
+from tests.game import create_game
 from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS, Actor, Session
 
@@ -483,8 +483,8 @@ async def _overwrite(builder: RequestBuilder, caller: Actor, request: Request) -
 
 @prepares("unlink_channel_lobby")
 async def _lobby(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    app = await game(builder.world, builder.name())
-    player = await app.player(builder.owner)
+    app = await create_game(builder.world, builder.name())
+    player = await app.add_player(builder.owner)
     lobby = await builder.create("/lobbies", actor=app.backend, json={"members": [{"id": str(player.id), "flags": 1}]})
     channel = request.values["channel_id"] = str(await builder.guild.channel(builder.name()))
     (await player.patch(f"/lobbies/{lobby}/channel-linking", json={"channel_id": channel})).ok()

@@ -22,7 +22,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.identity import accounts, applications, identities, users
 from tests.oauth import Client
-from tests.players import BOT_ISSUED, game, request_bot_token
+from tests.players import BOT_ISSUED, create_social_game, request_bot_token
 from tests.world import NOW_MS, Actor, ApiResponse, World, small_config
 
 DAY_MS = 86_400_000
@@ -77,8 +77,8 @@ class AccountLinks(RuleBasedStateMachine):
 
     async def _create_family(self) -> None:
         owner = await self.world.user()
-        self.head: Client = await game(self.world, owner=owner)
-        self.child: Client = await game(self.world, owner=owner)
+        self.head: Client = await create_social_game(self.world, owner=owner)
+        self.child: Client = await create_social_game(self.world, owner=owner)
 
         def join_publisher(call: Call) -> None:
             rows = [applications.find(call.tx, client.id) for client in (self.child, self.head)]
@@ -211,7 +211,7 @@ class AccountLinks(RuleBasedStateMachine):
 
     def authorize_with(self, account: FullAccount, token: str) -> None:
         """Authorize the game for a user with an external token, and check the result against the model."""
-        code = self.run_coroutine(self.head.code(account.actor, SCOPE))
+        code = self.run_coroutine(self.head.request_code(account.actor, SCOPE))
         response: ApiResponse = self.run_coroutine(
             self.head.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token)
         )
@@ -293,7 +293,7 @@ class AccountLinks(RuleBasedStateMachine):
     def revoke(self, data: st.DataObject) -> None:
         grant = data.draw(st.sampled_from(self.grants))
         was_alive = grant.is_alive
-        self.run_coroutine(self.head.post("/oauth2/token/revoke", token=grant.access_token)).ok()
+        self.run_coroutine(self.head.post_form("/oauth2/token/revoke", token=grant.access_token)).ok()
         if was_alive:
             self.unlink(grant.owner_id)
 
@@ -301,10 +301,8 @@ class AccountLinks(RuleBasedStateMachine):
     @rule(data=st.data())
     def revoke_child(self, data: st.DataObject) -> None:
         """Revoke a single game token."""
-        grant = data.draw(
-            st.sampled_from([candidate for candidate in self.grants if candidate.is_alive and candidate.child_tokens])
-        )
-        self.run_coroutine(self.child.post("/oauth2/token/revoke", token=grant.child_tokens[-1][0])).ok()
+        grant = data.draw(st.sampled_from([candidate for candidate in self.grants if candidate.is_alive and candidate.child_tokens]))
+        self.run_coroutine(self.child.post_form("/oauth2/token/revoke", token=grant.child_tokens[-1][0])).ok()
         for candidate in self.grants:
             if candidate.owner_id == grant.owner_id:
                 self.invalid_tokens += [token for token, _ in candidate.child_tokens]

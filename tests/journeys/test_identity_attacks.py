@@ -15,8 +15,15 @@ from joserfc.jwk import ECKey, OctKey, RSAKey
 from hubbub.server.core import outbound_http
 from hubbub.server.core.outbound_http import OutboundClient, UnreachableError
 from hubbub.server.identity.identity_providers import issuers
-from tests.issuer import Issuer, configuration_path, request_token, request_unmerge, trust
-from tests.players import BOT_ISSUED, game, link_account, link_tokens, provisional_player, request_bot_token
+from tests.issuer import Issuer, configuration_path, configure_issuer, request_token, request_unmerge
+from tests.players import (
+    BOT_ISSUED,
+    create_social_game,
+    link_account,
+    provisional_player,
+    request_bot_token,
+    request_link_tokens,
+)
 from tests.receiver import Receiver
 from tests.world import NOW_MS, World
 
@@ -44,12 +51,12 @@ def valid_claims(issuer: Issuer, **overrides: Any) -> dict[str, Any]:
 
 
 async def test_ssrf_through_a_redirect_of_the_issuer(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
+    client = await create_social_game(trusting_world)
     for path in ("/.well-known/openid-configuration", "/jwks"):
         issuer.redirects = {path: f"{issuer.url}/inner"}
         issuer.raw_bodies["/inner"] = json.dumps({"issuer": issuer.url, "keys": []}).encode()
 
-        (await trust(client, issuer)).rejected(400, 530008 if path != "/jwks" else 530009)
+        (await configure_issuer(client, issuer)).rejected(400, 530008 if path != "/jwks" else 530009)
 
     assert "/inner" not in issuer.requested_paths
 
@@ -74,7 +81,7 @@ async def test_ssrf_through_a_redirect_of_the_issuer(trusting_world: World, issu
     ],
 )
 async def test_ssrf_through_the_name_of_the_issuer(world: World, url: str) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     body = {"clients": [{"id": "game"}], "oidc_issuer_url": url}
 
     assert (await client.owner.put(configuration_path(client), json=body)).errors("oidc_issuer_url") == [
@@ -105,7 +112,7 @@ async def test_ssrf_through_the_url_of_a_webhook(world: World, field: str, url: 
 async def test_ssrf_through_a_redirect_of_a_webhook(near_world: World, receiver: Receiver) -> None:
     """A redirect from a webhook receiver is not followed, so it cannot lead to an internal host."""
     bot = await near_world.bot()
-    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     reached_paths: list[str] = []
 
     async def serve_inner(request: web.Request) -> web.Response:
@@ -134,7 +141,7 @@ async def test_ssrf_through_a_name_that_resolves_to_an_internal_address(
     world: World, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     """A public name that resolves to an internal address is rejected."""
-    client = await game(world)
+    client = await create_social_game(world)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
 
     async def resolve(*_: Any, **__: Any) -> Any:
@@ -177,40 +184,40 @@ async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_ssrf_through_the_keys_of_an_issuer(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
+    client = await create_social_game(trusting_world)
     for url in ("file:///etc/passwd", "gopher://127.0.0.1/", "javascript:1", "//127.0.0.1/jwks"):
-        issuer.discovery = {"jwks_uri": url}
-        response = await trust(client, issuer)
+        issuer.discovery_overrides = {"jwks_uri": url}
+        response = await configure_issuer(client, issuer)
         response.rejected(400, 530009)
 
 
 async def test_an_endless_response(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
+    client = await create_social_game(trusting_world)
     issuer.raw_bodies["/.well-known/openid-configuration"] = b" " * (outbound_http.RESPONSE_BYTES_MAX + 1)
 
-    (await trust(client, issuer)).rejected(400, 530008)
+    (await configure_issuer(client, issuer)).rejected(400, 530008)
 
 
 # Signatures
 
 
 async def test_algorithm_none(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
 
     for algorithm in ("none", "None", "NONE", "", None, 7):
         token = forge_token({"alg": algorithm, "kid": "one"}, valid_claims(issuer))
         (await request_token(client, token)).rejected(400, 530020)
-    signed_token = issuer.token()
+    signed_token = issuer.sign_token()
     (await request_token(client, signed_token.rpartition(".")[0] + ".")).rejected(400, 530020)
 
 
 async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
     """The public key is used as an HMAC secret."""
-    client = await game(trusting_world)
-    issuer.add_rsa("rsa")
-    issuer.discovery = {"id_token_signing_alg_values_supported": ["RS256", "HS256"]}
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    issuer.add_rsa_key("rsa")
+    issuer.discovery_overrides = {"id_token_signing_alg_values_supported": ["RS256", "HS256"]}
+    (await configure_issuer(client, issuer)).ok()
     key = issuer.keys["rsa"]
 
     for secret in (key.as_pem(private=False), json.dumps(key.as_dict(private=False)).encode(), b""):
@@ -222,11 +229,11 @@ async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
 
 
 async def test_a_shared_secret_among_the_keys(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
+    client = await create_social_game(trusting_world)
     secret = OctKey.generate_key(256, parameters={"kid": "shared"})
     published_keys = [secret.as_dict(private=True), issuer.keys["one"].as_dict(private=False)]
     issuer.raw_bodies["/jwks"] = json.dumps({"keys": published_keys}).encode()
-    (await trust(client, issuer)).ok()
+    (await configure_issuer(client, issuer)).ok()
 
     token = jwt.encode({"alg": "HS256", "kid": "shared"}, valid_claims(issuer), secret, algorithms=["HS256"])
 
@@ -234,29 +241,31 @@ async def test_a_shared_secret_among_the_keys(trusting_world: World, issuer: Iss
 
 
 async def test_key_and_algorithm_of_different_families(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
-    issuer.add_rsa("rsa")
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    issuer.add_rsa_key("rsa")
+    (await configure_issuer(client, issuer)).ok()
 
-    (await request_token(client, issuer.token(key="rsa", alg="RS256", header={"kid": "one"}))).rejected(400, 530020)
-    (await request_token(client, issuer.token(header={"kid": "rsa"}))).rejected(400, 530020)
+    (await request_token(client, issuer.sign_token(key="rsa", alg="RS256", header={"kid": "one"}))).rejected(
+        400, 530020
+    )
+    (await request_token(client, issuer.sign_token(header={"kid": "rsa"}))).rejected(400, 530020)
 
 
 @pytest.mark.parametrize("kid", ["../../etc/passwd", "one' OR '1'='1", "http://127.0.0.1/key", "\0", "x" * 5000, "ONE"])
 async def test_kid_injection(trusting_world: World, issuer: Issuer, kid: str) -> None:
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
     issuer.requested_paths.clear()
 
-    (await request_token(client, issuer.token(header={"kid": kid}))).rejected(400, 530020)
+    (await request_token(client, issuer.sign_token(header={"kid": kid}))).rejected(400, 530020)
 
     assert issuer.requested_paths == []
 
 
 async def test_a_key_supplied_in_the_header(trusting_world: World, issuer: Issuer) -> None:
     """jwk, jku and x5u in the header name the attacker's own key."""
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
     attacker_key = ECKey.generate_key("P-256", parameters={"kid": "one"})
     attacker = Issuer()
     attacker.keys = {"one": attacker_key}
@@ -276,8 +285,8 @@ async def test_a_key_supplied_in_the_header(trusting_world: World, issuer: Issue
 
 
 async def test_an_unknown_critical_header(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
     key: Any = issuer.keys["one"]
     unsigned = forge_token({"alg": "ES256", "kid": "one", "crit": ["wings"], "wings": True}, valid_claims(issuer))
     body = unsigned.rpartition(".")[0]
@@ -292,25 +301,25 @@ async def test_an_unknown_critical_header(trusting_world: World, issuer: Issuer)
 
 async def test_a_token_of_another_client_of_the_same_issuer(trusting_world: World, issuer: Issuer) -> None:
     """A malicious game trusts the same issuer and replays its players' tokens to another game."""
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
 
-    (await request_token(client, issuer.token("victim", aud="evil-game"))).rejected(400, 530003)
-    (await request_token(client, issuer.token("victim", aud=["evil-game"], azp="game"))).rejected(400, 530003)
+    (await request_token(client, issuer.sign_token("victim", aud="evil-game"))).rejected(400, 530003)
+    (await request_token(client, issuer.sign_token("victim", aud=["evil-game"], azp="game"))).rejected(400, 530003)
 
 
 async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, issuer: Issuer) -> None:
     """Two issuers are trusted; one of them signs claims that belong to the other."""
-    client = await game(trusting_world)
+    client = await create_social_game(trusting_world)
     other_issuer = Issuer()
     await other_issuer.open()
     try:
         clients = [{"id": "game"}, {"id": "beta", "oidc_issuer_url": other_issuer.url}]
-        (await trust(client, issuer, clients=clients)).ok()
-        (await request_token(client, other_issuer.token("victim", iss=issuer.url))).rejected(400, 530020)
-        (await request_token(client, other_issuer.token("victim"))).rejected(400, 530003)
-        first_token = (await request_token(client, issuer.token("same"))).ok()["access_token"]
-        second_token = (await request_token(client, other_issuer.token("same", aud="beta"))).ok()["access_token"]
+        (await configure_issuer(client, issuer, clients=clients)).ok()
+        (await request_token(client, other_issuer.sign_token("victim", iss=issuer.url))).rejected(400, 530020)
+        (await request_token(client, other_issuer.sign_token("victim"))).rejected(400, 530003)
+        first_token = (await request_token(client, issuer.sign_token("same"))).ok()["access_token"]
+        second_token = (await request_token(client, other_issuer.sign_token("same", aud="beta"))).ok()["access_token"]
         encoded_user_ids = [token.partition(".")[0] for token in (first_token, second_token)]
         assert encoded_user_ids[0] != encoded_user_ids[1]
     finally:
@@ -319,22 +328,26 @@ async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, is
 
 async def test_taking_over_a_linked_account(trusting_world: World, issuer: Issuer) -> None:
     """A player token of a linked user never yields a token of that user's account."""
-    client, alice, mallory = await game(trusting_world), await trusting_world.user(), await trusting_world.user()
-    (await trust(client, issuer)).ok()
-    await link_account(client, alice, issuer.token("victim"), "OIDC")
+    client, alice, mallory = (
+        await create_social_game(trusting_world),
+        await trusting_world.user(),
+        await trusting_world.user(),
+    )
+    (await configure_issuer(client, issuer)).ok()
+    await link_account(client, alice, issuer.sign_token("victim"), "OIDC")
 
-    (await request_token(client, issuer.token("victim"))).rejected(400, 530010)
+    (await request_token(client, issuer.sign_token("victim"))).rejected(400, 530010)
     (await request_bot_token(client, "x", provisional_user_id=str(alice.id))).rejected(404, 10013)
-    code = await client.code(mallory, "sdk.social_layer")
-    credential = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("victim")}
+    code = await client.request_code(mallory, "sdk.social_layer")
+    credential = {"external_auth_type": "OIDC", "external_auth_token": issuer.sign_token("victim")}
     (await client.exchange(code, **credential)).rejected(400, 530014)
 
 
 async def test_a_stolen_player_token_of_another_game(world: World) -> None:
-    client, evil_client, mallory = await game(world), await game(world), await world.user()
+    client, evil_client, mallory = await create_social_game(world), await create_social_game(world), await world.user()
     victim = await provisional_player(client, "victim")
 
-    code = await evil_client.code(mallory, "sdk.social_layer")
+    code = await evil_client.request_code(mallory, "sdk.social_layer")
     response = await evil_client.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=victim.token)
 
     response.rejected(403, 50025)
@@ -342,13 +355,17 @@ async def test_a_stolen_player_token_of_another_game(world: World) -> None:
 
 
 async def test_unlinking_a_foreign_account(trusting_world: World, issuer: Issuer) -> None:
-    client, evil_client, alice = await game(trusting_world), await game(trusting_world), await trusting_world.user()
-    (await trust(client, issuer)).ok()
-    (await trust(evil_client, issuer)).ok()
-    tokens = await link_tokens(client, alice, issuer.token("victim"), "OIDC")
+    client, evil_client, alice = (
+        await create_social_game(trusting_world),
+        await create_social_game(trusting_world),
+        await trusting_world.user(),
+    )
+    (await configure_issuer(client, issuer)).ok()
+    (await configure_issuer(evil_client, issuer)).ok()
+    tokens = await request_link_tokens(client, alice, issuer.sign_token("victim"), "OIDC")
 
-    (await request_unmerge(evil_client, issuer.token("victim"))).rejected(404, 10013)
-    (await request_unmerge(client, issuer.token("victim", exp=NOW_SECONDS - 1))).rejected(400, 530001)
+    (await request_unmerge(evil_client, issuer.sign_token("victim"))).rejected(404, 10013)
+    (await request_unmerge(client, issuer.sign_token("victim", exp=NOW_SECONDS - 1))).rejected(400, 530001)
     assert evil_client.bot is not None
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
     (await evil_client.bot.post(path, json={"external_user_id": "victim"})).rejected(404, 10013)
@@ -357,10 +374,10 @@ async def test_unlinking_a_foreign_account(trusting_world: World, issuer: Issuer
 
 
 async def test_a_key_that_is_too_short(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
+    client = await create_social_game(trusting_world)
     with pytest.warns(match="2048 bits"):
-        small_key = RSAKey.generate_key(1024, parameters={"kid": "small"})
-    issuer.keys["small"] = small_key
-    (await trust(client, issuer)).ok()
+        small_key = RSAKey.generate_key(1024, parameters={"kid": "small_key"})
+    issuer.keys["small_key"] = small_key
+    (await configure_issuer(client, issuer)).ok()
 
-    (await request_token(client, issuer.token(key="small", alg="RS256"))).rejected(400, 530020)
+    (await request_token(client, issuer.sign_token(key="small", alg="RS256"))).rejected(400, 530020)

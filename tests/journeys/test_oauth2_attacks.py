@@ -11,7 +11,7 @@ from hubbub.server.core import logs
 from hubbub.server.identity import accounts, applications
 from hubbub.server.identity.accounts import passwords
 from hubbub.server.identity.oauth2 import redirects
-from tests.oauth import REDIRECT, create_application, oauth2_error, pkce, url_fields
+from tests.oauth import REDIRECT, assert_oauth2_error, create_application, create_pkce_pair, url_parameters
 from tests.world import World
 
 LOOPBACK_REDIRECT = "http://127.0.0.1/callback"
@@ -20,34 +20,34 @@ LOOPBACK_REDIRECT = "http://127.0.0.1/callback"
 async def test_code_injection(world: World) -> None:
     """A stolen code is used in another session or by another client."""
     alice, client, other_client = await world.user(), await create_application(world), await create_application(world)
-    _, challenge = pkce()
-    other_verifier, _ = pkce()
-    code = await client.code(alice, code_challenge=challenge, code_challenge_method="S256")
+    _, challenge = create_pkce_pair()
+    other_verifier, _ = create_pkce_pair()
+    code = await client.request_code(alice, code_challenge=challenge, code_challenge_method="S256")
 
-    oauth2_error(await other_client.exchange(code), "invalid_grant")
-    oauth2_error(await other_client.exchange(code, code_verifier=other_verifier), "invalid_grant")
-    oauth2_error(await client.exchange(code, code_verifier=other_verifier), "invalid_grant")
-    oauth2_error(await client.exchange(code, code_verifier="short"), "invalid_grant")
-    oauth2_error(await client.exchange(code), "invalid_grant")
+    assert_oauth2_error(await other_client.exchange(code), "invalid_grant")
+    assert_oauth2_error(await other_client.exchange(code, code_verifier=other_verifier), "invalid_grant")
+    assert_oauth2_error(await client.exchange(code, code_verifier=other_verifier), "invalid_grant")
+    assert_oauth2_error(await client.exchange(code, code_verifier="short"), "invalid_grant")
+    assert_oauth2_error(await client.exchange(code), "invalid_grant")
 
 
 async def test_code_replay_revokes_the_tokens_of_the_code(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    code = await client.code(alice)
+    code = await client.request_code(alice)
     tokens = (await client.exchange(code)).ok()
 
-    oauth2_error(await client.exchange(code), "invalid_grant")
+    assert_oauth2_error(await client.exchange(code), "invalid_grant")
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
-    oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
 async def test_a_code_replayed_by_another_client_revokes_nothing(world: World) -> None:
     alice, client, other_client = await world.user(), await create_application(world), await create_application(world)
-    code = await client.code(alice)
+    code = await client.request_code(alice)
     tokens = (await client.exchange(code)).ok()
 
-    oauth2_error(await other_client.exchange(code), "invalid_grant")
+    assert_oauth2_error(await other_client.exchange(code), "invalid_grant")
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
@@ -59,14 +59,14 @@ async def test_pkce_downgrade(world: World) -> None:
         await create_application(world),
         await create_application(world, public=True),
     )
-    verifier, _ = pkce()
+    verifier, _ = create_pkce_pair()
 
-    code_without_challenge = await client.code(alice)
-    oauth2_error(await client.exchange(code_without_challenge, code_verifier=verifier), "invalid_grant")
-    oauth2_error(await public_client.authorize(alice), "invalid_request")
+    code_without_challenge = await client.request_code(alice)
+    assert_oauth2_error(await client.exchange(code_without_challenge, code_verifier=verifier), "invalid_grant")
+    assert_oauth2_error(await public_client.authorize(alice), "invalid_request")
     for method in (None, "plain", "s256"):
         parameters = {"code_challenge": verifier, "code_challenge_method": method}
-        oauth2_error(await public_client.authorize(alice, **parameters), "invalid_request")
+        assert_oauth2_error(await public_client.authorize(alice, **parameters), "invalid_request")
 
 
 REGISTERED_REDIRECTS = ("https://game.example/callback", "https://game.example/a?b=c", LOOPBACK_REDIRECT)
@@ -116,7 +116,7 @@ async def test_redirect_tricks(world: World, redirect_uri: str) -> None:
         await alice.post(client.authorize_path(redirect_uri=redirect_uri), json={"authorize": True}),
         await alice.post(client.authorize_path(redirect_uri=redirect_uri), json={"authorize": False}),
     ):
-        oauth2_error(response, "invalid_request")
+        assert_oauth2_error(response, "invalid_request")
         assert "Location" not in response.headers
 
 
@@ -133,10 +133,10 @@ async def test_open_redirect_by_denying(world: World) -> None:
 async def test_the_redirect_of_the_exchange_must_be_that_of_the_request(world: World) -> None:
     alice, client = await world.user(), await create_application(world, redirect_uris=(REDIRECT, LOOPBACK_REDIRECT))
 
-    oauth2_error(await client.exchange(await client.code(alice), redirect_uri=LOOPBACK_REDIRECT), "invalid_grant")
-    oauth2_error(await client.exchange(await client.code(alice), redirect_uri=None), "invalid_grant")
-    loopback_code = await client.code(alice, redirect_uri="http://127.0.0.1:5001/callback")
-    oauth2_error(await client.exchange(loopback_code, redirect_uri="http://127.0.0.1:5002/callback"), "invalid_grant")
+    assert_oauth2_error(await client.exchange(await client.request_code(alice), redirect_uri=LOOPBACK_REDIRECT), "invalid_grant")
+    assert_oauth2_error(await client.exchange(await client.request_code(alice), redirect_uri=None), "invalid_grant")
+    loopback_code = await client.request_code(alice, redirect_uri="http://127.0.0.1:5001/callback")
+    assert_oauth2_error(await client.exchange(loopback_code, redirect_uri="http://127.0.0.1:5002/callback"), "invalid_grant")
     (await client.exchange(loopback_code, redirect_uri="http://127.0.0.1:5001/callback")).ok()
 
 
@@ -157,15 +157,17 @@ async def test_a_loopback_redirect_may_have_any_port(world: World, registered_ur
 
 async def test_custom_schemes_need_pkce(world: World) -> None:
     alice, client = await world.user(), await create_application(world, redirect_uris=("mygame:/authorize/callback",))
-    verifier, challenge = pkce()
+    verifier, challenge = create_pkce_pair()
 
     for uri in ("mygame:/authorize/callback", f"hubbub-{client.id}:/authorize/callback"):
-        oauth2_error(await client.authorize(alice, redirect_uri=uri), "invalid_request")
-        oauth2_error(await client.authorize(alice, redirect_uri=uri, response_type="token"), "unauthorized_client")
+        assert_oauth2_error(await client.authorize(alice, redirect_uri=uri), "invalid_request")
+        assert_oauth2_error(
+            await client.authorize(alice, redirect_uri=uri, response_type="token"), "unauthorized_client"
+        )
         parameters = {"redirect_uri": uri, "code_challenge": challenge, "code_challenge_method": "S256"}
         url = (await client.authorize(alice, **parameters)).ok()["url"]
         assert url.startswith(f"{uri}?code=")
-        (await client.exchange(url_fields(url)["code"], redirect_uri=uri, code_verifier=verifier)).ok()
+        (await client.exchange(url_parameters(url)["code"], redirect_uri=uri, code_verifier=verifier)).ok()
 
 
 @pytest.mark.parametrize(
@@ -180,14 +182,14 @@ def test_schemes_that_a_browser_executes_cannot_be_registered(uri: str) -> None:
 async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
     """A refresh token is stolen; the attacker and the client both use it, and the server cannot distinguish them."""
     alice, client = await world.user(), await create_application(world)
-    first_tokens, other_tokens = await client.tokens(alice), await client.tokens(alice)
+    first_tokens, other_tokens = await client.request_tokens(alice), await client.request_tokens(alice)
     second_tokens = (await client.refresh(first_tokens["refresh_token"])).ok()
     third_tokens = (await client.refresh(second_tokens["refresh_token"])).ok()
 
-    error = oauth2_error(await client.refresh(first_tokens["refresh_token"]), "invalid_grant")
+    error = assert_oauth2_error(await client.refresh(first_tokens["refresh_token"]), "invalid_grant")
 
     assert error == wire.INVALID_REFRESH_TOKEN_DESCRIPTION
-    oauth2_error(await client.refresh(third_tokens["refresh_token"]), "invalid_grant")
+    assert_oauth2_error(await client.refresh(third_tokens["refresh_token"]), "invalid_grant")
     (await client.bearer(alice, third_tokens["access_token"]).get("/users/@me")).rejected(401, 0)
     # Tokens of another grant stay valid.
     (await client.refresh(other_tokens["refresh_token"])).ok()
@@ -202,16 +204,16 @@ async def test_mix_up(world: World) -> None:
     implicit_url = (await client.authorize(alice, response_type="token")).ok()["url"]
     denied_url = (await alice.post(client.authorize_path(), json={"authorize": False})).ok()["url"]
 
-    assert [url_fields(url)["iss"] for url in (granted_url, implicit_url, denied_url)] == [issuer] * 3
+    assert [url_parameters(url)["iss"] for url in (granted_url, implicit_url, denied_url)] == [issuer] * 3
 
 
 async def test_token_in_the_url(world: World) -> None:
     """RFC 9700 4.3.2: URLs are logged in many places."""
     alice, client = await world.user(), await create_application(world)
-    token = (await client.tokens(alice))["access_token"]
+    token = (await client.request_tokens(alice))["access_token"]
 
     (await world.request("GET", f"/users/@me?access_token={token}")).rejected(401, 0)
-    code = await client.code(alice)
+    code = await client.request_code(alice)
     query = f"grant_type=authorization_code&code={code}&client_id={client.id}&client_secret={client.secret}"
     response = await world.request("POST", f"/oauth2/token?{query}")
     assert (response.status, response.json["error"]) == (400, "invalid_request")
@@ -221,9 +223,9 @@ async def test_token_in_the_log(world: World, caplog: pytest.LogCaptureFixture) 
     alice, client = await world.user(), await create_application(world)
     caplog.set_level(logging.DEBUG)
 
-    verifier, challenge = pkce()
+    verifier, challenge = create_pkce_pair()
     url = (await client.authorize(alice, code_challenge=challenge, code_challenge_method="S256")).ok()["url"]
-    code = url_fields(url)["code"]
+    code = url_parameters(url)["code"]
     tokens = (await client.exchange(code, code_verifier=verifier)).ok()
     await client.exchange(code, code_verifier=verifier)
     await client.refresh(tokens["refresh_token"])
@@ -239,10 +241,12 @@ async def test_token_in_the_log(world: World, caplog: pytest.LogCaptureFixture) 
 
 async def test_scope_upgrade_by_refresh_or_code(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    tokens = await client.tokens(alice, "identify")
+    tokens = await client.request_tokens(alice, "identify")
 
-    oauth2_error(await client.refresh(tokens["refresh_token"], scope="identify guilds"), "invalid_scope")
-    assert (await client.exchange(await client.code(alice), scope="identify guilds")).ok()["scope"] == "identify"
+    assert_oauth2_error(await client.refresh(tokens["refresh_token"], scope="identify guilds"), "invalid_scope")
+    assert (await client.exchange(await client.request_code(alice), scope="identify guilds")).ok()[
+        "scope"
+    ] == "identify"
 
 
 async def test_a_token_of_one_application_is_not_one_of_another(world: World) -> None:
@@ -252,7 +256,7 @@ async def test_a_token_of_one_application_is_not_one_of_another(world: World) ->
     guild = await world.guild(alice)
     await victim_client.authorize(alice, "bot", response_type=None, permissions=1, body={"guild_id": str(guild.id)})
     bob = await world.user()
-    token = (await evil_client.tokens(bob, "guilds.join"))["access_token"]
+    token = (await evil_client.request_tokens(bob, "guilds.join"))["access_token"]
     assert victim_client.bot is not None
 
     response = await victim_client.bot.put(f"/guilds/{guild.id}/members/{bob.id}", json={"access_token": token})
@@ -262,10 +266,10 @@ async def test_a_token_of_one_application_is_not_one_of_another(world: World) ->
 
 async def test_refresh_and_access_tokens_are_not_interchangeable(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    tokens = await client.tokens(alice)
+    tokens = await client.request_tokens(alice)
 
     (await client.bearer(alice, tokens["refresh_token"]).get("/users/@me")).rejected(401, 0)
-    oauth2_error(await client.refresh(tokens["access_token"]), "invalid_grant")
+    assert_oauth2_error(await client.refresh(tokens["access_token"]), "invalid_grant")
     (await world.request("GET", "/users/@me", headers={"Authorization": tokens["access_token"]})).rejected(401, 0)
     (await world.request("GET", "/users/@me", headers={"Authorization": f"Bot {tokens['access_token']}"})).rejected(
         401, 0
@@ -275,7 +279,7 @@ async def test_refresh_and_access_tokens_are_not_interchangeable(world: World) -
 async def test_an_application_cannot_grant_itself_more_with_a_token(world: World) -> None:
     """Only the user can consent: no access token may do it for them."""
     alice, client = await world.user(), await create_application(world)
-    bearer = client.bearer(alice, (await client.tokens(alice))["access_token"])
+    bearer = client.bearer(alice, (await client.request_tokens(alice))["access_token"])
 
     (await bearer.get(client.authorize_path("guilds"))).rejected(401, 0)
     (await bearer.post(client.authorize_path("guilds"), json={"authorize": True})).rejected(401, 0)
@@ -285,15 +289,17 @@ async def test_an_application_cannot_grant_itself_more_with_a_token(world: World
 
 async def test_a_banned_owner_gets_no_token_with_client_credentials(world: World) -> None:
     client = await create_application(world)
-    response = await client.post("/oauth2/token", grant_type="client_credentials", scope="identify")
+    response = await client.post_form("/oauth2/token", grant_type="client_credentials", scope="identify")
     token = response.ok()["access_token"]
 
     await world.write(lambda call: accounts.ban(call, UserId(client.owner.id)))
 
     assert (await client.bearer(client.owner, token).get("/users/@me")).status == 401
-    oauth2_error(await client.post("/oauth2/token", grant_type="client_credentials", scope="identify"), "invalid_grant")
+    assert_oauth2_error(
+        await client.post_form("/oauth2/token", grant_type="client_credentials", scope="identify"), "invalid_grant"
+    )
     await world.write(lambda call: accounts.unban(call, UserId(client.owner.id)))
-    (await client.post("/oauth2/token", grant_type="client_credentials", scope="identify")).ok()
+    (await client.post_form("/oauth2/token", grant_type="client_credentials", scope="identify")).ok()
 
 
 async def test_login_time_does_not_reveal_whether_a_user_exists(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

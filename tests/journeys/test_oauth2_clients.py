@@ -16,7 +16,7 @@ from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-from tests.oauth import Client, create_application, url_fields
+from tests.oauth import Client, create_application, url_parameters
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
 T = TypeVar("T")
@@ -170,7 +170,7 @@ async def test_the_device_flow(world: World) -> None:
 
     with pytest.raises(OAuthError, match="authorization_pending"):
         await poll()
-    body = {"user_code": url_fields(device["verification_uri_complete"])["user_code"], "result": "granted"}
+    body = {"user_code": url_parameters(device["verification_uri_complete"])["user_code"], "result": "granted"}
     (await alice.post("/oauth2/device/finish", json=body)).ok()
     world.clock.advance(device["interval"] * 1000)
     token = await poll()
@@ -189,7 +189,7 @@ async def test_a_relying_party_verifies_the_id_token(world: World) -> None:
     )
     assert create_s256_code_challenge(verifier) in authorization_url
     redirect_url = await grant_consent(world, alice, authorization_url)
-    assert url_fields(redirect_url)["iss"] == server["issuer"]
+    assert url_parameters(redirect_url)["iss"] == server["issuer"]
     token = await run_in_thread(
         oauth.fetch_token,
         server["token_endpoint"],

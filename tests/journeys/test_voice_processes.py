@@ -12,7 +12,7 @@ from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.core.config import Config, GatewayConfig
 from tests.fixtures.validator import ResponseMonitor
-from tests.game import game
+from tests.game import create_game
 from tests.journeys.processes import Server, running_server
 from tests.server.voice.caller import Caller, opus
 from tests.server.voice.lobby_caller import LobbyCaller, create_lobby
@@ -89,8 +89,8 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["mute"])
     (await guild.owner.patch(path, json={"mute": False})).ok()
 
-    lobby_game = await game(world)
-    carol, dave = [LobbyCaller(world, await (await lobby_game.player()).connect_sdk(), ssl_context) for _ in range(2)]
+    lobby_game = await create_game(world)
+    carol, dave = [LobbyCaller(world, await (await lobby_game.add_player()).connect_sdk(), ssl_context) for _ in range(2)]
     lobby_id = await start_lobby_call(carol, dave, endpoint)
     servers[endpoint].terminate()
     for caller, event in (

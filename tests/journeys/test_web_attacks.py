@@ -13,7 +13,7 @@ from yarl import URL
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import LogConfig
-from tests.oauth import REDIRECT, Client, create_application, set_application_columns, url_fields
+from tests.oauth import REDIRECT, Client, create_application, set_application_columns, url_parameters
 from tests.pages import PASSWORD, Browser, Page
 from tests.world import NOW_MS, Actor, World, small_config
 
@@ -217,8 +217,8 @@ async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixtur
             response = await browser.submit(
                 await browser.open(client.authorize_path(state="st4te")), "Authorize", follow=False
             )
-            code = url_fields(response.location)["code"]
-            device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+            code = url_parameters(response.location)["code"]
+            device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
             page = await browser.open(device["verification_uri_complete"])
             page = await browser.submit(page, "Continue")
             await browser.submit(page, "Authorize")
@@ -277,10 +277,10 @@ async def test_xss_through_names_and_state(world: World) -> None:
     (await mary.patch("/users/@me", json={"global_name": INJECTED_HTML[:32]})).ok()
     (await client.owner.patch("/users/@me", json={"global_name": INJECTED_HTML[:32]})).ok()
     guild = await world.guild(mary, name=INJECTED_HTML)
-    await client.tokens(mary)
+    await client.request_tokens(mary)
     browser = Browser(world)
     browser.sign_in_as(mary)
-    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     pages = [
         await browser.open(client.authorize_path("identify", state=INJECTED_HTML, nonce=INJECTED_HTML)),
         await browser.open(client.authorize_path(INJECTED_HTML, state=INJECTED_HTML)),
@@ -382,7 +382,7 @@ async def test_a_bot_token_or_an_access_token_in_the_cookie(world: World) -> Non
     """The pages accept only users' login tokens; a stolen token of another kind opens no page."""
     _, client, mary = await sign_in_for_consent(world)
     assert client.bot is not None
-    access_token = (await client.tokens(mary))["access_token"]
+    access_token = (await client.request_tokens(mary))["access_token"]
 
     for token in (access_token, client.bot.token):
         attacker_browser = Browser(world)

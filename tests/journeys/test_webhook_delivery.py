@@ -144,10 +144,10 @@ async def test_a_receiver_that_rejects_the_signature_is_retried(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     other_bot = await near_world.bot()
-    receiver.use_key_of((await other_bot.get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await other_bot.get("/applications/@me")).ok())
     await publish_event(near_world, bot, 1, "signed event")
     assert receiver.events == []
-    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
 
     await near_world.clock.run_for(1_000)
 

@@ -30,7 +30,7 @@ class EntitlementApplication:
     async def set_up(self) -> None:
         """Create a SKU and set the webhook URL."""
         application = (await self.bot.get("/applications/@me")).ok()
-        self.receiver.use_key_of(application)
+        self.receiver.use_verify_key_of(application)
         self.application_path = f"/applications/{application['id']}"
         types = ["ENTITLEMENT_CREATE", "ENTITLEMENT_DELETE"]
         settings = {

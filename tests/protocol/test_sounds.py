@@ -8,7 +8,7 @@ from tests import media
 
 def test_the_last_page_gives_the_duration_of_an_ogg_stream() -> None:
     assert inspect_audio(media.ogg(1234))[::2] == ("audio/ogg", 1234)
-    assert inspect_audio(media.ogg(1234, hertz=8000))[::2] == ("audio/ogg", 1234)
+    assert inspect_audio(media.ogg(1234, sample_rate=8000))[::2] == ("audio/ogg", 1234)
 
 
 def test_opus_is_measured_at_48_kilohertz_without_its_pre_skip() -> None:

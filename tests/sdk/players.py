@@ -87,7 +87,7 @@ async def player(
 ) -> Player:
     """Create a user with a linked account and an SDK client, which connects unless `connect` is false."""
     person = await world.user(name)
-    tokens = await application.tokens(person, scopes)
+    tokens = await application.request_tokens(person, scopes)
     client = new_client(world, **more)
     await client.update_token(AuthorizationTokenType.BEARER, tokens["access_token"])
     if connect:

@@ -582,7 +582,7 @@ async def test_the_fallback_encryption_mode_works(house: CallLobby, monkeypatch:
 async def test_a_game_loop_receives_participant_and_speaking_callbacks(house: CallLobby) -> None:
     zoe = await house.caller("zoe", ZOE_HZ)
     application, world = house.application, house.world
-    tokens = await application.tokens(await world.user("mary"), "openid sdk.social_layer")
+    tokens = await application.request_tokens(await world.user("mary"), "openid sdk.social_layer")
     options = compat.ClientCreateOptions(web_base=world.url, voice_authority=world.app.config.voice.authority)
 
     def play() -> list[str]:
@@ -649,7 +649,7 @@ async def test_a_client_dropped_in_a_call_leaves_no_thread(house: CallLobby) -> 
     mary = await house.caller("mary", MARY_HZ)
     gone = mary.record_event("participant_changed")
     application, world = house.application, house.world
-    tokens = await application.tokens(await world.user("ann"), "openid sdk.social_layer")
+    tokens = await application.request_tokens(await world.user("ann"), "openid sdk.social_layer")
 
     def play_and_forget() -> None:
         client = new_client(world, threaded=True)

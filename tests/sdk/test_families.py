@@ -31,7 +31,7 @@ async def family(world: World, *names: str) -> tuple[oauth.Client, list[oauth.Cl
 async def player_of(world: World, head: oauth.Client, child: oauth.Client, name: str) -> Player:
     """Create a player of one of the games."""
     person = await world.user(name)
-    tokens = await head.tokens(person, SCOPES)
+    tokens = await head.request_tokens(person, SCOPES)
     client = new_client(world)
     await client.update_token(
         BEARER, (await client.exchange_child_token(tokens["access_token"], child.id)).access_token
@@ -85,7 +85,7 @@ async def test_a_message_from_a_sibling_game_names_its_application(world: World)
 async def test_the_publishers_own_token_cannot_open_a_session(world: World) -> None:
     head, _ = await family(world, "Puddle")
     client = new_client(world)
-    await client.update_token(BEARER, (await head.tokens(await world.user(), SCOPES))["access_token"])
+    await client.update_token(BEARER, (await head.request_tokens(await world.user(), SCOPES))["access_token"])
 
     with pytest.raises(SdkError) as caught:
         await client.connect()

@@ -64,8 +64,8 @@ async def test_a_provisional_player_links_an_account_and_joins_the_guild(
 
     client.join_linked_lobby_guild(lobby_id, asked, completed)
     await asked.next()
-    verifier, challenge = oauth.pkce()
-    code = await application.code(rob, SCOPES, code_challenge=challenge, code_challenge_method="S256")
+    verifier, challenge = oauth.create_pkce_pair()
+    code = await application.request_code(rob, SCOPES, code_challenge=challenge, code_challenge_method="S256")
     merged = await client.get_token_from_provisional_merge(
         application.id, code, verifier, application.redirect_uri, BOT_ISSUED, token
     )

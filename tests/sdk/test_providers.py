@@ -24,7 +24,7 @@ OIDC = AuthenticationExternalAuthType.OIDC
 
 async def credential(rehearsal: RehearsalWorld, provider: str, user_id: str, **more: object) -> str:
     """Return a credential from the provider's test server."""
-    return (await rehearsal.credential(provider, user_id, **more))[1]
+    return (await rehearsal.issue_credential(provider, user_id, **more))[1]
 
 
 async def sign_in(rehearsal: RehearsalWorld, client: Client, user_id: str = "hero-1") -> int:

@@ -129,7 +129,7 @@ async def test_a_publisher_token_is_exchanged_for_a_game_token(world: World) -> 
 
     await world.write(adopt)
     mary = await world.user("mary")
-    parent_token = (await publisher.tokens(mary, "openid sdk.social_layer"))["access_token"]
+    parent_token = (await publisher.request_tokens(mary, "openid sdk.social_layer"))["access_token"]
     client = new_client(world)
 
     child_tokens = await client.exchange_child_token(parent_token, child.id)

@@ -113,7 +113,7 @@ async def test_chat_client_errors_are_distinguished(world: World, machine: Machi
             await client.authorize(args)
         return caught.value.result.type, caught.value.result.error, caught.value.result.error_code
 
-    machine.consent.granted = False
+    machine.consent.grants_consent = False
     assert await refused("identify", puddle.id) == (ErrorType.ABORTED, "access_denied", 0)
     assert await refused("fly", puddle.id) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope", 0)
     # Another application uses its own connection; this one stays with Puddle.
@@ -167,7 +167,7 @@ async def test_a_linked_game_gets_no_link_request(world: World, machine: Machine
     client.register_authorize_request_callback(recorder)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
     # Granting the `identify` scope does not link an account.
-    await puddle.tokens(machine.owner, "identify")
+    await puddle.request_tokens(machine.owner, "identify")
     await terminal.run_command(desk, "games", "")
     await terminal.run_command(desk, "link", str(puddle.id))
     await recorder.next()

@@ -133,7 +133,7 @@ async def playing(
 ) -> AsyncIterator[tuple[Window, Any]]:
     """Play the activity as a user with a token of these scopes; yield a function that sends RPC commands."""
     stage.page = PROBE
-    token = (await stage.client.tokens(person, scopes))["access_token"]
+    token = (await stage.client.request_tokens(person, scopes))["access_token"]
     async with stage.square.visit(person, channel) as window:
         frame = await launch(window)
         await wait_until(frame, "typeof ask === 'function'")

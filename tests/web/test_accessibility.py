@@ -150,7 +150,7 @@ async def test_every_page_is_accessible(town: World, chromium: Opener, width: in
         await visit("/activate?user_code=NOPE")
         await page.get_by_role("button", name="Continue").click()
         await look(page, problems, "activate refused")
-        device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+        device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
         await page.fill("#field-user_code", device["user_code"])
         await page.get_by_role("button", name="Continue").click()
         await look(page, problems, "device")

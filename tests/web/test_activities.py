@@ -15,7 +15,7 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig
 from hubbub.server.places import activity_instances
-from tests.server.activities.upstream import HOST, ProxiedActivity, Upstream
+from tests.server.activities.upstream import PROXY_HOST, ProxiedActivity, Upstream
 from tests.server.activities.upstream import create_proxied_activity as make_stage
 from tests.web.conftest import Opener
 from tests.web.polling import wait_until
@@ -54,7 +54,7 @@ async def played() -> AsyncIterator[ProxiedActivity]:
     """A served activity with its own web server."""
     upstream = Upstream()
     await upstream.open()
-    config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=HOST))
+    config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=PROXY_HOST))
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
 
     async def host(request: web.Request) -> web.Response:

@@ -114,7 +114,7 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         await page.get_by_role("button", name=f"Remove {REDIRECT}").wait_for()
 
         # A webhook URL that accepts any signature is rejected, and accepted once it verifies signatures.
-        receiver.use_key_of((await alice.get(f"/applications/{identifier}")).ok())
+        receiver.use_verify_key_of((await alice.get(f"/applications/{identifier}")).ok())
         receiver.accept_invalid_signatures = True
         await page.goto(f"{home}/webhooks")
         await page.get_by_label("URL (optional)").fill(receiver.url)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.oauth import Client, create_application, url_fields
+from tests.oauth import Client, create_application, url_parameters
 from tests.pages import PASSWORD
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.world import World
@@ -49,7 +49,7 @@ async def came_back(page: Any, press: str, receiver: list[str]) -> dict[str, str
     await page.context.route("http://127.0.0.1:4915*/**", catch)
     await page.get_by_role("button", name=press).click()
     await page.wait_for_url("**/callback?*")
-    return url_fields(receiver[-1])
+    return url_parameters(receiver[-1])
 
 
 @either
@@ -115,7 +115,7 @@ async def test_an_authorized_game_needs_only_the_login(town: World, chromium: Op
 @either
 async def test_a_device_is_authorized_by_its_code(town: World, chromium: Opener, script: bool) -> None:
     client = await orchard(town, public=True)
-    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     async with chromium(PHONE, script) as page:
         await register(page, town)
         await page.goto(device["verification_uri"])
@@ -126,7 +126,7 @@ async def test_a_device_is_authorized_by_its_code(town: World, chromium: Opener,
         await page.get_by_role("heading", name="Connected").wait_for()
     town.app.clock.advance(6_000)
     fields = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": device["device_code"]}
-    assert (await client.post("/oauth2/token", **fields)).ok()["scope"] == "identify"
+    assert (await client.post_form("/oauth2/token", **fields)).ok()["scope"] == "identify"
 
 
 @either

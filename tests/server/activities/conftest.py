@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def running(config: "Config") -> "AsyncIterator[World]":
+async def run_server(config: "Config") -> "AsyncIterator[World]":
     """Run a server with this configuration."""
     from hubbub.server.app import App
     from hubbub.server.core.clock import ControlledClock
@@ -34,10 +34,10 @@ async def running(config: "Config") -> "AsyncIterator[World]":
 def with_activities(config: "Config", **more: Any) -> "Config":
     """Return the configuration with a proxy host for activities; private targets are allowed."""
     from hubbub.server.core.config import ActivitiesConfig
-    from tests.server.activities.upstream import HOST
+    from tests.server.activities.upstream import PROXY_HOST
 
     return msgspec.structs.replace(
-        config, private_targets=True, activities=ActivitiesConfig(**{"proxy_host": HOST, **more})
+        config, private_targets=True, activities=ActivitiesConfig(**{"proxy_host": PROXY_HOST, **more})
     )
 
 
@@ -46,7 +46,7 @@ async def small_world(watch: "ResponseMonitor") -> "AsyncIterator[World]":
     """A world on the in-memory store, for tests that do not depend on the store."""
     from tests.world import small_config
 
-    async with running(small_config()) as world:
+    async with run_server(small_config()) as world:
         yield world
 
 
@@ -67,7 +67,7 @@ async def activity(watch: "ResponseMonitor", upstream: "Upstream") -> "AsyncIter
     from tests.server.activities import upstream as upstream_module
     from tests.world import small_config
 
-    async with running(with_activities(small_config())) as world:
+    async with run_server(with_activities(small_config())) as world:
         yield await upstream_module.create_proxied_activity(world, upstream)
 
 
@@ -78,5 +78,5 @@ async def store_activity(
     """A proxied activity, once on each store."""
     from tests.server.activities import upstream as upstream_module
 
-    async with running(with_activities(store_config)) as world:
+    async with run_server(with_activities(store_config)) as world:
         yield await upstream_module.create_proxied_activity(world, upstream)

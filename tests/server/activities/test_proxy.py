@@ -10,8 +10,8 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.server.core.config import ActivitiesConfig
-from tests.server.activities.conftest import running, with_activities
-from tests.server.activities.upstream import HOST, ProxiedActivity, Upstream
+from tests.server.activities.conftest import run_server, with_activities
+from tests.server.activities.upstream import PROXY_HOST, ProxiedActivity, Upstream
 from tests.server.activities.upstream import create_proxied_activity as create_activity
 from tests.world import WAIT_TIMEOUT_SECONDS, World, small_config
 
@@ -62,11 +62,11 @@ async def test_hosts_without_an_activity_respond_with_404(store_activity: Proxie
     (await other.post(f"/applications/{other.application_id}/proxy-config", json={"url_map": []})).ok()
 
     for host in (
-        f"1.{HOST}",
-        f"{other.application_id}.{HOST}",
-        f"name.{HOST}",
+        f"1.{PROXY_HOST}",
+        f"{other.application_id}.{PROXY_HOST}",
+        f"name.{PROXY_HOST}",
         f"a.{activity.host}",
-        f"9{'9' * 30}.{HOST}",
+        f"9{'9' * 30}.{PROXY_HOST}",
     ):
         answer = await activity.request("/", headers={"Host": host})
         assert (answer.status, answer.headers["Content-Type"]) == (404, "text/html; charset=utf-8"), host
@@ -76,7 +76,7 @@ async def test_hosts_without_an_activity_respond_with_404(store_activity: Proxie
     assert (
         await activity.echo("/api/v10/gateway", headers={"Host": f"{activity.host.upper()}.:8080"})
     ).path == "/api/v10/gateway"
-    assert (await activity.request("/api/v10/gateway", headers={"Host": HOST})).json["url"].startswith("ws")
+    assert (await activity.request("/api/v10/gateway", headers={"Host": PROXY_HOST})).json["url"].startswith("ws")
 
 
 async def test_a_disabled_activity_is_not_served(store_activity: ProxiedActivity) -> None:
@@ -84,7 +84,7 @@ async def test_a_disabled_activity_is_not_served(store_activity: ProxiedActivity
     alice = await world.user()
     application = (await alice.post("/applications", json={"name": "Game"})).ok()
     path = f"/applications/{application['id']}"
-    host = {"Host": f"{application['id']}.{HOST}"}
+    host = {"Host": f"{application['id']}.{PROXY_HOST}"}
     body = {"url_map": [{"prefix": "/", "target": upstream.target}]}
     (await alice.post(f"{path}/proxy-config", json=body)).ok()
 
@@ -306,12 +306,12 @@ async def test_an_unresolvable_target_responds_with_502(activity: ProxiedActivit
 async def limited_activity(watch: object, upstream: Upstream) -> object:
     """An activity behind a proxy with small limits."""
     limits = {"max_request_bytes": 2048, "max_response_bytes": 4096, "connections": 1}
-    async with running(with_activities(small_config(), **limits)) as world:
+    async with run_server(with_activities(small_config(), **limits)) as world:
         yield await create_activity(world, upstream)
 
 
 async def test_a_slow_target_times_out(watch: object, upstream: Upstream) -> None:
-    async with running(with_activities(small_config(), timeout_ms=500)) as world:
+    async with run_server(with_activities(small_config(), timeout_ms=500)) as world:
         activity = await create_activity(world, upstream)
         answer = await activity.request("/slow")
 
@@ -357,7 +357,7 @@ async def test_concurrent_requests_of_an_application_are_limited(limited_activit
         assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == "hello"
         answer = await limited_activity.request("/")
         assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
-    await limited_activity.upstream.wait_until(lambda: len(limited_activity.upstream.closed_with) == 1)
+    await limited_activity.upstream.wait_until(lambda: len(limited_activity.upstream.close_frames) == 1)
 
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while (await limited_activity.request("/")).status == 503:
@@ -365,8 +365,8 @@ async def test_concurrent_requests_of_an_application_are_limited(limited_activit
 
 
 async def test_private_targets_are_rejected_by_default(watch: object, upstream: Upstream) -> None:
-    config = small_config(activities=ActivitiesConfig(proxy_host=HOST))
-    async with running(config) as world:
+    config = small_config(activities=ActivitiesConfig(proxy_host=PROXY_HOST))
+    async with run_server(config) as world:
         activity = ProxiedActivity(world, await world.bot(flags=ApplicationFlags.EMBEDDED), upstream)
         path = f"/applications/{activity.bot.application_id}/proxy-config"
         body = {"url_map": [{"prefix": "/", "target": upstream.target}]}
@@ -466,5 +466,5 @@ async def test_the_frame_relay_is_embeddable_only_by_the_web_client(activity: Pr
     assert f'data-host="{activity.world.url}"' in page.body.decode()
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert (await activity.request("/.platform/frame.html", "POST")).status == 405
-    assert (await activity.request("/.platform/frame.html", headers={"Host": f"1.{HOST}"})).status == 404
+    assert (await activity.request("/.platform/frame.html", headers={"Host": f"1.{PROXY_HOST}"})).status == 404
     assert not activity.upstream.requests

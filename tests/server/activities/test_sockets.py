@@ -5,7 +5,7 @@ import asyncio
 import aiohttp
 import pytest
 
-from tests.server.activities.conftest import running, with_activities
+from tests.server.activities.conftest import run_server, with_activities
 from tests.server.activities.upstream import ProxiedActivity, Upstream
 from tests.server.activities.upstream import create_proxied_activity as create_activity
 from tests.world import WAIT_TIMEOUT_SECONDS, small_config
@@ -41,8 +41,8 @@ async def test_a_target_may_accept_no_subprotocol(activity: ProxiedActivity, cap
 async def test_a_close_frame_is_forwarded(activity: ProxiedActivity) -> None:
     socket = await activity.connect("/socket")
     await socket.close(code=4100, message=b"enough")
-    await activity.upstream.wait_until(lambda: bool(activity.upstream.closed_with))
-    assert activity.upstream.closed_with == [(4100, "enough")]
+    await activity.upstream.wait_until(lambda: bool(activity.upstream.close_frames))
+    assert activity.upstream.close_frames == [(4100, "enough")]
 
     socket = await activity.connect("/socket")
     await socket.send_str("leave")
@@ -54,14 +54,14 @@ async def test_a_lost_client_closes_the_target_connection(activity: ProxiedActiv
     socket = await activity.connect("/socket")
     socket._response.connection.transport.abort()
 
-    await activity.upstream.wait_until(lambda: bool(activity.upstream.closed_with))
-    assert activity.upstream.closed_with[0][0] == 1011
+    await activity.upstream.wait_until(lambda: bool(activity.upstream.close_frames))
+    assert activity.upstream.close_frames[0][0] == 1011
     await socket.close()
 
 
 async def test_a_lost_target_closes_the_client_connection(activity: ProxiedActivity) -> None:
     socket = await activity.connect("/socket")
-    await activity.upstream.wait_until(lambda: activity.upstream.sockets == 1)
+    await activity.upstream.wait_until(lambda: activity.upstream.socket_count == 1)
     transport = activity.upstream.requests[0].transport
     assert transport is not None
     transport.abort()
@@ -90,7 +90,7 @@ async def test_an_incomplete_handshake_is_rejected(activity: ProxiedActivity) ->
 
 
 async def test_stopping_the_server_closes_both_sides_with_1001(watch: object, upstream: Upstream) -> None:
-    async with running(with_activities(small_config())) as world:
+    async with run_server(with_activities(small_config())) as world:
         activity = await create_activity(world, upstream)
         socket = await activity.connect("/socket")
         await socket.send_str("hello")
@@ -99,5 +99,5 @@ async def test_stopping_the_server_closes_both_sides_with_1001(watch: object, up
         message = await socket.receive(WAIT_TIMEOUT_SECONDS)
         assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, 1001)
         await stopping
-    await upstream.wait_until(lambda: bool(upstream.closed_with))
-    assert upstream.closed_with[0][0] == 1001
+    await upstream.wait_until(lambda: bool(upstream.close_frames))
+    assert upstream.close_frames[0][0] == 1001

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from hubbub.server.core.config import Config
 from hubbub.server.places import activity_instances
 from hubbub.server.transports.activities import headers
-from tests.server.activities.upstream import Echo, ProxiedActivity
+from tests.server.activities.upstream import EchoedRequest, ProxiedActivity
 from tests.server.activities.upstream import create_proxied_activity as create_activity
 from tests.world import Actor
 
@@ -36,7 +36,7 @@ async def create_ticket(activity: ProxiedActivity, actor: Actor, **body: Any) ->
     return str((await actor.post(path, json=body or None)).ok()["ticket"])
 
 
-async def verified_payload(activity: ProxiedActivity, got: Echo) -> dict[str, Any]:
+async def verified_payload(activity: ProxiedActivity, got: EchoedRequest) -> dict[str, Any]:
     """Verify the signature as documented for the application's server, and return the signed payload."""
     key = Ed25519PublicKey.from_public_bytes(
         bytes.fromhex((await activity.bot.get("/applications/@me")).ok()["verify_key"])
@@ -48,7 +48,7 @@ async def verified_payload(activity: ProxiedActivity, got: Echo) -> dict[str, An
     return payload
 
 
-def is_signed(got: Echo) -> bool:
+def is_signed(got: EchoedRequest) -> bool:
     """Return whether the request has any of the signed headers."""
     return bool({name.lower() for name in SIGNED} & {name.lower() for name in got.headers})
 
@@ -60,7 +60,7 @@ async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activ
     ticket = await create_ticket(activity, alice)
 
     answer = await activity.request(f"/?discord_proxy_ticket={ticket}&instance_id={instance}")
-    got = Echo(answer)
+    got = EchoedRequest(answer)
     now = activity.world.clock.now_ms() // 1000
     assert await verified_payload(activity, got) == {
         "application_id": str(activity.bot.application_id),
@@ -79,7 +79,7 @@ async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activ
     assert set_cookie.endswith("; Partitioned")
 
     answer = await activity.request("/game.js", headers={"Cookie": f"theme=dark; hubbub_proxy_ticket={ticket}"})
-    got = Echo(answer)
+    got = EchoedRequest(answer)
     assert (await verified_payload(activity, got))["user_id"] == str(alice.id)
     assert got.headers["Cookie"] == "theme=dark"
     assert "Set-Cookie" not in answer.headers
@@ -110,7 +110,7 @@ async def test_a_ticket_expires_after_30_minutes_and_can_be_renewed(store_activi
     answer = await activity.request(
         f"/?discord_proxy_ticket={fresh}", headers={"Cookie": f"hubbub_proxy_ticket={ticket}"}
     )
-    assert is_signed(Echo(answer))
+    assert is_signed(EchoedRequest(answer))
     assert fresh in answer.headers["Set-Cookie"]
 
 
@@ -129,7 +129,7 @@ async def test_a_ticket_is_invalid_after_leaving_the_activity(store_activity: Pr
     (await alice.post(f"{location_path}/instances/{update['instance_id']}/leave", json=body)).ok()
 
     answer = await activity.request(f"/?discord_proxy_ticket={ticket}")
-    assert not is_signed(Echo(answer))
+    assert not is_signed(EchoedRequest(answer))
     assert "Set-Cookie" not in answer.headers
 
 
@@ -215,7 +215,7 @@ async def test_an_invalid_ticket_is_ignored(activity: ProxiedActivity, how: str)
 
     answer = await activity.request(f"/?discord_proxy_ticket={ticket}")
 
-    assert not is_signed(Echo(answer))
+    assert not is_signed(EchoedRequest(answer))
     assert "Set-Cookie" not in answer.headers
 
 

@@ -10,7 +10,7 @@ from tests.pages import Browser
 from tests.world import Actor, World
 
 
-def config_of(actor: Actor, application_id: int | None = None) -> str:
+def url_map_path(actor: Actor, application_id: int | None = None) -> str:
     """Return the path of an application's URL map."""
     return f"/applications/{application_id or actor.application_id}/proxy-config"
 
@@ -24,27 +24,27 @@ async def test_a_url_map_keeps_its_order(world: World) -> None:
         {"prefix": "/", "target": "game.example.org"},
     ]
 
-    assert (await bot.get(config_of(bot))).ok() == {"url_map": []}
-    assert (await bot.post(config_of(bot), json={"url_map": rows})).ok() == {"url_map": rows}
-    assert (await bot.get(config_of(bot))).ok() == {"url_map": rows}
-    (await bot.post(config_of(bot), json={"url_map": rows[:1]})).ok()
-    assert (await bot.get(config_of(bot))).ok() == {"url_map": rows[:1]}
+    assert (await bot.get(url_map_path(bot))).ok() == {"url_map": []}
+    assert (await bot.post(url_map_path(bot), json={"url_map": rows})).ok() == {"url_map": rows}
+    assert (await bot.get(url_map_path(bot))).ok() == {"url_map": rows}
+    (await bot.post(url_map_path(bot), json={"url_map": rows[:1]})).ok()
+    assert (await bot.get(url_map_path(bot))).ok() == {"url_map": rows[:1]}
 
 
 async def test_only_managers_of_an_application_access_its_url_map(world: World) -> None:
     bot, other, stranger = await world.bot(), await world.bot(), await world.user()
 
     for actor in (other, stranger):
-        (await actor.get(config_of(bot))).rejected(403, 20012)
-        (await actor.post(config_of(bot), json={"url_map": []})).rejected(403, 20012)
-    (await stranger.get(config_of(bot, 1))).rejected(404, 10002)
+        (await actor.get(url_map_path(bot))).rejected(403, 20012)
+        (await actor.post(url_map_path(bot), json={"url_map": []})).rejected(403, 20012)
+    (await stranger.get(url_map_path(bot, 1))).rejected(404, 10002)
 
 
 async def test_trailing_slashes_are_removed(world: World) -> None:
     bot = await world.bot()
     rows = [{"prefix": "/api/", "target": "game.example.org/dir/"}, {"prefix": "/", "target": "game.example.org/"}]
 
-    stored = (await bot.post(config_of(bot), json={"url_map": rows})).ok()["url_map"]
+    stored = (await bot.post(url_map_path(bot), json={"url_map": rows})).ok()["url_map"]
 
     assert stored == [
         {"prefix": "/api", "target": "game.example.org/dir"},
@@ -52,28 +52,28 @@ async def test_trailing_slashes_are_removed(world: World) -> None:
     ]
 
 
-GOOD = "/a", "game.example.org"
+VALID_MAPPING = "/a", "game.example.org"
 
 
 @pytest.mark.parametrize(
     ("prefix", "target", "path", "code"),
     [
-        ("api", GOOD[1], "prefix", "URL_MAPPING_PREFIX_INVALID"),
-        ("/.proxy", GOOD[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
-        ("/.proxy/x", GOOD[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
-        ("/.platform", GOOD[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
-        ("/a//b", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/a/../b", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/a b", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/a?b", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/a%zz", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/{Name}", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
-        ("/{a1}", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
-        ("/{a", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
-        ("/{a}-{b}", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDERS"),
-        ("/{a}/{a}", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDER_TWICE"),
-        ("/" + "a" * 256, GOOD[1], "prefix", "BASE_TYPE_BAD_LENGTH"),
-        ("", GOOD[1], "prefix", "BASE_TYPE_BAD_LENGTH"),
+        ("api", VALID_MAPPING[1], "prefix", "URL_MAPPING_PREFIX_INVALID"),
+        ("/.proxy", VALID_MAPPING[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
+        ("/.proxy/x", VALID_MAPPING[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
+        ("/.platform", VALID_MAPPING[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
+        ("/a//b", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a/../b", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a b", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a?b", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a%zz", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/{Name}", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
+        ("/{a1}", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
+        ("/{a", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
+        ("/{a}-{b}", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDERS"),
+        ("/{a}/{a}", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDER_TWICE"),
+        ("/" + "a" * 256, VALID_MAPPING[1], "prefix", "BASE_TYPE_BAD_LENGTH"),
+        ("", VALID_MAPPING[1], "prefix", "BASE_TYPE_BAD_LENGTH"),
         ("/a", "", "target", "BASE_TYPE_BAD_LENGTH"),
         ("/a", "https://game.example.org", "target", "URL_MAPPING_TARGET_SCHEME"),
         ("/a", "//game.example.org", "target", "URL_MAPPING_TARGET_INVALID"),
@@ -107,32 +107,32 @@ async def test_an_invalid_mapping_is_reported(
     bot = await small_world.bot()
     rows = [{"prefix": "/good", "target": "game.example.org"}, {"prefix": prefix, "target": target}]
 
-    answer = await bot.post(config_of(bot), json={"url_map": rows})
+    answer = await bot.post(url_map_path(bot), json={"url_map": rows})
 
     assert answer.errors(f"url_map.1.{path}") == [code]
     assert list(answer.json["errors"]["url_map"]) == ["1"]
-    assert (await bot.get(config_of(bot))).ok() == {"url_map": []}
+    assert (await bot.get(url_map_path(bot))).ok() == {"url_map": []}
 
 
 async def test_several_errors_are_reported_together(small_world: World) -> None:
     bot = await small_world.bot()
     rows = [{"prefix": "/a", "target": "a.example.org"}, {"prefix": "/a/", "target": "http://b.example.org"}]
 
-    answer = await bot.post(config_of(bot), json={"url_map": [*rows, {"prefix": "b"}]})
+    answer = await bot.post(url_map_path(bot), json={"url_map": [*rows, {"prefix": "b"}]})
     assert answer.errors("url_map.2.target") == ["BASE_TYPE_REQUIRED"]
-    answer = await bot.post(config_of(bot), json={"url_map": rows})
+    answer = await bot.post(url_map_path(bot), json={"url_map": rows})
     assert answer.errors("url_map.1.prefix") == ["URL_MAPPING_PREFIX_TAKEN"]
     assert answer.errors("url_map.1.target") == ["URL_MAPPING_TARGET_SCHEME"]
     many = [{"prefix": f"/{number}", "target": "a.example.org"} for number in range(51)]
-    assert (await bot.post(config_of(bot), json={"url_map": many})).errors("url_map") == ["BASE_TYPE_BAD_LENGTH"]
-    (await bot.post(config_of(bot), json={"url_map": many[:50]})).ok()
+    assert (await bot.post(url_map_path(bot), json={"url_map": many})).errors("url_map") == ["BASE_TYPE_BAD_LENGTH"]
+    (await bot.post(url_map_path(bot), json={"url_map": many[:50]})).ok()
 
 
 async def test_private_targets_are_accepted_if_allowed(near_world: World) -> None:
     bot = await near_world.bot()
     rows = [{"prefix": "/", "target": "localhost:3000"}, {"prefix": "/b", "target": "[::1]:3000/x"}]
 
-    assert (await bot.post(config_of(bot), json={"url_map": rows})).ok() == {"url_map": rows}
+    assert (await bot.post(url_map_path(bot), json={"url_map": rows})).ok() == {"url_map": rows}
 
 
 async def test_a_url_map_is_deleted_with_its_application(world: World) -> None:

@@ -12,7 +12,7 @@ from yarl import URL
 from hubbub.protocol.flags import ApplicationFlags
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World
 
-HOST = "activities.localhost"
+PROXY_HOST = "activities.localhost"
 
 
 class Upstream:
@@ -26,8 +26,8 @@ class Upstream:
         """Response to `/answer`."""
         self.release = asyncio.Event()
         """Releases `/slow` and the second half of `/stream`."""
-        self.closed_with: list[tuple[int | None, str]] = []
-        self.sockets = 0
+        self.close_frames: list[tuple[int | None, str]] = []
+        self.socket_count = 0
         self.aborted_requests = 0
         """Number of requests that the client aborted."""
         self._changed = asyncio.Condition()
@@ -109,7 +109,7 @@ class Upstream:
             return web.Response(status=int(request.query["refuse"]))
         socket = web.WebSocketResponse(protocols=("chess", "go"), max_msg_size=0, timeout=1.0)
         await socket.prepare(request)
-        self.sockets += 1
+        self.socket_count += 1
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             while True:
                 message = await socket.receive()
@@ -121,12 +121,12 @@ class Upstream:
                     await socket.send_bytes(message.data)
                 else:
                     break
-        self.closed_with.append((socket.close_code, message.extra or ""))
+        self.close_frames.append((socket.close_code, message.extra or ""))
         await self._notify()
         return socket
 
 
-class Echo:
+class EchoedRequest:
     """A request as the upstream server received it, decoded from its response."""
 
     def __init__(self, answer: ApiResponse) -> None:
@@ -144,7 +144,7 @@ class ProxiedActivity:
     @property
     def host(self) -> str:
         """The activity's host."""
-        return f"{self.bot.application_id}.{HOST}"
+        return f"{self.bot.application_id}.{PROXY_HOST}"
 
     async def set_url_map(self, *rows: tuple[str, str]) -> None:
         """Set the URL map, as pairs of prefix and target."""
@@ -163,11 +163,11 @@ class ProxiedActivity:
         async with self.world.client.request(method, url, **self.request_options(options)) as response:
             return ApiResponse(response.status, response.headers, await response.read())
 
-    async def echo(self, path: str, method: str = "GET", **options: Any) -> Echo:
+    async def echo(self, path: str, method: str = "GET", **options: Any) -> EchoedRequest:
         """Send a request and return it as the upstream server received it."""
         answer = await self.request(path, method, **options)
         assert answer.status == 200, (answer.status, answer.body)
-        return Echo(answer)
+        return EchoedRequest(answer)
 
     def connect(self, path: str, **options: Any) -> Any:
         """Open a WebSocket to the activity."""

@@ -61,7 +61,7 @@ async def test_exif_data_is_removed_after_applying_the_orientation(images: Image
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
 async def test_animations_are_preserved(images: ImageConverter, kind: str) -> None:
-    image = ImageData.from_bytes(media.animated(kind, frames=4, duration=120))
+    image = ImageData.from_bytes(media.animated(kind, frames=4, frame_ms=120))
 
     result = await clean_and_open(images, image)
 

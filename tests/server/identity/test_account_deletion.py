@@ -37,7 +37,7 @@ async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world:
 
 async def test_deleting_an_account_revokes_every_token(world: World) -> None:
     mary, client = await register_user(world), await create_application(world)
-    tokens = await client.tokens(mary)
+    tokens = await client.request_tokens(mary)
     bearer = client.bearer(mary, tokens["access_token"])
     session = await mary.connect()
 
@@ -129,7 +129,7 @@ async def test_bots_and_applications_cannot_delete_or_export_an_account(world: W
     client = await create_application(world)
     assert client.bot is not None
     mary = await register_user(world)
-    bearer = client.bearer(mary, (await client.tokens(mary))["access_token"])
+    bearer = client.bearer(mary, (await client.request_tokens(mary))["access_token"])
 
     (await client.bot.post("/users/@me/delete", json={"password": PASSWORD})).rejected(403, 20001)
     (await bearer.post("/users/@me/delete", json={"password": PASSWORD})).rejected(401, 0)
@@ -138,7 +138,7 @@ async def test_bots_and_applications_cannot_delete_or_export_an_account(world: W
 
 async def test_a_data_export_contains_the_records_of_a_user(world: World) -> None:
     mary, client = await register_user(world), await create_application(world)
-    await client.tokens(mary, "identify guilds")
+    await client.request_tokens(mary, "identify guilds")
     guild = await world.guild()
     await add_member(world, guild, mary)
     await world.write(lambda call: connections.add(call, mary.id, "github", "7", name="mary"), actor=mary.id)

@@ -13,8 +13,16 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, FamilyJoined
 from tests.issuer import RehearsalWorld
-from tests.oauth import Client, oauth2_error
-from tests.players import BOT_ISSUED, SOCIAL, bearer_for_token, game, link_tokens, provisional_player, request_bot_token
+from tests.oauth import Client, assert_oauth2_error
+from tests.players import (
+    BOT_ISSUED,
+    SOCIAL,
+    bearer_for_token,
+    create_social_game,
+    provisional_player,
+    request_bot_token,
+    request_link_tokens,
+)
 from tests.receiver import Receiver, subscribe_to_events
 from tests.world import NOW_MS, Actor, World, small_config
 
@@ -31,7 +39,7 @@ async def create_linked_user(
 ) -> tuple[Actor, dict[str, Any]]:
     """Link a provisional account to a new user; return the user and the game's token response."""
     user, player = await world.user(), await provisional_player(client, external_user_id, preferred_global_name="Hero")
-    return user, await link_tokens(client, user, player.token)
+    return user, await request_link_tokens(client, user, player.token)
 
 
 # Ending a link
@@ -44,11 +52,11 @@ async def unmerge_as_bot(client: Client, user: Actor, tokens: dict[str, Any]) ->
 
 
 async def revoke_access_token(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
-    (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+    (await client.post_form("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
 
 async def revoke_refresh_token(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
-    (await client.post("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
+    (await client.post_form("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
 
 
 async def deauthorize_as_user(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
@@ -76,7 +84,7 @@ UNLINK_METHODS = [
 
 @pytest.mark.parametrize("unlink", UNLINK_METHODS)
 async def test_every_way_to_end_a_link_revokes_its_tokens_and_sessions(world: World, unlink: Any) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     user, tokens = await create_linked_user(world, client)
     signals = record_signals(world)
     bearer = client.bearer(user, tokens["access_token"])
@@ -86,7 +94,7 @@ async def test_every_way_to_end_a_link_revokes_its_tokens_and_sessions(world: Wo
 
     assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
     (await bearer.get("/users/@me")).rejected(401, 0)
-    assert oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant") == (
+    assert assert_oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant") == (
         'Invalid "refresh_token" in request'
     )
     player = await provisional_player(client, "hero")
@@ -99,7 +107,7 @@ async def test_every_way_to_end_a_link_revokes_its_tokens_and_sessions(world: Wo
 
 
 async def test_the_new_provisional_account_keeps_the_users_display_name(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     user, tokens = await create_linked_user(world, client)
     (await user.patch("/users/@me", json={"global_name": "Alice"})).ok()
 
@@ -109,7 +117,7 @@ async def test_the_new_provisional_account_keeps_the_users_display_name(world: W
 
 
 async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     assert client.bot is not None
     await provisional_player(client, "hero")
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
@@ -119,7 +127,7 @@ async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
     assert (await client.bot.post(path, json={"external_user_id": ""})).errors("external_user_id") == [
         "BASE_TYPE_BAD_LENGTH"
     ]
-    client_without_social_layer = await game(world, flags=0)
+    client_without_social_layer = await create_social_game(world, flags=0)
     assert client_without_social_layer.bot is not None
     (await client_without_social_layer.bot.post(path, json={"external_user_id": "hero"})).rejected(403, 530000)
 
@@ -128,7 +136,7 @@ async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
 async def test_ending_a_link_sends_a_webhook_event_to_the_application(
     near_world: World, receiver: Receiver, unlink: Any
 ) -> None:
-    client = await game(near_world)
+    client = await create_social_game(near_world)
     assert client.bot is not None
     user, tokens = await create_linked_user(near_world, client)
     await subscribe_to_events(receiver, client.bot, "APPLICATION_DEAUTHORIZED")
@@ -140,7 +148,7 @@ async def test_ending_a_link_sends_a_webhook_event_to_the_application(
 
 
 async def test_a_data_export_contains_the_external_identities_of_a_user(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     user, _ = await create_linked_user(world, client)
 
     (identity,) = (await user.get("/users/@me/harvest")).ok()["records"]["identities"]
@@ -149,20 +157,20 @@ async def test_a_data_export_contains_the_external_identities_of_a_user(world: W
 
 
 async def test_a_merge_raises_a_signal_with_both_accounts(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     signals = record_signals(world)
 
     user, player = await world.user(), await provisional_player(client, "hero")
-    await link_tokens(client, user, player.token)
+    await request_link_tokens(client, user, player.token)
 
     assert signals == [AccountsMerged(family_id=ApplicationId(client.id), source_id=player.id, user_id=user.id)]
 
 
 async def test_ending_the_link_of_one_game_keeps_the_link_of_another(world: World) -> None:
-    first_game, second_game = await game(world), await game(world)
+    first_game, second_game = await create_social_game(world), await create_social_game(world)
     user, player = await world.user(), await provisional_player(first_game, "hero")
-    first_tokens = await link_tokens(first_game, user, player.token)
-    second_tokens = await link_tokens(second_game, user, (await provisional_player(second_game, "hero")).token)
+    first_tokens = await request_link_tokens(first_game, user, player.token)
+    second_tokens = await request_link_tokens(second_game, user, (await provisional_player(second_game, "hero")).token)
 
     await revoke_access_token(first_game, user, first_tokens)
 
@@ -173,16 +181,16 @@ async def test_ending_the_link_of_one_game_keeps_the_link_of_another(world: Worl
 async def test_the_device_flow_can_link_an_account(world: World) -> None:
     from hubbub.protocol.resources.oauth2 import DEVICE_GRANT
 
-    client = await game(world)
+    client = await create_social_game(world)
     user, player = await world.user(), await provisional_player(client, "hero")
-    device = (await client.post("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
+    device = (await client.post_form("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
     fields = {"grant_type": DEVICE_GRANT, "device_code": device["device_code"]}
     credential = {"external_auth_type": BOT_ISSUED, "external_auth_token": player.token}
 
-    oauth2_error(await client.post("/oauth2/token", **fields, **credential), "authorization_pending")
+    assert_oauth2_error(await client.post_form("/oauth2/token", **fields, **credential), "authorization_pending")
     (await user.post("/oauth2/device/finish", json={"user_code": device["user_code"], "result": "granted"})).ok()
     world.clock.set(world.clock.now_ms() + 60_000)
-    tokens = (await client.post("/oauth2/token", **fields, **credential)).ok()
+    tokens = (await client.post_form("/oauth2/token", **fields, **credential)).ok()
 
     assert (await client.bearer(user, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(user.id)
     (await request_bot_token(client, "hero")).rejected(400, 530010)
@@ -193,12 +201,12 @@ async def test_the_device_flow_can_link_an_account(world: World) -> None:
 
 async def exchange_with_player_token(client: Client, user: Actor, token: str) -> Any:
     """Exchange a code together with a player's token."""
-    code = await client.code(user, "sdk.social_layer")
+    code = await client.request_code(user, "sdk.social_layer")
     return await client.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token)
 
 
 async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World) -> None:
-    client, other_user = await game(world), await world.user()
+    client, other_user = await create_social_game(world), await world.user()
     user, _ = await create_linked_user(world, client)
     ends_ms = world.clock.now_ms() + DAY_MS
     await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
@@ -213,7 +221,7 @@ async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World
 
 
 async def test_lifting_a_ban_allows_merging_again(world: World) -> None:
-    client, other_user = await game(world), await world.user()
+    client, other_user = await create_social_game(world), await world.user()
     user, _ = await create_linked_user(world, client)
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
     player = await provisional_player(client, "hero")
@@ -227,14 +235,14 @@ async def test_lifting_a_ban_allows_merging_again(world: World) -> None:
 
 
 async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> None:
-    client, plain_client = await game(world), await game(world, flags=0)
+    client, plain_client = await create_social_game(world), await create_social_game(world, flags=0)
     user, _ = await create_linked_user(world, client)
-    tokens = await plain_client.tokens(user, "identify")
+    tokens = await plain_client.request_tokens(user, "identify")
 
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
     (await plain_client.bearer(user, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
-    oauth2_error(await plain_client.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth2_error(await plain_client.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
 async def test_a_banned_user_cannot_log_in(world: World) -> None:
@@ -259,7 +267,7 @@ async def test_the_control_api_bans_and_unbans_users(rehearsal: RehearsalWorld) 
     (await rehearsal.control_request("DELETE", f"/users/{bob.id}/ban")).ok()
     (await rehearsal.control_request("DELETE", f"/users/{bob.id}/ban")).rejected(404, 0)
     (await rehearsal.control_request("POST", "/users/1/ban", json={})).rejected(404, 10013)
-    auth_type, credential = await rehearsal.credential("oidc", "ada")
+    auth_type, credential = await rehearsal.issue_credential("oidc", "ada")
     from tests.issuer import request_token
 
     tokens = (await request_token(rehearsal.demo_game, credential, auth_type)).ok()
@@ -275,7 +283,9 @@ async def test_the_control_api_bans_and_unbans_users(rehearsal: RehearsalWorld) 
 async def create_family(world: World, *, is_public: bool = False) -> tuple[Client, Client, Client]:
     """Create a publisher and two of its games."""
     owner = await world.user()
-    clients = [await game(world, owner=owner, public=is_public, name=name) for name in ("Publisher", "One", "Two")]
+    clients = [
+        await create_social_game(world, owner=owner, is_public=is_public, name=name) for name in ("Publisher", "One", "Two")
+    ]
     for child in clients[1:]:
         await join_family(world, child, clients[0])
     return clients[0], clients[1], clients[2]
@@ -305,7 +315,7 @@ async def request_child_token(parent: Client, token: str, child: Client, **field
 async def test_a_publisher_token_is_exchanged_for_a_token_of_a_game(world: World) -> None:
     parent, child, _ = await create_family(world)
     alice = await world.user()
-    tokens = await parent.tokens(alice, "sdk.social_layer")
+    tokens = await parent.request_tokens(alice, "sdk.social_layer")
     world.clock.set(world.clock.now_ms() + 3_600_000)
 
     token = (await request_child_token(parent, tokens["access_token"], child)).ok()
@@ -324,7 +334,7 @@ async def test_a_publisher_token_is_exchanged_for_a_token_of_a_game(world: World
 async def test_a_publisher_token_only_yields_tokens_of_its_games(world: World) -> None:
     parent, _, _ = await create_family(world)
     alice = await world.user()
-    bearer = parent.bearer(alice, (await parent.tokens(alice, "openid sdk.social_layer"))["access_token"])
+    bearer = parent.bearer(alice, (await parent.request_tokens(alice, "openid sdk.social_layer"))["access_token"])
 
     (await bearer.get("/users/@me")).rejected(401, 0)
     (await bearer.get("/users/@me/guilds")).rejected(401, 0)
@@ -338,9 +348,9 @@ async def test_only_the_publisher_authorizes_players(world: World) -> None:
     parent, child, _ = await create_family(world)
     alice = await world.user()
 
-    oauth2_error(await alice.get(child.authorize_path("sdk.social_layer")), "unauthorized_client")
-    oauth2_error(await child.authorize(alice, "identify"), "unauthorized_client")
-    oauth2_error(await child.post("/oauth2/device/authorize", scope="identify"), "unauthorized_client")
+    assert_oauth2_error(await alice.get(child.authorize_path("sdk.social_layer")), "unauthorized_client")
+    assert_oauth2_error(await child.authorize(alice, "identify"), "unauthorized_client")
+    assert_oauth2_error(await child.post_form("/oauth2/device/authorize", scope="identify"), "unauthorized_client")
     (await request_bot_token(child, "hero")).rejected(403, 530000)
     (await alice.get(child.authorize_path("applications.commands", response_type=None))).ok()
     (await request_bot_token(parent, "hero")).ok()
@@ -363,13 +373,13 @@ async def test_the_games_of_a_family_share_their_players(world: World) -> None:
 
 async def test_a_child_token_request_fails_with_the_specific_error(world: World) -> None:
     parent, child, _ = await create_family(world)
-    alice, outsider = await world.user(), await game(world)
-    token = (await parent.tokens(alice, "sdk.social_layer"))["access_token"]
+    alice, outsider = await world.user(), await create_social_game(world)
+    token = (await parent.request_tokens(alice, "sdk.social_layer"))["access_token"]
     game_token = (await request_child_token(parent, token, child)).ok()["access_token"]
 
     (await request_child_token(parent, "nonsense", child)).rejected(403, 50025)
     (await request_child_token(parent, game_token, child)).rejected(403, 50025)
-    outsider_token = (await outsider.tokens(alice, "sdk.social_layer"))["access_token"]
+    outsider_token = (await outsider.request_tokens(alice, "sdk.social_layer"))["access_token"]
     (await request_child_token(parent, outsider_token, child)).rejected(403, 50025)
     (await request_child_token(parent, token, outsider)).rejected(404, 10002)
     (await request_child_token(parent, token, parent)).rejected(404, 10002)
@@ -383,7 +393,7 @@ async def test_a_child_token_request_fails_with_the_specific_error(world: World)
 async def test_a_public_publisher_sends_no_client_secret(world: World) -> None:
     parent, child, _ = await create_family(world, is_public=True)
     alice = await world.user()
-    token = (await parent.tokens(alice, "sdk.social_layer"))["access_token"]
+    token = (await parent.request_tokens(alice, "sdk.social_layer"))["access_token"]
 
     (await request_child_token(parent, token, child)).ok()
 
@@ -391,10 +401,8 @@ async def test_a_public_publisher_sends_no_client_secret(world: World) -> None:
 async def test_child_tokens_outlive_a_refresh_and_end_with_a_revocation(world: World) -> None:
     parent, first_game, second_game = await create_family(world)
     alice = await world.user()
-    tokens = await parent.tokens(alice, "sdk.social_layer")
-    first_bearer = first_game.bearer(
-        alice, (await request_child_token(parent, tokens["access_token"], first_game)).ok()["access_token"]
-    )
+    tokens = await parent.request_tokens(alice, "sdk.social_layer")
+    first_bearer = first_game.bearer(alice, (await request_child_token(parent, tokens["access_token"], first_game)).ok()["access_token"])
     session = await first_bearer.connect()
 
     tokens = (await parent.refresh(tokens["refresh_token"])).ok()
@@ -412,13 +420,11 @@ async def test_child_tokens_outlive_a_refresh_and_end_with_a_revocation(world: W
 async def test_a_replayed_refresh_token_ends_the_games_tokens_too(world: World) -> None:
     parent, child, _ = await create_family(world)
     alice = await world.user()
-    tokens = await parent.tokens(alice, "sdk.social_layer")
-    bearer = child.bearer(
-        alice, (await request_child_token(parent, tokens["access_token"], child)).ok()["access_token"]
-    )
+    tokens = await parent.request_tokens(alice, "sdk.social_layer")
+    bearer = child.bearer(alice, (await request_child_token(parent, tokens["access_token"], child)).ok()["access_token"])
     (await parent.refresh(tokens["refresh_token"])).ok()
 
-    oauth2_error(await parent.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth2_error(await parent.refresh(tokens["refresh_token"]), "invalid_grant")
 
     (await bearer.get("/users/@me")).rejected(401, 0)
 
@@ -431,7 +437,7 @@ async def test_revoking_the_token_of_a_game_keeps_the_link(world: World) -> None
         for child in (first_game, second_game)
     ]
 
-    oauth2_error(await parent.post("/oauth2/token/revoke", token=bearers[0].token), "unauthorized_client")
+    assert_oauth2_error(await parent.post_form("/oauth2/token/revoke", token=bearers[0].token), "unauthorized_client")
     await revoke_access_token(first_game, user, {"access_token": bearers[0].token})
 
     (await bearers[0].get("/users/@me")).rejected(401, 0)
@@ -440,14 +446,14 @@ async def test_revoking_the_token_of_a_game_keeps_the_link(world: World) -> None
 
 
 async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(world: World) -> None:
-    parent, child = await game(world), await game(world)
+    parent, child = await create_social_game(world), await create_social_game(world)
     signals = record_signals(world)
     player = await provisional_player(child, "hero")
     user, tokens = await create_linked_user(world, child, "other")
     signals.clear()
     bearer = child.bearer(user, tokens["access_token"])
     session = await bearer.connect()
-    publisher_bearer = parent.bearer(user, (await parent.tokens(user, "sdk.social_layer"))["access_token"])
+    publisher_bearer = parent.bearer(user, (await parent.request_tokens(user, "sdk.social_layer"))["access_token"])
     publisher_session = await publisher_bearer.connect()
 
     await join_family(world, child, parent)
@@ -458,7 +464,7 @@ async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(worl
     ) * 2
     (await player.get("/users/@me")).rejected(401, 0)
     (await bearer.get("/users/@me")).rejected(401, 0)
-    oauth2_error(await child.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth2_error(await child.refresh(tokens["refresh_token"]), "invalid_grant")
     (await user.get(f"/users/{player.id}")).rejected(404, 10013)
     (await publisher_bearer.get("/users/@me")).rejected(401, 0)
     response = (await child.owner.get(f"/applications/{child.id}/publisher")).ok()
@@ -471,7 +477,7 @@ async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(worl
 
 async def test_only_compatible_applications_can_be_a_family(world: World) -> None:
     parent, child, _ = await create_family(world)
-    other_game, public_game = await game(world), await game(world, public=True)
+    other_game, public_game = await create_social_game(world), await create_social_game(world, public_game=True)
 
     def find_problem(child_client: Client, parent_client: Client) -> Any:
         def find(call: Call) -> str | None:
@@ -513,7 +519,7 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
 
 
 async def test_the_control_api_links_publishers(rehearsal: RehearsalWorld) -> None:
-    parent, child = await game(rehearsal, flags=SOCIAL), await game(rehearsal, flags=SOCIAL)
+    parent, child = await create_social_game(rehearsal, flags=SOCIAL), await create_social_game(rehearsal, flags=SOCIAL)
 
     (
         await rehearsal.control_request(

@@ -14,7 +14,7 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
 from tests.fixtures.validator import ResponseMonitor
-from tests.game import game as create_game
+from tests.create_game import create_game as create_game
 from tests.world import NOW_MS, World
 
 
@@ -33,7 +33,7 @@ async def capped_world(
 
 async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_world: World) -> None:
     game = await create_game(capped_world)
-    alice = await game.player()
+    alice = await game.add_player()
     lobby = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
     path = f"/lobbies/{lobby['id']}/channel-linking"
     for _ in range(20):
@@ -49,7 +49,7 @@ async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_
     (entry,) = [hit for hit in capped_world.app.rate_limits.report() if hit.scope == "approval"]
     assert (entry.name, entry.caller, entry.refused) == ("edit_lobby_channel_link", str(game.id), is_enforced)
     capped_world.clock.advance(7_200_000)
-    (await (await game.player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
+    (await (await game.add_player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
     # The lobby has expired meanwhile, so the uncapped request does not find it.
     (await alice.patch(path, json={})).rejected(404, 10031)
 
@@ -87,7 +87,7 @@ def test_each_route_of_the_table_has_its_cap() -> None:
 
 async def test_an_approved_application_is_not_capped(capped_world: World) -> None:
     game = await create_game(capped_world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
-    alice = await game.player()
+    alice = await game.add_player()
     lobby = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
 
     for _ in range(21):

@@ -21,8 +21,8 @@ from hubbub.server.identity import applications, developers
 from hubbub.server.places import members
 from tests.fixtures.validator import ResponseMonitor
 from tests.media import data_uri, png
-from tests.oauth import REDIRECT, url_fields
-from tests.players import game, link_account, link_tokens, provisional_player
+from tests.oauth import REDIRECT, url_parameters
+from tests.players import create_social_game, link_account, provisional_player, request_link_tokens
 from tests.server.identity.accounts import create_user_with_password, enable_totp, totp_code
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
 
@@ -300,7 +300,7 @@ async def test_deleting_an_application_deletes_its_bot_tokens_and_memberships(wo
     authorize_path = (
         f"/oauth2/authorize?client_id={application_id}&response_type=token&scope=identify&redirect_uri={REDIRECT}"
     )
-    token = url_fields((await bob.post(authorize_path, json={"authorize": True})).ok()["url"])["access_token"]
+    token = url_parameters((await bob.post(authorize_path, json={"authorize": True})).ok()["url"])["access_token"]
     bob_session, bot_session = await bob.connect(), await bot.connect(UNPRIVILEGED_INTENTS)
 
     (await alice.delete(f"/applications/{application_id}")).ok()
@@ -331,7 +331,7 @@ async def test_deleting_an_application_removes_a_commands_only_installation(worl
 
 
 async def test_deleting_a_game_deletes_its_provisional_accounts_only(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     player, alice = await provisional_player(client, "one"), await world.user()
     linked_bearer = await link_account(client, alice, (await provisional_player(client, "two")).token)
 
@@ -681,15 +681,15 @@ async def test_owner_and_testers_can_use_unapproved_scopes(world: World) -> None
 
 
 async def test_testers_have_no_merge_limit(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     bob = await world.user("bob")
     (await client.owner.post(f"/applications/{client.id}/testers", json={"username": "bob"})).ok()
     (await bob.put(f"/users/@me/testing/{client.id}")).ok()
 
     for number in range(6):
         player = await provisional_player(client, str(number))
-        tokens = await link_tokens(client, bob, player.token)
-        (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+        tokens = await request_link_tokens(client, bob, player.token)
+        (await client.post_form("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
 
 async def test_a_rehearsal_creates_test_users(world: World) -> None:

@@ -2,8 +2,8 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.identity import game_sessions
-from tests.game import Game, Player
-from tests.game import game as create_game
+from tests.create_game import Game, Player
+from tests.create_game import create_game as create_game
 from tests.world import World
 
 
@@ -35,7 +35,7 @@ async def find_connected_players(world: World, game: Game, *players: Player) -> 
 
 async def test_an_orphaned_session_ends_and_leaves_its_lobbies(world: World) -> None:
     game = await create_game(world)
-    alice, bob = await game.player(), await game.player()
+    alice, bob = await game.add_player(), await game.add_player()
     for player in (alice, bob):
         lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     bob_session = await bob.connect_sdk()
@@ -56,7 +56,7 @@ async def test_an_orphaned_session_ends_and_leaves_its_lobbies(world: World) -> 
 
 async def test_a_lobby_with_only_orphaned_sessions_expires(world: World) -> None:
     game = await create_game(world)
-    alice = await game.player()
+    alice = await game.add_player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     await add_orphaned_session(world, game, alice)
     assert world.app.gateway is not None

@@ -8,8 +8,8 @@ from joserfc.jwk import KeySet
 
 from hubbub.protocol.flags import UserFlags
 from hubbub.server.identity import applications, identities, users
-from tests.oauth import Client, oauth2_error
-from tests.players import bearer_for_token, game, link_account, provisional_player, request_bot_token
+from tests.oauth import Client, assert_oauth2_error
+from tests.players import bearer_for_token, create_social_game, link_account, provisional_player, request_bot_token
 from tests.world import ApiResponse, World
 
 PROVISIONAL = UserFlags.PROVISIONAL_ACCOUNT
@@ -19,7 +19,7 @@ PROVISIONAL = UserFlags.PROVISIONAL_ACCOUNT
 
 
 async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
 
     response = await request_bot_token(client, "hero-1", preferred_global_name="Hero  One")
     tokens = response.ok()
@@ -42,7 +42,7 @@ async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None
 
 
 async def test_the_same_external_id_maps_to_the_same_account(world: World) -> None:
-    client, other_client = await game(world), await game(world)
+    client, other_client = await create_social_game(world), await create_social_game(world)
 
     first_player = await provisional_player(client, "hero-1", preferred_global_name="First")
     same_player = await provisional_player(client, "hero-1", preferred_global_name="Second")
@@ -67,14 +67,14 @@ async def test_the_same_external_id_maps_to_the_same_account(world: World) -> No
 async def test_an_invalid_request_names_the_invalid_field(
     world: World, body: dict[str, Any], path: str, code: str
 ) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     assert client.bot is not None
 
     assert (await client.bot.post("/partner-sdk/token/bot", json=body)).errors(path) == [code]
 
 
 async def test_provisional_accounts_require_the_social_layer(world: World) -> None:
-    client = await game(world, flags=0)
+    client = await create_social_game(world, flags=0)
 
     (await request_bot_token(client, "hero-1")).rejected(403, 530000)
     (await world.request("POST", "/partner-sdk/token/bot", json={"external_user_id": "a"})).rejected(401, 0)
@@ -83,7 +83,7 @@ async def test_provisional_accounts_require_the_social_layer(world: World) -> No
 
 
 async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     first_player, second_player = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
 
     attached_player = await provisional_player(client, "hero-3", provisional_user_id=str(first_player.id))
@@ -99,7 +99,7 @@ async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(wo
 async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     from hubbub.server.identity.identities import actions
 
-    client = await game(world)
+    client = await create_social_game(world)
     await provisional_player(client, "hero-1")
     monkeypatch.setattr(actions.secrets, "token_bytes", lambda count: b"\0" * count)
     await provisional_player(client, "hero-2")
@@ -111,7 +111,7 @@ async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest
 
 
 async def test_a_player_changes_their_display_name(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     player = await provisional_player(client, "hero-1")
 
     user = (await player.patch("/users/@me/account", json={"global_name": " New   Name "})).ok()
@@ -126,9 +126,9 @@ async def test_a_player_changes_their_display_name(world: World) -> None:
 
 
 async def test_changing_the_display_name_of_a_user_requires_the_scope(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     alice = await world.user()
-    tokens = await client.tokens(alice, "sdk.social_layer")
+    tokens = await client.request_tokens(alice, "sdk.social_layer")
 
     response = await client.bearer(alice, tokens["access_token"]).patch("/users/@me/account", json={"global_name": "A"})
 
@@ -139,7 +139,7 @@ async def test_changing_the_display_name_of_a_user_requires_the_scope(world: Wor
 
 
 async def test_a_bot_stores_a_profile_of_each_player(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     assert client.bot is not None
     player = await provisional_player(client, "hero/1 é")
     path = f"/applications/{client.id}/users/{player.id}/identities/hero%2F1%20%C3%A9/profile"
@@ -155,7 +155,7 @@ async def test_a_bot_stores_a_profile_of_each_player(world: World) -> None:
 
 
 async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
-    client, other_client = await game(world), await game(world)
+    client, other_client = await create_social_game(world), await create_social_game(world)
     assert client.bot is not None
     assert other_client.bot is not None
     player = await provisional_player(client, "hero-1")
@@ -173,7 +173,7 @@ async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
 
 
 async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None:
-    client, other_client = await game(world), await game(world)
+    client, other_client = await create_social_game(world), await create_social_game(world)
     first_player, second_player = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
     foreign_player = await provisional_player(other_client, "hero-3")
 
@@ -191,7 +191,7 @@ async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None
 
 
 async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     player = await provisional_player(client, "hero-1", preferred_global_name="Hero")
     actor = await world.app.auth.find_by_token(player.token)
 
@@ -210,7 +210,7 @@ async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
 
 
 async def test_a_provisional_account_is_merged_into_a_user_account(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     alice, player = await world.user(), await provisional_player(client, "hero-1")
 
     linked_bearer = await link_account(client, alice, player.token)
@@ -228,10 +228,10 @@ async def test_a_provisional_account_is_merged_into_a_user_account(world: World)
 
 
 async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: World) -> None:
-    client, other_client = await game(world), await game(world)
+    client, other_client = await create_social_game(world), await create_social_game(world)
     alice, player = await world.user(), await provisional_player(client, "hero-1")
-    bearer = client.bearer(alice, (await client.tokens(alice, "sdk.social_layer"))["access_token"])
-    other_bearer = other_client.bearer(alice, (await other_client.tokens(alice, "sdk.social_layer"))["access_token"])
+    bearer = client.bearer(alice, (await client.request_tokens(alice, "sdk.social_layer"))["access_token"])
+    other_bearer = other_client.bearer(alice, (await other_client.request_tokens(alice, "sdk.social_layer"))["access_token"])
     game_session, other_session, chat_session = (
         await bearer.connect(),
         await other_bearer.connect(),
@@ -251,12 +251,12 @@ async def exchange_with_credential(
     client: Client, user: Any, token: str, auth_type: str = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
 ) -> ApiResponse:
     """Exchange a code together with an external credential."""
-    code = await client.code(user, "sdk.social_layer")
+    code = await client.request_code(user, "sdk.social_layer")
     return await client.exchange(code, external_auth_type=auth_type, external_auth_token=token)
 
 
 async def test_invalid_merges_are_rejected(world: World) -> None:
-    client, other_client = await game(world), await game(world)
+    client, other_client = await create_social_game(world), await create_social_game(world)
     alice, bob = await world.user(), await world.user()
     first_player, second_player, foreign_player = (
         await provisional_player(client, "1"),
@@ -271,15 +271,15 @@ async def test_invalid_merges_are_rejected(world: World) -> None:
     (await exchange_with_credential(client, alice, second_player.token)).rejected(400, 530023)
     (await exchange_with_credential(client, bob, linked_bearer.token)).rejected(400, 530014)
     (await exchange_with_credential(client, alice, linked_bearer.token)).ok()
-    client_without_social_layer = await game(world, flags=0)
+    client_without_social_layer = await create_social_game(world, flags=0)
     (await exchange_with_credential(client_without_social_layer, bob, second_player.token)).rejected(403, 530000)
 
 
 async def test_a_provisional_account_cannot_be_a_merge_destination(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     first_player, second_player = await provisional_player(client, "1"), await provisional_player(client, "2")
     user = await world.user()
-    code = await client.code(user, "sdk.social_layer")
+    code = await client.request_code(user, "sdk.social_layer")
     await world.write(lambda call: call.tx.run("UPDATE authorization_codes SET user_id = ?", second_player.id))
 
     response = await client.exchange(
@@ -290,9 +290,9 @@ async def test_a_provisional_account_cannot_be_a_merge_destination(world: World)
 
 
 async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     alice, player = await world.user(), await provisional_player(client, "1")
-    code = await client.code(alice, "sdk.social_layer")
+    code = await client.request_code(alice, "sdk.social_layer")
     credential = {"external_auth_type": "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"}
 
     (await client.exchange(code, external_auth_token="wrong", **credential)).rejected(403, 50025)
@@ -309,30 +309,32 @@ async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
     ],
 )
 async def test_an_incomplete_credential_is_an_invalid_request(world: World, credential: dict[str, str]) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     alice = await world.user()
 
-    oauth2_error(await client.exchange(await client.code(alice, "sdk.social_layer"), **credential), "invalid_request")
+    assert_oauth2_error(
+        await client.exchange(await client.request_code(alice, "sdk.social_layer"), **credential), "invalid_request"
+    )
 
 
 async def test_a_credential_is_only_accepted_with_a_code(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     alice = await world.user()
-    tokens = await client.tokens(alice, "sdk.social_layer")
+    tokens = await client.request_tokens(alice, "sdk.social_layer")
     credential = {"external_auth_type": "OIDC", "external_auth_token": "x"}
 
-    oauth2_error(await client.refresh(tokens["refresh_token"], **credential), "invalid_request")
+    assert_oauth2_error(await client.refresh(tokens["refresh_token"], **credential), "invalid_request")
 
 
 async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: World) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
     alice = await world.user()
 
     async def merge_once(user: Any, number: int) -> ApiResponse:
         player = await provisional_player(client, f"{user.id}-{number}")
         response = await exchange_with_credential(client, user, player.token)
         if response.status == 200:
-            (await client.post("/oauth2/token/revoke", token=response.json["access_token"])).ok()
+            (await client.post_form("/oauth2/token/revoke", token=response.json["access_token"])).ok()
         return response
 
     for number in range(5):

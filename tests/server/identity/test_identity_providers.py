@@ -9,9 +9,9 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.server.core import outbound_cache
 from hubbub.server.identity.identity_providers.issuers import find_issuer_problem
-from tests.issuer import Issuer, RehearsalWorld, configuration_path, request_token, request_unmerge, trust
-from tests.oauth import oauth2_error, pkce
-from tests.players import bearer_for_token, game, link_account, link_tokens
+from tests.issuer import Issuer, RehearsalWorld, configuration_path, configure_issuer, request_token, request_unmerge
+from tests.oauth import assert_oauth2_error, create_pkce_pair
+from tests.players import bearer_for_token, create_social_game, link_account, request_link_tokens
 from tests.world import NOW_MS, World
 
 DAY_SECONDS = 86_400
@@ -22,14 +22,12 @@ NOW_SECONDS = NOW_MS // 1000
 
 
 async def test_an_owner_configures_identity_providers(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
+    client = await create_social_game(trusting_world)
     list_path = f"/applications/{client.id}/external-identity-provider-configurations"
     body = {"clients": [{"id": "game", "description": "live", "environment": "production"}]}
 
-    oidc_configuration = (await trust(client, issuer, **body)).ok()
-    steam_configuration = (
-        await client.owner.put(configuration_path(client, "STEAM"), json={"clients": [{"id": "480"}]})
-    ).ok()
+    oidc_configuration = (await configure_issuer(client, issuer, **body)).ok()
+    steam_configuration = (await client.owner.put(configuration_path(client, "STEAM"), json={"clients": [{"id": "480"}]})).ok()
 
     assert oidc_configuration == {"type": "OIDC", "oidc_issuer_url": issuer.url, **body}
     assert steam_configuration == {"type": "STEAM", "oidc_issuer_url": None, "clients": [{"id": "480"}]}
@@ -41,7 +39,7 @@ async def test_an_owner_configures_identity_providers(trusting_world: World, iss
 
 
 async def test_only_the_owner_manages_identity_providers(world: World) -> None:
-    client, other_user = await game(world), await world.user()
+    client, other_user = await create_social_game(world), await world.user()
     assert client.bot is not None
     body = {"clients": [{"id": "480"}]}
 
@@ -90,7 +88,7 @@ async def test_only_the_owner_manages_identity_providers(world: World) -> None:
 async def test_an_invalid_configuration_names_the_invalid_field(
     world: World, provider_type: str, body: dict[str, Any], path: str, code: str
 ) -> None:
-    client = await game(world)
+    client = await create_social_game(world)
 
     assert (await client.owner.put(configuration_path(client, provider_type), json=body)).errors(path) == [code]
 
@@ -135,7 +133,7 @@ def test_issuer_urls_are_validated(url: str, is_valid: bool) -> None:
 
 
 async def test_an_issuer_must_be_reachable_when_it_is_configured(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
+    client = await create_social_game(trusting_world)
 
     for discovery in (
         {"issuer": "http://other"},
@@ -143,17 +141,17 @@ async def test_an_issuer_must_be_reachable_when_it_is_configured(trusting_world:
         {"id_token_signing_alg_values_supported": None},
         {"jwks_uri": None},
     ):
-        issuer.discovery = discovery
-        (await trust(client, issuer)).rejected(400, 530008)
+        issuer.discovery_overrides = discovery
+        (await configure_issuer(client, issuer)).rejected(400, 530008)
         trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
-    issuer.discovery = {"jwks_uri": f"{issuer.url}/nowhere"}
-    (await trust(client, issuer)).rejected(400, 530009)
+    issuer.discovery_overrides = {"jwks_uri": f"{issuer.url}/nowhere"}
+    (await configure_issuer(client, issuer)).rejected(400, 530009)
     trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
-    issuer.discovery = {"jwks_uri": "file:///etc/passwd"}
-    (await trust(client, issuer)).rejected(400, 530009)
+    issuer.discovery_overrides = {"jwks_uri": "file:///etc/passwd"}
+    (await configure_issuer(client, issuer)).rejected(400, 530009)
     await issuer.close()
     trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
-    (await trust(client, issuer)).rejected(400, 530008)
+    (await configure_issuer(client, issuer)).rejected(400, 530008)
 
 
 async def test_an_issuer_configured_before_strict_validation_stays_valid(trusting_world: World, issuer: Issuer) -> None:
@@ -162,16 +160,16 @@ async def test_an_issuer_configured_before_strict_validation_stays_valid(trustin
     from hubbub.server.core.config import IdentityConfig
 
     world = trusting_world
-    client = await game(world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(world)
+    (await configure_issuer(client, issuer)).ok()
     assert world.app._http_server is not None
     strict_config = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
     world.app.config = world.app._http_server._config = strict_config
 
-    (await request_token(client, issuer.token())).ok()
-    assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
+    (await request_token(client, issuer.sign_token())).ok()
+    assert (await configure_issuer(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
     await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = 1"))
-    (await request_token(client, issuer.token())).rejected(400, 530008)
+    (await request_token(client, issuer.sign_token())).rejected(400, 530008)
 
 
 @pytest.mark.dated(changes.OIDC_STRICT_ISSUER)
@@ -181,26 +179,26 @@ async def test_issuers_are_validated_strictly_from_the_date(trusting_world: Worl
     from hubbub.server.core.config import IdentityConfig
 
     world = trusting_world
-    client = await game(world)
+    client = await create_social_game(world)
     assert world.app._http_server is not None
     strict_config = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
     world.app.config = world.app._http_server._config = strict_config
 
     world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms - 1)
-    (await trust(client, issuer)).ok()
+    (await configure_issuer(client, issuer)).ok()
     world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms)
-    assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
+    assert (await configure_issuer(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
 
 
 # OIDC
 
 
 async def test_a_player_gets_an_access_token_with_an_id_token(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
 
-    tokens = (await request_token(client, issuer.token("ada", preferred_username="Ada"))).ok()
-    second_tokens = (await request_token(client, issuer.token("ada", aud=["other", "game"]))).ok()
+    tokens = (await request_token(client, issuer.sign_token("ada", preferred_username="Ada"))).ok()
+    second_tokens = (await request_token(client, issuer.sign_token("ada", aud=["other", "game"]))).ok()
 
     player = await bearer_for_token(client, tokens["access_token"])
     me = (await player.get("/users/@me")).ok()
@@ -214,10 +212,10 @@ async def test_a_player_gets_an_access_token_with_an_id_token(trusting_world: Wo
 async def test_without_a_valid_name_the_player_has_no_display_name(
     trusting_world: World, issuer: Issuer, name: Any
 ) -> None:
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
 
-    tokens = (await request_token(client, issuer.token("ada", preferred_username=name))).ok()
+    tokens = (await request_token(client, issuer.sign_token("ada", preferred_username=name))).ok()
 
     assert (await (await bearer_for_token(client, tokens["access_token"])).get("/users/@me")).ok()[
         "global_name"
@@ -225,63 +223,63 @@ async def test_without_a_valid_name_the_player_has_no_display_name(
 
 
 async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
     other_issuer = Issuer()
 
     for code, token in (
-        (530001, issuer.token(exp=NOW_SECONDS)),
-        (530002, issuer.token(iss="http://other.example")),
-        (530002, issuer.token(iss=None)),
-        (530002, issuer.token(iss=issuer.url + "/")),
-        (530003, issuer.token(aud="another-client")),
-        (530003, issuer.token(aud=None)),
-        (530004, issuer.token(iat=NOW_SECONDS - 7 * DAY_SECONDS - 1)),
-        (530020, issuer.token(iat=NOW_SECONDS + 3600)),
-        (530020, issuer.token(nbf=NOW_SECONDS + 3600)),
-        (530020, issuer.token(iat="today")),
-        (530020, issuer.token(exp=None)),
-        (530020, issuer.token("")),
-        (530020, issuer.token(sub=None)),
+        (530001, issuer.sign_token(exp=NOW_SECONDS)),
+        (530002, issuer.sign_token(iss="http://other.example")),
+        (530002, issuer.sign_token(iss=None)),
+        (530002, issuer.sign_token(iss=issuer.url + "/")),
+        (530003, issuer.sign_token(aud="another-client")),
+        (530003, issuer.sign_token(aud=None)),
+        (530004, issuer.sign_token(iat=NOW_SECONDS - 7 * DAY_SECONDS - 1)),
+        (530020, issuer.sign_token(iat=NOW_SECONDS + 3600)),
+        (530020, issuer.sign_token(nbf=NOW_SECONDS + 3600)),
+        (530020, issuer.sign_token(iat="today")),
+        (530020, issuer.sign_token(exp=None)),
+        (530020, issuer.sign_token("")),
+        (530020, issuer.sign_token(sub=None)),
         (530020, "nonsense"),
         (530020, "a.b.c"),
-        (530020, issuer.token()[:-8] + "AAAAAAAA"),
-        (530020, other_issuer.token(iss=issuer.url)),
-        (530027, issuer.token(header={"kid": None})),
-        (530027, issuer.token(header={"kid": ""})),
+        (530020, issuer.sign_token()[:-8] + "AAAAAAAA"),
+        (530020, other_issuer.sign_token(iss=issuer.url)),
+        (530027, issuer.sign_token(header={"kid": None})),
+        (530027, issuer.sign_token(header={"kid": ""})),
     ):
         (await request_token(client, token)).rejected(400, code)
-    (await request_token(client, issuer.token(iat=NOW_SECONDS - 7 * DAY_SECONDS))).ok()
+    (await request_token(client, issuer.sign_token(iat=NOW_SECONDS - 7 * DAY_SECONDS))).ok()
 
 
 async def test_the_client_must_authenticate(trusting_world: World, issuer: Issuer) -> None:
-    client, public_client = await game(trusting_world), await game(trusting_world, public=True)
-    (await trust(client, issuer)).ok()
-    (await trust(public_client, issuer)).ok()
+    client, public_client = await create_social_game(trusting_world), await create_social_game(trusting_world, public_client=True)
+    (await configure_issuer(client, issuer)).ok()
+    (await configure_issuer(public_client, issuer)).ok()
 
-    (await request_token(client, issuer.token(), client_secret="wrong")).rejected(401, 530007)
-    (await request_token(client, issuer.token(), client_secret=None)).rejected(401, 530007)
-    (await request_token(public_client, issuer.token(), client_secret="wrong")).rejected(401, 530007)
-    (await request_token(public_client, issuer.token())).ok()
-    (await request_token(client, issuer.token(), client_id="1")).rejected(404, 10002)
-    assert (await request_token(client, issuer.token(), kind="WINGS")).errors("external_auth_type") == [
-        "BASE_TYPE_CHOICES"
-    ]
+    (await request_token(client, issuer.sign_token(), client_secret="wrong")).rejected(401, 530007)
+    (await request_token(client, issuer.sign_token(), client_secret=None)).rejected(401, 530007)
+    (await request_token(public_client, issuer.sign_token(), client_secret="wrong")).rejected(401, 530007)
+    (await request_token(public_client, issuer.sign_token())).ok()
+    (await request_token(client, issuer.sign_token(), client_id="1")).rejected(404, 10002)
+    assert (await request_token(client, issuer.sign_token(), external_auth_type="WINGS")).errors(
+        "external_auth_type"
+    ) == ["BASE_TYPE_CHOICES"]
     assert (await request_token(client, "x" * 10_241)).errors("external_auth_token") == ["BASE_TYPE_BAD_LENGTH"]
-    response = await request_token(client, "x", kind="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
+    response = await request_token(client, "x", external_auth_type="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
     assert response.errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
-    (await request_token(client, "00", kind="STEAM_SESSION_TICKET")).rejected(400, 530008)
-    client_without_social_layer = await game(trusting_world, flags=0)
-    (await request_token(client_without_social_layer, issuer.token())).rejected(403, 530000)
+    (await request_token(client, "00", external_auth_type="STEAM_SESSION_TICKET")).rejected(400, 530008)
+    client_without_social_layer = await create_social_game(trusting_world, flags=0)
+    (await request_token(client_without_social_layer, issuer.sign_token())).rejected(403, 530000)
 
 
 async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: World, issuer: Issuer) -> None:
-    client, public_client = await game(trusting_world), await game(trusting_world, public=True)
-    (await trust(client, issuer)).ok()
-    (await trust(public_client, issuer)).ok()
+    client, public_client = await create_social_game(trusting_world), await create_social_game(trusting_world, public_client=True)
+    (await configure_issuer(client, issuer)).ok()
+    (await configure_issuer(public_client, issuer)).ok()
 
-    tokens = (await request_token(client, issuer.token())).ok()
-    assert (await request_token(public_client, issuer.token())).ok()["refresh_token"] is None
+    tokens = (await request_token(client, issuer.sign_token())).ok()
+    assert (await request_token(public_client, issuer.sign_token())).ok()["refresh_token"] is None
 
     refreshed = (await client.refresh(tokens["refresh_token"])).ok()
     player = await bearer_for_token(client, refreshed["access_token"])
@@ -290,81 +288,83 @@ async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: W
 
 
 async def test_a_merged_account_cannot_be_refreshed(trusting_world: World, issuer: Issuer) -> None:
-    client, alice = await game(trusting_world), await trusting_world.user()
-    (await trust(client, issuer)).ok()
-    tokens = (await request_token(client, issuer.token())).ok()
+    client, alice = await create_social_game(trusting_world), await trusting_world.user()
+    (await configure_issuer(client, issuer)).ok()
+    tokens = (await request_token(client, issuer.sign_token())).ok()
 
-    await link_account(client, alice, issuer.token(), "OIDC")
+    await link_account(client, alice, issuer.sign_token(), "OIDC")
 
-    description = oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+    description = assert_oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
     assert description == 'Invalid "refresh_token" in request'
 
 
 async def test_an_identity_without_an_account_is_linked_directly(trusting_world: World, issuer: Issuer) -> None:
-    client, alice = await game(trusting_world), await trusting_world.user()
-    (await trust(client, issuer)).ok()
+    client, alice = await create_social_game(trusting_world), await trusting_world.user()
+    (await configure_issuer(client, issuer)).ok()
 
-    await link_account(client, alice, issuer.token("ada"), "OIDC")
+    await link_account(client, alice, issuer.sign_token("ada"), "OIDC")
 
-    error = (await request_token(client, issuer.token("ada"))).rejected(400, 530010)
+    error = (await request_token(client, issuer.sign_token("ada"))).rejected(400, 530010)
     assert (error["user_id"], error["provider_type"]) == (str(alice.id), "OIDC")
     assert (error["provider_id"], error["provider_issued_user_id"]) == (issuer.url, "ada")
-    await link_account(client, alice, issuer.token("ada"), "OIDC")
+    await link_account(client, alice, issuer.sign_token("ada"), "OIDC")
     bob = await trusting_world.user()
-    code = await client.code(bob, "sdk.social_layer")
-    credential = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("ada")}
+    code = await client.request_code(bob, "sdk.social_layer")
+    credential = {"external_auth_type": "OIDC", "external_auth_token": issuer.sign_token("ada")}
     (await client.exchange(code, **credential)).rejected(400, 530014)
     (await client.exchange(code, external_auth_type="OIDC", external_auth_token="x.y.z")).rejected(403, 50025)
 
 
 async def test_a_linked_account_is_unmerged_with_its_credential(trusting_world: World, issuer: Issuer) -> None:
-    client, alice = await game(trusting_world), await trusting_world.user()
-    (await trust(client, issuer)).ok()
-    tokens = await link_tokens(client, alice, issuer.token("ada"), "OIDC")
+    client, alice = await create_social_game(trusting_world), await trusting_world.user()
+    (await configure_issuer(client, issuer)).ok()
+    tokens = await request_link_tokens(client, alice, issuer.sign_token("ada"), "OIDC")
 
-    (await request_unmerge(client, issuer.token("ada"))).ok()
+    (await request_unmerge(client, issuer.sign_token("ada"))).ok()
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
-    oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
-    player = await bearer_for_token(client, (await request_token(client, issuer.token("ada"))).ok()["access_token"])
+    assert_oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+    player = await bearer_for_token(
+        client, (await request_token(client, issuer.sign_token("ada"))).ok()["access_token"]
+    )
     assert player.id != alice.id
-    (await request_unmerge(client, issuer.token("ada"))).rejected(400, 50229)
-    (await request_unmerge(client, issuer.token("unknown"))).rejected(404, 10013)
+    (await request_unmerge(client, issuer.sign_token("ada"))).rejected(400, 50229)
+    (await request_unmerge(client, issuer.sign_token("unknown"))).rejected(404, 10013)
 
 
 # Keys
 
 
 async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
-    (await request_token(client, issuer.token())).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
+    (await request_token(client, issuer.sign_token())).ok()
     issuer.requested_paths.clear()
     from joserfc.jwk import ECKey
 
     issuer.keys["two"] = ECKey.generate_key("P-256", parameters={"kid": "two"})
-    (await request_token(client, issuer.token(key="two"))).rejected(400, 530020)
+    (await request_token(client, issuer.sign_token(key="two"))).rejected(400, 530020)
     assert issuer.requested_paths == []
     trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
-    (await request_token(client, issuer.token(key="two"))).ok()
+    (await request_token(client, issuer.sign_token(key="two"))).ok()
     assert issuer.requested_paths == ["/jwks"]
     for _ in range(5):
-        (await request_token(client, issuer.token(header={"kid": "three"}))).rejected(400, 530020)
+        (await request_token(client, issuer.sign_token(header={"kid": "three"}))).rejected(400, 530020)
     assert issuer.requested_paths == ["/jwks"]
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "RS512", "PS256", "PS384"])
 async def test_rsa_signatures_are_accepted(trusting_world: World, issuer: Issuer, algorithm: str) -> None:
-    client = await game(trusting_world)
-    issuer.add_rsa("rsa")
-    issuer.discovery = {"id_token_signing_alg_values_supported": [algorithm]}
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    issuer.add_rsa_key("rsa")
+    issuer.discovery_overrides = {"id_token_signing_alg_values_supported": [algorithm]}
+    (await configure_issuer(client, issuer)).ok()
 
-    (await request_token(client, issuer.token(key="rsa", alg=algorithm))).ok()
+    (await request_token(client, issuer.sign_token(key="rsa", algorithm=algorithm))).ok()
 
 
 async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
+    client = await create_social_game(trusting_world)
     valid_key = issuer.keys["one"].as_dict(private=False)
     invalid_keys = [
         {"kty": "EC", "kid": "x", "crv": "P-256", "x": "!", "y": "!"},
@@ -372,9 +372,9 @@ async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer
         7,
     ]
     issuer.raw_bodies["/jwks"] = json.dumps({"keys": [*invalid_keys, valid_key]}).encode()
-    (await trust(client, issuer)).ok()
+    (await configure_issuer(client, issuer)).ok()
 
-    (await request_token(client, issuer.token())).ok()
+    (await request_token(client, issuer.sign_token())).ok()
 
 
 # Deeply nested or malformed JSON
@@ -385,20 +385,20 @@ DEEPLY_NESTED_JSON = b'{"keys": [], "more": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 async def test_a_deeply_nested_discovery_document_is_rejected(trusting_world: World, issuer: Issuer) -> None:
     issuer.raw_bodies["/.well-known/openid-configuration"] = DEEPLY_NESTED_JSON
 
-    (await trust(await game(trusting_world), issuer)).rejected(400, 530008)
+    (await configure_issuer(await create_social_game(trusting_world), issuer)).rejected(400, 530008)
 
 
 async def test_a_deeply_nested_key_set_is_rejected(trusting_world: World, issuer: Issuer) -> None:
     issuer.raw_bodies["/jwks"] = DEEPLY_NESTED_JSON
 
-    (await trust(await game(trusting_world), issuer)).rejected(400, 530009)
+    (await configure_issuer(await create_social_game(trusting_world), issuer)).rejected(400, 530009)
 
 
 async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issuer: Issuer) -> None:
-    client = await game(trusting_world)
-    (await trust(client, issuer)).ok()
+    client = await create_social_game(trusting_world)
+    (await configure_issuer(client, issuer)).ok()
     nested_part = base64.urlsafe_b64encode(b'{"a":' + b"[" * 1500 + b"]" * 1500 + b"}").decode().rstrip("=")
-    header, claims, signature = issuer.token().split(".")
+    header, claims, signature = issuer.sign_token().split(".")
 
     for token in (f"{nested_part}.{claims}.{signature}", f"{header}.{nested_part}.{signature}"):
         (await request_token(client, token)).rejected(400, 530020)
@@ -426,7 +426,7 @@ async def test_a_malformed_provider_response_is_rejected(
     import msgspec
 
     world = trusting_world
-    client = await game(world)
+    client = await create_social_game(world)
     identity = msgspec.structs.replace(world.app.config.identity, steam_url=issuer.url, epic_url=issuer.url)
     assert world.app._http_server is not None
     world.app.config = world.app._http_server._config = msgspec.structs.replace(world.app.config, identity=identity)
@@ -458,13 +458,13 @@ async def test_every_provider_can_be_rehearsed_offline(
 ) -> None:
     client, bob = rehearsal.demo_game, rehearsal.demo_user("bob")
 
-    auth_type, credential = await rehearsal.credential(provider, "76561198000000001", name="Ada", kind=kind)
+    auth_type, credential = await rehearsal.issue_credential(provider, "76561198000000001", name="Ada", kind=kind)
     tokens = (await request_token(client, credential, auth_type)).ok()
 
     player = await bearer_for_token(client, tokens["access_token"])
     assert (await player.get("/users/@me")).ok()["global_name"] == "Ada"
-    verifier, challenge = pkce()
-    code = await client.code(bob, "sdk.social_layer", code_challenge=challenge, code_challenge_method="S256")
+    verifier, challenge = create_pkce_pair()
+    code = await client.request_code(bob, "sdk.social_layer", code_challenge=challenge, code_challenge_method="S256")
     response = await client.exchange(
         code, code_verifier=verifier, external_auth_type=auth_type, external_auth_token=credential
     )
@@ -479,8 +479,8 @@ async def test_expired_and_foreign_credentials_are_rejected(
 ) -> None:
     is_opaque = provider == "steam" or kind == "access_token"
 
-    auth_type, expired_credential = await rehearsal.credential(provider, "1", kind=kind, expires_in=-1)
-    _, foreign_credential = await rehearsal.credential(provider, "1", kind=kind, client_id="another-game")
+    auth_type, expired_credential = await rehearsal.issue_credential(provider, "1", kind=kind, expires_in=-1)
+    _, foreign_credential = await rehearsal.issue_credential(provider, "1", kind=kind, client_id="another-game")
 
     response = await request_token(rehearsal.demo_game, expired_credential, auth_type)
     assert (response.status, response.code) == ((403, 50025) if is_opaque else (400, 530001))
@@ -489,7 +489,7 @@ async def test_expired_and_foreign_credentials_are_rejected(
 
 
 async def test_a_credential_of_another_provider_is_rejected(rehearsal: RehearsalWorld) -> None:
-    _, apple_credential = await rehearsal.credential("apple", "1")
+    _, apple_credential = await rehearsal.issue_credential("apple_credential", "1")
 
     for auth_type in (
         "OIDC",
@@ -505,12 +505,12 @@ async def test_a_credential_of_another_provider_is_rejected(rehearsal: Rehearsal
 
 
 async def test_keys_of_an_emulated_provider_can_be_rotated(rehearsal: RehearsalWorld) -> None:
-    auth_type, old_credential = await rehearsal.credential("unity", "1")
+    auth_type, old_credential = await rehearsal.issue_credential("unity", "1")
     (await request_token(rehearsal.demo_game, old_credential, auth_type)).ok()
 
     (await rehearsal.control_request("POST", "/issuers/unity/rotate")).ok()
     rehearsal.clock.set(rehearsal.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
-    _, new_credential = await rehearsal.credential("unity", "1")
+    _, new_credential = await rehearsal.issue_credential("unity", "1")
 
     (await request_token(rehearsal.demo_game, new_credential, auth_type)).ok()
     (await request_token(rehearsal.demo_game, old_credential, auth_type)).rejected(400, 530020)

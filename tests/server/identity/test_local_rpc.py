@@ -104,7 +104,7 @@ async def test_an_rpc_token_is_single_use_expires_and_belongs_to_its_application
     )
 
     async def issue_rpc_token() -> str:
-        token: str = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
+        token: str = (await game.post_form("/oauth2/token/rpc")).ok()["rpc_token"]
         return token
 
     first_token, second_token, third_token = await issue_rpc_token(), await issue_rpc_token(), await issue_rpc_token()
@@ -126,25 +126,27 @@ async def test_an_rpc_token_is_single_use_expires_and_belongs_to_its_application
 
 async def test_an_rpc_token_is_not_accepted_as_another_grant(world: World) -> None:
     game, mary = await oauth.create_application(world), await world.user()
-    rpc_token = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
+    rpc_token = (await game.post_form("/oauth2/token/rpc")).ok()["rpc_token"]
 
     device_grant = "urn:ietf:params:oauth:grant-type:device_code"
-    oauth.oauth2_error(
-        await game.post("/oauth2/token", grant_type="authorization_code", code=rpc_token), "invalid_grant"
+    oauth.assert_oauth2_error(
+        await game.post_form("/oauth2/token", grant_type="authorization_code", code=rpc_token), "invalid_grant"
     )
     (await mary.post("/oauth2/device/verify", json={"user_code": rpc_token[:32]})).rejected(400, 50035)
-    oauth.oauth2_error(
-        await game.post("/oauth2/token", grant_type=device_grant, device_code=rpc_token), "access_denied"
+    oauth.assert_oauth2_error(
+        await game.post_form("/oauth2/token", grant_type=device_grant, device_code=rpc_token), "access_denied"
     )
 
 
 async def test_issuing_an_rpc_token_requires_the_client_secret(world: World) -> None:
     game, public_game = await oauth.create_application(world), await oauth.create_application(world, public=True)
 
-    oauth.oauth2_error(await game.post("/oauth2/token/rpc", secret=False), "invalid_client", 401)
-    oauth.oauth2_error(await game.post("/oauth2/token/rpc", secret=False, client_secret="guess"), "invalid_client", 401)
-    oauth.oauth2_error(await public_game.post("/oauth2/token/rpc"), "invalid_client", 401)
-    assert (await public_game.post("/oauth2/token/rpc", secret=True)).ok()["rpc_token"]
+    oauth.assert_oauth2_error(await game.post_form("/oauth2/token/rpc", secret=False), "invalid_client", 401)
+    oauth.assert_oauth2_error(
+        await game.post_form("/oauth2/token/rpc", secret=False, client_secret="guess"), "invalid_client", 401
+    )
+    oauth.assert_oauth2_error(await public_game.post_form("/oauth2/token/rpc"), "invalid_client", 401)
+    assert (await public_game.post_form("/oauth2/token/rpc", secret=True)).ok()["rpc_token"]
 
 
 # Activity invites

@@ -16,7 +16,15 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.ports import PortError
 from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2 import grants
-from tests.oauth import FORM, REDIRECT, create_application, oauth2_error, pkce, set_application_columns, url_fields
+from tests.oauth import (
+    FORM,
+    REDIRECT,
+    assert_oauth2_error,
+    create_application,
+    create_pkce_pair,
+    set_application_columns,
+    url_parameters,
+)
 from tests.world import NOW_MS, World, small_config
 
 DEVICE_GRANT_FIELDS: dict[str, Any] = {"grant_type": wire.DEVICE_GRANT}
@@ -45,7 +53,7 @@ async def test_a_grant_redirects_with_code_state_and_issuer(world: World) -> Non
     url = (await client.authorize(alice, state="a b&c")).ok()["url"]
 
     assert url.startswith(REDIRECT + "?")
-    fields = url_fields(url)
+    fields = url_parameters(url)
     assert set(fields) == {"code", "state", "iss"}
     assert (fields["state"], fields["iss"]) == ("a b&c", world.url)
 
@@ -55,7 +63,7 @@ async def test_a_denial_redirects_with_access_denied(world: World) -> None:
 
     response = (await alice.post(client.authorize_path(state="s"), json={"authorize": False})).ok()
 
-    fields = url_fields(response["url"])
+    fields = url_parameters(response["url"])
     assert (fields["error"], fields["state"]) == ("access_denied", "s")
     assert fields["error_description"] == wire.ACCESS_DENIED_DESCRIPTION
     assert (await alice.get("/oauth2/tokens")).ok() == []
@@ -63,7 +71,7 @@ async def test_a_denial_redirects_with_access_denied(world: World) -> None:
 
 async def test_granted_scopes_need_no_second_consent(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    await client.code(alice, "identify guilds")
+    await client.request_code(alice, "identify guilds")
 
     same_scopes = (await alice.get(client.authorize_path("identify", prompt="none"))).ok()
     more_scopes = (await alice.get(client.authorize_path("identify email", prompt="none"))).ok()
@@ -74,7 +82,7 @@ async def test_granted_scopes_need_no_second_consent(world: World) -> None:
 async def test_adding_a_bot_requires_consent_each_time(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     guild = await world.guild(alice)
-    await client.code(alice, "bot identify", body={"guild_id": str(guild.id)})
+    await client.request_code(alice, "bot identify", body={"guild_id": str(guild.id)})
 
     assert not (await alice.get(client.authorize_path("bot identify"))).ok()["authorized"]
 
@@ -102,12 +110,12 @@ async def test_an_invalid_request_is_rejected_without_redirecting(
     alice, client = await world.user(), await create_application(world)
 
     for response in (await alice.get(client.authorize_path(**parameters)), await client.authorize(alice, **parameters)):
-        oauth2_error(response, error)
+        assert_oauth2_error(response, error)
         assert "url" not in response.json
         # RFC 6749 4.1.2.1: an error is returned only to the registered redirect URI.
         return_url = response.json.get("return_url")
         assert (return_url is None) == ("client_id" in parameters or parameters.get("response_type", "") is None)
-        assert return_url is None or (return_url.startswith(REDIRECT) and url_fields(return_url)["error"] == error)
+        assert return_url is None or (return_url.startswith(REDIRECT) and url_parameters(return_url)["error"] == error)
 
 
 async def test_only_users_can_grant(world: World) -> None:
@@ -124,7 +132,7 @@ async def test_without_a_redirect_the_first_registered_is_used(world: World) -> 
         await create_application(world, redirect_uris=(REDIRECT, "https://other.example/")),
     )
 
-    code = await client.code(alice, redirect_uri=None)
+    code = await client.request_code(alice, redirect_uri=None)
 
     (await client.exchange(code, redirect_uri=None)).ok()
 
@@ -132,7 +140,7 @@ async def test_without_a_redirect_the_first_registered_is_used(world: World) -> 
 async def test_an_application_without_redirects_cannot_get_a_code(world: World) -> None:
     alice, client = await world.user(), await create_application(world, redirect_uris=())
 
-    oauth2_error(await client.authorize(alice, redirect_uri=None), "invalid_request")
+    assert_oauth2_error(await client.authorize(alice, redirect_uri=None), "invalid_request")
 
 
 # Scopes
@@ -140,11 +148,11 @@ async def test_an_application_without_redirects_cannot_get_a_code(world: World) 
 
 async def test_an_approved_application_can_request_more_scopes(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    oauth2_error(await client.authorize(alice, "identify.premium"), "invalid_scope")
+    assert_oauth2_error(await client.authorize(alice, "identify.premium"), "invalid_scope")
 
     await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["identify.premium"]))
 
-    assert (await client.tokens(alice, "identify identify.premium"))["scope"] == "identify identify.premium"
+    assert (await client.request_tokens(alice, "identify identify.premium"))["scope"] == "identify identify.premium"
 
 
 async def test_an_unknown_scope_cannot_be_approved(world: World) -> None:
@@ -159,14 +167,14 @@ async def test_the_social_layer_flag_permits_single_social_scopes(world: World) 
     plain_client = await create_application(world)
     social_client = await create_application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
 
-    oauth2_error(await plain_client.authorize(alice, "relationships.read"), "invalid_scope")
-    await social_client.code(alice, "relationships.read")
+    assert_oauth2_error(await plain_client.authorize(alice, "relationships.read"), "invalid_scope")
+    await social_client.request_code(alice, "relationships.read")
 
 
 async def test_an_umbrella_scope_is_returned_as_requested_and_grants_its_members(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
 
-    tokens = await client.tokens(alice, "openid sdk.social_layer")
+    tokens = await client.request_tokens(alice, "openid sdk.social_layer")
     bearer = client.bearer(alice, tokens["access_token"])
 
     assert tokens["scope"] == "openid sdk.social_layer"
@@ -199,8 +207,8 @@ async def test_a_token_is_limited_to_its_scopes(world: World, scope: str, path: 
     guild = await world.guild(alice)
     path = path.format(guild=guild.id)
 
-    allowed_bearer = client.bearer(alice, (await client.tokens(alice, scope))["access_token"])
-    denied_bearer = client.bearer(alice, (await client.tokens(alice, "connections"))["access_token"])
+    allowed_bearer = client.bearer(alice, (await client.request_tokens(alice, scope))["access_token"])
+    denied_bearer = client.bearer(alice, (await client.request_tokens(alice, "connections"))["access_token"])
 
     (await allowed_bearer.get(path)).ok()
     (await denied_bearer.get(path)).rejected(403, 50026)
@@ -215,8 +223,8 @@ async def test_the_email_is_visible_only_with_its_scope(world: World) -> None:
     alice = await world.user()
     alice.id, alice.token = int(login_session["user_id"]), login_session["token"]
 
-    bearer_without_email = client.bearer(alice, (await client.tokens(alice, "identify"))["access_token"])
-    bearer_with_email = client.bearer(alice, (await client.tokens(alice, "identify email"))["access_token"])
+    bearer_without_email = client.bearer(alice, (await client.request_tokens(alice, "identify"))["access_token"])
+    bearer_with_email = client.bearer(alice, (await client.request_tokens(alice, "identify email"))["access_token"])
 
     assert "email" not in (await bearer_without_email.get("/users/@me")).ok()
     assert (await bearer_with_email.get("/users/@me")).ok()["email"] == "alice@example.org"
@@ -227,8 +235,8 @@ async def test_a_guilds_join_token_adds_its_owner_to_a_guild(world: World) -> No
     guild = await world.guild(alice)
     await client.authorize(alice, "bot", response_type=None, body={"guild_id": str(guild.id)}, permissions=1)
     assert client.bot is not None
-    identify_token = (await client.tokens(bob, "identify"))["access_token"]
-    join_token = (await client.tokens(bob, "guilds.join"))["access_token"]
+    identify_token = (await client.request_tokens(bob, "identify"))["access_token"]
+    join_token = (await client.request_tokens(bob, "guilds.join"))["access_token"]
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
     (await client.bot.put(path, json={"access_token": identify_token})).rejected(403, 50026)
@@ -237,7 +245,7 @@ async def test_a_guilds_join_token_adds_its_owner_to_a_guild(world: World) -> No
 
 async def test_the_gateway_requires_its_own_scope(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    token = (await client.tokens(alice, "identify"))["access_token"]
+    token = (await client.request_tokens(alice, "identify"))["access_token"]
 
     socket = await world.client.ws_connect(f"{world.gateway}?v=10&encoding=json")
     await socket.receive_json()
@@ -255,7 +263,7 @@ async def test_the_gateway_requires_its_own_scope(world: World) -> None:
 async def test_a_code_is_exchanged_for_tokens_that_last_a_week(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
 
-    response = await client.exchange(await client.code(alice))
+    response = await client.exchange(await client.request_code(alice))
     tokens = response.ok()
 
     assert (tokens["token_type"], tokens["expires_in"], tokens["scope"]) == ("Bearer", 604_800, "identify")
@@ -277,14 +285,14 @@ async def test_a_client_authenticates_in_the_header_or_the_form_but_not_both(wor
             "POST", "/oauth2/token", data=form, headers={**FORM, "Authorization": f"Basic {header}"}
         )
 
-    (await send(basic, code=await client.code(alice))).ok()
-    (await send(basic, code=await client.code(alice), client_id=str(client.id))).ok()
-    oauth2_error(await send(basic, code="x", client_secret=client.secret), "invalid_request")
-    oauth2_error(await send(basic, code="x", client_id="1"), "invalid_request")
+    (await send(basic, code=await client.request_code(alice))).ok()
+    (await send(basic, code=await client.request_code(alice), client_id=str(client.id))).ok()
+    assert_oauth2_error(await send(basic, code="x", client_secret=client.secret), "invalid_request")
+    assert_oauth2_error(await send(basic, code="x", client_id="1"), "invalid_request")
     wrong_secret = await send(base64.b64encode(f"{client.id}:guess".encode()).decode(), code="x")
-    oauth2_error(wrong_secret, "invalid_client", 401)
+    assert_oauth2_error(wrong_secret, "invalid_client", 401)
     assert wrong_secret.headers["WWW-Authenticate"].startswith("Basic")
-    oauth2_error(await send("%%%", code="x"), "invalid_client", 401)
+    assert_oauth2_error(await send("%%%", code="x"), "invalid_client", 401)
 
 
 @pytest.mark.parametrize("fields", [{"client_id": "1"}, {"client_id": "x"}, {"client_secret": "guess"}, {}])
@@ -294,7 +302,7 @@ async def test_unknown_and_unauthenticated_clients_get_the_same_error(world: Wor
 
     response = await world.request("POST", "/oauth2/token", data=form, headers=FORM)
 
-    assert oauth2_error(response, "invalid_client", 401) == "Client authentication failed"
+    assert assert_oauth2_error(response, "invalid_client", 401) == "Client authentication failed"
 
 
 @pytest.mark.parametrize(
@@ -316,7 +324,7 @@ async def test_missing_and_invalid_parameters_return_the_rfc_error_codes(
 ) -> None:
     client = await create_application(world)
 
-    oauth2_error(await client.post("/oauth2/token", **fields), error)
+    assert_oauth2_error(await client.post_form("/oauth2/token", **fields), error)
 
 
 async def test_json_is_rejected_at_the_token_endpoint(world: World) -> None:
@@ -328,32 +336,32 @@ async def test_json_is_rejected_at_the_token_endpoint(world: World) -> None:
 
 async def test_a_code_expires_after_ten_minutes(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    first_code, second_code = await client.code(alice), await client.code(alice)
+    first_code, second_code = await client.request_code(alice), await client.request_code(alice)
 
     world.clock.advance(599_999)
     (await client.exchange(first_code)).ok()
     world.clock.advance(1)
-    assert oauth2_error(await client.exchange(second_code), "invalid_grant") == 'Invalid "code" in request.'
+    assert assert_oauth2_error(await client.exchange(second_code), "invalid_grant") == 'Invalid "code" in request.'
 
 
 async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> None:
     alice, client = await world.user(), await create_application(world, public=True)
 
-    tokens = await client.tokens(alice)
+    tokens = await client.request_tokens(alice)
     refreshed = (await client.refresh(tokens["refresh_token"])).ok()
 
     assert (await client.bearer(alice, refreshed["access_token"]).get("/users/@me")).status == 200
-    oauth2_error(await client.authorize(alice), "invalid_request")
+    assert_oauth2_error(await client.authorize(alice), "invalid_request")
 
 
 async def test_a_refresh_token_of_a_public_client_expires_when_unused(world: World) -> None:
     alice = await world.user()
-    public_client, confidential_client = await create_application(world, public=True), await create_application(world)
-    public_tokens, confidential_tokens = await public_client.tokens(alice), await confidential_client.tokens(alice)
+    public_client, confidential_client = await create_application(world, public_client=True), await create_application(world)
+    public_tokens, confidential_tokens = await public_client.request_tokens(alice), await confidential_client.request_tokens(alice)
 
     world.clock.advance(30 * DAY_MS)
 
-    oauth2_error(await public_client.refresh(public_tokens["refresh_token"]), "invalid_grant")
+    assert_oauth2_error(await public_client.refresh(public_tokens["refresh_token"]), "invalid_grant")
     (await confidential_client.refresh(confidential_tokens["refresh_token"])).ok()
 
 
@@ -362,7 +370,7 @@ async def test_a_refresh_token_of_a_public_client_expires_when_unused(world: Wor
 
 async def test_refreshing_replaces_both_tokens(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    first_tokens = await client.tokens(alice, "identify guilds")
+    first_tokens = await client.request_tokens(alice, "identify guilds")
 
     second_tokens = (await client.refresh(first_tokens["refresh_token"])).ok()
 
@@ -374,9 +382,9 @@ async def test_refreshing_replaces_both_tokens(world: World) -> None:
 
 async def test_refreshing_can_narrow_scopes_but_not_widen_them(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    first_tokens = await client.tokens(alice, "identify guilds")
+    first_tokens = await client.request_tokens(alice, "identify guilds")
 
-    oauth2_error(await client.refresh(first_tokens["refresh_token"], scope="identify email"), "invalid_scope")
+    assert_oauth2_error(await client.refresh(first_tokens["refresh_token"], scope="identify email"), "invalid_scope")
     narrowed_tokens = (await client.refresh(first_tokens["refresh_token"], scope="identify")).ok()
     restored_tokens = (await client.refresh(narrowed_tokens["refresh_token"])).ok()
 
@@ -385,23 +393,21 @@ async def test_refreshing_can_narrow_scopes_but_not_widen_them(world: World) -> 
 
 async def test_a_gateway_session_survives_a_refresh_and_ends_on_revocation(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    first_tokens = await client.tokens(alice, "sdk.social_layer_presence")
-    session = await client.bearer(alice, first_tokens["access_token"]).connect(
-        token=f"Bearer {first_tokens['access_token']}"
-    )
+    first_tokens = await client.request_tokens(alice, "sdk.social_layer_presence")
+    session = await client.bearer(alice, first_tokens["access_token"]).connect(token=f"Bearer {first_tokens['access_token']}")
 
     second_tokens = (await client.refresh(first_tokens["refresh_token"])).ok()
     await session.wait_processed()
-    (await client.post("/oauth2/token/revoke", token=second_tokens["access_token"])).ok()
+    (await client.post_form("/oauth2/token/revoke", token=second_tokens["access_token"])).ok()
 
     assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
 
 
 async def test_another_clients_refresh_token_is_rejected(world: World) -> None:
     alice, client, other_client = await world.user(), await create_application(world), await create_application(world)
-    tokens = await client.tokens(alice)
+    tokens = await client.request_tokens(alice)
 
-    oauth2_error(await other_client.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth2_error(await other_client.refresh(tokens["refresh_token"]), "invalid_grant")
     (await client.refresh(tokens["refresh_token"])).ok()
 
 
@@ -412,7 +418,7 @@ async def test_client_credentials_act_as_the_application_owner(world: World) -> 
     client = await create_application(world)
 
     tokens = (
-        await client.post(
+        await client.post_form(
             "/oauth2/token", grant_type="client_credentials", scope="identify applications.commands.update"
         )
     ).ok()
@@ -439,8 +445,10 @@ async def test_client_credentials_fail_while_the_ban_check_is_unbound(
 async def test_client_credentials_require_the_secret_even_for_public_clients(world: World) -> None:
     client = await create_application(world, public=True)
 
-    oauth2_error(
-        await client.post("/oauth2/token", grant_type="client_credentials", scope="identify"), "invalid_client", 401
+    assert_oauth2_error(
+        await client.post_form("/oauth2/token", grant_type="client_credentials", scope="identify"),
+        "invalid_client",
+        401,
     )
 
 
@@ -448,7 +456,9 @@ async def test_client_credentials_require_the_secret_even_for_public_clients(wor
 async def test_some_scopes_are_unavailable_to_client_credentials(world: World, scope: str) -> None:
     client = await create_application(world)
 
-    oauth2_error(await client.post("/oauth2/token", grant_type="client_credentials", scope=scope), "invalid_scope")
+    assert_oauth2_error(
+        await client.post_form("/oauth2/token", grant_type="client_credentials", scope=scope), "invalid_scope"
+    )
 
 
 # Implicit
@@ -460,7 +470,7 @@ async def test_the_implicit_grant_puts_a_token_into_the_fragment(world: World) -
     url = (await client.authorize(alice, response_type="token", state="s")).ok()["url"]
 
     assert url.startswith(REDIRECT + "#")
-    fields = url_fields(url)
+    fields = url_parameters(url)
     assert (fields["token_type"], fields["expires_in"], fields["scope"]) == ("Bearer", "604800", "identify")
     assert (fields["state"], "refresh_token" in fields) == ("s", False)
     (await client.bearer(alice, fields["access_token"]).get("/users/@me")).ok()
@@ -477,17 +487,17 @@ async def test_revoking_a_token_revokes_the_whole_authorization(world: World, to
         await create_application(world),
         await create_application(world),
     )
-    first_tokens, second_tokens = await client.tokens(alice), await client.tokens(alice)
-    bob_tokens, other_tokens = await client.tokens(bob), await other_client.tokens(alice)
+    first_tokens, second_tokens = await client.request_tokens(alice), await client.request_tokens(alice)
+    bob_tokens, other_tokens = await client.request_tokens(bob), await other_client.request_tokens(alice)
     alice_session = await alice.connect()
 
-    response = await client.post("/oauth2/token/revoke", token=first_tokens[token_type])
+    response = await client.post_form("/oauth2/token/revoke", token=first_tokens[token_type])
 
     assert (response.status, response.json) == (200, {})
     for tokens in (first_tokens, second_tokens):
         (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
         assert (
-            oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+            assert_oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
             == wire.INVALID_REFRESH_TOKEN_DESCRIPTION
         )
     (await client.bearer(bob, bob_tokens["access_token"]).get("/users/@me")).ok()
@@ -497,22 +507,24 @@ async def test_revoking_a_token_revokes_the_whole_authorization(world: World, to
 
 async def test_revoking_an_unknown_token_succeeds_and_another_clients_fails(world: World) -> None:
     alice, client, other_client = await world.user(), await create_application(world), await create_application(world)
-    tokens = await client.tokens(alice)
+    tokens = await client.request_tokens(alice)
 
-    assert (await client.post("/oauth2/token/revoke", token="guess")).status == 200
-    oauth2_error(await other_client.post("/oauth2/token/revoke", token=tokens["access_token"]), "unauthorized_client")
-    oauth2_error(await client.post("/oauth2/token/revoke", secret=False, token="x"), "invalid_client", 401)
-    oauth2_error(await client.post("/oauth2/token/revoke"), "invalid_request")
+    assert (await client.post_form("/oauth2/token/revoke", token="guess")).status == 200
+    assert_oauth2_error(
+        await other_client.post_form("/oauth2/token/revoke", token=tokens["access_token"]), "unauthorized_client"
+    )
+    assert_oauth2_error(await client.post_form("/oauth2/token/revoke", secret=False, token="x"), "invalid_client", 401)
+    assert_oauth2_error(await client.post_form("/oauth2/token/revoke"), "invalid_request")
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
 
 async def test_a_pending_code_is_invalidated_with_the_authorization(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    tokens, code = await client.tokens(alice), await client.code(alice)
+    tokens, code = await client.request_tokens(alice), await client.request_code(alice)
 
-    (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+    (await client.post_form("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
-    oauth2_error(await client.exchange(code), "invalid_grant")
+    assert_oauth2_error(await client.exchange(code), "invalid_grant")
 
 
 # Authorizations
@@ -520,8 +532,8 @@ async def test_a_pending_code_is_invalidated_with_the_authorization(world: World
 
 async def test_users_list_and_delete_their_authorizations(world: World) -> None:
     alice, bob, client = await world.user(), await world.user(), await create_application(world)
-    tokens = await client.tokens(alice, "identify")
-    await client.tokens(alice, "guilds")
+    tokens = await client.request_tokens(alice, "identify")
+    await client.request_tokens(alice, "guilds")
 
     [authorization] = (await alice.get("/oauth2/tokens")).ok()
 
@@ -539,8 +551,8 @@ async def test_users_list_and_delete_their_authorizations(world: World) -> None:
 
 async def test_a_token_reads_its_own_authorization(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    bearer = client.bearer(alice, (await client.tokens(alice, "identify guilds"))["access_token"])
-    without_identify = client.bearer(alice, (await client.tokens(alice, "guilds"))["access_token"])
+    bearer = client.bearer(alice, (await client.request_tokens(alice, "identify guilds"))["access_token"])
+    without_identify = client.bearer(alice, (await client.request_tokens(alice, "guilds"))["access_token"])
 
     authorization = (await bearer.get("/oauth2/@me")).ok()
 
@@ -557,59 +569,57 @@ async def test_a_token_reads_its_own_authorization(world: World) -> None:
 
 async def test_a_device_gets_tokens_after_the_user_enters_its_code(world: World) -> None:
     alice, client = await world.user(), await create_application(world, public=True)
-    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     assert (device["expires_in"], device["interval"], len(device["user_code"])) == (300, 5, 8)
     assert device["verification_uri_complete"] == f"{world.url}/activate?user_code={device['user_code']}"
     poll_fields = DEVICE_GRANT_FIELDS | {"device_code": device["device_code"]}
 
-    oauth2_error(await client.post("/oauth2/token", **poll_fields), "authorization_pending")
+    assert_oauth2_error(await client.post_form("/oauth2/token", **poll_fields), "authorization_pending")
     entered_code = f" {device['user_code'][:4].lower()}-{device['user_code'][4:]} "
     verified = (await alice.post("/oauth2/device/verify", json={"user_code": entered_code})).ok()
     assert (verified["client_id"], verified["type"]) == (str(client.id), "pending")
     (await alice.post("/oauth2/device/finish", json={"user_code": entered_code, "result": "granted"})).ok()
     world.clock.advance(5_000)
-    tokens = (await client.post("/oauth2/token", **poll_fields)).ok()
+    tokens = (await client.post_form("/oauth2/token", **poll_fields)).ok()
 
     assert (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(alice.id)
     (await client.refresh(tokens["refresh_token"])).ok()
-    oauth2_error(await client.post("/oauth2/token", **poll_fields), "invalid_grant")
+    assert_oauth2_error(await client.post_form("/oauth2/token", **poll_fields), "invalid_grant")
     assert len((await alice.get("/oauth2/tokens")).ok()) == 1
 
 
 async def test_a_device_that_polls_too_often_gets_slow_down(world: World) -> None:
     client = await create_application(world, public=True)
-    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     poll_fields = DEVICE_GRANT_FIELDS | {"device_code": device["device_code"]}
 
-    oauth2_error(await client.post("/oauth2/token", **poll_fields), "authorization_pending")
+    assert_oauth2_error(await client.post_form("/oauth2/token", **poll_fields), "authorization_pending")
     world.clock.advance(4_999)
-    oauth2_error(await client.post("/oauth2/token", **poll_fields), "slow_down")
+    assert_oauth2_error(await client.post_form("/oauth2/token", **poll_fields), "slow_down")
     world.clock.advance(5_000)
-    oauth2_error(await client.post("/oauth2/token", **poll_fields), "slow_down")
+    assert_oauth2_error(await client.post_form("/oauth2/token", **poll_fields), "slow_down")
     world.clock.advance(15_000)
-    oauth2_error(await client.post("/oauth2/token", **poll_fields), "authorization_pending")
+    assert_oauth2_error(await client.post_form("/oauth2/token", **poll_fields), "authorization_pending")
 
 
 async def test_a_device_is_rejected_when_denied_or_expired(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    denied_device, expired_device = [
-        (await client.post("/oauth2/device/authorize", scope="identify")).ok() for _ in range(2)
-    ]
+    denied_device, expired_device = [(await client.post_form("/oauth2/device/authorize", scope="identify")).ok() for _ in range(2)]
 
     body = {"user_code": denied_device["user_code"], "result": "denied"}
     (await alice.post("/oauth2/device/finish", json=body)).ok()
-    second_decision = await alice.post("/oauth2/device/finish", json=body)
+    second_decision = await alice.post_form("/oauth2/device/finish", json=body)
     assert second_decision.errors("user_code") == ["INVALID_USER_CODE"]
-    oauth2_error(
-        await client.post("/oauth2/token", **DEVICE_GRANT_FIELDS, device_code=denied_device["device_code"]),
+    assert_oauth2_error(
+        await client.post_form("/oauth2/token", **DEVICE_GRANT_FIELDS, device_code=denied_device["device_code"]),
         "access_denied",
     )
     world.clock.advance(300_000)
-    oauth2_error(
-        await client.post("/oauth2/token", **DEVICE_GRANT_FIELDS, device_code=expired_device["device_code"]),
+    assert_oauth2_error(
+        await client.post_form("/oauth2/token", **DEVICE_GRANT_FIELDS, device_code=expired_device["device_code"]),
         "expired_token",
     )
-    verification = await alice.post("/oauth2/device/verify", json={"user_code": expired_device["user_code"]})
+    verification = await alice.post_form("/oauth2/device/verify", json={"user_code": expired_device["user_code"]})
     assert verification.errors("user_code") == ["INVALID_USER_CODE"]
 
 
@@ -617,13 +627,15 @@ async def test_a_device_is_rejected_when_denied_or_expired(world: World) -> None
 async def test_some_scopes_are_unavailable_to_devices(world: World, scope: str | None) -> None:
     client = await create_application(world)
 
-    oauth2_error(await client.post("/oauth2/device/authorize", scope=scope), "invalid_scope")
+    assert_oauth2_error(await client.post_form("/oauth2/device/authorize", scope=scope), "invalid_scope")
 
 
 async def test_a_device_of_a_confidential_client_requires_the_secret(world: World) -> None:
     client = await create_application(world)
 
-    oauth2_error(await client.post("/oauth2/device/authorize", secret=False, scope="identify"), "invalid_client", 401)
+    assert_oauth2_error(
+        await client.post_form("/oauth2/device/authorize", secret=False, scope="identify"), "invalid_client", 401
+    )
 
 
 # OpenID Connect
@@ -632,7 +644,7 @@ async def test_a_device_of_a_confidential_client_requires_the_secret(world: Worl
 async def test_an_id_token_verifies_with_the_published_keys(world: World) -> None:
     alice, client = await world.user("alice"), await create_application(world)
 
-    tokens = await client.tokens(alice, "openid identify email", nonce="n-0S6")
+    tokens = await client.request_tokens(alice, "openid identify email", nonce="n-0S6")
     keys = KeySet.import_key_set((await world.request("GET", "/oauth2/keys")).ok())
     decoded = jwt.decode(tokens["id_token"], keys, algorithms=["RS256"])
 
@@ -653,7 +665,7 @@ async def test_id_tokens_can_be_signed_with_es256(world: World) -> None:
     es256_world = World(app, world.client)
     user, client = await es256_world.user(), await create_application(es256_world)
 
-    id_token = (await client.tokens(user, "openid"))["id_token"]
+    id_token = (await client.request_tokens(user, "openid"))["id_token"]
 
     keys = KeySet.import_key_set((await es256_world.request("GET", "/oauth2/keys")).ok())
     assert jwt.decode(id_token, keys, algorithms=["ES256"]).claims["sub"] == str(user.id)
@@ -665,7 +677,7 @@ async def test_id_tokens_can_be_signed_with_es256(world: World) -> None:
 async def test_userinfo_contains_only_claims_of_granted_scopes(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
 
-    bearer = client.bearer(alice, (await client.tokens(alice, "openid"))["access_token"])
+    bearer = client.bearer(alice, (await client.request_tokens(alice, "openid"))["access_token"])
 
     assert (await bearer.get("/oauth2/userinfo")).ok() == {"sub": str(alice.id)}
 
@@ -701,10 +713,10 @@ async def test_the_discovery_document_names_every_endpoint(world: World) -> None
 
 async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    verifier, challenge = pkce()
-    code = await client.code(alice, code_challenge=challenge, code_challenge_method="S256")
+    verifier, challenge = create_pkce_pair()
+    code = await client.request_code(alice, code_challenge=challenge, code_challenge_method="S256")
     tokens = (await client.exchange(code, code_verifier=verifier)).ok()
-    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     tables = ("authorizations", "authorization_codes", "refresh_tokens", "device_codes", "tokens", "installations")
 
     rows = await world.app.database.read(
@@ -733,4 +745,4 @@ async def test_only_the_owner_installs_a_private_application(world: World) -> No
     owner_guild = await world.guild(client.owner)
     (await client.authorize(client.owner, "bot", response_type=None, body={"guild_id": str(owner_guild.id)})).ok()
     # Other users can still sign in with it.
-    await client.code(alice, "identify")
+    await client.request_code(alice, "identify")

@@ -9,7 +9,7 @@ from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Call
 from hubbub.server.identity import identities, oauth2, relationships, users
-from tests.oauth import create_application, oauth2_error, set_application_columns
+from tests.oauth import assert_oauth2_error, create_application, set_application_columns
 from tests.players import provisional_player
 from tests.world import Actor, World, befriend
 
@@ -257,7 +257,7 @@ async def test_a_game_friend_must_have_authorized_the_game(world: World) -> None
     alice_bearer = await world.bearer(alice, game.id)
     (await alice_bearer.put(f"{GAME_PATH}/{bob.id}", json={})).rejected(400, 80000)
 
-    await game.tokens(bob, "identify")
+    await game.request_tokens(bob, "identify")
 
     (await alice_bearer.put(f"{GAME_PATH}/{bob.id}", json={})).ok()
     assert (await alice_bearer.put(f"{GAME_PATH}/{bob.id}", json={"type": BLOCKED})).errors("type") == [
@@ -348,7 +348,7 @@ async def test_an_activity_reads_relationships_without_approval_since_its_date(w
     activity = await create_application(world, flags=flags)
     since_ms = changes.RELATIONSHIPS_FOR_ACTIVITIES.at_ms
     world.clock.set(since_ms - 1)
-    oauth2_error(await activity.authorize(alice, "identify relationships.read"), "invalid_scope")
+    assert_oauth2_error(await activity.authorize(alice, "identify relationships.read"), "invalid_scope")
     await world.write(lambda call: oauth2.approve_scopes(call, activity.id, ["relationships.read"]))
     (await activity.authorize(alice, "identify relationships.read")).ok()
     other_activity = await create_application(world, flags=flags)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.enums import ActivityType, GatewayOpcode
-from tests.game import game as create_game
+from tests.create_game import create_game as create_game
 from tests.server.play.test_user_messages import start_joinable_activity
 from tests.world import Actor, World, befriend
 
@@ -28,7 +28,7 @@ async def change_settings(user: Actor, **settings: Any) -> Any:
 async def test_settings_have_defaults_and_changes_reach_own_clients(world: World) -> None:
     alice = await world.user()
     game = await create_game(world)
-    chat_session, game_session = await alice.connect(), await (await game.player(alice)).connect_sdk()
+    chat_session, game_session = await alice.connect(), await (await game.add_player(alice)).connect_sdk()
     assert chat_session.ready["user_settings"] == (await alice.get(PATH)).ok() == DEFAULTS
     assert game_session.ready["user_settings"] == {}
 
@@ -98,7 +98,7 @@ async def test_unknown_settings_are_ignored(world: World) -> None:
 
 async def test_games_and_bots_cannot_access_settings(world: World) -> None:
     game = await create_game(world)
-    player = await game.player()
+    player = await game.add_player()
 
     for caller, status, code in ((player, 401, 0), (game.backend, 403, 20001)):
         for method in ("GET", "PATCH"):
@@ -112,8 +112,8 @@ async def test_games_and_bots_cannot_access_settings(world: World) -> None:
 async def test_disabled_friend_requests_reject_both_kinds_except_replies(world: World) -> None:
     game = await create_game(world)
     alice, bob = await world.user(), await world.user()
-    bob_player = await game.player(bob)
-    await game.player(alice)
+    bob_player = await game.add_player(bob)
+    await game.add_player(alice)
     await change_settings(alice, friend_source_flags={})
 
     (await bob.put(f"/users/@me/relationships/{alice.id}")).rejected(400, 80000)
@@ -140,7 +140,7 @@ async def test_friend_requests_can_be_limited_to_friends_of_friends(world: World
 async def test_mutual_game_friends_count_only_in_their_game(world: World) -> None:
     game = await create_game(world)
     users = [await world.user() for _ in range(3)]
-    alice, bob, carol = [await game.player(user) for user in users]
+    alice, bob, carol = [await game.add_player(user) for user in users]
     for sender, recipient in ((alice, carol), (carol, alice), (bob, carol), (carol, bob)):
         (await sender.put(f"/users/@me/game-relationships/{recipient.id}")).ok()
     await change_settings(users[0], friend_source_flags={"mutual_friends": True})
@@ -186,7 +186,7 @@ async def test_members_of_a_restricted_guild_cannot_message_without_another_mutu
 async def test_a_restricted_guild_does_not_permit_messages_from_a_game(world: World) -> None:
     game = await create_game(world)
     users = [await world.user() for _ in range(2)]
-    alice, bob = [await game.player(user) for user in users]
+    alice, bob = [await game.add_player(user) for user in users]
     guild = await world.guild(*users)
     channel_id = (await users[1].post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
     (await users[1].post(f"/channels/{channel_id}/messages", json={"content": "hi"})).ok()
@@ -201,7 +201,7 @@ async def test_a_restricted_guild_does_not_permit_messages_from_a_game(world: Wo
 async def test_game_friend_messages_can_be_kept_out_of_the_chat_client(world: World) -> None:
     game = await create_game(world)
     user = await world.user()
-    alice, bob = await game.player(user), await game.player()
+    alice, bob = await game.add_player(user), await game.add_player()
     for sender, recipient in ((alice, bob), (bob, alice)):
         (await sender.put(f"/users/@me/game-relationships/{recipient.id}")).ok()
     await change_settings(user, allow_game_friend_dms_in_platform=False)
@@ -224,9 +224,9 @@ async def test_the_setting_selects_which_direct_messages_reach_games(
     game = await create_game(world)
     user, friend = await world.user(), await world.user()
     await befriend(user, friend)
-    game_session = await (await game.player(user)).connect_sdk()
+    game_session = await (await game.add_player(user)).connect_sdk()
     if friend_plays:
-        await game.player(friend)
+        await game.add_player(friend)
     chat_session = await user.connect()
     await change_settings(user, slayer_sdk_receive_dms_in_game=setting)
     channel_id = (await friend.post("/users/@me/channels", json={"recipient_id": str(user.id)})).ok()["id"]
@@ -244,7 +244,7 @@ async def test_the_setting_selects_which_direct_messages_reach_games(
 async def test_disabling_messages_in_games_still_permits_invites(world: World) -> None:
     game = await create_game(world)
     user = await world.user()
-    alice, bob = await game.player(user), await game.player()
+    alice, bob = await game.add_player(user), await game.add_player()
     alice_session = await alice.connect_sdk()
     activity = await start_joinable_activity(bob, await bob.connect_sdk())
     await change_settings(user, slayer_sdk_receive_dms_in_game=3)
@@ -263,7 +263,7 @@ async def test_disabling_messages_in_games_still_permits_invites(world: World) -
 async def test_joining_a_public_party_respects_the_hosts_friend_setting(world: World) -> None:
     game = await create_game(world)
     user = await world.user()
-    alice, bob = await game.player(user), await game.player()
+    alice, bob = await game.add_player(user), await game.add_player()
     await befriend(alice, bob)
     session = await alice.connect_sdk()
     activity = {

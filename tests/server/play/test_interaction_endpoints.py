@@ -13,7 +13,7 @@ from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2 import InstallationRow
 from tests.oauth import create_application
 from tests.receiver import Receiver, extend_timeouts, receive_interactions
-from tests.server.play.test_interactions import BUTTON, InteractionStage
+from tests.server.play.test_interactions import BUTTON, InteractionSetup
 from tests.world import Actor, World
 
 
@@ -23,18 +23,18 @@ def respond_with(kind: int, data: Any = None) -> Any:
 
 
 @pytest.fixture
-async def stage(near_world: World, receiver: Receiver) -> InteractionStage:
+async def stage(near_world: World, receiver: Receiver) -> InteractionSetup:
     user = await near_world.user("asker")
     guild = await near_world.guild(None, user)
     bot = await near_world.bot(guild, name="answerer")
     await receive_interactions(receiver, bot)
-    stage = InteractionStage(near_world, guild, user, bot)
+    stage = InteractionSetup(near_world, guild, user, bot)
     stage.app_session = await bot.connect()
     stage.user_session = await user.connect()
     return stage
 
 
-async def send_interaction(stage: InteractionStage, kind: int, data: dict[str, Any], **body: Any) -> None:
+async def send_interaction(stage: InteractionSetup, kind: int, data: dict[str, Any], **body: Any) -> None:
     """Send an interaction and deliver it to the endpoint."""
     response = await stage.create_interaction(kind, data, **body)
     assert response.status == 204, response.body
@@ -42,20 +42,20 @@ async def send_interaction(stage: InteractionStage, kind: int, data: dict[str, A
     await stage.world.app.worker.run_due()
 
 
-async def run_command(stage: InteractionStage, **data: Any) -> None:
+async def run_command(stage: InteractionSetup, **data: Any) -> None:
     """Run a command of the app."""
     command = await stage.create_command()
     await send_interaction(stage, 2, {"id": command["id"], "name": command["name"], **data})
 
 
-async def list_failures(stage: InteractionStage) -> list[Any]:
+async def list_failures(stage: InteractionSetup) -> list[Any]:
     """List the failed interactions as the bot."""
     failures: list[Any] = (await stage.bot.get(f"{stage.application_path}/interactions/failed")).ok()
     return failures
 
 
 async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_body(
-    stage: InteractionStage, receiver: Receiver
+    stage: InteractionSetup, receiver: Receiver
 ) -> None:
     receiver.interaction_handler = respond_with(4, {"content": "hello"})
 
@@ -68,7 +68,7 @@ async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_bod
         "greet",
         str(stage.user.id),
     )
-    assert receiver.headers[-1]["Content-Type"] == "application/json"
+    assert receiver.request_headers[-1]["Content-Type"] == "application/json"
     message = await stage.user_session.next("MESSAGE_CREATE")
     assert (message["content"], message["interaction_metadata"]["id"]) == ("hello", interaction["id"])
     assert (await stage.user_session.next("INTERACTION_SUCCESS"))["id"] == interaction["id"]
@@ -79,7 +79,7 @@ async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_bod
     assert await list_failures(stage) == []
 
 
-async def test_a_ping_has_the_common_fields_of_interactions(stage: InteractionStage, receiver: Receiver) -> None:
+async def test_a_ping_has_the_common_fields_of_interactions(stage: InteractionSetup, receiver: Receiver) -> None:
     for url in (None, receiver.url.replace("/events", "/interactions")):
         (await stage.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
 
@@ -92,7 +92,7 @@ async def test_a_ping_has_the_common_fields_of_interactions(stage: InteractionSt
     assert ping["token"]
 
 
-async def test_the_token_is_not_stored_after_delivery(stage: InteractionStage, receiver: Receiver) -> None:
+async def test_the_token_is_not_stored_after_delivery(stage: InteractionSetup, receiver: Receiver) -> None:
     receiver.interaction_handler = respond_with(5)
     await run_command(stage)
 
@@ -103,7 +103,7 @@ async def test_the_token_is_not_stored_after_delivery(stage: InteractionStage, r
     assert delivery_jobs == []
 
 
-async def test_a_response_can_contain_files(stage: InteractionStage, receiver: Receiver) -> None:
+async def test_a_response_can_contain_files(stage: InteractionSetup, receiver: Receiver) -> None:
     def respond(_: dict[str, Any]) -> web.Response:
         form = aiohttp.FormData()
         form.add_field("payload_json", '{"type": 4, "data": {"content": "look", "attachments": [{"id": 0}]}}')
@@ -120,7 +120,7 @@ async def test_a_response_can_contain_files(stage: InteractionStage, receiver: R
     assert await list_failures(stage) == []
 
 
-async def test_a_response_can_be_sent_later_by_the_callback_route(stage: InteractionStage, receiver: Receiver) -> None:
+async def test_a_response_can_be_sent_later_by_the_callback_route(stage: InteractionSetup, receiver: Receiver) -> None:
     receiver.interaction_handler = lambda _: web.Response(status=202)
     await run_command(stage)
     [interaction] = receiver.interactions
@@ -135,7 +135,7 @@ async def test_a_response_can_be_sent_later_by_the_callback_route(stage: Interac
     await stage.user_session.none_of("INTERACTION_FAILURE")
 
 
-async def test_an_interaction_fails_if_no_response_follows_a_202(stage: InteractionStage, receiver: Receiver) -> None:
+async def test_an_interaction_fails_if_no_response_follows_a_202(stage: InteractionSetup, receiver: Receiver) -> None:
     receiver.interaction_handler = lambda _: web.Response(status=202)
     await run_command(stage)
 
@@ -144,7 +144,7 @@ async def test_an_interaction_fails_if_no_response_follows_a_202(stage: Interact
     assert (await stage.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
 
 
-async def test_deferred_button_and_modal_responses_in_the_body(stage: InteractionStage, receiver: Receiver) -> None:
+async def test_deferred_button_and_modal_responses_in_the_body(stage: InteractionSetup, receiver: Receiver) -> None:
     receiver.interaction_handler = respond_with(5, {"flags": int(MessageFlags.EPHEMERAL)})
     await run_command(stage)
     [interaction] = receiver.interactions
@@ -171,7 +171,7 @@ async def test_deferred_button_and_modal_responses_in_the_body(stage: Interactio
     assert await list_failures(stage) == []
 
 
-async def test_autocomplete_choices_are_returned_in_the_body(stage: InteractionStage, receiver: Receiver) -> None:
+async def test_autocomplete_choices_are_returned_in_the_body(stage: InteractionSetup, receiver: Receiver) -> None:
     option = {"type": 3, "name": "target", "description": "x", "autocomplete": True}
     command = await stage.create_command(options=[option])
     receiver.interaction_handler = respond_with(8, {"choices": [{"name": "World", "value": "world"}]})
@@ -196,7 +196,7 @@ async def test_autocomplete_choices_are_returned_in_the_body(stage: InteractionS
     ],
 )
 async def test_an_invalid_response_fails_at_once(
-    stage: InteractionStage, receiver: Receiver, interaction_handler: Any, expected: str
+    stage: InteractionSetup, receiver: Receiver, interaction_handler: Any, expected: str
 ) -> None:
     receiver.interaction_handler = interaction_handler
 
@@ -212,7 +212,7 @@ async def test_an_invalid_response_fails_at_once(
     (await stage.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
 
 
-async def test_delivery_is_retried_while_the_endpoint_restarts(stage: InteractionStage, receiver: Receiver) -> None:
+async def test_delivery_is_retried_while_the_endpoint_restarts(stage: InteractionSetup, receiver: Receiver) -> None:
     statuses = [502, 503]
     receiver.interaction_handler = lambda body: (
         web.Response(status=statuses.pop(0)) if statuses else respond_with(4, {"content": "back"})(body)
@@ -226,7 +226,7 @@ async def test_delivery_is_retried_while_the_endpoint_restarts(stage: Interactio
     assert (await stage.user_session.next("MESSAGE_CREATE"))["content"] == "back"
 
 
-async def test_an_unreachable_endpoint_fails_after_three_seconds(stage: InteractionStage, receiver: Receiver) -> None:
+async def test_an_unreachable_endpoint_fails_after_three_seconds(stage: InteractionSetup, receiver: Receiver) -> None:
     await receiver.close()
 
     await run_command(stage)
@@ -240,7 +240,7 @@ async def test_an_unreachable_endpoint_fails_after_three_seconds(stage: Interact
 
 
 async def test_an_endpoint_that_does_not_respond_fails_after_three_seconds(
-    stage: InteractionStage, receiver: Receiver
+    stage: InteractionSetup, receiver: Receiver
 ) -> None:
     receiver.interaction_handler = receiver.never_respond
 
@@ -254,7 +254,7 @@ async def test_an_endpoint_that_does_not_respond_fails_after_three_seconds(
 
 
 async def test_many_interactions_are_delivered_concurrently(
-    stage: InteractionStage, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    stage: InteractionSetup, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extend_timeouts(stage.world, monkeypatch)
     command = await stage.create_command()
@@ -276,10 +276,10 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
 ) -> None:
     client = await create_application(near_world, name="webby", bot=False)
     owner, application_path = client.owner, f"/applications/{client.id}"
-    receiver.use_key_of((await owner.get(application_path)).ok())
+    receiver.use_verify_key_of((await owner.get(application_path)).ok())
     bot = Actor(near_world, 0, "", "webby", application_id=client.id)
     token_request = {"grant_type": "client_credentials", "scope": "applications.commands.update"}
-    app_bearer = client.bearer(owner, (await client.post("/oauth2/token", **token_request)).ok()["access_token"])
+    app_bearer = client.bearer(owner, (await client.post_form("/oauth2/token", **token_request)).ok()["access_token"])
     user = await near_world.user()
     guild = await near_world.guild(None, user)
     command = (
@@ -287,7 +287,7 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
             f"{application_path}/commands", json={"name": "greet", "description": "x", "integration_types": [0]}
         )
     ).ok()
-    stage = InteractionStage(near_world, guild, user, bot)
+    stage = InteractionSetup(near_world, guild, user, bot)
     stage.user_session = await user.connect()
     (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).rejected(400, 40043)
     endpoint = receiver.url.replace("/events", "/interactions")
@@ -313,7 +313,7 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
 
 
 async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(
-    stage: InteractionStage, receiver: Receiver
+    stage: InteractionSetup, receiver: Receiver
 ) -> None:
     await stage.world.clock.run_for(25 * 3_600_000)
     assert receiver.invalid_signatures == 1
@@ -328,7 +328,7 @@ async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(
     assert received.payload["data"]["name"] == "greet"
 
 
-async def test_failures_are_visible_to_managers_of_the_application(stage: InteractionStage) -> None:
+async def test_failures_are_visible_to_managers_of_the_application(stage: InteractionSetup) -> None:
     (await stage.user.get(f"{stage.application_path}/interactions/failed")).rejected(403, 20012)
     (await stage.bot.get("/applications/1/interactions/failed")).rejected(404, 10002)
     response = await stage.bot.get(f"{stage.application_path}/interactions/failed?limit=0")

@@ -12,7 +12,7 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, HttpConfig
 from tests.fixtures.validator import ResponseMonitor
-from tests.server.play.test_interactions import InteractionStage, ReceivedInteraction
+from tests.server.play.test_interactions import InteractionSetup, ReceivedInteraction
 from tests.world import NOW_MS, ApiResponse, World
 
 KIB = 1 << 10
@@ -21,10 +21,10 @@ HTTP = HttpConfig(max_body_bytes=16 * KIB, max_upload_bytes=64 * KIB, max_file_b
 """HTTP limits far below the attachment limits of premium users."""
 
 
-async def create_stage(world: World, premium: PremiumType) -> InteractionStage:
+async def create_stage(world: World, premium: PremiumType) -> InteractionSetup:
     user = await world.user("asker")
     guild = await world.guild(None, user)
-    stage = InteractionStage(world, guild, user, await world.bot(guild, name="answerer"))
+    stage = InteractionSetup(world, guild, user, await world.bot(guild, name="answerer"))
     stage.app_session = await stage.bot.connect()
     if premium:
         await world.give_premium(user, premium)

@@ -7,19 +7,19 @@ import pytest
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.resources.interactions import TOKEN_LIFETIME_MS
 from tests.server.play.test_interaction_responses import create_global_command
-from tests.server.play.test_interactions import InteractionStage, ReceivedInteraction
+from tests.server.play.test_interactions import InteractionSetup, ReceivedInteraction
 from tests.world import ApiResponse, World
 
 POLL = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
 
 
 @pytest.fixture(params=["guild", "dm"])
-async def stage(world: World, request: pytest.FixtureRequest) -> InteractionStage:
+async def stage(world: World, request: pytest.FixtureRequest) -> InteractionSetup:
     """Create a user and an app, in a guild or in their direct message channel."""
     user = await world.user("asker")
     guild = await world.guild(None, user)
     bot = await world.bot(guild, name="answerer")
-    result = InteractionStage(world, guild, user, bot)
+    result = InteractionSetup(world, guild, user, bot)
     if request.param == "dm":
         dm = (await user.post("/users/@me/channels", json={"recipient_id": str(bot.id)})).ok()
         result.channel = int(dm["id"])
@@ -28,7 +28,7 @@ async def stage(world: World, request: pytest.FixtureRequest) -> InteractionStag
 
 
 async def expired_response(
-    stage: InteractionStage, callback_type: int = 4, **data: Any
+    stage: InteractionSetup, callback_type: int = 4, **data: Any
 ) -> tuple[str, ReceivedInteraction]:
     """Respond to an interaction, let its token expire, and return the message's path and the interaction."""
     interaction = await stage.run_command(await create_global_command(stage))
@@ -37,7 +37,7 @@ async def expired_response(
     return f"/channels/{stage.channel}/messages/{message_id}", interaction
 
 
-async def test_a_bot_edits_its_response(stage: InteractionStage) -> None:
+async def test_a_bot_edits_its_response(stage: InteractionSetup) -> None:
     path, interaction = await expired_response(stage, content="before")
     (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "too late"})).rejected(
         404, 10015
@@ -53,7 +53,7 @@ async def test_a_bot_edits_its_response(stage: InteractionStage) -> None:
     (await stage.user.patch(path, json={"content": "mine"})).rejected(403, 50005)
 
 
-async def test_a_bot_deletes_its_response(stage: InteractionStage) -> None:
+async def test_a_bot_deletes_its_response(stage: InteractionSetup) -> None:
     path, _ = await expired_response(stage, content="hello")
     (await stage.user.delete(path)).rejected(*((403, 50013) if stage.channel == stage.guild.general else (400, 50003)))
 
@@ -63,7 +63,7 @@ async def test_a_bot_deletes_its_response(stage: InteractionStage) -> None:
     (await stage.bot.get(path)).rejected(404, 10008)
 
 
-async def test_a_bot_ends_the_poll_of_its_response(stage: InteractionStage) -> None:
+async def test_a_bot_ends_the_poll_of_its_response(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await create_global_command(stage))
     message = await interaction.respond_with_message(poll=POLL)
     stage.world.clock.advance(TOKEN_LIFETIME_MS + 60_000)
@@ -78,7 +78,7 @@ async def test_a_bot_ends_the_poll_of_its_response(stage: InteractionStage) -> N
     assert result["author"]["id"] == str(stage.bot.id)
 
 
-async def test_a_bot_completes_a_deferred_response_after_the_token_expired(stage: InteractionStage) -> None:
+async def test_a_bot_completes_a_deferred_response_after_the_token_expired(stage: InteractionSetup) -> None:
     path, _ = await expired_response(stage, kind=5)
     (await stage.bot.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).rejected(400, 50006)
 
@@ -91,7 +91,7 @@ async def test_a_bot_completes_a_deferred_response_after_the_token_expired(stage
     assert edited_again["edited_timestamp"] is not None
 
 
-async def test_a_reaction_event_names_the_responding_bot(stage: InteractionStage) -> None:
+async def test_a_reaction_event_names_the_responding_bot(stage: InteractionSetup) -> None:
     path, _ = await expired_response(stage, content="react to me")
 
     (await stage.user.put(f"{path}/reactions/🔥/@me")).ok()

@@ -7,24 +7,24 @@ import pytest
 
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
-from tests.server.play.test_interactions import BUTTON, InteractionStage, ReceivedInteraction, install_for_user
+from tests.server.play.test_interactions import BUTTON, InteractionSetup, ReceivedInteraction, install_for_user
 from tests.world import Actor, ApiResponse, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 
 
 @pytest.fixture
-async def stage(world: World) -> InteractionStage:
+async def stage(world: World) -> InteractionSetup:
     user = await world.user("asker")
     guild = await world.guild(None, user)
     bot = await world.bot(guild, name="answerer")
-    stage = InteractionStage(world, guild, user, bot)
+    stage = InteractionSetup(world, guild, user, bot)
     stage.app_session = await bot.connect()
     return stage
 
 
 @pytest.fixture
-async def away(stage: InteractionStage) -> Guild:
+async def away(stage: InteractionSetup) -> Guild:
     """A guild without the app, in which a user with the app installed runs its commands."""
     guild = await stage.world.guild(None, stage.user)
     await install_for_user(stage)
@@ -32,7 +32,7 @@ async def away(stage: InteractionStage) -> Guild:
     return guild
 
 
-async def create_global_command(stage: InteractionStage) -> dict[str, Any]:
+async def create_global_command(stage: InteractionSetup) -> dict[str, Any]:
     """Create a global command."""
     created: dict[str, Any] = (
         await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})
@@ -40,13 +40,13 @@ async def create_global_command(stage: InteractionStage) -> dict[str, Any]:
     return created
 
 
-async def is_ephemeral(stage: InteractionStage, command: dict[str, Any]) -> bool:
+async def is_ephemeral(stage: InteractionSetup, command: dict[str, Any]) -> bool:
     """Run a command and return whether the app's response is ephemeral."""
     message = await (await stage.run_command(command)).respond_with_message(content="hello")
     return bool(message["flags"] & EPHEMERAL)
 
 
-async def open_dm(stage: InteractionStage) -> Actor:
+async def open_dm(stage: InteractionSetup) -> Actor:
     """Open a direct message channel with another user and use the user-installed app there."""
     other = await stage.world.user("other")
     await install_for_user(stage)
@@ -58,7 +58,7 @@ async def open_dm(stage: InteractionStage) -> Actor:
 # Users who cannot send messages get ephemeral responses
 
 
-async def test_a_response_in_a_dm_is_ephemeral_if_the_user_is_blocked(stage: InteractionStage) -> None:
+async def test_a_response_in_a_dm_is_ephemeral_if_the_user_is_blocked(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     other = await open_dm(stage)
     assert not await is_ephemeral(stage, command)
@@ -70,7 +70,7 @@ async def test_a_response_in_a_dm_is_ephemeral_if_the_user_is_blocked(stage: Int
     await other_session.none_of("MESSAGE_CREATE")
 
 
-async def test_followups_are_ephemeral_once_the_user_is_blocked(stage: InteractionStage) -> None:
+async def test_followups_are_ephemeral_once_the_user_is_blocked(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     other = await open_dm(stage)
     interaction = await stage.run_command(command)
@@ -84,7 +84,7 @@ async def test_followups_are_ephemeral_once_the_user_is_blocked(stage: Interacti
 
 
 async def test_a_response_to_an_insufficiently_verified_user_is_ephemeral(
-    stage: InteractionStage, other_guild: Guild
+    stage: InteractionSetup, other_guild: Guild
 ) -> None:
     command = await create_global_command(stage)
     assert not await is_ephemeral(stage, command)
@@ -98,7 +98,7 @@ async def test_a_response_to_an_insufficiently_verified_user_is_ephemeral(
 
 
 async def test_a_response_in_a_locked_thread_is_ephemeral_without_manage_threads(
-    stage: InteractionStage, other_guild: Guild
+    stage: InteractionSetup, other_guild: Guild
 ) -> None:
     command = await create_global_command(stage)
     stage.channel = await create_thread(other_guild)
@@ -112,7 +112,7 @@ async def test_a_response_in_a_locked_thread_is_ephemeral_without_manage_threads
 
 
 async def test_followups_are_ephemeral_once_the_user_cannot_send_or_left(
-    stage: InteractionStage, other_guild: Guild
+    stage: InteractionSetup, other_guild: Guild
 ) -> None:
     command = await create_global_command(stage)
     interaction = await stage.run_command(command)
@@ -128,7 +128,7 @@ async def test_followups_are_ephemeral_once_the_user_cannot_send_or_left(
     assert message["flags"] & EPHEMERAL
 
 
-async def test_an_app_of_the_guild_responds_publicly_to_every_user(stage: InteractionStage) -> None:
+async def test_an_app_of_the_guild_responds_publicly_to_every_user(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     await stage.guild.overwrite(stage.guild.general, stage.user.id, deny=Permissions.SEND_MESSAGES)
 
@@ -162,7 +162,7 @@ async def usable_permissions(interaction: ReceivedInteraction, method: str, path
 
 @pytest.mark.parametrize("lent", [True, False])
 async def test_a_user_installed_app_can_use_the_stated_permissions(
-    stage: InteractionStage, other_guild: Guild, is_granted: bool
+    stage: InteractionSetup, other_guild: Guild, is_granted: bool
 ) -> None:
     command = await create_global_command(stage)
     # @everyone has exactly the permissions that the user lacks.
@@ -181,7 +181,7 @@ async def test_a_user_installed_app_can_use_the_stated_permissions(
             assert is_usable is bool(permissions & permission), (method, permission)
 
 
-async def test_the_users_permissions_are_checked_at_each_response(stage: InteractionStage, other_guild: Guild) -> None:
+async def test_the_users_permissions_are_checked_at_each_response(stage: InteractionSetup, other_guild: Guild) -> None:
     command = await create_global_command(stage)
     interaction = await stage.run_command(command)
     await interaction.respond_with_message(content="first")
@@ -194,7 +194,7 @@ async def test_the_users_permissions_are_checked_at_each_response(stage: Interac
     assert set(permissions.values()) == {False}
 
 
-async def test_an_app_cannot_set_the_loading_flag(stage: InteractionStage) -> None:
+async def test_an_app_cannot_set_the_loading_flag(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     interaction = await stage.run_command(command)
 
@@ -207,7 +207,7 @@ async def test_an_app_cannot_set_the_loading_flag(stage: InteractionStage) -> No
     assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["content"] == "first"
 
 
-async def test_a_component_response_cannot_add_a_poll(stage: InteractionStage) -> None:
+async def test_a_component_response_cannot_add_a_poll(stage: InteractionSetup) -> None:
     message_with_button = await (await stage.run_command(await create_global_command(stage))).respond_with_message(
         content="press", components=[BUTTON]
     )
@@ -218,7 +218,7 @@ async def test_a_component_response_cannot_add_a_poll(stage: InteractionStage) -
     response.rejected(400, 520003)
 
 
-async def test_a_file_upload_with_max_values_zero_accepts_no_files(stage: InteractionStage) -> None:
+async def test_a_file_upload_with_max_values_zero_accepts_no_files(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await create_global_command(stage))
     upload = {"type": 19, "custom_id": "u", "max_values": 0, "required": False}
     modal = {"custom_id": "f", "title": "F", "components": [{"type": 18, "label": "x", "component": upload}]}
@@ -240,17 +240,17 @@ async def test_a_file_upload_with_max_values_zero_accepts_no_files(stage: Intera
 # Locked and archived threads
 
 
-async def update_thread(stage: InteractionStage, **changes: bool) -> None:
+async def update_thread(stage: InteractionSetup, **changes: bool) -> None:
     (await stage.guild.owner.patch(f"/channels/{stage.channel}", json=changes)).ok()
 
 
-async def thread_state(stage: InteractionStage) -> tuple[bool, bool]:
+async def thread_state(stage: InteractionSetup) -> tuple[bool, bool]:
     """Return whether the thread is archived and whether it is locked."""
     metadata = (await stage.guild.owner.get(f"/channels/{stage.channel}")).ok()["thread_metadata"]
     return metadata["archived"], metadata["locked"]
 
 
-async def test_public_responses_in_a_locked_thread_fail(stage: InteractionStage) -> None:
+async def test_public_responses_in_a_locked_thread_fail(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     stage.channel = await create_thread(stage.guild)
     message_with_button = await (await stage.run_command(command)).respond_with_message(
@@ -275,7 +275,7 @@ async def test_public_responses_in_a_locked_thread_fail(stage: InteractionStage)
     ] == "x"
 
 
-async def test_a_response_does_not_unarchive_a_locked_thread(stage: InteractionStage) -> None:
+async def test_a_response_does_not_unarchive_a_locked_thread(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     stage.channel = await create_thread(stage.guild)
     await update_thread(stage, locked=True, archived=True)
@@ -285,7 +285,7 @@ async def test_a_response_does_not_unarchive_a_locked_thread(stage: InteractionS
     assert await thread_state(stage) == (True, True)
 
 
-async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(stage: InteractionStage) -> None:
+async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     stage.channel = await create_thread(stage.guild)
     message_with_button = await (await stage.run_command(command)).respond_with_message(

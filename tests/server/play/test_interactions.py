@@ -28,7 +28,7 @@ ANSWERING = (
 BUTTON = {"type": 1, "components": [{"type": 2, "style": 1, "label": "press", "custom_id": "go"}]}
 
 
-class InteractionStage:
+class InteractionSetup:
     """A user and an app in a guild, both connected to the gateway."""
 
     def __init__(self, world: World, guild: Guild, user: Actor, bot: Actor) -> None:
@@ -88,7 +88,7 @@ class InteractionStage:
 class ReceivedInteraction:
     """An interaction that the app received."""
 
-    def __init__(self, stage: InteractionStage, payload: dict[str, Any]) -> None:
+    def __init__(self, stage: InteractionSetup, payload: dict[str, Any]) -> None:
         self.stage, self.payload = stage, payload
         self.webhook_path = f"/webhooks/{stage.bot.application_id}/{payload['token']}"
 
@@ -108,11 +108,11 @@ class ReceivedInteraction:
 
 
 @pytest.fixture
-async def stage(world: World) -> InteractionStage:
+async def stage(world: World) -> InteractionSetup:
     user = await world.user("asker")
     guild = await world.guild(None, user)
     bot = await world.bot(guild, name="answerer")
-    stage = InteractionStage(world, guild, user, bot)
+    stage = InteractionSetup(world, guild, user, bot)
     stage.app_session = await bot.connect()
     stage.user_session = await user.connect()
     return stage
@@ -121,7 +121,7 @@ async def stage(world: World) -> InteractionStage:
 # Commands
 
 
-async def test_an_app_receives_a_command_with_every_field(stage: InteractionStage) -> None:
+async def test_an_app_receives_a_command_with_every_field(stage: InteractionSetup) -> None:
     command = await stage.create_command(options=[{"type": 3, "name": "target", "description": "x", "required": True}])
     response = await stage.create_interaction(
         2,
@@ -167,7 +167,7 @@ async def test_an_interaction_in_a_guild_is_sent_to_its_shard(world: World) -> N
     user = await world.user()
     guild = await world.guild(None, user)
     bot = await world.bot(guild)
-    stage = InteractionStage(world, guild, user, bot)
+    stage = InteractionSetup(world, guild, user, bot)
     shard = (guild.id >> 22) % 2
     stage.app_session = await bot.connect(shard=[shard, 2])
     other = await bot.connect(shard=[1 - shard, 2])
@@ -180,7 +180,7 @@ async def test_an_interaction_in_a_guild_is_sent_to_its_shard(world: World) -> N
     assert "INTERACTION_CREATE" not in other.unread_names()
 
 
-async def test_options_of_every_type_are_resolved(stage: InteractionStage) -> None:
+async def test_options_of_every_type_are_resolved(stage: InteractionSetup) -> None:
     names_by_type = {3: "text", 4: "whole", 5: "flag", 6: "user", 7: "channel", 8: "role", 9: "any", 10: "real"}
     options = [{"type": option_type, "name": name, "description": "x"} for option_type, name in names_by_type.items()]
     command = await stage.create_command(options=options)
@@ -257,7 +257,7 @@ async def test_options_of_every_type_are_resolved(stage: InteractionStage) -> No
     ],
 )
 async def test_options_are_validated_against_the_command(
-    stage: InteractionStage, options: list[dict[str, Any]], submitted: list[dict[str, Any]], path: str, code: str
+    stage: InteractionSetup, options: list[dict[str, Any]], submitted: list[dict[str, Any]], path: str, code: str
 ) -> None:
     command = await stage.create_command(options=[{"name": "a", "description": "x", **option} for option in options])
 
@@ -267,7 +267,7 @@ async def test_options_are_validated_against_the_command(
     await stage.app_session.none_of("INTERACTION_CREATE")
 
 
-async def test_a_response_names_the_subcommand(stage: InteractionStage) -> None:
+async def test_a_response_names_the_subcommand(stage: InteractionSetup) -> None:
     inner = {"type": 1, "name": "add", "description": "x", "options": [{"type": 4, "name": "n", "description": "x"}]}
     command = await stage.create_command(
         "math", options=[{"type": 2, "name": "sums", "description": "x", "options": [inner]}]
@@ -289,7 +289,7 @@ async def test_a_response_names_the_subcommand(stage: InteractionStage) -> None:
     assert rejected.errors("data.options") == ["BASE_TYPE_BAD_LENGTH"]
 
 
-async def test_a_command_can_have_attachments(stage: InteractionStage) -> None:
+async def test_a_command_can_have_attachments(stage: InteractionSetup) -> None:
     command = await stage.create_command(
         options=[{"type": 11, "name": "f", "description": "x", "required": True, "file_types": [".TXT", "image"]}]
     )
@@ -326,7 +326,7 @@ async def test_a_command_can_have_attachments(stage: InteractionStage) -> None:
     assert (await stage.app_session.next("INTERACTION_CREATE"))["type"] == 2
 
 
-async def test_context_menu_commands_name_their_target(stage: InteractionStage) -> None:
+async def test_context_menu_commands_name_their_target(stage: InteractionSetup) -> None:
     user_command = await stage.create_command("Poke", type=2)
     message_command = await stage.create_command("Translate", type=3)
     message = await stage.guild.send_message(stage.user, "hola")
@@ -350,7 +350,7 @@ async def test_context_menu_commands_name_their_target(stage: InteractionStage) 
     assert rejected.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
 
 
-async def test_a_target_message_must_be_readable_by_the_user(stage: InteractionStage) -> None:
+async def test_a_target_message_must_be_readable_by_the_user(stage: InteractionSetup) -> None:
     message_command = await stage.create_command("Translate", type=3)
     guild, user = stage.guild, stage.user
     text_message = await guild.send_message(guild.owner, "before you came")
@@ -378,7 +378,7 @@ async def test_a_target_message_must_be_readable_by_the_user(stage: InteractionS
     await stage.app_session.none_of("INTERACTION_CREATE")
 
 
-async def test_an_app_reads_its_target_but_not_the_referenced_message(stage: InteractionStage) -> None:
+async def test_an_app_reads_its_target_but_not_the_referenced_message(stage: InteractionSetup) -> None:
     world, guild = stage.world, stage.guild
     await world.write(lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", stage.application_id))
     message_command = await stage.create_command("Translate", type=3)
@@ -398,7 +398,7 @@ async def test_an_app_reads_its_target_but_not_the_referenced_message(stage: Int
     assert payload["components"] == posted["components"]
 
 
-async def test_running_a_command_requires_access_and_permissions(stage: InteractionStage) -> None:
+async def test_running_a_command_requires_access_and_permissions(stage: InteractionSetup) -> None:
     world, guild = stage.world, stage.guild
     command = await stage.create_command()
     stranger = await world.user()
@@ -425,7 +425,7 @@ async def test_running_a_command_requires_access_and_permissions(stage: Interact
     (await stage.create_interaction(2, data)).rejected(403, 50013)
 
 
-async def test_command_permissions_are_enforced(stage: InteractionStage) -> None:
+async def test_command_permissions_are_enforced(stage: InteractionSetup) -> None:
     command = await stage.create_command(default_member_permissions=str(Permissions.BAN_MEMBERS))
     data = {"id": command["id"], "name": "greet"}
     path = f"{stage.application_path}/guilds/{stage.guild.id}/commands/{command['id']}/permissions"
@@ -439,7 +439,7 @@ async def test_command_permissions_are_enforced(stage: InteractionStage) -> None
     (await stage.create_interaction(2, data)).rejected(403, 50013)
 
 
-async def test_age_restricted_commands_require_an_age_restricted_channel(stage: InteractionStage) -> None:
+async def test_age_restricted_commands_require_an_age_restricted_channel(stage: InteractionSetup) -> None:
     command = await stage.create_command(nsfw=True)
     data = {"id": command["id"], "name": "greet"}
 
@@ -448,7 +448,7 @@ async def test_age_restricted_commands_require_an_age_restricted_channel(stage: 
     assert (await stage.create_interaction(2, data)).status == 204
 
 
-async def test_age_restricted_commands_in_dms_require_a_user_installation(stage: InteractionStage) -> None:
+async def test_age_restricted_commands_in_dms_require_a_user_installation(stage: InteractionSetup) -> None:
     created = (
         await stage.bot.post(
             f"{stage.application_path}/commands", json={"name": "hi", "description": "x", "nsfw": True}
@@ -465,7 +465,7 @@ async def test_age_restricted_commands_in_dms_require_a_user_installation(stage:
     assert await available_commands(stage) == {"answerer": ["hi"]}
 
 
-async def test_global_commands_work_in_the_bots_dm(stage: InteractionStage) -> None:
+async def test_global_commands_work_in_the_bots_dm(stage: InteractionSetup) -> None:
     created = (await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
     dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
     stage.channel = int(dm["id"])
@@ -487,13 +487,13 @@ async def test_global_commands_work_in_the_bots_dm(stage: InteractionStage) -> N
     (await stage.create_interaction(2, {"id": guild_command["id"], "name": "g"})).rejected(404, 10063)
 
 
-async def install_for_user(stage: InteractionStage) -> None:
+async def install_for_user(stage: InteractionSetup) -> None:
     """Install the app for the user."""
     path = f"/oauth2/authorize?client_id={stage.application_id}&scope=applications.commands&integration_type=1"
     (await stage.user.post(path, json={"authorize": True})).ok()
 
 
-async def test_user_installed_apps_work_in_other_guilds(stage: InteractionStage) -> None:
+async def test_user_installed_apps_work_in_other_guilds(stage: InteractionSetup) -> None:
     created = (await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
     other_guild = await stage.world.guild(None, stage.user)
     stage.channel = other_guild.general
@@ -522,7 +522,7 @@ async def test_user_installed_apps_work_in_other_guilds(stage: InteractionStage)
 # Autocomplete
 
 
-async def test_integers_are_sent_as_integers(stage: InteractionStage) -> None:
+async def test_integers_are_sent_as_integers(stage: InteractionSetup) -> None:
     option = {"type": 4, "name": "n", "description": "x"}
     choice_command = await stage.create_command("plain", options=[{**option, "choices": [{"name": "two", "value": 2}]}])
     autocomplete_command = await stage.create_command("typed", options=[{**option, "autocomplete": True}])
@@ -539,7 +539,7 @@ async def test_integers_are_sent_as_integers(stage: InteractionStage) -> None:
     assert repr(event["choices"][0]["value"]) == "2"
 
 
-async def test_autocomplete_returns_choices(stage: InteractionStage) -> None:
+async def test_autocomplete_returns_choices(stage: InteractionSetup) -> None:
     options = [
         {"type": 3, "name": "city", "description": "x", "autocomplete": True, "required": True},
         {"type": 4, "name": "n", "description": "x", "autocomplete": True},
@@ -568,7 +568,7 @@ async def test_autocomplete_returns_choices(stage: InteractionStage) -> None:
 # Responses
 
 
-async def test_a_command_is_answered_with_a_message(stage: InteractionStage) -> None:
+async def test_a_command_is_answered_with_a_message(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
 
     response = (await interaction.respond(4, {"content": f"hi <@{stage.user.id}> @everyone"})).ok()
@@ -607,7 +607,7 @@ async def test_a_command_is_answered_with_a_message(stage: InteractionStage) -> 
     assert stored_message["author"]["username"] == "answerer"
 
 
-async def test_the_callback_body_is_empty_without_with_response(stage: InteractionStage) -> None:
+async def test_the_callback_body_is_empty_without_with_response(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
 
     response = await interaction.respond(4, {"content": "hi"}, query="")
@@ -616,7 +616,7 @@ async def test_the_callback_body_is_empty_without_with_response(stage: Interacti
     assert "X-RateLimit-Bucket" not in response.headers
 
 
-async def test_an_interaction_is_answered_once_within_three_seconds(stage: InteractionStage) -> None:
+async def test_an_interaction_is_answered_once_within_three_seconds(stage: InteractionSetup) -> None:
     command = await stage.create_command()
     interaction = await stage.run_command(command)
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10015)
@@ -640,7 +640,7 @@ async def test_an_interaction_is_answered_once_within_three_seconds(stage: Inter
 
 
 @pytest.mark.parametrize("kind", [1, 6, 7, 8, 12])
-async def test_a_command_rejects_other_response_types(stage: InteractionStage, kind: int) -> None:
+async def test_a_command_rejects_other_response_types(stage: InteractionSetup, kind: int) -> None:
     interaction = await stage.run_command(await stage.create_command())
     data: dict[str, Any] = {"choices": []} if kind == 8 else {}
 
@@ -649,7 +649,7 @@ async def test_a_command_rejects_other_response_types(stage: InteractionStage, k
     await interaction.respond_with_message(content="still there")
 
 
-async def test_a_rejected_response_can_be_sent_again(stage: InteractionStage) -> None:
+async def test_a_rejected_response_can_be_sent_again(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
 
     (await interaction.respond(4, {"content": ""})).rejected(400, 50006)
@@ -667,7 +667,7 @@ async def test_a_rejected_response_can_be_sent_again(stage: InteractionStage) ->
     assert rejected.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
 
 
-async def test_an_ephemeral_response_is_visible_to_user_and_app_only(stage: InteractionStage) -> None:
+async def test_an_ephemeral_response_is_visible_to_user_and_app_only(stage: InteractionSetup) -> None:
     owner_session = await stage.guild.owner.connect()
     session_without_content = await stage.bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
     interaction = await stage.run_command(await stage.create_command())
@@ -699,7 +699,7 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(stage: Inte
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10008)
 
 
-async def test_files_of_ephemeral_responses_are_marked_ephemeral(stage: InteractionStage) -> None:
+async def test_files_of_ephemeral_responses_are_marked_ephemeral(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps({"type": 4, "data": {"flags": EPHEMERAL}}))
@@ -717,7 +717,7 @@ async def test_files_of_ephemeral_responses_are_marked_ephemeral(stage: Interact
 
 @pytest.mark.parametrize("v2", [False, True])
 async def test_embeds_and_components_of_ephemeral_responses_use_ephemeral_urls(
-    stage: InteractionStage, v2: bool
+    stage: InteractionSetup, v2: bool
 ) -> None:
     url = {"url": "attachment://a.png"}
     embed = {
@@ -750,7 +750,7 @@ async def test_embeds_and_components_of_ephemeral_responses_use_ephemeral_urls(
             assert (response.status, (await response.read())[:4]) == (200, b"\x89PNG")
 
 
-async def test_ephemeral_polls_are_rejected(stage: InteractionStage) -> None:
+async def test_ephemeral_polls_are_rejected(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}]}
 
@@ -759,7 +759,7 @@ async def test_ephemeral_polls_are_rejected(stage: InteractionStage) -> None:
 
 
 async def test_old_interactions_and_ephemeral_messages_are_deleted(
-    stage: InteractionStage, monkeypatch: pytest.MonkeyPatch
+    stage: InteractionSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Sweep on every interaction instead of on a fraction of them.
     monkeypatch.setattr(store, "SWEEP_INTERVAL", 1)
@@ -777,7 +777,7 @@ async def test_old_interactions_and_ephemeral_messages_are_deleted(
     assert interaction_count == 2
 
 
-async def test_a_deferred_response_is_edited_later(stage: InteractionStage) -> None:
+async def test_a_deferred_response_is_edited_later(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
 
     response = (await interaction.respond(5)).ok()
@@ -802,7 +802,7 @@ async def test_a_deferred_response_is_edited_later(stage: InteractionStage) -> N
     assert edited_again["edited_timestamp"] is not None
 
 
-async def test_a_deferred_response_can_become_a_poll(stage: InteractionStage) -> None:
+async def test_a_deferred_response_can_become_a_poll(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
     await interaction.respond(5)
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
@@ -818,7 +818,7 @@ async def test_a_deferred_response_can_become_a_poll(stage: InteractionStage) ->
     assert ended["id"] == completed["id"]
 
 
-async def test_the_first_followup_fills_a_deferred_response(stage: InteractionStage) -> None:
+async def test_the_first_followup_fills_a_deferred_response(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
     await interaction.respond(5, {"flags": EPHEMERAL})
 
@@ -833,7 +833,7 @@ async def test_the_first_followup_fills_a_deferred_response(stage: InteractionSt
     assert followup["interaction_metadata"]["original_response_message_id"] == completed["id"]
 
 
-async def test_followups_are_created_edited_and_deleted(stage: InteractionStage) -> None:
+async def test_followups_are_created_edited_and_deleted(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
     first = await interaction.respond_with_message(content="one")
 
@@ -867,7 +867,7 @@ async def test_followups_are_created_edited_and_deleted(stage: InteractionStage)
     (await interaction.webhook_request("POST", json={"content": "late"})).rejected(404, 10015)
 
 
-async def test_premium_required_responses_are_still_accepted(stage: InteractionStage) -> None:
+async def test_premium_required_responses_are_still_accepted(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
     assert (await interaction.respond(10)).errors("type") == ["BASE_TYPE_CHOICES"]
     (await stage.bot.post(f"{stage.application_path}/skus", json={"type": 5, "name": "Gold", "flags": 1 << 8})).ok()
@@ -879,24 +879,24 @@ async def test_premium_required_responses_are_still_accepted(stage: InteractionS
 
 
 @pytest.fixture
-async def playing(world: World) -> InteractionStage:
+async def playing(world: World) -> InteractionSetup:
     """A stage whose app has an activity."""
     user = await world.user()
     guild = await world.guild(None, user)
     bot = await world.bot(guild, name="game", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
-    stage = InteractionStage(world, guild, user, bot)
+    stage = InteractionSetup(world, guild, user, bot)
     stage.app_session, stage.user_session = await bot.connect(), await user.connect()
     return stage
 
 
-async def list_participants(stage: InteractionStage, instance_id: str) -> list[str]:
+async def list_participants(stage: InteractionSetup, instance_id: str) -> list[str]:
     """Return the user ids of an instance's participants, as the bot reads them."""
     instance_view = (await stage.bot.get(f"{stage.application_path}/activity-instances/{instance_id}")).ok()
     user_ids: list[str] = instance_view["users"]
     return user_ids
 
 
-async def test_an_app_responds_by_launching_its_activity(setup: InteractionStage) -> None:
+async def test_an_app_responds_by_launching_its_activity(setup: InteractionSetup) -> None:
     first = (await (await setup.run_command(await setup.create_command())).respond(12)).ok()
     other = await setup.world.user()
     await setup.world.write(lambda call: members.add(call, setup.guild.id, other.id), actor=setup.guild.owner.id)
@@ -913,7 +913,7 @@ async def test_an_app_responds_by_launching_its_activity(setup: InteractionStage
     await setup.user_session.next("INTERACTION_SUCCESS")
 
 
-async def test_an_activity_ends_with_the_session_that_launched_it(setup: InteractionStage) -> None:
+async def test_an_activity_ends_with_the_session_that_launched_it(setup: InteractionSetup) -> None:
     command = await setup.create_command()
     session_id = setup.user_session.ready["session_id"]
     (await setup.create_interaction(2, {"id": command["id"], "name": "greet"}, session_id=session_id)).ok()
@@ -926,7 +926,7 @@ async def test_an_activity_ends_with_the_session_that_launched_it(setup: Interac
     (await setup.bot.get(f"{setup.application_path}/activity-instances/{instance_id}")).rejected(404, 0)
 
 
-async def test_an_app_cannot_launch_an_activity_without_the_users_permission(setup: InteractionStage) -> None:
+async def test_an_app_cannot_launch_an_activity_without_the_users_permission(setup: InteractionSetup) -> None:
     interaction = await setup.run_command(await setup.create_command())
     await setup.guild.overwrite(setup.channel, setup.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
 
@@ -935,7 +935,7 @@ async def test_an_app_cannot_launch_an_activity_without_the_users_permission(set
     assert (await interaction.respond_with_message(content="then not"))["content"] == "then not"
 
 
-async def test_the_platform_launches_the_activity_of_an_entry_point(setup: InteractionStage) -> None:
+async def test_the_platform_launches_the_activity_of_an_entry_point(setup: InteractionSetup) -> None:
     entry = {"name": "launch", "type": 4, "handler": 2}
     created = (await setup.bot.post(f"{setup.application_path}/commands", json=entry)).ok()
 
@@ -953,7 +953,7 @@ async def test_the_platform_launches_the_activity_of_an_entry_point(setup: Inter
     await setup.app_session.none_of("INTERACTION_CREATE")
 
 
-async def test_a_failed_launch_without_permission_is_reported(setup: InteractionStage) -> None:
+async def test_a_failed_launch_without_permission_is_reported(setup: InteractionSetup) -> None:
     created = (
         await setup.bot.post(f"{setup.application_path}/commands", json={"name": "launch", "type": 4, "handler": 2})
     ).ok()
@@ -966,7 +966,7 @@ async def test_a_failed_launch_without_permission_is_reported(setup: Interaction
 
 
 @pytest.mark.parametrize(("kind", "reason"), [("afk", 9), ("not-embedded", 14), ("full", 17)])
-async def test_a_failed_launch_has_a_specific_reason_code(setup: InteractionStage, problem: str, reason: int) -> None:
+async def test_a_failed_launch_has_a_specific_reason_code(setup: InteractionSetup, problem: str, reason: int) -> None:
     created = (
         await setup.bot.post(f"{setup.application_path}/commands", json={"name": "launch", "type": 4, "handler": 2})
     ).ok()
@@ -1005,12 +1005,12 @@ def test_every_launch_error_has_a_reason_code() -> None:
 # Components
 
 
-async def send_components(stage: InteractionStage, *components: dict[str, Any], **body: Any) -> Any:
+async def send_components(stage: InteractionSetup, *components: dict[str, Any], **body: Any) -> Any:
     """Send a message of the bot with components."""
     return await stage.guild.send_message(stage.bot, "choose", components=list(components), **body)
 
 
-async def test_pressing_a_button_can_update_its_message(stage: InteractionStage) -> None:
+async def test_pressing_a_button_can_update_its_message(stage: InteractionSetup) -> None:
     message = await send_components(stage, BUTTON)
 
     interaction = await stage.use_component(message["id"])
@@ -1030,7 +1030,7 @@ async def test_pressing_a_button_can_update_its_message(stage: InteractionStage)
     assert rejected.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
 
 
-async def test_a_response_to_a_component_replies_to_its_message(stage: InteractionStage) -> None:
+async def test_a_response_to_a_component_replies_to_its_message(stage: InteractionSetup) -> None:
     message = await send_components(stage, BUTTON)
 
     reply = await (await stage.use_component(message["id"])).respond_with_message(content="ok")
@@ -1047,7 +1047,7 @@ async def test_a_response_to_a_component_replies_to_its_message(stage: Interacti
     assert changed["id"] == message["id"]
 
 
-async def test_only_enabled_components_can_be_used(stage: InteractionStage) -> None:
+async def test_only_enabled_components_can_be_used(stage: InteractionSetup) -> None:
     disabled_row = {
         "type": 1,
         "components": [{"type": 2, "style": 1, "label": "x", "custom_id": "off", "disabled": True}],
@@ -1065,7 +1065,7 @@ async def test_only_enabled_components_can_be_used(stage: InteractionStage) -> N
     assert rejected.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
 
 
-async def test_selects_contain_the_chosen_values(stage: InteractionStage) -> None:
+async def test_selects_contain_the_chosen_values(stage: InteractionSetup) -> None:
     options = [{"label": letter, "value": letter} for letter in "abc"]
     strings_select = {"type": 1, "components": [{"type": 3, "custom_id": "w", "options": options, "max_values": 2}]}
     users_select = {"type": 1, "components": [{"type": 5, "custom_id": "p"}]}
@@ -1098,7 +1098,7 @@ async def test_selects_contain_the_chosen_values(stage: InteractionStage) -> Non
     assert (await submit("c", 8, str(voice))).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
 
 
-async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(stage: InteractionStage) -> None:
+async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(stage: InteractionSetup) -> None:
     message = await (await stage.run_command(await stage.create_command())).respond_with_message(
         content="x", flags=EPHEMERAL, components=[BUTTON]
     )
@@ -1141,7 +1141,7 @@ MODAL: dict[str, Any] = {
 }
 
 
-async def test_a_modal_is_shown_and_submitted(stage: InteractionStage) -> None:
+async def test_a_modal_is_shown_and_submitted(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
     (await interaction.respond(9, MODAL)).ok()
     modal_event = await stage.user_session.next("INTERACTION_MODAL_CREATE")
@@ -1185,7 +1185,7 @@ async def test_a_modal_is_shown_and_submitted(stage: InteractionStage) -> None:
     assert (metadata["type"], metadata["triggering_interaction_metadata"]["id"]) == (5, interaction.payload["id"])
 
 
-async def test_a_modal_opened_from_a_component_can_update_its_message(stage: InteractionStage) -> None:
+async def test_a_modal_opened_from_a_component_can_update_its_message(stage: InteractionSetup) -> None:
     message = await send_components(stage, BUTTON)
     interaction = await stage.use_component(message["id"])
     modal = {
@@ -1208,7 +1208,7 @@ async def test_a_modal_opened_from_a_component_can_update_its_message(stage: Int
     assert (changed["id"], changed["content"]) == (message["id"], "submitted")
 
 
-async def test_submitted_values_are_validated_against_the_modal(stage: InteractionStage) -> None:
+async def test_submitted_values_are_validated_against_the_modal(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
     group = [{"label": letter, "value": letter} for letter in "ab"]
     modal = {
@@ -1269,7 +1269,7 @@ async def test_submitted_values_are_validated_against_the_modal(stage: Interacti
     (await submit_modal(body())).rejected(404, 10062)
 
 
-async def test_an_invalid_modal_names_the_invalid_field(stage: InteractionStage) -> None:
+async def test_an_invalid_modal_names_the_invalid_field(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
     invalid_modal = {**MODAL, "components": [{"type": 18, "label": "x", "component": {"type": 2}}]}
 
@@ -1279,7 +1279,7 @@ async def test_an_invalid_modal_names_the_invalid_field(stage: InteractionStage)
     assert (await interaction.respond(9, {**MODAL, "title": "x" * 46})).errors("data.title") == ["BASE_TYPE_BAD_LENGTH"]
 
 
-async def test_tokens_are_stored_as_hashes(stage: InteractionStage) -> None:
+async def test_tokens_are_stored_as_hashes(stage: InteractionSetup) -> None:
     interaction = await stage.run_command(await stage.create_command())
 
     rows = await stage.world.write(lambda call: call.tx.all("SELECT * FROM interactions"))
@@ -1289,7 +1289,7 @@ async def test_tokens_are_stored_as_hashes(stage: InteractionStage) -> None:
 
 
 @pytest.mark.dated(changes.RESOLVED_CHANNEL_PERMISSIONS)
-async def test_resolved_channels_contain_app_permissions_from_the_date(stage: InteractionStage) -> None:
+async def test_resolved_channels_contain_app_permissions_from_the_date(stage: InteractionSetup) -> None:
     command = await stage.create_command(options=[{"type": 7, "name": "c", "description": "x"}])
     for offset_ms in (-1, 0):
         stage.world.clock.set(changes.RESOLVED_CHANNEL_PERMISSIONS.at_ms + offset_ms)
@@ -1301,7 +1301,7 @@ async def test_resolved_channels_contain_app_permissions_from_the_date(stage: In
 
 
 @pytest.mark.dated(changes.POLL_IN_DEFERRED_EDIT)
-async def test_a_deferred_response_can_become_a_poll_from_the_date(stage: InteractionStage) -> None:
+async def test_a_deferred_response_can_become_a_poll_from_the_date(stage: InteractionSetup) -> None:
     command = await stage.create_command()
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
     for offset_ms in (-1, 0):
@@ -1317,7 +1317,7 @@ async def test_a_deferred_response_can_become_a_poll_from_the_date(stage: Intera
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
-async def test_commands_and_responses_contain_installation_data_from_the_date(stage: InteractionStage) -> None:
+async def test_commands_and_responses_contain_installation_data_from_the_date(stage: InteractionSetup) -> None:
     command = await stage.create_command()
     path = f"{stage.application_path}/guilds/{stage.guild.id}/commands/{command['id']}"
     for offset_ms in (-1, 0):
@@ -1331,7 +1331,7 @@ async def test_commands_and_responses_contain_installation_data_from_the_date(st
         ) * 3
 
 
-async def test_an_interaction_contains_the_users_entitlements(stage: InteractionStage) -> None:
+async def test_an_interaction_contains_the_users_entitlements(stage: InteractionSetup) -> None:
     command = await stage.create_command()
     created = await stage.bot.post(f"{stage.application_path}/skus", json={"type": 5, "name": "Gold", "flags": 1 << 8})
     sku = created.ok()["id"]
@@ -1350,7 +1350,7 @@ async def test_an_interaction_contains_the_users_entitlements(stage: Interaction
 # Command index
 
 
-async def available_commands(stage: InteractionStage, actor: Actor | None = None) -> dict[str, list[str]]:
+async def available_commands(stage: InteractionSetup, actor: Actor | None = None) -> dict[str, list[str]]:
     """Return the names of the commands in the channel's command index, by application name."""
     index = (await (actor or stage.user).get(f"/channels/{stage.channel}/application-command-index")).ok()
     application_names = {application["id"]: application["name"] for application in index["applications"]}
@@ -1361,7 +1361,7 @@ async def available_commands(stage: InteractionStage, actor: Actor | None = None
     return names_by_application
 
 
-async def test_the_command_index_lists_the_usable_commands(stage: InteractionStage) -> None:
+async def test_the_command_index_lists_the_usable_commands(stage: InteractionSetup) -> None:
     global_path = f"{stage.application_path}/commands"
     (await stage.bot.post(global_path, json={"name": "global", "description": "x"})).ok()
     (await stage.bot.post(global_path, json={"name": "dms", "description": "x", "contexts": [1]})).ok()
@@ -1387,7 +1387,7 @@ async def test_the_command_index_lists_the_usable_commands(stage: InteractionSta
     (await other.get(f"/channels/{stage.channel}/application-command-index")).rejected(403, 20001)
 
 
-async def test_the_command_index_lists_user_installed_and_dm_commands(stage: InteractionStage) -> None:
+async def test_the_command_index_lists_user_installed_and_dm_commands(stage: InteractionSetup) -> None:
     (await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
     other_guild = await stage.world.guild(None, stage.user)
     dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()

@@ -9,7 +9,7 @@ from hubbub.protocol import changes
 from hubbub.protocol.changes import Change
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.permissions import Permissions
-from tests.server.play.test_interactions import BUTTON, InteractionStage, install_for_user
+from tests.server.play.test_interactions import BUTTON, InteractionSetup, install_for_user
 from tests.world import PRIVILEGED, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
@@ -17,24 +17,24 @@ OFFSETS_MS = (-1, 0)
 
 
 @pytest.fixture
-async def stage(world: World) -> InteractionStage:
+async def stage(world: World) -> InteractionSetup:
     user = await world.user("asker")
     guild = await world.guild(None, user)
     bot = await world.bot(guild, name="answerer", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
-    stage = InteractionStage(world, guild, user, bot)
+    stage = InteractionSetup(world, guild, user, bot)
     stage.app_session = await bot.connect()
     stage.user_session = await user.connect()
     return stage
 
 
-async def create_global_command(stage: InteractionStage) -> dict[str, Any]:
+async def create_global_command(stage: InteractionSetup) -> dict[str, Any]:
     """Create a global command."""
     body = {"name": "hi", "description": "x"}
     created: dict[str, Any] = (await stage.bot.post(f"{stage.application_path}/commands", json=body)).ok()
     return created
 
 
-async def enter_guild_without_app(stage: InteractionStage) -> Guild:
+async def enter_guild_without_app(stage: InteractionSetup) -> Guild:
     """Move the stage to a guild without the app, with the app installed for the user."""
     guild = await stage.world.guild(None, stage.user)
     await install_for_user(stage)
@@ -42,19 +42,19 @@ async def enter_guild_without_app(stage: InteractionStage) -> Guild:
     return guild
 
 
-async def enter_dm_with_app(stage: InteractionStage) -> int:
+async def enter_dm_with_app(stage: InteractionSetup) -> int:
     """Move the stage to the direct message channel of user and bot, and return its id."""
     dm = await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})
     stage.channel = int(dm.ok()["id"])
     return stage.channel
 
 
-def set_clock(stage: InteractionStage, change: Change, offset_ms: int) -> None:
+def set_clock(stage: InteractionSetup, change: Change, offset_ms: int) -> None:
     stage.world.clock.set(change.at_ms + offset_ms)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(stage: InteractionStage) -> None:
+async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     await enter_guild_without_app(stage)
     statuses = []
@@ -73,7 +73,7 @@ async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(s
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_the_external_apps_permission_replaces_the_guild_size_rule(stage: InteractionStage) -> None:
+async def test_the_external_apps_permission_replaces_the_guild_size_rule(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     guild = await enter_guild_without_app(stage)
 
@@ -93,7 +93,7 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(stage: 
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(stage: InteractionStage) -> None:
+async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     channel = await enter_dm_with_app(stage)
     for offset_ms, zero in zip(OFFSETS_MS, (0, "0"), strict=True):
@@ -108,7 +108,7 @@ async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(stage: In
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
-async def test_app_permissions_are_sent_in_dms_from_the_date(stage: InteractionStage) -> None:
+async def test_app_permissions_are_sent_in_dms_from_the_date(stage: InteractionSetup) -> None:
     command = await create_global_command(stage)
     guild_channel = stage.channel
     dm_channel = await enter_dm_with_app(stage)
@@ -121,7 +121,7 @@ async def test_app_permissions_are_sent_in_dms_from_the_date(stage: InteractionS
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
-async def test_contexts_of_commands_are_stored_from_the_date(stage: InteractionStage) -> None:
+async def test_contexts_of_commands_are_stored_from_the_date(stage: InteractionSetup) -> None:
     body = {"name": "hi", "description": "x", "contexts": [1], "integration_types": [1]}
     stored = []
     for offset_ms in OFFSETS_MS:
@@ -135,7 +135,7 @@ async def test_contexts_of_commands_are_stored_from_the_date(stage: InteractionS
 
 
 @pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
-async def test_interactions_state_the_attachment_limit_from_the_date(stage: InteractionStage) -> None:
+async def test_interactions_state_the_attachment_limit_from_the_date(stage: InteractionSetup) -> None:
     command = await stage.create_command()
     for offset_ms in OFFSETS_MS:
         set_clock(stage, changes.PER_ATTACHMENT_LIMIT, offset_ms)
@@ -149,7 +149,7 @@ async def test_interactions_state_the_attachment_limit_from_the_date(stage: Inte
 
 
 @pytest.mark.dated(changes.WEBHOOK_UPLOAD_10MIB)
-async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionStage) -> None:
+async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionSetup) -> None:
     command = await stage.create_command()
     for offset_ms in OFFSETS_MS:
         set_clock(stage, changes.WEBHOOK_UPLOAD_10MIB, offset_ms)
@@ -168,7 +168,7 @@ async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionSt
 
 
 @pytest.mark.dated(changes.ENTRY_POINT_COMMANDS)
-async def test_a_response_can_launch_an_activity_from_the_date(stage: InteractionStage) -> None:
+async def test_a_response_can_launch_an_activity_from_the_date(stage: InteractionSetup) -> None:
     command = await stage.create_command()
     set_clock(stage, changes.ENTRY_POINT_COMMANDS, -1)
     rejected = await (await stage.run_command(command)).respond(12)

@@ -3,17 +3,17 @@
 from typing import Any
 
 from hubbub.protocol.permissions import Permissions
-from tests.game import Game, Player, game
+from tests.game import Game, Player, create_game
 from tests.receiver import Receiver, subscribe_to_events
 from tests.world import Guild, World
 
 
-async def linked(world: World) -> tuple[Game, Guild, Player, Player, str]:
+async def create_linked_lobby(world: World) -> tuple[Game, Guild, Player, Player, str]:
     """Create a game with two players in a lobby linked to the general channel of a guild that the first player owns."""
-    played = await game(world)
+    played = await create_game(world)
     owner = await world.user()
     guild = await world.guild(owner)
-    alice, bob = await played.player(owner), await played.player()
+    alice, bob = await played.add_player(owner), await played.add_player()
     members = [{"id": str(alice.id), "flags": 1}, {"id": str(bob.id)}]
     lobby_id = (await played.backend.post("/lobbies", json={"members": members})).ok()["id"]
     (await alice.patch(f"/lobbies/{lobby_id}/channel-linking", json={"channel_id": str(guild.general)})).ok()
@@ -21,10 +21,10 @@ async def linked(world: World) -> tuple[Game, Guild, Player, Player, str]:
 
 
 async def test_a_member_with_the_flag_links_a_channel_they_manage(world: World) -> None:
-    played = await game(world)
+    played = await create_game(world)
     owner = await world.user()
     guild = await world.guild(owner)
-    alice = await played.player(owner)
+    alice = await played.add_player(owner)
     lobby = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
     session, user_session = await alice.connect_sdk(), await owner.connect()
 
@@ -40,7 +40,7 @@ async def test_a_member_with_the_flag_links_a_channel_they_manage(world: World) 
 
 
 async def test_linking_requires_the_member_flag_and_channel_permissions(world: World) -> None:
-    game, guild, alice, bob, lobby_id = await linked(world)
+    game, guild, alice, bob, lobby_id = await create_linked_lobby(world)
     other = await guild.channel("other")
     voice = await guild.channel("voice", type=2)
     path = f"/lobbies/{lobby_id}/channel-linking"
@@ -58,7 +58,7 @@ async def test_linking_requires_the_member_flag_and_channel_permissions(world: W
 
 
 async def test_a_lobby_created_by_a_secret_cannot_be_linked(world: World) -> None:
-    game, guild, alice, _, _ = await linked(world)
+    game, guild, alice, _, _ = await create_linked_lobby(world)
     other = await guild.channel("other")
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
     await game.backend.put(f"/lobbies/{lobby['id']}/members/{alice.id}", json={"flags": 1})
@@ -68,7 +68,7 @@ async def test_a_lobby_created_by_a_secret_cannot_be_linked(world: World) -> Non
 
 
 async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> None:
-    game, guild, alice, bob, lobby_id = await linked(world)
+    game, guild, alice, bob, lobby_id = await create_linked_lobby(world)
     user_session, session = await guild.owner.connect(), await alice.connect_sdk()
 
     message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "from the game"})).ok()
@@ -91,7 +91,7 @@ async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> N
 
 
 async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: World) -> None:
-    _played, guild, alice, bob, lobby_id = await linked(world)
+    _played, guild, alice, bob, lobby_id = await create_linked_lobby(world)
     body = {"nonce": "n1", "enforce_nonce": True}
 
     first = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one", **body})).ok()
@@ -108,7 +108,7 @@ async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: 
 
 
 async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None:
-    _played, _guild, alice, bob, lobby_id = await linked(world)
+    _played, _guild, alice, bob, lobby_id = await create_linked_lobby(world)
     path, session = f"/lobbies/{lobby_id}/messages", await alice.connect_sdk()
     first = (await bob.post(path, json={"content": "one"})).ok()
     await session.next("LOBBY_MESSAGE_CREATE")
@@ -121,7 +121,7 @@ async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None
 
 
 async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(world: World) -> None:
-    game, guild, _alice, bob, lobby_id = await linked(world)
+    game, guild, _alice, bob, lobby_id = await create_linked_lobby(world)
     hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
     session = await bob.connect_sdk()
     path = f"/webhooks/{hook['id']}/{hook['token']}?wait=true"
@@ -139,7 +139,7 @@ async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(wor
 
 
 async def test_an_edit_clears_moderation_metadata_and_a_deletion_reaches_players(world: World) -> None:
-    game, guild, alice, _, lobby_id = await linked(world)
+    game, guild, alice, _, lobby_id = await create_linked_lobby(world)
     session = await alice.connect_sdk()
     message = await guild.send_message(guild.owner, "rude")
     moderation = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
@@ -154,7 +154,7 @@ async def test_an_edit_clears_moderation_metadata_and_a_deletion_reaches_players
 
 
 async def test_a_message_blocked_by_auto_moderation_still_reaches_the_lobby(world: World) -> None:
-    _, guild, alice, bob, lobby_id = await linked(world)
+    _, guild, alice, bob, lobby_id = await create_linked_lobby(world)
     rule = {
         "name": "no foo",
         "event_type": 1,
@@ -175,25 +175,25 @@ async def test_a_message_blocked_by_auto_moderation_still_reaches_the_lobby(worl
 
 
 async def test_a_lobby_flag_requires_message_authors_to_authorize_the_game(world: World) -> None:
-    game, guild, _, _, lobby_id = await linked(world)
+    game, guild, _, _, lobby_id = await create_linked_lobby(world)
     stranger = await world.user()
-    (await stranger.post(f"/invites/{await invite_to(guild)}", json={})).ok()
+    (await stranger.post(f"/invites/{await create_invite_code(guild)}", json={})).ok()
     (await game.backend.patch(f"/lobbies/{lobby_id}", json={"flags": 1})).ok()
 
     path = f"/channels/{guild.general}/messages"
     (await stranger.post(path, json={"content": "hi"})).rejected(403, 50013)
-    await game.player(stranger)
+    await game.add_player(stranger)
     (await stranger.post(path, json={"content": "hi"})).ok()
 
 
-async def invite_to(guild: Guild) -> str:
+async def create_invite_code(guild: Guild) -> str:
     """Create an invite to a guild and return its code."""
     code: str = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
     return code
 
 
 async def test_a_channel_manager_unlinks_the_lobby(world: World) -> None:
-    _, guild, alice, bob, _lobby_id = await linked(world)
+    _, guild, alice, bob, _lobby_id = await create_linked_lobby(world)
     session = await alice.connect_sdk()
 
     channel = (await guild.owner.delete(f"/channels/{guild.general}/linked-lobby")).ok()
@@ -205,7 +205,7 @@ async def test_a_channel_manager_unlinks_the_lobby(world: World) -> None:
 
 
 async def test_a_lobby_outlives_its_channel_and_expires_only_when_unlinked(world: World) -> None:
-    game, guild, _alice, _, lobby_id = await linked(world)
+    game, guild, _alice, _, lobby_id = await create_linked_lobby(world)
     assert world.app.worker is not None
     world.clock.advance(3_600_000)
     await world.app.worker.run_due()
@@ -219,7 +219,7 @@ async def test_a_lobby_outlives_its_channel_and_expires_only_when_unlinked(world
 
 
 async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: World) -> None:
-    game, guild, alice, bob, lobby_id = await linked(world)
+    game, guild, alice, bob, lobby_id = await create_linked_lobby(world)
 
     code = (await bob.post(f"/lobbies/{lobby_id}/members/@me/invites")).ok()["code"]
     invites: Any = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
@@ -240,14 +240,14 @@ async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: Worl
 
 
 async def test_an_unlinked_lobby_creates_no_invites(world: World) -> None:
-    _played, _guild, alice, _, lobby_id = await linked(world)
+    _played, _guild, alice, _, lobby_id = await create_linked_lobby(world)
     (await alice.patch(f"/lobbies/{lobby_id}/channel-linking", json={})).ok()
 
     (await alice.post(f"/lobbies/{lobby_id}/members/@me/invites")).rejected(404, 10003)
 
 
 async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World) -> None:
-    _played, guild, alice, _bob, _lobby_id = await linked(world)
+    _played, guild, alice, _bob, _lobby_id = await create_linked_lobby(world)
     other = await guild.channel("other")
     await guild.overwrite(other, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
 
@@ -262,7 +262,7 @@ async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World
 
 
 async def test_lobby_messages_are_delivered_to_event_webhooks(near_world: World, receiver: Receiver) -> None:
-    game, guild, _alice, bob, lobby_id = await linked(near_world)
+    game, guild, _alice, bob, lobby_id = await create_linked_lobby(near_world)
     await subscribe_to_events(
         receiver, game.backend, "LOBBY_MESSAGE_CREATE", "LOBBY_MESSAGE_UPDATE", "LOBBY_MESSAGE_DELETE"
     )

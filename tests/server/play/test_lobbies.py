@@ -8,7 +8,7 @@ from hubbub.protocol import changes
 from hubbub.protocol.ids import UserId
 from hubbub.server.identity import users
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged
-from tests.game import Game, Player, game
+from tests.game import Game, Player, create_game
 from tests.receiver import Receiver
 from tests.world import World
 
@@ -29,8 +29,8 @@ async def run_due_jobs(world: World) -> None:
 
 
 async def test_creating_a_lobby_notifies_its_members(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     session = await alice.connect_sdk()
 
     lobby = await create_lobby(played.backend, alice, bob, metadata={"map": "dust"}, flags=1)
@@ -44,7 +44,7 @@ async def test_creating_a_lobby_notifies_its_members(world: World) -> None:
 
 
 async def test_a_user_who_has_not_authorized_the_game_cannot_be_added(world: World) -> None:
-    played = await game(world)
+    played = await create_game(world)
     stranger = await world.user()
 
     body = {"members": [{"id": str(stranger.id)}]}
@@ -53,7 +53,7 @@ async def test_a_user_who_has_not_authorized_the_game_cannot_be_added(world: Wor
 
 
 async def test_a_lobby_of_another_application_is_inaccessible(world: World) -> None:
-    played, other = await game(world), await game(world, "Other")
+    played, other = await create_game(world), await create_game(world, "Other")
     lobby = await create_lobby(played.backend)
 
     (await other.backend.get(f"/lobbies/{lobby['id']}")).rejected(403, 50001)
@@ -62,8 +62,8 @@ async def test_a_lobby_of_another_application_is_inaccessible(world: World) -> N
 
 
 async def test_updating_members_replaces_the_whole_list(world: World) -> None:
-    played = await game(world)
-    alice, bob, carol = [await played.player() for _ in range(3)]
+    played = await create_game(world)
+    alice, bob, carol = [await played.add_player() for _ in range(3)]
     lobby = await create_lobby(played.backend, alice, bob)
     sessions = [await player.connect_sdk() for player in (alice, bob, carol)]
 
@@ -78,8 +78,8 @@ async def test_updating_members_replaces_the_whole_list(world: World) -> None:
 
 
 async def test_deleting_a_lobby_is_idempotent_and_notifies_members(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     lobby = await create_lobby(played.backend, alice)
     session = await alice.connect_sdk()
 
@@ -105,14 +105,14 @@ async def test_deleting_a_lobby_is_idempotent_and_notifies_members(world: World)
     ],
 )
 async def test_invalid_lobby_fields_are_rejected(world: World, body: Any, path: str) -> None:
-    played = await game(world)
+    played = await create_game(world)
 
     assert (await played.backend.post("/lobbies", json=body)).errors(path)
 
 
 async def test_the_backend_sets_member_metadata_flags_and_additional_name(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     lobby = await create_lobby(played.backend)
     session = await alice.connect_sdk()
     path = f"/lobbies/{lobby['id']}/members/{alice.id}"
@@ -127,8 +127,8 @@ async def test_the_backend_sets_member_metadata_flags_and_additional_name(world:
 
 
 async def test_removing_a_member_is_idempotent(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     lobby = await create_lobby(played.backend, alice, bob)
     session = await bob.connect_sdk()
 
@@ -142,8 +142,8 @@ async def test_removing_a_member_is_idempotent(world: World) -> None:
 
 @pytest.mark.dated(changes.LOBBY_ADDITIONAL_NAME)
 async def test_additional_names_are_ignored_before_their_release_date(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     lobby = await create_lobby(played.backend)
     path = f"/lobbies/{lobby['id']}/members/{alice.id}"
     body = {"additional_name": "Gandalf"}
@@ -155,8 +155,8 @@ async def test_additional_names_are_ignored_before_their_release_date(world: Wor
 
 
 async def test_a_bulk_update_adds_updates_and_removes_and_skips_non_players(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     stranger = await world.user()
     lobby = await create_lobby(played.backend, alice)
     path = f"/lobbies/{lobby['id']}/members/bulk"
@@ -178,7 +178,7 @@ async def test_a_bulk_update_adds_updates_and_removes_and_skips_non_players(worl
 
 @pytest.mark.dated(changes.BULK_LOBBY_MEMBERS)
 async def test_the_bulk_route_is_unknown_before_its_release_date(world: World) -> None:
-    played = await game(world)
+    played = await create_game(world)
     lobby = await create_lobby(played.backend)
     path = f"/lobbies/{lobby['id']}/members/bulk"
 
@@ -192,8 +192,8 @@ async def test_the_bulk_route_is_unknown_before_its_release_date(world: World) -
 
 
 async def test_a_secret_creates_a_lobby_that_others_can_join(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     session = await alice.connect_sdk()
 
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy", "lobby_metadata": {"map": "dust"}})).ok()
@@ -209,24 +209,24 @@ async def test_a_secret_creates_a_lobby_that_others_can_join(world: World) -> No
 
 
 async def test_the_same_secret_in_two_applications_is_two_lobbies(world: World) -> None:
-    played, other = await game(world), await game(world, "Other")
+    played, other = await create_game(world), await create_game(world, "Other")
     user = await world.user()
 
-    first = (await (await played.player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
-    second = (await (await other.player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
+    first = (await (await played.add_player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
+    second = (await (await other.add_player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
 
     assert first["id"] != second["id"]
 
 
 async def test_a_secret_expires_after_thirty_days(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     await alice.connect_sdk()
     body = {"secret": "xyzzy", "idle_timeout_seconds": 604_800}
     lobby = (await alice.put("/lobbies", json=body)).ok()
 
     world.clock.advance(30 * 24 * 3_600_000)
-    bob = await played.player()
+    bob = await played.add_player()
     other = (await bob.put("/lobbies", json={"secret": "xyzzy"})).ok()
 
     assert other["id"] != lobby["id"]
@@ -234,9 +234,9 @@ async def test_a_secret_expires_after_thirty_days(world: World) -> None:
 
 
 async def test_players_do_not_see_the_event_webhook_url(near_world: World, receiver: Receiver) -> None:
-    played = await game(near_world)
-    receiver.use_key_of((await played.backend.get("/applications/@me")).ok())
-    alice = await played.player()
+    played = await create_game(near_world)
+    receiver.use_verify_key_of((await played.backend.get("/applications/@me")).ok())
+    alice = await played.add_player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     url = receiver.url
     body = {"override_event_webhooks_url": url}
@@ -247,8 +247,8 @@ async def test_players_do_not_see_the_event_webhook_url(near_world: World, recei
 
 
 async def test_an_event_webhook_url_is_verified_before_it_is_stored(near_world: World, receiver: Receiver) -> None:
-    played = await game(near_world)
-    receiver.use_key_of((await played.backend.get("/applications/@me")).ok())
+    played = await create_game(near_world)
+    receiver.use_verify_key_of((await played.backend.get("/applications/@me")).ok())
     body = {"override_event_webhooks_url": receiver.url}
     lobby = (await played.backend.post("/lobbies", json=body)).ok()
     assert (lobby["override_event_webhooks_url"], receiver.invalid_signatures) == (receiver.url, 1)
@@ -269,13 +269,13 @@ async def test_an_event_webhook_url_is_verified_before_it_is_stored(near_world: 
     for response in rejected:
         assert response.errors("override_event_webhooks_url") == ["APPLICATION_OVERRIDE_EVENT_WEBHOOKS_URL_INVALID"]
     assert (await played.backend.get(f"/lobbies/{plain['id']}")).ok() == plain
-    other = await game(near_world, "Other")
+    other = await create_game(near_world, "Other")
     (await other.backend.patch(f"/lobbies/{plain['id']}", json=body)).rejected(403, 50001)
 
 
 async def test_players_can_leave_secret_lobbies_but_not_backend_lobbies(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     secret_lobby = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
     backend_lobby = await create_lobby(played.backend, alice)
 
@@ -284,15 +284,15 @@ async def test_players_can_leave_secret_lobbies_but_not_backend_lobbies(world: W
 
 
 async def test_joining_a_lobby_requires_the_scope(world: World) -> None:
-    played = await game(world)
-    alice = await played.player(scope="openid sdk.social_layer_presence")
+    played = await create_game(world)
+    alice = await played.add_player(scope="openid sdk.social_layer_presence")
 
     (await alice.put("/lobbies", json={"secret": "xyzzy"})).rejected(403, 50026)
 
 
 async def test_a_user_is_in_at_most_a_hundred_lobbies_of_a_game(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     for number in range(100):
         (await alice.put("/lobbies", json={"secret": f"s{number}"})).ok()
 
@@ -300,8 +300,8 @@ async def test_a_user_is_in_at_most_a_hundred_lobbies_of_a_game(world: World) ->
 
 
 async def test_secret_lobbies_work_before_the_documented_release_date(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
 
     world.clock.set(changes.LOBBY_ROUTES.at_ms - 1)
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
@@ -312,8 +312,8 @@ async def test_secret_lobbies_work_before_the_documented_release_date(world: Wor
 
 
 async def test_members_receive_connect_and_disconnect_events(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     lobby = await create_lobby(played.backend, alice, bob)
     session = await alice.connect_sdk()
 
@@ -330,9 +330,9 @@ async def test_members_receive_connect_and_disconnect_events(world: World) -> No
 
 
 async def test_lobby_events_stay_within_the_game(world: World) -> None:
-    played, other = await game(world), await game(world, "Other")
+    played, other = await create_game(world), await create_game(world, "Other")
     user = await world.user()
-    player, other_player = await played.player(user), await other.player(user)
+    player, other_player = await played.add_player(user), await other.add_player(user)
     other_session, user_session = await other_player.connect_sdk(), await user.connect()
     session = await player.connect_sdk()
 
@@ -344,8 +344,8 @@ async def test_lobby_events_stay_within_the_game(world: World) -> None:
 
 
 async def test_an_idle_lobby_expires_and_a_connected_one_does_not(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy", "idle_timeout_seconds": 60})).ok()
 
     world.clock.advance(59_000)
@@ -362,8 +362,8 @@ async def test_an_idle_lobby_expires_and_a_connected_one_does_not(world: World) 
 
 
 async def test_a_lobby_without_any_connection_expires(world: World) -> None:
-    played = await game(world)
-    lobby = await create_lobby(played.backend, await played.player(), idle_timeout_seconds=60)
+    played = await create_game(world)
+    lobby = await create_lobby(played.backend, await played.add_player(), idle_timeout_seconds=60)
 
     world.clock.advance(60_000)
     await run_due_jobs(world)
@@ -385,8 +385,8 @@ async def wait_until_idle(world: World, game: Game, lobby_id: str) -> None:
 
 
 async def test_members_send_and_list_lobby_messages(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     lobby = await create_lobby(played.backend, alice, bob)
     await played.backend.put(f"/lobbies/{lobby['id']}/members/{alice.id}", json={"additional_name": "Gandalf"})
     session = await bob.connect_sdk()
@@ -406,8 +406,8 @@ async def test_members_send_and_list_lobby_messages(world: World) -> None:
 
 
 async def test_a_non_member_cannot_read_or_send_messages(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     lobby = await create_lobby(played.backend)
     path = f"/lobbies/{lobby['id']}/messages"
 
@@ -418,8 +418,8 @@ async def test_a_non_member_cannot_read_or_send_messages(world: World) -> None:
 
 
 async def test_an_unlinked_lobby_accepts_only_text(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     lobby = await create_lobby(played.backend, alice)
     path = f"/lobbies/{lobby['id']}/messages"
 
@@ -429,8 +429,8 @@ async def test_an_unlinked_lobby_accepts_only_text(world: World) -> None:
 
 
 async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     lobby = await create_lobby(played.backend, alice, bob)
     other = await create_lobby(played.backend, alice)
     session = await bob.connect_sdk()
@@ -456,8 +456,8 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
 
 
 async def test_a_lobby_message_keeps_the_flags_valid_for_text(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     path = f"/lobbies/{lobby_id}/messages"
 
@@ -469,8 +469,8 @@ async def test_a_lobby_message_keeps_the_flags_valid_for_text(world: World) -> N
 
 
 async def test_messages_expire_after_72_hours_and_are_deleted(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     lobby = await create_lobby(played.backend, alice, idle_timeout_seconds=604_800)
     path = f"/lobbies/{lobby['id']}/messages"
     (await alice.post(path, json={"content": "old"})).ok()
@@ -485,8 +485,8 @@ async def test_messages_expire_after_72_hours_and_are_deleted(world: World) -> N
 
 
 async def test_moderation_metadata_reaches_players_and_is_replaced_as_a_whole(world: World) -> None:
-    played, other = await game(world), await game(world, "Other")
-    alice = await played.player()
+    played, other = await create_game(world), await create_game(world, "Other")
+    alice = await played.add_player()
     lobby = await create_lobby(played.backend, alice)
     message = (await alice.post(f"/lobbies/{lobby['id']}/messages", json={"content": "rude"})).ok()
     session = await alice.connect_sdk()
@@ -508,8 +508,8 @@ async def test_moderation_metadata_reaches_players_and_is_replaced_as_a_whole(wo
 
 @pytest.mark.dated(changes.MODERATION_METADATA)
 async def test_moderation_metadata_is_unknown_before_its_release_date(world: World) -> None:
-    played = await game(world)
-    alice = await played.player()
+    played = await create_game(world)
+    alice = await played.add_player()
     lobby = await create_lobby(played.backend, alice)
     message = (await alice.post(f"/lobbies/{lobby['id']}/messages", json={"content": "rude"})).ok()
     path = f"/lobbies/{lobby['id']}/messages/{message['id']}/moderation-metadata"
@@ -524,8 +524,8 @@ async def test_moderation_metadata_is_unknown_before_its_release_date(world: Wor
 
 
 async def test_a_merge_moves_memberships_and_messages(world: World) -> None:
-    played = await game(world)
-    guest, alice = await played.player(), await played.player()
+    played = await create_game(world)
+    guest, alice = await played.add_player(), await played.add_player()
     lobby = await create_lobby(played.backend, guest, flags=0)
     (await guest.post(f"/lobbies/{lobby['id']}/messages", json={"content": "hi"})).ok()
     session = await alice.connect_sdk()
@@ -540,8 +540,8 @@ async def test_a_merge_moves_memberships_and_messages(world: World) -> None:
 
 
 async def test_an_unmerge_and_an_account_deletion_update_the_members(world: World) -> None:
-    played = await game(world)
-    alice, guest = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, guest = await played.add_player(), await played.add_player()
     made = await create_lobby(played.backend, alice)
 
     signal = AccountUnmerged(

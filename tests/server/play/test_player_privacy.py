@@ -8,11 +8,11 @@ from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts
-from tests.game import SDK_INTENTS, Player, game
+from tests.game import SDK_INTENTS, Player, create_game
 from tests.receiver import Receiver, subscribe_to_events
 from tests.server.play.test_user_messages import (
     PRESENCE_SCOPES,
-    game_with_friends,
+    create_game_with_friends,
     start_joinable_activity,
 )
 from tests.world import World, befriend
@@ -25,17 +25,17 @@ async def block(player: Player, other: Player) -> None:
     (await player.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).ok()
 
 
-async def strangers(world: World) -> tuple[Player, Player]:
+async def create_strangers(world: World) -> tuple[Player, Player]:
     """Create two players of one game who are not friends."""
-    played = await game(world)
-    return await played.player(), await played.player()
+    played = await create_game(world)
+    return await played.add_player(), await played.add_player()
 
 
 # Blocks
 
 
 async def test_a_block_invalidates_a_pending_invite(world: World) -> None:
-    game, alice, bob = await game_with_friends(world)
+    game, alice, bob = await create_game_with_friends(world)
     activity = await start_joinable_activity(alice, await alice.connect_sdk())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{game.id}/1?message_id={message['id']}"
@@ -47,7 +47,7 @@ async def test_a_block_invalidates_a_pending_invite(world: World) -> None:
 
 
 async def test_a_block_prevents_edits_of_earlier_messages(world: World) -> None:
-    alice, bob = await strangers(world)
+    alice, bob = await create_strangers(world)
     await alice.connect_sdk()
     bob_session = await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
@@ -60,7 +60,7 @@ async def test_a_block_prevents_edits_of_earlier_messages(world: World) -> None:
 
 
 async def test_a_message_cannot_be_edited_to_be_empty(world: World) -> None:
-    alice, bob = await strangers(world)
+    alice, bob = await create_strangers(world)
     await alice.connect_sdk()
     await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
@@ -72,7 +72,7 @@ async def test_a_message_cannot_be_edited_to_be_empty(world: World) -> None:
 
 
 async def test_a_join_request_requires_a_joinable_activity(world: World) -> None:
-    _, alice, bob = await game_with_friends(world)
+    _, alice, bob = await create_game_with_friends(world)
     alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     activity = {"name": "Game", "type": 0, "party": {"id": "party", "size": [1, 4]}, "supported_platforms": ["desktop"]}
     await alice_session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
@@ -84,9 +84,9 @@ async def test_a_join_request_requires_a_joinable_activity(world: World) -> None
 
 @pytest.mark.parametrize("known_by", ["platform", "game", "voice", "nothing"])
 async def test_joining_a_public_party_requires_a_relation_to_the_host(world: World, relation: str) -> None:
-    played = await game(world)
+    played = await create_game(world)
     host_user, guest_user = await world.user(), await world.user()
-    alice, bob = await played.player(host_user), await played.player(guest_user)
+    alice, bob = await played.add_player(host_user), await played.add_player(guest_user)
     if relation == "platform":
         await befriend(alice, bob)
     elif relation == "game":
@@ -114,7 +114,7 @@ async def test_joining_a_public_party_requires_a_relation_to_the_host(world: Wor
 
 
 async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
-    game, alice, bob = await game_with_friends(world)
+    game, alice, bob = await create_game_with_friends(world)
     activity = await start_joinable_activity(alice, await alice.connect_sdk())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{game.id}/1"
@@ -127,7 +127,7 @@ async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
 
 
 async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> None:
-    game, alice, bob = await game_with_friends(world)
+    game, alice, bob = await create_game_with_friends(world)
     user = await world.user()
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
@@ -157,7 +157,7 @@ async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> Non
 
 
 async def test_a_group_channel_is_not_listed_as_a_direct_conversation(world: World) -> None:
-    _, alice, bob = await game_with_friends(world)
+    _, alice, bob = await create_game_with_friends(world)
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
     summaries = "/partner-sdk/users/@me/channels"
     assert (await alice.get(summaries)).ok() == [{"user_id": str(bob.id), "last_message_id": message["id"]}]
@@ -174,10 +174,10 @@ async def test_a_group_channel_is_not_listed_as_a_direct_conversation(world: Wor
 async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
     near_world: World, receiver: Receiver
 ) -> None:
-    _, alice, _ = await game_with_friends(near_world)
-    other = await game(near_world, "Other")
+    _, alice, _ = await create_game_with_friends(near_world)
+    other = await create_game(near_world, "Other")
     await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
-    presence_only = await other.player(scope=PRESENCE_SCOPES)
+    presence_only = await other.add_player(scope=PRESENCE_SCOPES)
     await befriend(alice, presence_only)
     await presence_only.connect_sdk()
 
@@ -189,8 +189,8 @@ async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
 
 
 async def test_message_webhooks_stay_within_the_game(near_world: World, receiver: Receiver) -> None:
-    alice, bob = await strangers(near_world)
-    other = await game(near_world, "Other")
+    alice, bob = await create_strangers(near_world)
+    other = await create_game(near_world, "Other")
     await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
     other_player = await near_world.bearer(alice, other.id)
     await other_player.connect(SDK_INTENTS)
@@ -212,7 +212,7 @@ async def delivered_events(world: World, receiver: Receiver) -> list[dict[str, A
 
 
 async def test_webhooks_contain_the_whole_stored_message(near_world: World, receiver: Receiver) -> None:
-    game, alice, bob = await game_with_friends(near_world)
+    game, alice, bob = await create_game_with_friends(near_world)
     await subscribe_to_events(receiver, game.backend, *DIRECT_MESSAGE_EVENTS)
     await alice.connect_sdk()
     path = f"/users/{bob.id}/messages"
@@ -235,8 +235,8 @@ async def test_webhooks_contain_the_whole_stored_message(near_world: World, rece
 
 
 async def test_webhooks_of_deleted_unstored_messages_omit_the_content(near_world: World, receiver: Receiver) -> None:
-    played = await game(near_world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(near_world)
+    alice, bob = await played.add_player(), await played.add_player()
     await subscribe_to_events(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
     await alice.connect_sdk()
     await bob.connect_sdk()

@@ -29,7 +29,7 @@ from tests.server.play.test_subscriptions import (
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, Session, World
 
 
-class Bank:
+class FakePaymentProvider:
     """A payment provider whose behavior the test controls."""
 
     enabled = True
@@ -37,24 +37,24 @@ class Bank:
     def __init__(self) -> None:
         self.charges: list[Charge] = []
         self.refunds: list[Charge] = []
-        self.held: dict[str, int] = {}
+        self.held_amounts: dict[str, int] = {}
         """Amounts charged and not refunded, by charge key."""
         self.is_declining = False
         self.is_down = False
         self.loses_response = False
         """Whether it takes the payment but its response is lost."""
-        self.hangs: asyncio.Event | None = None
+        self.response_gate: asyncio.Event | None = None
 
     async def charge(self, charge: Charge) -> None:
         """Record the charge, then accept, decline or fail."""
         self.charges.append(charge)
-        if self.hangs is not None:
-            await self.hangs.wait()
+        if self.response_gate is not None:
+            await self.response_gate.wait()
         if self.is_down:
             raise ConnectionError("the bank is closed")
         if self.is_declining:
             raise PaymentDeclined("no money")
-        self.held[charge.key] = charge.amount
+        self.held_amounts[charge.key] = charge.amount
         if self.loses_response:
             raise ConnectionError("the line went dead")
 
@@ -65,17 +65,17 @@ class Bank:
             raise ConnectionError("the bank is closed")
         if self.is_declining:
             raise PaymentDeclined("too late")
-        self.held.pop(charge.key, None)
+        self.held_amounts.pop(charge.key, None)
 
 
 @pytest.fixture
-def bank() -> Bank:
+def bank() -> FakePaymentProvider:
     """Return the payment provider of `paid_world`."""
-    return Bank()
+    return FakePaymentProvider()
 
 
 @pytest.fixture
-async def paid_world(store_config: Config, watch: ResponseMonitor, bank: Bank) -> AsyncIterator[World]:
+async def paid_world(store_config: Config, watch: ResponseMonitor, bank: FakePaymentProvider) -> AsyncIterator[World]:
     """Run a world with a payment provider."""
     app = App(store_config, clock=ControlledClock(NOW_MS, running=False), payments=bank)
     await app.start()
@@ -86,7 +86,7 @@ async def paid_world(store_config: Config, watch: ResponseMonitor, bank: Bank) -
     await app.stop()
 
 
-class Subscribed(NamedTuple):
+class PaidSubscription(NamedTuple):
     """A paid monthly subscription, and a session of the application's bot."""
 
     bot: Actor
@@ -96,17 +96,19 @@ class Subscribed(NamedTuple):
     end_ms: int
 
 
-async def subscribed(world: World, **sku_fields: Any) -> Subscribed:
+async def create_subscription(world: World, **sku_fields: Any) -> PaidSubscription:
     """Subscribe a user and run the jobs that the purchase scheduled."""
     bot, alice = await world.bot(), await world.user()
     sku_id = await publish_sku(bot, **sku_fields)
     purchase = await buy(alice, sku_id)
     session = await bot.connect(intents=0)
     await run_due_jobs(world)
-    return Subscribed(bot, sku_id, purchase, session, timestamp_ms(purchase["subscription"]["current_period_end"][:19]))
+    return PaidSubscription(
+        bot, sku_id, purchase, session, timestamp_ms(purchase["subscription"]["current_period_end"][:19])
+    )
 
 
-async def test_the_provider_is_charged_once_per_payment(paid_world: World, bank: Bank) -> None:
+async def test_the_provider_is_charged_once_per_payment(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot, price=499, currency="eur")
     purchase = await buy(alice, sku)
@@ -119,7 +121,7 @@ async def test_the_provider_is_charged_once_per_payment(paid_world: World, bank:
     assert len({charge.key for charge in bank.charges}) == 3
 
 
-async def test_a_declined_purchase_has_no_effect(paid_world: World, bank: Bank) -> None:
+async def test_a_declined_purchase_has_no_effect(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot)
     session = await bot.connect(intents=0)
@@ -138,7 +140,7 @@ async def test_a_declined_purchase_has_no_effect(paid_world: World, bank: Bank) 
     assert len(bank.charges) == 2
 
 
-async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, bank: Bank) -> None:
+async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot)
     session = await bot.connect(intents=0)
@@ -160,10 +162,10 @@ async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, ba
     assert len({charge.key for charge in bank.charges}) == 1
 
 
-async def test_concurrent_purchases_charge_once(paid_world: World, bank: Bank) -> None:
+async def test_concurrent_purchases_charge_once(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     hat = await publish_sku(bot, 2)
-    bank.hangs = asyncio.Event()
+    bank.response_gate = asyncio.Event()
 
     async def try_to_buy() -> ApiResponse:
         return await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})
@@ -173,14 +175,14 @@ async def test_concurrent_purchases_charge_once(paid_world: World, bank: Bank) -
         while not bank.charges:
             await asyncio.sleep(0.001)
     (await try_to_buy()).rejected(400, 40074)
-    bank.hangs.set()
+    bank.response_gate.set()
 
     (await first).ok()
     assert len(bank.charges) == 1
 
 
-async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, bank: Bank) -> None:
-    _, _, purchase, session, end_ms = await subscribed(paid_world)
+async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, bank: FakePaymentProvider) -> None:
+    _, _, purchase, session, end_ms = await create_subscription(paid_world)
     bank.is_declining = True
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS - 1)
 
@@ -197,8 +199,8 @@ async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, b
     assert len(bank.charges) == 5
 
 
-async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, bank: Bank) -> None:
-    _, _, purchase, session, end_ms = await subscribed(paid_world)
+async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, bank: FakePaymentProvider) -> None:
+    _, _, purchase, session, end_ms = await create_subscription(paid_world)
     bank.is_declining = True
     await paid_world.clock.run_until(end_ms + DAY_MS - 1)
     bank.is_declining = False
@@ -208,7 +210,7 @@ async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, bank: Ban
     assert renewed["current_period_start"] == purchase["subscription"]["current_period_end"]
 
 
-async def test_a_server_without_a_provider_sells_nothing(paid_world: World, bank: Bank) -> None:
+async def test_a_server_without_a_provider_sells_nothing(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot)
     bank.enabled = False
@@ -220,8 +222,8 @@ async def test_a_server_without_a_provider_sells_nothing(paid_world: World, bank
 # A provider that does not respond
 
 
-async def test_a_renewal_is_charged_once_after_a_two_day_outage(paid_world: World, bank: Bank) -> None:
-    bot, sku, purchase, session, end_ms = await subscribed(paid_world, price=499)
+async def test_a_renewal_is_charged_once_after_a_two_day_outage(paid_world: World, bank: FakePaymentProvider) -> None:
+    bot, sku, purchase, session, end_ms = await create_subscription(paid_world, price=499)
     bank.is_down = True
     await paid_world.clock.run_until(end_ms + 1)
     # A price change does not affect the charge whose outcome is unknown.
@@ -238,14 +240,14 @@ async def test_a_renewal_is_charged_once_after_a_two_day_outage(paid_world: Worl
     assert (name, renewed["status"]) == ("SUBSCRIPTION_UPDATE", 0)
     assert renewed["current_period_start"] == purchase["subscription"]["current_period_end"]
     assert len({(charge.key, charge.amount) for charge in bank.charges[1:]}) == 1
-    assert list(bank.held.values()) == [499, 499]
+    assert list(bank.held_amounts.values()) == [499, 499]
     assert bank.refunds == []
     await paid_world.clock.run_until(timestamp_ms(renewed["current_period_end"][:19]))
-    assert list(bank.held.values()) == [499, 499, 999]
+    assert list(bank.held_amounts.values()) == [499, 499, 999]
 
 
-async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, bank: Bank) -> None:
-    _, _, purchase, session, end_ms = await subscribed(paid_world)
+async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, bank: FakePaymentProvider) -> None:
+    _, _, purchase, session, end_ms = await create_subscription(paid_world)
     # The provider took the payment, its response was lost, and it is unreachable since.
     bank.loses_response = True
     await paid_world.clock.run_until(end_ms + 1)
@@ -261,10 +263,10 @@ async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, b
 
     # A payment without effect is refunded, however late.
     await paid_world.clock.run_for(5 * DAY_MS)
-    assert len(bank.held) == 2
+    assert len(bank.held_amounts) == 2
     bank.is_down = bank.loses_response = False
     await paid_world.clock.run_for(DAY_MS)
-    assert list(bank.held) == [bank.charges[0].key]
+    assert list(bank.held_amounts) == [bank.charges[0].key]
     assert len(bank.charges) == charges
     assert {charge.key for charge in bank.refunds} == {bank.charges[1].key}
     refunds = len(bank.refunds)
@@ -273,8 +275,10 @@ async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, b
     assert await received_events(session) == []
 
 
-async def test_days_of_outage_and_of_declines_are_counted_together(paid_world: World, bank: Bank) -> None:
-    _, _, _, session, end_ms = await subscribed(paid_world)
+async def test_days_of_outage_and_of_declines_are_counted_together(
+    paid_world: World, bank: FakePaymentProvider
+) -> None:
+    _, _, _, session, end_ms = await create_subscription(paid_world)
     bank.is_down = True
     await paid_world.clock.run_until(end_ms + 5 * DAY_MS // 2)
     bank.is_down, bank.is_declining = False, True
@@ -287,23 +291,23 @@ async def test_days_of_outage_and_of_declines_are_counted_together(paid_world: W
 
 
 async def test_a_provider_timeout_counts_as_no_response(
-    paid_world: World, bank: Bank, monkeypatch: pytest.MonkeyPatch
+    paid_world: World, bank: FakePaymentProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "TIMEOUT_SECONDS", 0.01)
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot)
-    bank.hangs = asyncio.Event()
+    bank.response_gate = asyncio.Event()
 
     (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(503, 0)
 
-    bank.hangs = None
+    bank.response_gate = None
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(60_000)
     assert len((await alice.get("/users/@me/subscriptions")).ok()) == 1
-    assert len(bank.held) == 1
+    assert len(bank.held_amounts) == 1
 
 
-async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: World, bank: Bank) -> None:
+async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     body = {"sku_id": str(await publish_sku(bot))}
     session = await bot.connect(intents=0)
@@ -315,7 +319,7 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: Wo
     (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
     await paid_world.clock.run_for(DAY_MS // 24)
     assert await received_events(session) == []
-    (first,) = bank.held
+    (first,) = bank.held_amounts
 
     bank.is_down = bank.loses_response = False
     (await alice.post("/users/@me/purchases", json=body)).ok()
@@ -323,7 +327,7 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: Wo
     await paid_world.clock.run_for(DAY_MS)
 
     # The purchase is paid once.
-    assert list(bank.held) == [bank.charges[-1].key] != [first]
+    assert list(bank.held_amounts) == [bank.charges[-1].key] != [first]
     assert event_names(await received_events(session)) == [
         "SUBSCRIPTION_CREATE",
         "ENTITLEMENT_CREATE",
@@ -334,7 +338,7 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: Wo
 # Refunds
 
 
-async def test_a_refund_returns_the_last_payment_once(paid_world: World, bank: Bank) -> None:
+async def test_a_refund_returns_the_last_payment_once(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot, price=499, currency="eur"))
     await run_due_jobs(paid_world)
@@ -349,18 +353,18 @@ async def test_a_refund_returns_the_last_payment_once(paid_world: World, bank: B
     (await owner.post(path)).rejected(404, 10029)
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(3 * DAY_MS)
-    assert list(bank.held) == [first.key, second.key]
+    assert list(bank.held_amounts) == [first.key, second.key]
     bank.is_down = False
     await paid_world.clock.run_for(DAY_MS)
 
-    assert list(bank.held) == [first.key]
+    assert list(bank.held_amounts) == [first.key]
     assert set(bank.refunds) == {second}
     refunds = len(bank.refunds)
     await paid_world.clock.run_for(40 * DAY_MS)
     assert (len(bank.charges), len(bank.refunds)) == (2, refunds)
 
 
-async def test_a_one_time_purchase_is_refunded_at_the_price_paid(paid_world: World, bank: Bank) -> None:
+async def test_a_one_time_purchase_is_refunded_at_the_price_paid(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     hat = await publish_sku(bot, 2, price=300)
     purchase = await buy(alice, hat)
@@ -371,12 +375,12 @@ async def test_a_one_time_purchase_is_refunded_at_the_price_paid(paid_world: Wor
     await run_due_jobs(paid_world)
 
     assert [(refund.key, refund.amount) for refund in bank.refunds] == [(bank.charges[0].key, 300)]
-    assert bank.held == {}
+    assert bank.held_amounts == {}
     await buy(alice, hat)
 
 
 async def test_a_declined_refund_is_not_retried(
-    paid_world: World, bank: Bank, caplog: pytest.LogCaptureFixture
+    paid_world: World, bank: FakePaymentProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot, 2))
@@ -391,14 +395,16 @@ async def test_a_declined_refund_is_not_retried(
     assert "was declined: too late" in caplog.text
 
 
-async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: World, bank: Bank) -> None:
+async def test_a_payment_completed_after_the_refund_is_refunded_too(
+    paid_world: World, bank: FakePaymentProvider
+) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot))
     owner = await owner_of(paid_world, bot)
     end_ms = timestamp_ms(purchase["subscription"]["current_period_end"][:19])
     await run_due_jobs(paid_world)
     # The renewal is being charged while the refund is requested.
-    bank.hangs = asyncio.Event()
+    bank.response_gate = asyncio.Event()
     paid_world.clock.set(end_ms)
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while len(bank.charges) < 2:
@@ -407,10 +413,10 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: 
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while len(bank.refunds) < 2:
             await asyncio.sleep(0.001)
-    bank.hangs.set()
+    bank.response_gate.set()
     await run_due_jobs(paid_world)
 
-    assert bank.held == {}
+    assert bank.held_amounts == {}
     (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
     assert subscription["status"] == INACTIVE
 
@@ -418,7 +424,7 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: 
 # Account deletion
 
 
-async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, bank: Bank) -> None:
+async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, bank: FakePaymentProvider) -> None:
     mary, bot, other, third = await register_user(paid_world), *[await paid_world.bot() for _ in range(3)]
     guild = await paid_world.guild(None, mary)
     purchase = await buy(mary, await publish_sku(bot))
@@ -453,13 +459,13 @@ async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, 
         assert await received_events(session) == []
     # No further charges are made, and the pending purchase is refunded.
     assert len(bank.charges) == 3
-    assert list(bank.held) == [charge.key for charge in bank.charges[:2]]
+    assert list(bank.held_amounts) == [charge.key for charge in bank.charges[:2]]
 
 
 # Currencies
 
 
-async def test_prices_of_different_currencies_are_not_compared(paid_world: World, bank: Bank) -> None:
+async def test_prices_of_different_currencies_are_not_compared(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     dollars, yen = await publish_sku(bot, price=499, currency="usd"), await publish_sku(bot, price=500, currency="jpy")
     purchase = await buy(alice, dollars)
@@ -484,7 +490,7 @@ async def test_prices_of_different_currencies_are_not_compared(paid_world: World
 # Store page
 
 
-async def test_the_store_page_explains_the_payment_result(paid_world: World, bank: Bank) -> None:
+async def test_the_store_page_explains_the_payment_result(paid_world: World, bank: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     hat = await publish_sku(bot, 2, name="Hat")
     browser = Browser(paid_world)
@@ -507,4 +513,4 @@ async def test_the_store_page_explains_the_payment_result(paid_world: World, ban
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(60_000)
     assert "Owned" in (await browser.open(page.url)).text
-    assert len(bank.held) == 1
+    assert len(bank.held_amounts) == 1

@@ -10,17 +10,17 @@ from hubbub.protocol.flags import ApplicationFlags, UserFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity.identities import AccountsMerged
-from tests.game import Game, Player, game
+from tests.game import Game, Player, create_game
 from tests.receiver import Receiver, subscribe_to_events
 from tests.world import Session, World, befriend
 
 PRESENCE_SCOPES = "openid sdk.social_layer_presence"
 
 
-async def game_with_friends(world: World) -> tuple[Game, Player, Player]:
+async def create_game_with_friends(world: World) -> tuple[Game, Player, Player]:
     """Create a game with two players who are friends."""
-    played = await game(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
+    alice, bob = await played.add_player(), await played.add_player()
     await befriend(alice, bob)
     return played, alice, bob
 
@@ -46,7 +46,7 @@ async def start_joinable_activity(
 
 
 async def test_a_message_to_a_friend_is_a_direct_message(world: World) -> None:
-    game, alice, bob = await game_with_friends(world)
+    game, alice, bob = await create_game_with_friends(world)
     session = await bob.connect_sdk()
 
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi", "metadata": {"k": "v"}})).ok()
@@ -65,7 +65,7 @@ async def test_a_message_to_a_friend_is_a_direct_message(world: World) -> None:
 
 
 async def test_only_the_author_edits_and_deletes_a_message(world: World) -> None:
-    _, alice, bob = await game_with_friends(world)
+    _, alice, bob = await create_game_with_friends(world)
     session = await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
     path = f"/users/{bob.id}/messages/{message['id']}"
@@ -80,7 +80,7 @@ async def test_only_the_author_edits_and_deletes_a_message(world: World) -> None
 
 
 async def test_history_ends_after_72_hours(world: World) -> None:
-    _, alice, bob = await game_with_friends(world)
+    _, alice, bob = await create_game_with_friends(world)
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "old"})).ok()
 
     world.clock.advance(72 * 3_600_000 + 1000)
@@ -93,8 +93,8 @@ async def test_history_ends_after_72_hours(world: World) -> None:
 
 
 async def test_messages_to_strangers_and_blocking_users_are_rejected(world: World) -> None:
-    game, alice, bob = await game_with_friends(world)
-    carol = await game.player()
+    game, alice, bob = await create_game_with_friends(world)
+    carol = await game.add_player()
 
     (await alice.post(f"/users/{carol.id}/messages", json={"content": "hi"})).rejected(403, 50278)
     (await alice.post("/users/1/messages", json={"content": "hi"})).rejected(404, 10013)
@@ -118,8 +118,8 @@ async def test_a_block_applies_to_the_chat_client_too(world: World) -> None:
 
 
 async def test_messages_between_players_of_a_game_are_not_stored(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
 
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
@@ -137,7 +137,7 @@ async def test_messages_between_players_of_a_game_are_not_stored(world: World) -
 
 
 async def test_provisional_friends_exchange_unstored_messages_only_while_playing(world: World) -> None:
-    _, alice, bob = await game_with_friends(world)
+    _, alice, bob = await create_game_with_friends(world)
 
     def make_provisional(call: Call) -> None:
         for player in (alice, bob):
@@ -159,15 +159,15 @@ async def test_provisional_friends_exchange_unstored_messages_only_while_playing
     ],
 )
 async def test_invalid_message_fields_are_rejected(world: World, body: Any, path: str) -> None:
-    _, alice, bob = await game_with_friends(world)
+    _, alice, bob = await create_game_with_friends(world)
 
     assert (await alice.post(f"/users/{bob.id}/messages", json=body)).errors(path)
 
 
 async def test_empty_messages_and_missing_scopes_are_rejected(world: World) -> None:
-    game, alice, bob = await game_with_friends(world)
+    game, alice, bob = await create_game_with_friends(world)
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "  "})).rejected(400, 50006)
-    presence_only = await game.player(scope=PRESENCE_SCOPES)
+    presence_only = await game.add_player(scope=PRESENCE_SCOPES)
     (await presence_only.post(f"/users/{bob.id}/messages", json={"content": "hi"})).rejected(403, 50026)
 
 
@@ -175,9 +175,9 @@ async def test_empty_messages_and_missing_scopes_are_rejected(world: World) -> N
 
 
 async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: World) -> None:
-    played, alice, bob = await game_with_friends(world)
-    other = await game(world, "Other")
-    other_player = await other.player(await world.user())
+    played, alice, bob = await create_game_with_friends(world)
+    other = await create_game(world, "Other")
+    other_player = await other.add_player(await world.user())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
     sessions = [await alice.connect_sdk(), await bob.connect_sdk()]
     other_session = await other_player.connect_sdk()
@@ -200,7 +200,7 @@ async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: 
 
 @pytest.mark.dated(changes.MODERATION_METADATA)
 async def test_moderation_metadata_is_unknown_before_its_release_date(world: World) -> None:
-    game, alice, bob = await game_with_friends(world)
+    game, alice, bob = await create_game_with_friends(world)
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
     path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{message['id']}/moderation-metadata"
 
@@ -211,8 +211,8 @@ async def test_moderation_metadata_is_unknown_before_its_release_date(world: Wor
 
 
 async def test_unstored_messages_can_be_moderated(world: World) -> None:
-    played = await game(world)
-    alice, bob = await played.player(), await played.player()
+    played = await create_game(world)
+    alice, bob = await played.add_player(), await played.add_player()
     await alice.connect_sdk()
     bob_session = await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
@@ -225,7 +225,7 @@ async def test_unstored_messages_can_be_moderated(world: World) -> None:
 
 
 async def test_webhooks_receive_direct_messages_of_connected_players(near_world: World, receiver: Receiver) -> None:
-    game, alice, bob = await game_with_friends(near_world)
+    game, alice, bob = await create_game_with_friends(near_world)
     event_types = [f"GAME_DIRECT_MESSAGE_{action}" for action in ("CREATE", "UPDATE", "DELETE")]
     await subscribe_to_events(receiver, game.backend, *event_types)
     assert near_world.app.worker is not None
@@ -249,7 +249,7 @@ async def test_webhooks_receive_direct_messages_of_connected_players(near_world:
 
 
 async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world: World) -> None:
-    game, alice, bob = await game_with_friends(world)
+    game, alice, bob = await create_game_with_friends(world)
     alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     activity = await start_joinable_activity(alice, alice_session)
 
@@ -264,7 +264,7 @@ async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world:
     query = f"?channel_id={message['channel_id']}&message_id={message['id']}"
     assert (await bob.get(path + query)).ok() == {"secret": "open sesame"}
     assert (await bob_session.next("ACTIVITY_INVITE_CREATE"))["message_id"] == message["id"]
-    carol = await game.player()
+    carol = await game.add_player()
     (await carol.get(path + query)).rejected(403, 50001)
     (await bob.get(path)).rejected(403, 50001)
     await alice_session.close()
@@ -276,7 +276,7 @@ async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world:
 
 
 async def test_an_invite_expires_after_six_hours(world: World) -> None:
-    game, alice, bob = await game_with_friends(world)
+    game, alice, bob = await create_game_with_friends(world)
     alice_session = await alice.connect_sdk()
     activity = await start_joinable_activity(alice, alice_session)
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
@@ -288,12 +288,12 @@ async def test_an_invite_expires_after_six_hours(world: World) -> None:
 
 
 async def test_a_session_without_message_scope_receives_only_the_invite(world: World) -> None:
-    game, alice, _bob = await game_with_friends(world)
+    game, alice, _bob = await create_game_with_friends(world)
 
     alice_session = await alice.connect_sdk()
     activity = await start_joinable_activity(alice, alice_session)
     user = await world.user()
-    presence_only = await game.player(user, scope=PRESENCE_SCOPES)
+    presence_only = await game.add_player(user, scope=PRESENCE_SCOPES)
     await befriend(alice, presence_only)
     session = await presence_only.connect_sdk()
 
@@ -308,7 +308,7 @@ async def test_a_session_without_message_scope_receives_only_the_invite(world: W
 
 
 async def test_a_join_request_names_the_hosts_party(world: World) -> None:
-    _played, alice, bob = await game_with_friends(world)
+    _played, alice, bob = await create_game_with_friends(world)
     alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     await start_joinable_activity(alice, alice_session)
     request = {"type": 5, "session_id": bob_session.ready["session_id"]}
@@ -321,8 +321,8 @@ async def test_a_join_request_names_the_hosts_party(world: World) -> None:
 
 @pytest.mark.parametrize("wrong", ["session", "party", "application", "full", "nothing"])
 async def test_an_invite_requires_a_joinable_activity(world: World, problem: str) -> None:
-    _played, alice, bob = await game_with_friends(world)
-    other = await game(world, "Other")
+    _played, alice, bob = await create_game_with_friends(world)
+    other = await create_game(world, "Other")
     alice_session = await alice.connect_sdk()
     if problem == "nothing":
         activity = {"type": 1, "session_id": alice_session.ready["session_id"], "party_id": "party"}
@@ -343,8 +343,8 @@ async def test_an_invite_requires_a_joinable_activity(world: World, problem: str
 
 
 async def test_a_merge_moves_channels_and_converts_duplicates_to_groups(world: World) -> None:
-    game, guest, bob = await game_with_friends(world)
-    alice, carol = await game.player(), await game.player()
+    game, guest, bob = await create_game_with_friends(world)
+    alice, carol = await game.add_player(), await game.add_player()
     await befriend(guest, carol)
     await befriend(alice, bob)
     (await guest.post(f"/users/{carol.id}/messages", json={"content": "to carol"})).ok()
@@ -366,7 +366,7 @@ async def test_a_merge_moves_channels_and_converts_duplicates_to_groups(world: W
 
 
 async def test_a_disclosure_is_acknowledged_once(world: World) -> None:
-    game, alice, _ = await game_with_friends(world)
+    game, alice, _ = await create_game_with_friends(world)
     path = f"/applications/{game.id}/disclosures"
 
     assert (await alice.get(path)).ok() == {"disclosures": [3], "acked_disclosures": [], "all_acked": False}

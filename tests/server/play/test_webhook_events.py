@@ -47,14 +47,14 @@ async def owner_of(world: World, bot: Actor) -> Actor:
 
 async def test_a_url_is_pinged_and_probed_before_it_is_stored(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
 
     application = (await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.url})).ok()
 
     assert application["event_webhooks_url"] == receiver.url
     assert receiver.requests == [{"version": 1, "application_id": str(bot.application_id), "type": 0}]
     assert receiver.invalid_signatures == 1
-    for headers in receiver.headers:
+    for headers in receiver.request_headers:
         assert headers["Content-Type"] == "application/json"
         assert headers["User-Agent"]
         assert headers["X-Signature-Timestamp"] == str(near_world.clock.now_ms() // 1000)
@@ -64,7 +64,7 @@ async def test_a_url_is_pinged_and_probed_before_it_is_stored(near_world: World,
 @pytest.mark.parametrize("fault", ["trusting", "other key", "closed", "wrong response"])
 async def test_a_url_with_an_invalid_response_is_rejected(near_world: World, receiver: Receiver, fault: str) -> None:
     bot, other = await near_world.bot(), await near_world.bot()
-    receiver.use_key_of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
     receiver.accept_invalid_signatures = fault == "trusting"
     url = receiver.url
     if fault == "closed":
@@ -86,12 +86,12 @@ async def test_local_addresses_are_not_requested(world: World, receiver: Receive
     response = await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.url})
 
     assert response.errors("event_webhooks_url") == ["APPLICATION_EVENT_WEBHOOKS_URL_INVALID"]
-    assert receiver.headers == []
+    assert receiver.request_headers == []
 
 
 async def test_an_interactions_endpoint_must_respond_with_a_pong(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     url = receiver.url.replace("/events", "/interactions")
 
     application = (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
@@ -108,7 +108,7 @@ async def test_an_interactions_endpoint_must_respond_with_a_pong(near_world: Wor
 )
 async def test_an_invalid_pong_is_rejected(near_world: World, receiver: Receiver, pong: bytes) -> None:
     bot = await near_world.bot()
-    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     receiver.ping_response = pong
 
     url = receiver.url.replace("/events", "/interactions")
@@ -129,7 +129,7 @@ async def test_both_urls_are_validated_together_and_only_for_managers(near_world
     stranger = await near_world.user()
     path = f"/applications/{bot.application_id}"
     (await stranger.patch(path, json={"event_webhooks_url": receiver.url})).rejected(403, 20012)
-    assert receiver.headers == []
+    assert receiver.request_headers == []
     assert (await bot.patch("/applications/@me", json={"event_webhooks_types": ["NONSENSE"]})).errors(
         "event_webhooks_types.0"
     )
@@ -215,7 +215,7 @@ async def test_authorization_events_are_delivered_in_order(near_world: World, re
 
 async def test_a_lobby_url_overrides_the_application_url(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
 
     await send_event(near_world, bot, 7, "hi", type=WebhookEventType.LOBBY_MESSAGE_CREATE, url=receiver.url)
 

@@ -26,7 +26,7 @@ from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.places import members
 from tests.fixtures.validator import ResponseMonitor
-from tests.server.play.test_interactions import InteractionStage
+from tests.server.play.test_interactions import InteractionSetup
 from tests.world import NOW_MS, Actor, Guild, World, small_config
 
 PROFANITY = AutoModerationKeywordPresetType.PROFANITY
@@ -574,7 +574,7 @@ async def test_exempt_members_bots_and_channels_are_not_checked(world: World) ->
 
 async def test_webhooks_and_interaction_responses_are_not_checked(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
-    stage = InteractionStage(world, guild, bob, await world.bot(guild))
+    stage = InteractionSetup(world, guild, bob, await world.bot(guild))
     stage.app_session = await stage.bot.connect()
     await create_rule(guild, keyword_rule("bad"))
     (await post_message(bob, guild, "bad")).rejected(400, 200000)

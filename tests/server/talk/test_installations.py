@@ -10,7 +10,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2 import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.places import members
-from tests.oauth import Client, create_application, oauth2_error, set_application_columns, url_fields
+from tests.oauth import Client, assert_oauth2_error, create_application, set_application_columns, url_parameters
 from tests.world import ApiResponse, Guild, World
 
 
@@ -126,9 +126,9 @@ async def test_a_bot_that_requires_the_code_grant_joins_after_the_exchange(world
     member_path = f"/guilds/{guild.id}/members/{client.bot.id}"
     signals = record_signals(world)
 
-    oauth2_error(await install(client, guild), "invalid_request")
+    assert_oauth2_error(await install(client, guild), "invalid_request")
     response = await install(client, guild, response_type="code", redirect_uri=client.redirect_uri, permissions=8)
-    fields = url_fields(response.ok()["url"])
+    fields = url_parameters(response.ok()["url"])
     assert (fields["guild_id"], fields["permissions"]) == (str(guild.id), "8")
     (await guild.owner.get(member_path)).rejected(404, 10007)
     assert signals == []
@@ -145,18 +145,18 @@ async def test_exchanging_the_code_fails_once_the_installer_lost_permission(worl
     await set_application_columns(world, client, bot_require_code_grant=1)
     role = await guild.role("mod", Permissions.MANAGE_GUILD)
     await guild.add_role(moderator, role)
-    code = await client.code(moderator, "bot", body={"guild_id": str(guild.id)})
+    code = await client.request_code(moderator, "bot", body={"guild_id": str(guild.id)})
 
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{moderator.id}/roles/{role}")).ok()
 
-    oauth2_error(await client.exchange(code), "invalid_grant")
+    assert_oauth2_error(await client.exchange(code), "invalid_grant")
     assert await find_installation(world, client, guild.id) is None
 
 
 async def test_the_token_response_of_a_bot_installation_contains_the_guild(world: World) -> None:
     client, guild = await create_application(world), await world.guild()
 
-    code = await client.code(guild.owner, "bot identify", body={"guild_id": str(guild.id)})
+    code = await client.request_code(guild.owner, "bot identify", body={"guild_id": str(guild.id)})
 
     assert (await client.exchange(code)).ok()["guild"]["id"] == str(guild.id)
 
@@ -253,13 +253,13 @@ async def test_without_a_scope_the_default_install_settings_apply(world: World) 
 async def test_an_inconsistent_installation_is_rejected(world: World, query: dict[str, Any], error: str) -> None:
     client, guild = await create_application(world), await world.guild()
 
-    oauth2_error(await install(client, guild, **query), error)
+    assert_oauth2_error(await install(client, guild, **query), error)
 
 
 async def test_an_application_without_a_bot_cannot_request_the_bot_scope(world: World) -> None:
     client, guild = await create_application(world, bot=False), await world.guild()
 
-    oauth2_error(await install(client, guild), "invalid_scope")
+    assert_oauth2_error(await install(client, guild), "invalid_scope")
 
 
 async def test_a_banned_bot_cannot_be_installed(world: World) -> None:
@@ -291,7 +291,7 @@ async def test_webhook_incoming_creates_a_new_webhook_each_time(world: World) ->
 
     webhooks: list[Any] = []
     for _ in range(2):
-        code = await client.code(guild.owner, "webhook.incoming", body=body)
+        code = await client.request_code(guild.owner, "webhook.incoming", body=body)
         assert (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok() == [] or webhooks
         webhooks.append((await client.exchange(code)).ok()["webhook"])
 

@@ -9,7 +9,7 @@ import pytest
 from hubbub.protocol.enums import ButtonStyle, ComponentType, MessageReferenceType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.intents import Intents
-from tests.server.play.test_interactions import InteractionStage
+from tests.server.play.test_interactions import InteractionSetup
 from tests.world import Actor, Guild, Session, World
 
 INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES
@@ -155,7 +155,7 @@ async def test_content_of_referenced_and_forwarded_messages_is_removed(setup: Re
 @pytest.mark.parametrize("content", UNUSUAL_CONTENTS)
 async def test_content_of_an_interaction_response_is_removed(setup: RedactionSetup, world: World, content: str) -> None:
     app = await world.bot(setup.guild, name="responder")
-    interactions = InteractionStage(world, setup.guild, setup.author, app)
+    interactions = InteractionSetup(world, setup.guild, setup.author, app)
     interactions.app_session = await app.connect()
     command = (
         await app.post(f"{interactions.application_path}/commands", json={"name": "hi", "description": "x"})

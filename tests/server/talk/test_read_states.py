@@ -3,7 +3,7 @@
 import pytest
 
 from hubbub.protocol.permissions import Permissions
-from tests.game import game
+from tests.game import create_game
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.private_channels import open_dm, send_message
 from tests.world import Actor, World
@@ -53,7 +53,7 @@ async def test_only_users_can_ack_visible_channels(world: World) -> None:
     bot = await world.bot(guild)
     hidden = await guild.channel("hidden")
     await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
-    player = await (await game(world)).player(bob)
+    player = await (await create_game(world)).add_player(bob)
 
     (await bob.post(ack_path(hidden, 1))).rejected(403, 50001)
     (await bob.post(ack_path(12345, 1))).rejected(404, 10003)

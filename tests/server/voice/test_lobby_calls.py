@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
 from hubbub.server.identity import accounts
 from hubbub.server.places.voice_states import CallKind, calls, voice_server
-from tests.game import Game, Player, game
+from tests.game import Game, Player, create_game
 from tests.server.voice.caller import opus
 from tests.server.voice.conftest import ENDPOINT
 from tests.server.voice.lobby_caller import LobbyCaller, create_lobby
@@ -29,7 +29,7 @@ STATE, SERVER = "LOBBY_VOICE_STATE_UPDATE", "LOBBY_VOICE_SERVER_UPDATE"
 @pytest.fixture
 async def app(world: World) -> Game:
     """A game."""
-    return await game(world)
+    return await create_game(world)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ async def make_caller(world: World, app: Game) -> AsyncIterator[MakeCaller]:
     callers: list[LobbyCaller] = []
 
     async def connect(player: Player | None = None) -> LobbyCaller:
-        caller = LobbyCaller(world, await (player or await app.player()).connect_sdk())
+        caller = LobbyCaller(world, await (player or await app.add_player()).connect_sdk())
         callers.append(caller)
         return caller
 
@@ -197,14 +197,14 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
     world: World, app: Game, make_caller: MakeCaller, how: str
 ) -> None:
     users = [await world.user(), await world.user()]
-    alice, bob = [await make_caller(await app.player(user)) for user in users]
+    alice, bob = [await make_caller(await app.add_player(user)) for user in users]
     lobby = await create_lobby(player_of(bob))
     if how == "unknown":
         lobby = 4711
     elif how == "another game's":
-        other = await game(world, "Other")
+        other = await create_game(world, "Other")
         await bob.session.next("LOBBY_CREATE")
-        lobby = await create_lobby(await other.player(users[0]))
+        lobby = await create_lobby(await other.add_player(users[0]))
     elif how == "full":
         await create_lobby(player_of(alice))
 
@@ -224,7 +224,7 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
 async def test_a_session_without_the_scope_gets_no_response(app: Game, make_caller: MakeCaller) -> None:
     alice = await make_caller()
     lobby = await create_lobby(player_of(alice))
-    limited = await make_caller(await app.player(scope="openid sdk.social_layer_presence"))
+    limited = await make_caller(await app.add_player(scope="openid sdk.social_layer_presence"))
     await limited.update_voice_state(lobby)
     await limited.session.send(42, {"lobby_id": str(lobby)})
     await limited.session.wait_processed()
@@ -333,7 +333,7 @@ async def test_revoking_the_token_ends_the_call(world: World, app: Game, make_ca
     alice, bob = await make_caller(), await make_caller()
     lobby = await create_lobby(player_of(alice), player_of(bob))
     await alice.join_and_connect(lobby)
-    (await app.client.post("/oauth2/token/revoke", token=player_of(alice).token)).ok()
+    (await app.client.post_form("/oauth2/token/revoke", token=player_of(alice).token)).ok()
     assert await alice.session.wait_closed() == 4004
     await wait_left(bob, alice)
     assert await alice.closed() == 4014

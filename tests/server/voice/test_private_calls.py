@@ -12,7 +12,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.identity import accounts
 from hubbub.server.places.voice_states import voice_server
 from hubbub.server.talk import private_calls
-from tests.game import SDK_INTENTS, game
+from tests.game import SDK_INTENTS, create_game
 from tests.server.voice.caller import Caller, opus
 from tests.server.voice.conftest import ENDPOINT
 from tests.server.voice.private_caller import PrivateCaller, open_direct_channel
@@ -308,7 +308,7 @@ async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: Frien
     await session.wait_processed()
     for path, method in (("", "GET"), ("/ring", "POST"), ("/stop-ringing", "POST")):
         (await bot.request(method, f"/channels/{conversation}/call{path}")).rejected(403, 20001)
-    app = await game(world)
+    app = await create_game(world)
     player = await world.bearer(alice.actor, app.id, "sdk.social_layer voice")
     game_session = await player.connect(SDK_INTENTS)
     await game_session.send(4, {"guild_id": None, "channel_id": str(channel), "self_mute": False, "self_deaf": False})

@@ -4,7 +4,7 @@ import pytest
 
 from hubbub.protocol.intents import Intents
 from hubbub.server.core import event_dispatch
-from tests.game import game
+from tests.game import create_game
 from tests.world import World
 
 
@@ -17,8 +17,8 @@ def small_broadcast_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_broadcast_threshold")
 @pytest.mark.parametrize("traced", [False, True])
 async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: World, traced: bool) -> None:
-    app = await game(world)
-    players = [await app.player() for _ in range(4)]
+    app = await create_game(world)
+    players = [await app.add_player() for _ in range(4)]
     sessions = [await player.connect_sdk() for player in players[:3]]
     without_intent = await players[3].connect(Intents.DIRECT_MESSAGES)
     for player in players:

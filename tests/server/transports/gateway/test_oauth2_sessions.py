@@ -74,7 +74,7 @@ async def test_ready_has_the_fields_that_the_sdk_needs(world: World) -> None:
 
 
 async def test_ready_has_the_profiles_of_every_user_it_names(world: World) -> None:
-    client = await players.game(world)
+    client = await players.create_social_game(world)
     alice, friend, fellow, correspondent, stranger = [
         await players.provisional_player(client, name, preferred_global_name=name.title())
         for name in ("alice", "friend", "fellow", "pen-friend", "stranger")
@@ -241,7 +241,7 @@ async def test_an_oauth2_session_needs_both_scopes_and_a_game_application(world:
 async def test_a_session_outlives_an_expired_token_but_not_a_revoked_one(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     game = await create_application(world)
-    tokens = await game.tokens(alice, "sdk.social_layer_presence")
+    tokens = await game.request_tokens(alice, "sdk.social_layer_presence")
     player = game.bearer(alice, tokens["access_token"])
     session = await player.connect(SDK_INTENTS)
 
@@ -251,20 +251,20 @@ async def test_a_session_outlives_an_expired_token_but_not_a_revoked_one(world: 
     assert (await session.next("RELATIONSHIP_ADD"))["type"] == 3
     assert (await player.get("/users/@me/relationships")).status == 401
     assert await identify_code(world, player) == 4004
-    (await game.post("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
+    (await game.post_form("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
     assert await session.wait_closed() == 4004
 
 
 async def test_a_revocation_is_sent_to_the_user_and_not_to_other_games(world: World) -> None:
     alice = await world.user()
     game, other = await create_application(world), await create_application(world)
-    tokens = await game.tokens(alice, "sdk.social_layer_presence")
+    tokens = await game.request_tokens(alice, "sdk.social_layer_presence")
     user_session, other_session = (
         await alice.connect(),
         await (await world.bearer(alice, other.id)).connect(SDK_INTENTS),
     )
 
-    (await game.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+    (await game.post_form("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
     assert (await user_session.next("OAUTH2_TOKEN_REVOKE"))["application_id"] == str(game.id)
     await other_session.none_of("OAUTH2_TOKEN_REVOKE")

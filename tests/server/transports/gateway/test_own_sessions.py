@@ -3,7 +3,7 @@
 from typing import Any
 
 from hubbub.protocol.intents import Intents
-from tests.game import game
+from tests.game import create_game
 from tests.world import Session, World
 
 
@@ -20,10 +20,10 @@ def no_session_shows_chat(sessions: list[dict[str, Any]]) -> bool:
 
 async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: World) -> None:
     alice = await world.user()
-    app = await game(world)
+    app = await create_game(world)
     client = await alice.connect()
     await client.none_of("SESSIONS_REPLACE")
-    playing = await (await app.player(alice)).connect_sdk()
+    playing = await (await app.add_player(alice)).connect_sdk()
     (first, second) = await client.next("SESSIONS_REPLACE")
     assert (first["session_id"], first["showing_chat"], "application_id" in first) == (
         client.ready["session_id"],
@@ -70,7 +70,7 @@ async def test_bots_and_friends_receive_no_session_list(world: World) -> None:
     first, friend = await bot.connect(), await bob.connect()
     await bot.connect()
     await alice.connect()
-    playing = await (await (await game(world)).player(alice)).connect(Intents.ALL)
+    playing = await (await (await create_game(world)).add_player(alice)).connect(Intents.ALL)
     await set_presence(playing, showing_chat=True)
 
     await first.none_of("SESSIONS_REPLACE")

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from hubbub.protocol.permissions import Permissions
-from tests.oauth import REDIRECT, Client, create_application, pkce, set_application_columns, url_fields
+from tests.oauth import REDIRECT, Client, create_application, create_pkce_pair, set_application_columns, url_parameters
 from tests.pages import PASSWORD, Browser
 from tests.world import World
 
@@ -38,7 +38,7 @@ async def test_approval_redirects_with_a_valid_code(world: World) -> None:
 
     assert done.status == 303
     assert done.location.startswith(REDIRECT + "?")
-    answer = url_fields(done.location)
+    answer = url_parameters(done.location)
     assert (answer["state"], answer["iss"]) == ("xyz", world.url)
     tokens = (await client.exchange(answer["code"])).ok()
     assert tokens["scope"] == "identify"
@@ -49,7 +49,7 @@ async def test_denial_redirects_with_an_error_and_grants_nothing(world: World) -
 
     done = await browser.submit(await browser.open(url), "Cancel", follow=False)
 
-    answer = url_fields(done.location)
+    answer = url_parameters(done.location)
     assert (answer["error"], answer["state"]) == ("access_denied", "xyz")
     assert "No connected apps" in (await browser.open("/settings/apps")).text
 
@@ -65,7 +65,7 @@ async def test_the_login_returns_to_the_consent_page(world: World) -> None:
 
     assert page.status == 200
     done = await other.submit(page, "Authorize", follow=False)
-    assert url_fields(done.location)["state"] == "a b&c=d"
+    assert url_parameters(done.location)["state"] == "a b&c=d"
 
 
 async def test_the_account_can_be_switched(world: World) -> None:
@@ -89,7 +89,7 @@ async def test_an_approved_application_is_redirected_without_a_prompt(world: Wor
     await browser.submit(first, "Authorize", follow=False)
     second = await browser.request("GET", silent_url)
 
-    assert (second.status, "code" in url_fields(second.location)) == (303, True)
+    assert (second.status, "code" in url_parameters(second.location)) == (303, True)
     assert (await browser.request("GET", url)).status == 200
 
 
@@ -134,7 +134,7 @@ async def test_an_invalid_request_offers_a_link_back_without_redirecting(
     assert page.status == 400
     back = dict(page.links)["Return to the application"]
     assert back.startswith(REDIRECT)
-    assert (url_fields(back)["error"], url_fields(back)["state"]) == (error, "s")
+    assert (url_parameters(back)["error"], url_parameters(back)["state"]) == (error, "s")
 
 
 async def test_a_repeated_parameter_is_rejected_and_an_empty_one_is_ignored(world: World) -> None:
@@ -150,7 +150,7 @@ async def test_a_repeated_parameter_is_rejected_and_an_empty_one_is_ignored(worl
 async def test_a_custom_scheme_redirect_is_opened_from_a_page(world: World) -> None:
     browser, client, _ = await consent_request(world)
     redirect = f"hubbub-{client.id}:/authorize/callback"
-    _, challenge = pkce()
+    _, challenge = create_pkce_pair()
     url = client.authorize_path(redirect_uri=redirect, code_challenge=challenge, code_challenge_method="S256")
 
     done = await browser.submit(await browser.open(url), "Authorize")
@@ -240,5 +240,5 @@ async def test_a_webhook_is_created_in_the_chosen_channel(world: World) -> None:
     page = await browser.submit(first, "Show channels", guild_id=guild.id)
     done = await browser.submit(page, "Authorize", webhook_channel_id=guild.general, follow=False)
 
-    tokens = (await client.exchange(url_fields(done.location)["code"])).ok()
+    tokens = (await client.exchange(url_parameters(done.location)["code"])).ok()
     assert tokens["webhook"]["channel_id"] == str(guild.general)

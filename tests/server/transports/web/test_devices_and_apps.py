@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from tests.oauth import Client, create_application, oauth2_error
+from tests.oauth import Client, assert_oauth2_error, create_application
 from tests.pages import Browser
 from tests.world import World
 
 
 async def authorize_device(world: World, client: Client) -> Any:
     """Start a device authorization and return its codes."""
-    return (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    return (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
 
 
 async def request_tokens(client: Client, device: Any) -> Any:
     """Request the tokens of a device."""
     client.world.app.clock.advance(6_000)
     fields = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": device["device_code"]}
-    return await client.post("/oauth2/token", **fields)
+    return await client.post_form("/oauth2/token", **fields)
 
 
 async def test_a_device_is_authorized_by_its_code(world: World) -> None:
@@ -57,7 +57,7 @@ async def test_a_device_is_denied(world: World) -> None:
     done = await browser.submit(shown, "Cancel")
 
     assert "Not connected" in done.text
-    oauth2_error(await request_tokens(client, device), "access_denied")
+    assert_oauth2_error(await request_tokens(client, device), "access_denied")
 
 
 async def test_an_unknown_code_is_reported_at_its_field(world: World) -> None:
@@ -74,7 +74,7 @@ async def test_an_unknown_code_is_reported_at_its_field(world: World) -> None:
 async def test_a_removed_application_loses_access(world: World) -> None:
     client = await create_application(world, name="Orchard")
     mary = await world.user("mary")
-    token = (await client.tokens(mary))["access_token"]
+    token = (await client.request_tokens(mary))["access_token"]
     browser = Browser(world)
     browser.sign_in_as(mary)
 
@@ -91,7 +91,7 @@ async def test_a_removed_application_loses_access(world: World) -> None:
 async def test_a_notice_is_shown_once(world: World) -> None:
     client = await create_application(world)
     mary = await world.user("mary")
-    await client.tokens(mary)
+    await client.request_tokens(mary)
     browser = Browser(world)
     browser.sign_in_as(mary)
 

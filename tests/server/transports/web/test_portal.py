@@ -301,7 +301,7 @@ async def test_installation_settings_are_saved(world: World) -> None:
 async def test_a_webhook_url_is_verified(near_world: World, receiver: Receiver) -> None:
     browser, alice = await developer(near_world)
     portal_path, _ = await create_application(browser)
-    receiver.use_key_of((await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok())
+    receiver.use_verify_key_of((await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok())
     receiver.accept_invalid_signatures = True
     page = await browser.open(f"{portal_path}/webhooks")
     fields = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
@@ -331,7 +331,7 @@ async def test_failed_deliveries_can_be_retried(near_world: World, receiver: Rec
     browser, alice = await developer(world)
     portal_path, _ = await create_application(browser)
     identifier = portal_path.rpartition("/")[2]
-    receiver.use_key_of((await alice.get(f"/applications/{identifier}")).ok())
+    receiver.use_verify_key_of((await alice.get(f"/applications/{identifier}")).ok())
     fields = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
     await browser.submit(await browser.open(f"{portal_path}/webhooks"), "Verify and save", **fields)
     await browser.submit(await browser.open(f"{portal_path}/oauth2"), "Add redirect", redirect_uri=REDIRECT)

@@ -84,7 +84,7 @@ class ActivityServer:
             limits.max_request_bytes, limits.max_response_bytes, limits.timeout_ms / 1000
         )
 
-    def owns_host(self, host: str) -> bool:
+    def handles_host(self, host: str) -> bool:
         """Return whether a Host header is below the activity domain, where nothing else is served."""
         name = _host_name(host)
         return name.endswith(self._host_suffix) and name != self._web_host
