@@ -2,9 +2,9 @@
 
 backend.py READY_FILE [--port 8090], then:
 
-POST /sessions {"player": "hero-1", "name": "Hero"}    returns a token of the player's provisional account, created on
-first use POST /players/hero-1/unmerge                           separates the player from the account that theirs was
-merged into
+- POST /sessions {"player": "hero-1", "name": "Hero"} returns an access token for the player's provisional account, which
+  the first request creates.
+- POST /players/hero-1/unmerge separates the player from the account that the provisional account was merged into.
 """
 
 import argparse
@@ -26,9 +26,9 @@ routes = web.RouteTableDef()
 
 @routes.post("/sessions")
 async def create_session(request: web.Request) -> web.Response:
-    """Start a session.
+    """Return an access token for a player.
 
-    A real server authenticates the player first, because the platform trusts the given player id."""
+    A real server authenticates the player first, because the platform trusts the player ID in the request."""
     body = await request.json()
     player, name = str(body["player"]), str(body.get("name") or body["player"])
     token_request = identities.CreateBotToken(external_user_id=player, preferred_global_name=name)
@@ -41,7 +41,7 @@ async def create_session(request: web.Request) -> web.Response:
 
 @routes.post("/players/{player}/unmerge")
 async def unmerge(request: web.Request) -> web.Response:
-    """Give a player their own, empty account back; what they did since the merge stays with the other account."""
+    """Give a player a new, empty provisional account; the data since the merge stays with the full account."""
     unmerge_request = identities.UnmergeBotAccount(external_user_id=request.match_info["player"])
     await request.app[API].call(identities.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT, body=unmerge_request)
     print(f"{unmerge_request.external_user_id} is unmerged", flush=True)
@@ -62,11 +62,11 @@ async def report_errors(request: web.Request, handler: Handler) -> web.StreamRes
         return web.json_response({"message": 'send {"player": "..."}'}, status=400)
 
 
-async def serve(api: str, bot: str, port: int) -> None:
+async def serve(api_url: str, bot_token: str, port: int) -> None:
     """Serve until the program is stopped."""
     app = web.Application(middlewares=[report_errors])
     app.add_routes(routes)
-    async with Api(api, bot) as app[API]:
+    async with Api(api_url, bot_token) as app[API]:
         runner = web.AppRunner(app)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", port).start()
@@ -82,14 +82,14 @@ def main() -> None:
     options = parser.parse_args()
     try:
         world = json.loads(Path(options.ready_file).read_text())
-        bot = world["applications"]["demo-game"]["bot"]["token"]
+        bot_token = world["applications"]["demo-game"]["bot"]["token"]
     except (OSError, ValueError, LookupError, TypeError) as error:
         sys.exit(
             f"backend: {options.ready_file} is not a ready file of the demo world ({error}); see examples/README.md"
         )
 
     try:
-        asyncio.run(serve(world["api"], bot, options.port))
+        asyncio.run(serve(world["api"], bot_token, options.port))
     except KeyboardInterrupt:
         pass
     except OSError as error:

@@ -18,6 +18,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
+from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import LobbyMemberFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import channels, lobbies
@@ -27,52 +28,52 @@ if len(sys.argv) != 3:
     sys.exit("usage: bridge.py READY_FILE PLAYER")
 try:
     world = json.loads(Path(sys.argv[1]).read_text())
-    users = {name: int(user["id"]) for name, user in world["users"].items()}
-    game, bot = (world["applications"][name]["bot"]["token"] for name in ("demo-game", "demo-bot"))
+    user_ids = {name: int(user["id"]) for name, user in world["users"].items()}
+    game_token, bot_token = (world["applications"][name]["bot"]["token"] for name in ("demo-game", "demo-bot"))
     game_id = int(world["applications"]["demo-game"]["id"])
     guild_id = world["guilds"]["Town Square"]["id"]
 except (OSError, ValueError, LookupError, TypeError) as error:
     sys.exit(f"bridge: {sys.argv[1]} is not a ready file of the demo world ({error}); see examples/README.md")
-if sys.argv[2] not in users:
-    sys.exit(f"bridge: unknown user {sys.argv[2]}; choose one of {', '.join(users)}")
+if sys.argv[2] not in user_ids:
+    sys.exit(f"bridge: unknown user {sys.argv[2]}; choose one of {', '.join(user_ids)}")
 
-NOTICES = {7: "joined the guild", 49: "linked this channel to a lobby"}
+SYSTEM_MESSAGES = {
+    MessageType.USER_JOIN: "joined the guild",
+    MessageType.CHANNEL_LINKED_TO_LOBBY: "linked this channel to a lobby",
+}
 
 Route.BASE = world["api"]
 DiscordWebSocket.DEFAULT_GATEWAY = URL(world["gateway"])
 
 
 class Bridge(discord.Client):
-    """The bot, together with the game's server."""
+    """The bot, which also calls the API as the game's server."""
 
     def __init__(self, player: str) -> None:
         super().__init__(intents=discord.Intents.all())
         self.player = player
         self.problem: str | None = None
-        self.backend = Api(world["api"], game)
+        self.backend = Api(world["api"], game_token)
         self.lobby: lobbies.Lobby | None = None
 
     async def setup_hook(self) -> None:
         """Create a lobby with a member who may link it; lobbies created by players cannot be linked."""
-        linker = lobbies.LobbyMemberRequest(id=UserId(users[self.player]), flags=LobbyMemberFlags.CAN_LINK_LOBBY)
+        member = lobbies.LobbyMemberRequest(id=UserId(user_ids[self.player]), flags=LobbyMemberFlags.CAN_LINK_LOBBY)
         try:
             await self.delete_stale_lobbies()
-            self.lobby = await self.backend.call(lobbies.CREATE_LOBBY, body=lobbies.CreateLobby(members=[linker]))
+            self.lobby = await self.backend.call(lobbies.CREATE_LOBBY, body=lobbies.CreateLobby(members=[member]))
         except ApiError as error:
             self.problem = f"bridge: {error.describe()}; has {self.player} logged in to the game before?"
             await self.close()
 
     async def delete_stale_lobbies(self) -> None:
         """Delete the lobby of a bridge that was killed; its channel could not be linked to another lobby."""
-        async with Api(world["api"], bot) as member:
-            for channel in await member.call(channels.LIST_GUILD_CHANNELS, guild_id=guild_id):
-                linked = channel.linked_lobby
-                if linked and linked.application_id == game_id:
-                    await self.backend.call(lobbies.DELETE_LOBBY, lobby_id=linked.lobby_id)
-                    print(
-                        f"Deleted the lobby that #{channel.name} was still linked to",
-                        flush=True,
-                    )
+        async with Api(world["api"], bot_token) as bot_api:
+            for channel in await bot_api.call(channels.LIST_GUILD_CHANNELS, guild_id=guild_id):
+                linked_lobby = channel.linked_lobby
+                if linked_lobby and linked_lobby.application_id == game_id:
+                    await self.backend.call(lobbies.DELETE_LOBBY, lobby_id=linked_lobby.lobby_id)
+                    print(f"Deleted the lobby that #{channel.name} was still linked to", flush=True)
 
     async def on_ready(self) -> None:
         """Print the next step."""
@@ -86,12 +87,9 @@ class Bridge(discord.Client):
         if message.author == self.user or self.lobby is None:
             return
         if message.is_system():
-            # System messages, such as that the channel was linked, have no content, and discord.py does not know all
-            # types.
-            print(
-                f"#{message.channel} {message.author.display_name} {NOTICES.get(message.type.value, 'system message')}",
-                flush=True,
-            )
+            # System messages have no content, and discord.py does not know all of their types.
+            text = SYSTEM_MESSAGES.get(message.type.value, "system message")
+            print(f"#{message.channel} {message.author.display_name} {text}", flush=True)
             return
         print(f"#{message.channel} {message.author.display_name}: {message.content}", flush=True)
         command, _, argument = message.content.partition(" ")
@@ -100,10 +98,11 @@ class Bridge(discord.Client):
                 await message.reply(f"{message.author.display_name} rolls {random.randint(1, 6)}")
             elif command == "!who":
                 members = (await self.backend.call(lobbies.GET_LOBBY, lobby_id=self.lobby.id)).members
-                names = [name for name, id in users.items() if id in {member.id for member in members}]
+                member_ids = {member.id for member in members}
+                names = [name for name, user_id in user_ids.items() if user_id in member_ids]
                 await message.reply(f"in the lobby: {', '.join(names)}")
-            elif command == "!bring" and argument in users:
-                await self.backend.call(lobbies.ADD_LOBBY_MEMBER, lobby_id=self.lobby.id, user_id=users[argument])
+            elif command == "!bring" and argument in user_ids:
+                await self.backend.call(lobbies.ADD_LOBBY_MEMBER, lobby_id=self.lobby.id, user_id=user_ids[argument])
                 await message.reply(f"{argument} is in the lobby")
         except ApiError as error:
             await message.reply(f"that did not work: {error.describe()}")
@@ -124,21 +123,20 @@ class Bridge(discord.Client):
 
 
 async def main() -> str | None:
-    """Run until a signal arrives. Return the problem, if any."""
+    """Run until a signal arrives. Return the text of the problem, or None."""
     async with Bridge(sys.argv[2]) as bridge:
-        loop, closing = asyncio.get_running_loop(), set[asyncio.Task[None]]()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(
-                NotImplementedError
-            ):  # On Windows Ctrl-C ends the loop, which closes the bridge too.
-                loop.add_signal_handler(number, lambda: closing.add(asyncio.create_task(bridge.close())))
+        loop, close_tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            # Windows does not support signal handlers; there Ctrl-C ends the loop, which closes the bridge too.
+            with contextlib.suppress(NotImplementedError):
+                loop.add_signal_handler(signal_number, lambda: close_tasks.add(asyncio.create_task(bridge.close())))
         try:
-            await bridge.start(bot)
+            await bridge.start(bot_token)
         except (OSError, discord.DiscordException) as error:
             bridge.problem = (
                 bridge.problem or f"bridge: the bot cannot connect to {world['api']} ({error}); is `make run` running?"
             )
-        await asyncio.gather(*closing)
+        await asyncio.gather(*close_tasks)
         return bridge.problem
 
 

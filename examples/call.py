@@ -2,7 +2,7 @@
 
 python examples/call.py READY_FILE --login alice                     sends a tone
 python examples/call.py READY_FILE --login alice --say song.wav      sends a file: 48 kHz, 16 bit, stereo
-python examples/call.py READY_FILE --login bob --record heard.wav    records the call
+python examples/call.py READY_FILE --login bob --record call.wav     records the call
 
 It needs no sound card: the audio is written into the frames of a silent microphone. A game with its own audio engine
 passes it as `Client(audio=...)` instead. Press Ctrl-C to stop.
@@ -27,7 +27,9 @@ TONE_HZ, AMPLITUDE = 440, 6000
 
 
 class AudioSource:
-    """The audio to send, 20 ms at a time. It is called on the voice thread, so it only copies samples."""
+    """The audio to send: a callback that fills 20 ms of samples at a time.
+
+    The voice thread calls it, so it only copies samples."""
 
     def __init__(self, path: str | None) -> None:
         if path is None:
@@ -75,26 +77,26 @@ class Caller:
     def __init__(self, client: Client, source: AudioSource, secret: str) -> None:
         self.client = client
         self.problem: str | None = None
-        self.over = False
+        self.is_over = False
         self._source, self._secret = source, secret
         self._call: Call | None = None
-        client.set_status_changed_callback(self._status)
+        client.set_status_changed_callback(self._on_client_status)
 
-    def failed(self, why: str) -> None:
+    def fail(self, problem: str) -> None:
         """Record a problem and end the program."""
-        self.problem, self.over = why, True
+        self.problem, self.is_over = problem, True
 
-    def _status(self, status: ClientStatus, *_: object) -> None:
+    def _on_client_status(self, status: ClientStatus, *_: object) -> None:
         if status is ClientStatus.READY and self._call is None:
-            self.client.create_or_join_lobby(self._secret, self._joined)
+            self.client.create_or_join_lobby(self._secret, self._on_lobby_joined)
 
-    def _joined(self, result: object, lobby_id: int) -> None:
+    def _on_lobby_joined(self, result: object, lobby_id: int) -> None:
         if not lobby_id:
-            self.failed(f"could not join the lobby: {result}")
+            self.fail(f"could not join the lobby: {result}")
             return
-        self._call = self.client.start_call_with_audio_callbacks(lobby_id, self._received, self._source)
+        self._call = self.client.start_call_with_audio_callbacks(lobby_id, self._on_audio_received, self._source)
         if self._call is not None:
-            self._call.set_status_changed_callback(self._changed)
+            self._call.set_status_changed_callback(self._on_call_status)
             self._call.set_participant_changed_callback(
                 lambda user_id, joined: self._print_event(user_id, "joined" if joined else "left")
             )
@@ -102,16 +104,19 @@ class Caller:
                 lambda user_id, speaking: self._print_event(user_id, "is speaking" if speaking else "stopped speaking")
             )
 
-    def _received(
+    def _on_audio_received(
         self, user_id: int, samples: object, samples_per_channel: int, sample_rate: int, channels: int
     ) -> bool:
-        """Could modify a player's audio or play it at their position in the game; True would keep it from the output."""
+        """Return False, so that the audio of a player is played unchanged.
+
+        A game could modify the samples here. It returns True to play them itself, for example at the player's
+        position."""
         return False
 
-    def _changed(self, status: CallStatus, error: CallError, detail: int) -> None:
+    def _on_call_status(self, status: CallStatus, error: CallError, detail: int) -> None:
         print(f"The call is {status.label}.", flush=True)
         if error:
-            self.failed(f"the call ended: {error.label} {detail}")
+            self.fail(f"the call ended: {error.label} {detail}")
 
     def _print_event(self, user_id: int, event: str) -> None:
         user = self.client.get_user(user_id)
@@ -132,16 +137,17 @@ def main() -> None:
         world = login.read_world(options.ready_file)
         client = login.new_client(world, options.login, Recorder(options.record))
         caller = Caller(client, AudioSource(options.say), options.secret)
-        login.start(client, world, options, caller.failed)
+        login.start(client, world, options, caller.fail)
     except (login.LoginError, MissingExtraError, OSError, wave.Error) as problem:
         sys.exit(f"call: {problem}")
     with client:
         try:
-            while not caller.over:
+            while not caller.is_over:
                 client.run_callbacks()
                 time.sleep(FRAME_SECONDS)
-        except (KeyboardInterrupt, MissingExtraError) as end:
-            caller.problem = str(end) or None
+        except (KeyboardInterrupt, MissingExtraError) as error:
+            # The text of a KeyboardInterrupt is empty, so that Ctrl-C is not a problem.
+            caller.problem = str(error) or None
     sys.exit(caller.problem)
 
 

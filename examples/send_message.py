@@ -18,13 +18,14 @@ try:
     users, channels = world["users"], world["guilds"]["Town Square"]["channels"]
 except (OSError, ValueError, LookupError) as error:
     sys.exit(f"send_message: {ready_file} is not a ready file of the demo world ({error}); see examples/README.md")
-for kind, name, known in (("user", user, users), ("channel", channel, channels)):
-    if name not in known:
-        sys.exit(f"send_message: unknown {kind} {name}; choose one of {', '.join(known)}")
-messages = f"{world['api']}/channels/{channels[channel]}/messages"
+for kind, name, valid_names in (("user", user, users), ("channel", channel, channels)):
+    if name not in valid_names:
+        sys.exit(f"send_message: unknown {kind} {name}; choose one of {', '.join(valid_names)}")
+messages_url = f"{world['api']}/channels/{channels[channel]}/messages"
 
 
-def call(method: str, url: str, body: object = None) -> Any:
+def send_request(method: str, url: str, body: object = None) -> Any:
+    """Send an API request as the user and return the decoded response; exit with a message if it fails."""
     # A user's token has no prefix; a bot's token has the prefix "Bot".
     headers = {"Authorization": users[user]["token"], "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
@@ -37,6 +38,6 @@ def call(method: str, url: str, body: object = None) -> Any:
         sys.exit(f"send_message: cannot connect to {world['api']} ({error.reason}); is `make run` running?")
 
 
-call("POST", messages, {"content": text})
-for message in reversed(call("GET", f"{messages}?limit=5")):
+send_request("POST", messages_url, {"content": text})
+for message in reversed(send_request("GET", f"{messages_url}?limit=5")):
     print(f"{message['author']['username']}: {message['content']}")

@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from hubbub.sdk import Api, ApiError
 
-PING, EVENT = 0, 1
-TYPES = [
+EVENT = 1
+"""Type of a request that contains an event; type 0 is a ping."""
+EVENT_TYPES = [
     "APPLICATION_AUTHORIZED",
     "APPLICATION_DEAUTHORIZED",
     *(
@@ -29,10 +30,10 @@ TYPES = [
 ]
 
 
-def is_genuine(key: Ed25519PublicKey, request: web.Request, body: bytes) -> bool:
+def has_valid_signature(key: Ed25519PublicKey, request: web.Request, body: bytes) -> bool:
     """Return whether the platform signed the timestamp and the body.
 
-    The platform checks that forgeries are rejected."""
+    The platform sends forged requests from time to time and disables a receiver that accepts one."""
     try:
         signature = bytes.fromhex(request.headers["X-Signature-Ed25519"])
         key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + body)
@@ -41,8 +42,8 @@ def is_genuine(key: Ed25519PublicKey, request: web.Request, body: bytes) -> bool
     return True
 
 
-def describe(event: dict[str, Any]) -> str:
-    """Describe an event in one line."""
+def describe_event(event: dict[str, Any]) -> str:
+    """Return a line of text about an event."""
     data = event.get("data") or {}
     user = data.get("author") or data.get("user") or {}
     name = user.get("global_name") or user.get("username", "")
@@ -55,20 +56,20 @@ async def serve(world: dict[str, Any], port: int) -> None:
     """Register the URL and receive events."""
     game = world["applications"]["demo-game"]
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(game["public_key"]))
-    seen: set[str] = set()
+    printed_events: set[str] = set()
 
     async def receive(request: web.Request) -> web.Response:
         body = await request.read()
-        if not is_genuine(key, request, body):
+        if not has_valid_signature(key, request, body):
             return web.Response(status=401)
         message = json.loads(body)
         # An event that was not acknowledged in time is sent again, so it may arrive twice.
-        if (
-            message["type"] == EVENT
-            and (line := describe(message["event"])) + message["event"]["timestamp"] not in seen
-        ):
-            seen.add(line + message["event"]["timestamp"])
-            print(line, flush=True)
+        if message["type"] == EVENT:
+            line = describe_event(message["event"])
+            event_key = line + message["event"]["timestamp"]
+            if event_key not in printed_events:
+                printed_events.add(event_key)
+                print(line, flush=True)
         return web.Response(status=204, content_type="application/json")
 
     app = web.Application()
@@ -78,7 +79,7 @@ async def serve(world: dict[str, Any], port: int) -> None:
     await web.TCPSite(runner, "127.0.0.1", port).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}/events"
     async with Api(world["api"], game["bot"]["token"]) as api:
-        body = {"event_webhooks_url": url, "event_webhooks_status": 2, "event_webhooks_types": TYPES}
+        body = {"event_webhooks_url": url, "event_webhooks_status": 2, "event_webhooks_types": EVENT_TYPES}
         await api.request("PATCH", "/applications/@me", json=body, authorization=api.authorization)
     print(f"Receiving demo-game's events at {url}", flush=True)
     await asyncio.Event().wait()

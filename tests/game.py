@@ -18,11 +18,11 @@ SDK_INTENTS = (
 )
 """Intents that the SDK identifies with (spec/sdk.md#5.3)."""
 SDK_CAPABILITIES = 69680
-"""Capabilities that the SDK identifies with."""
+"""Capabilities that the SDK identifies with, as a bit field."""
 
 
 class Player(Bearer):
-    """A user of a game, with the access token they granted it."""
+    """A user of a game, with the access token that the user granted to the game."""
 
     async def connect_sdk(self, **identify: Any) -> Session:
         """Open a gateway session with the intents and capabilities of the SDK."""
@@ -39,17 +39,17 @@ class Game:
 
     @property
     def id(self) -> int:
-        """The application id."""
+        """The application ID."""
         return self.client.id
 
     @property
     def backend(self) -> Actor:
-        """The bot, with whose token the game's own server calls the API."""
+        """The game's own server, which calls the API with the bot's token."""
         assert self.client.bot is not None
         return self.client.bot
 
     async def add_player(self, user: Actor | None = None, scope: str = "openid sdk.social_layer") -> Player:
-        """Authorize the game for a user, by default a new one, and return them as a player."""
+        """Authorize the game as a user, by default a new one, and return the user as a player."""
         user = user or await self.world.user()
         token = (await self.client.request_tokens(user, scope))["access_token"]
         player = Player(self.world, user.id, token, user.name, application_id=self.id)

@@ -1,4 +1,4 @@
-"""Identity providers for tests: a scriptable OIDC issuer, and the provider stand-ins of a rehearsal."""
+"""Identity providers for tests: an OIDC issuer that a test controls, and the simulated providers of a rehearsal."""
 
 from typing import Any
 
@@ -21,6 +21,7 @@ class Issuer:
         self.requested_paths: list[str] = []
         """Paths of the requests received, in order."""
         self.keys: dict[str, Any] = {"one": ECKey.generate_key("P-256", parameters={"kid": "one"})}
+        """Signing keys by key ID."""
         self.discovery_overrides: dict[str, Any] = {}
         """Fields that replace those of the discovery document; a field that is None is left out."""
         self.redirects: dict[str, str] = {}
@@ -37,7 +38,7 @@ class Issuer:
     async def open(self) -> None:
         """Start listening."""
         app = web.Application()
-        app.router.add_route("*", "/{tail:.*}", self._answer)
+        app.router.add_route("*", "/{path:.*}", self._handle)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
@@ -64,7 +65,7 @@ class Issuer:
         """Add an RSA key to the published keys."""
         self.keys[kid] = RSAKey.generate_key(2048, parameters={"kid": kid})
 
-    async def _answer(self, request: web.Request) -> web.Response:
+    async def _handle(self, request: web.Request) -> web.Response:
         self.requested_paths.append(request.path)
         if request.path in self.redirects:
             raise web.HTTPFound(self.redirects[request.path])
@@ -74,7 +75,7 @@ class Issuer:
             document = {
                 "issuer": self.url,
                 "jwks_uri": f"{self.url}/jwks",
-                "id_token_signing_alg_values_supported": ["ES256", "wings"],
+                "id_token_signing_alg_values_supported": ["ES256", "unknown"],
             } | self.discovery_overrides
             return web.json_response({name: value for name, value in document.items() if value is not None})
         if request.path == "/jwks":
@@ -88,18 +89,18 @@ def configuration_path(client: Client, provider_type: str = "OIDC") -> str:
     return f"/applications/{client.id}/external-identity-provider-configurations/{provider_type}"
 
 
-async def configure_issuer(client: Client, issuer: Issuer, **more: Any) -> ApiResponse:
+async def configure_issuer(client: Client, issuer: Issuer, **fields: Any) -> ApiResponse:
     """Configure an issuer as an identity provider of an application."""
-    body = {"clients": [{"id": "game"}], "oidc_issuer_url": issuer.url} | more
+    body = {"clients": [{"id": "game"}], "oidc_issuer_url": issuer.url} | fields
     return await client.owner.put(configuration_path(client), json=body)
 
 
-async def request_token(client: Client, token: str, external_auth_type: str = "OIDC", **more: Any) -> ApiResponse:
+async def request_token(client: Client, token: str, external_auth_type: str = "OIDC", **fields: Any) -> ApiResponse:
     """Request a player's access token with a credential of their identity provider."""
     body = {"client_id": str(client.id), "external_auth_type": external_auth_type, "external_auth_token": token}
     if not client.public:
         body["client_secret"] = client.secret
-    return await client.world.request("POST", "/partner-sdk/token", json=body | more)
+    return await client.world.request("POST", "/partner-sdk/token", json=body | fields)
 
 
 async def request_unmerge(client: Client, token: str, external_auth_type: str = "OIDC") -> ApiResponse:
@@ -124,20 +125,26 @@ class RehearsalWorld(World):
 
     def demo_user(self, name: str) -> Actor:
         """Return a user of the demo world."""
-        built = self.control.built_world.users[name]
-        return Actor(self, built.id, built.token, name)
+        user = self.control.built_world.users[name]
+        return Actor(self, user.id, user.token, name)
 
     @property
     def demo_game(self) -> Client:
         """The demo world's game."""
-        built = self.control.built_world.applications["demo-game"]
+        application = self.control.built_world.applications["demo-game"]
         return Client(
-            self, built.id, built.client_secret, self.demo_user("alice"), None, True, "http://127.0.0.1/callback"
+            self,
+            application.id,
+            application.client_secret,
+            self.demo_user("alice"),
+            None,
+            True,
+            "http://127.0.0.1/callback",
         )
 
-    async def issue_credential(self, provider: str, user_id: str, **more: Any) -> tuple[str, str]:
-        """Issue a credential with a provider's stand-in and return its type and the token."""
+    async def issue_credential(self, provider: str, user_id: str, **fields: Any) -> tuple[str, str]:
+        """Issue a credential of a simulated provider and return its external authentication type and its token."""
         issued = (
-            await self.control_request("POST", f"/issuers/{provider}/tokens", json={"user_id": user_id, **more})
+            await self.control_request("POST", f"/issuers/{provider}/tokens", json={"user_id": user_id, **fields})
         ).ok()
         return issued["external_auth_type"], issued["external_auth_token"]

@@ -47,6 +47,7 @@ class Machine:
         self.opened_urls: list[str] = []
         """URLs that the agent opened in the browser."""
         self.agent_options: dict[str, Any] = {}
+        """Further keyword arguments of Agent."""
         self.presence_interval_seconds: float | None = None
         self._agent: Agent | None = None
         self._programs: list[Program] = []
@@ -107,9 +108,10 @@ class Program:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self._number = 0
+        self._request_count = 0
         self.ready: dict[str, Any] = {}
         self.events: list[dict[str, Any]] = []
+        """Payloads of received events that `next` has not returned yet."""
 
     def write(self, opcode: int, payload: Any) -> None:
         """Write a frame; bytes are written as they are, anything else as JSON."""
@@ -136,8 +138,8 @@ class Program:
 
     async def request(self, cmd: str, args: Any = None, **fields: Any) -> dict[str, Any]:
         """Send a command and return its reply; events that arrive before it are stored in `events`."""
-        self._number += 1
-        nonce = f"n{self._number}"
+        self._request_count += 1
+        nonce = f"n{self._request_count}"
         self.write(FRAME, {"cmd": cmd, "nonce": nonce, **({} if args is None else {"args": args}), **fields})
         while True:
             opcode, payload = await self.read()
@@ -167,7 +169,7 @@ class Program:
         assert data == {"evt": event}
 
     async def next(self, event: str, matches: Any = lambda data: True) -> Any:
-        """Wait for the next event with this name that `matches` accepts, and return its data; skip others."""
+        """Wait for the next event with this name that `matches` accepts, and return its data; discard earlier events."""
         while True:
             for position, payload in enumerate(self.events):
                 if payload["evt"] == event and matches(payload["data"]):

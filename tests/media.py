@@ -20,22 +20,23 @@ def jpeg(width: int = 8, height: int = 8, **options: Any) -> bytes:
 
 
 def animated(image_format: str = "GIF", frames: int = 3, width: int = 8, height: int = 8, frame_ms: int = 100) -> bytes:
-    """Return an animated image: GIF, WEBP or (as PNG) APNG; `duration` of a frame in milliseconds."""
+    """Return an animated image: GIF, WEBP or (as PNG) APNG; `frame_ms` is the duration of a frame."""
     images = [Image.new("RGBA", (width, height), (40 * number % 256, 90, 200, 255)) for number in range(frames)]
     return _encode(images, image_format, duration=frame_ms, loop=0)
 
 
-def _encode(frames: list[Image.Image], kind: str, **options: Any) -> bytes:
+def _encode(frames: list[Image.Image], image_format: str, **options: Any) -> bytes:
     buffer = io.BytesIO()
     if len(frames) > 1:
         options |= {"save_all": True, "append_images": frames[1:]}
-    frames[0].save(buffer, kind, **options)
+    frames[0].save(buffer, image_format, **options)
     return buffer.getvalue()
 
 
 def decompression_bomb(side: int) -> bytes:
     """Return a small PNG whose header declares a square of `side` pixels."""
-    rows = zlib.compress(b"\0" * 100_000, 9)  # Far fewer rows than declared: no reader may decode them.
+    # Far fewer rows than the header declares: a reader must reject the image before it decodes them.
+    rows = zlib.compress(b"\0" * 100_000, 9)
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"")
 
@@ -43,12 +44,12 @@ def decompression_bomb(side: int) -> bytes:
 def large_canvas_gif(side: int, frames: int) -> bytes:
     """Return a small GIF that declares a large canvas and changes one pixel per frame."""
     frame = b"\x21\xf9\x04\x04\x0a\x00\x00\x00" + struct.pack("<BHHHHB", 0x2C, 0, 0, 1, 1, 0) + b"\x02\x02\x44\x01\x00"
-    head = b"GIF89a" + struct.pack("<HHBBB", side, side, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
-    return head + frame * frames + b"\x3b"
+    header = b"GIF89a" + struct.pack("<HHBBB", side, side, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
+    return header + frame * frames + b"\x3b"
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+def _chunk(chunk_type: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + chunk_type + data + struct.pack(">I", zlib.crc32(chunk_type + data))
 
 
 def data_uri(data: bytes, media_type: str = "image/png") -> str:
@@ -69,8 +70,8 @@ def mp3(frames: int = 10, *, tag: bytes = b"") -> bytes:
 
 def ogg(milliseconds: int = 1000, *, sample_rate: int = 44100, pages: int = 3, codec: bytes = b"\x01vorbis") -> bytes:
     """Return an Ogg stream whose last page carries the total duration."""
-    head = codec + struct.pack("<IBI", 0, 1, sample_rate) + b"\0" * 14
-    stream = ogg_page(head, 0, 2, 0)
+    header = codec + struct.pack("<IBI", 0, 1, sample_rate) + b"\0" * 14
+    stream = ogg_page(header, 0, 2, 0)
     for number in range(1, pages + 1):
         stream += ogg_page(
             b"\0" * 20, sample_rate * milliseconds * number // (1000 * pages), 4 if number == pages else 0, number
@@ -78,6 +79,6 @@ def ogg(milliseconds: int = 1000, *, sample_rate: int = 44100, pages: int = 3, c
     return stream
 
 
-def ogg_page(body: bytes, granule: int, kind: int, number: int) -> bytes:
-    """Return one page of an Ogg stream."""
-    return struct.pack("<4sBBQIIIB", b"OggS", 0, kind, granule, 7, number, 0, 1) + bytes([len(body)]) + body
+def ogg_page(body: bytes, granule: int, flags: int, sequence: int) -> bytes:
+    """Return one page of an Ogg stream; `flags` is its header type (2 for the first page, 4 for the last)."""
+    return struct.pack("<4sBBQIIIB", b"OggS", 0, flags, granule, 7, sequence, 0, 1) + bytes([len(body)]) + body

@@ -41,46 +41,52 @@ class Client:
     public: bool = False
     redirect_uri: str = REDIRECT
 
-    def authorize_path(self, scope: str | None = "identify", **more: Any) -> str:
+    def authorize_path(self, scope: str | None = "identify", **extra_parameters: Any) -> str:
         """Return the path and query of the authorization page."""
-        fields = {"client_id": self.id, "response_type": "code", "redirect_uri": self.redirect_uri, "scope": scope}
-        return "/oauth2/authorize?" + urlencode({k: v for k, v in (fields | more).items() if v is not None})
+        parameters = {"client_id": self.id, "response_type": "code", "redirect_uri": self.redirect_uri, "scope": scope}
+        return "/oauth2/authorize?" + urlencode(
+            {k: v for k, v in (parameters | extra_parameters).items() if v is not None}
+        )
 
     async def authorize(
-        self, user: Actor, scope: str | None = "identify", *, body: Any = None, **more: Any
+        self, user: Actor, scope: str | None = "identify", *, body: Any = None, **parameters: Any
     ) -> ApiResponse:
         """Authorize the application as a user."""
-        return await user.post(self.authorize_path(scope, **more), json={"authorize": True, **(body or {})})
+        return await user.post(self.authorize_path(scope, **parameters), json={"authorize": True, **(body or {})})
 
-    async def request_code(self, user: Actor, scope: str = "identify", **more: Any) -> str:
+    async def request_code(self, user: Actor, scope: str = "identify", **parameters: Any) -> str:
         """Authorize the application as a user and return the authorization code."""
-        return url_parameters((await self.authorize(user, scope, **more)).ok()["url"])["code"]
+        return url_parameters((await self.authorize(user, scope, **parameters)).ok()["url"])["code"]
 
     async def post_form(self, path: str, *, secret: bool | None = None, **fields: Any) -> ApiResponse:
-        """Post a form with the client's id and, unless it is public, its secret; fields that are None are left out."""
+        """Post a form with the client ID; fields that are None are left out.
+
+        With `secret` the form has the client secret; None means that only confidential clients send it."""
         form = {"client_id": self.id, **fields}
         if secret if secret is not None else not self.public:
             form["client_secret"] = self.secret
         data = urlencode({name: value for name, value in form.items() if value is not None})
         return await self.world.request("POST", path, data=data, headers=FORM)
 
-    async def exchange(self, code: str, **more: Any) -> ApiResponse:
+    async def exchange(self, code: str, **extra_fields: Any) -> ApiResponse:
         """Exchange an authorization code for tokens."""
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri}
-        return await self.post_form("/oauth2/token", **(fields | more))
+        return await self.post_form("/oauth2/token", **(fields | extra_fields))
 
-    async def refresh(self, refresh_token: str, **more: Any) -> ApiResponse:
+    async def refresh(self, refresh_token: str, **fields: Any) -> ApiResponse:
         """Exchange a refresh token for new tokens."""
-        return await self.post_form("/oauth2/token", grant_type="refresh_token", refresh_token=refresh_token, **more)
+        return await self.post_form("/oauth2/token", grant_type="refresh_token", refresh_token=refresh_token, **fields)
 
-    async def request_tokens(self, user: Actor, scope: str = "identify", **more: Any) -> Any:
-        """Authorize the application as a user and return the token response, by the code flow with PKCE."""
+    async def request_tokens(self, user: Actor, scope: str = "identify", **parameters: Any) -> Any:
+        """Authorize the application as a user by the code flow with PKCE, and return the token response."""
         verifier, challenge = create_pkce_pair()
-        code = await self.request_code(user, scope, code_challenge=challenge, code_challenge_method="S256", **more)
+        code = await self.request_code(
+            user, scope, code_challenge=challenge, code_challenge_method="S256", **parameters
+        )
         return (await self.exchange(code, code_verifier=verifier)).ok()
 
     def bearer(self, user: Actor, token: str) -> Bearer:
-        """Return the application acting for a user with an access token."""
+        """Return an actor that calls the API with an access token that a user granted to the application."""
         return Bearer(self.world, user.id, token, user.name, application_id=self.id)
 
 
@@ -94,7 +100,7 @@ async def create_application(
     flags: int = 0,
     name: str = "Game",
 ) -> Client:
-    """Create an application."""
+    """Create an application; None for `owner` creates a new user as its owner."""
     owner = owner or await world.user()
     if public:
         flags |= ApplicationFlags.PUBLIC_OAUTH2_CLIENT

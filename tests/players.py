@@ -8,35 +8,36 @@ from tests.world import Actor, ApiResponse, Bearer, World
 
 SOCIAL = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
 BOT_ISSUED = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
+"""External authentication type of an access token that the application's bot requested."""
 
 
-async def create_social_game(world: World, *, flags: int = SOCIAL, **more: Any) -> Client:
+async def create_social_game(world: World, *, flags: int = SOCIAL, **fields: Any) -> Client:
     """Create an application with the social layer."""
-    return await create_application(world, flags=flags, **more)
+    return await create_application(world, flags=flags, **fields)
 
 
-async def request_bot_token(client: Client, external_user_id: str, **more: Any) -> ApiResponse:
+async def request_bot_token(client: Client, external_user_id: str, **fields: Any) -> ApiResponse:
     """Request the access token of a provisional player as the application's bot."""
     assert client.bot is not None
-    return await client.bot.post("/partner-sdk/token/bot", json={"external_user_id": external_user_id, **more})
+    return await client.bot.post("/partner-sdk/token/bot", json={"external_user_id": external_user_id, **fields})
 
 
 async def bearer_for_token(client: Client, token: str) -> Bearer:
-    """Return the application acting for the user of an access token."""
+    """Return an actor that calls the API with an access token of the application."""
     actor = Bearer(client.world, 0, token, "player", application_id=client.id)
     actor.id = int((await actor.get("/oauth2/@me")).ok()["user"]["id"])
     return actor
 
 
-async def provisional_player(client: Client, external_user_id: str, **more: Any) -> Bearer:
+async def provisional_player(client: Client, external_user_id: str, **fields: Any) -> Bearer:
     """Return a provisional player whose token the application's bot requested."""
     return await bearer_for_token(
-        client, (await request_bot_token(client, external_user_id, **more)).ok()["access_token"]
+        client, (await request_bot_token(client, external_user_id, **fields)).ok()["access_token"]
     )
 
 
 async def link_account(client: Client, user: Actor, token: str, external_auth_type: str = BOT_ISSUED) -> Bearer:
-    """Link the provisional account of a credential to a user and return the game acting for the user."""
+    """Link the provisional account of a credential to a user; return an actor with the new access token."""
     tokens = await request_link_tokens(client, user, token, external_auth_type)
     return client.bearer(user, tokens["access_token"])
 

@@ -11,6 +11,7 @@ from aiohttp import web
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from hubbub.protocol.enums import EventWebhooksStatus
 from hubbub.server.core.outbound_http import OutboundResponse
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
@@ -28,12 +29,13 @@ class Receiver:
         self.invalid_signatures = 0
         """Number of requests with an invalid signature."""
         self.request_headers: list[Any] = []
+        """Headers of all requests, in order."""
         self.next_statuses: list[int] = []
         """Statuses of the next responses to events; 0 means that no response is sent."""
         self.default_status = 204
         """Status of responses to events once `next_statuses` is empty."""
         self.barrier: asyncio.Barrier | None = None
-        """If not None, requests are answered only when the barrier is full."""
+        """If not None, the server responds only when the barrier is full."""
         self.accept_invalid_signatures = False
         """Whether requests with an invalid signature are accepted too."""
         self.interaction_handler: InteractionHandler = lambda _: web.Response(status=500)
@@ -42,7 +44,7 @@ class Receiver:
         """Body of the response to a ping."""
         self._runner: web.AppRunner | None = None
         self._arrived = asyncio.Condition()
-        self._gone = asyncio.Event()
+        self._closed = asyncio.Event()
 
     @property
     def url(self) -> str:
@@ -68,7 +70,7 @@ class Receiver:
         app = web.Application()
         app.router.add_post("/events", self._event)
         app.router.add_post("/interactions", self._interaction)
-        self._gone = asyncio.Event()
+        self._closed = asyncio.Event()
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
@@ -77,12 +79,12 @@ class Receiver:
     async def close(self) -> None:
         """Stop listening; further connections are refused."""
         if self._runner is not None:
-            self._gone.set()
+            self._closed.set()
             await self._runner.cleanup()
             self._runner = None
 
     async def wait_for_events(self, count: int) -> list[dict[str, Any]]:
-        """Wait until at least `count` events have arrived, and return all events."""
+        """Wait until at least `count` events have been received, and return all events."""
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._arrived:
             await self._arrived.wait_for(lambda: len(self.events) >= count)
         return self.events
@@ -108,7 +110,7 @@ class Receiver:
         if body["type"] == 1 and self.barrier is not None:
             await self.barrier.wait()
         if status == 0:
-            await self._gone.wait()
+            await self._closed.wait()
         return web.Response(status=status, content_type="application/json")
 
     async def _interaction(self, request: web.Request) -> web.Response:
@@ -121,12 +123,12 @@ class Receiver:
             self._arrived.notify_all()
         if self.barrier is not None:
             await self.barrier.wait()
-        answer = self.interaction_handler(body)
-        return await answer if inspect.isawaitable(answer) else answer
+        response = self.interaction_handler(body)
+        return await response if inspect.isawaitable(response) else response
 
     async def never_respond(self, _: Any) -> web.Response:
         """Handle an interaction by not responding until the server is closed."""
-        await self._gone.wait()
+        await self._closed.wait()
         return web.Response(status=204)
 
     async def _read(self, request: web.Request) -> dict[str, Any] | None:
@@ -154,10 +156,10 @@ def extend_timeouts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the timeout of outgoing requests, so that a slow machine does not fail the test."""
     request = world.app.outbound.request
 
-    async def request_patiently(*args: Any, **options: Any) -> OutboundResponse:
+    async def request_with_long_timeout(*args: Any, **options: Any) -> OutboundResponse:
         return await request(*args, **{**options, "timeout_seconds": WAIT_TIMEOUT_SECONDS})
 
-    monkeypatch.setattr(world.app.outbound, "request", request_patiently)
+    monkeypatch.setattr(world.app.outbound, "request", request_with_long_timeout)
 
 
 async def receive_interactions(receiver: Receiver, bot: Actor) -> None:
@@ -172,7 +174,11 @@ async def receive_interactions(receiver: Receiver, bot: Actor) -> None:
 async def subscribe_to_events(receiver: Receiver, bot: Actor, *types: str) -> None:
     """Subscribe the receiver to webhook events of the bot's application."""
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
-    body = {"event_webhooks_url": receiver.url, "event_webhooks_status": 2, "event_webhooks_types": types}
+    body = {
+        "event_webhooks_url": receiver.url,
+        "event_webhooks_status": EventWebhooksStatus.ENABLED,
+        "event_webhooks_types": types,
+    }
     (await bot.patch("/applications/@me", json=body)).ok()
     receiver.requests.clear()
     receiver.invalid_signatures = 0

@@ -50,26 +50,26 @@ class Program:
             self._lines.put(line.rstrip("\n"))
         self._lines.put(None)
 
-    def sees_all(self, *wanted: str) -> None:
+    def expect_all(self, *texts: str) -> None:
         """Read lines until each of these texts was in one of them, in any order."""
-        missing = set(wanted)
+        missing = set(texts)
         while missing:
-            line = self.sees("")
+            line = self.expect("")
             missing = {text for text in missing if text not in line}
 
-    def sees(self, wanted: str) -> str:
+    def expect(self, text: str) -> str:
         """Read lines until one contains this text, and return that line."""
         while True:
             try:
                 line = self._lines.get(timeout=TIMEOUT_SECONDS)
             except queue.Empty:
                 line = None
-            assert line is not None, f"{wanted!r} was not printed, but\n" + "\n".join(self.printed)
+            assert line is not None, f"{text!r} was not printed; the program printed:\n" + "\n".join(self.printed)
             self.printed.append(line)
-            if wanted in line:
+            if text in line:
                 return line
 
-    def types(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         """Write a line to the program's input."""
         assert self._process.stdin is not None
         self._process.stdin.write(line + "\n")
@@ -79,7 +79,7 @@ class Program:
         """Send a signal to the program."""
         self._process.send_signal(number)
 
-    def ends(self) -> int:
+    def wait_exit(self) -> int:
         """Wait until the program exits and return its status."""
         return self._process.wait(TIMEOUT_SECONDS)
 
@@ -109,31 +109,31 @@ def ready_file(tmp_path: Path) -> Iterator[Path]:
     """The ready file of a server started like `make run`, on a free port."""
     path = tmp_path / "ready.json"
     with Program("-m", "hubbub.server.cli", "dev", "--port", "0", "--ready-file", path) as platform:
-        platform.sees("is ready at")
+        platform.expect("is ready at")
         yield path
 
 
-def game(ready_file: Path, *arguments: str) -> Program:
+def start_game(ready_file: Path, *arguments: str) -> Program:
     """Start the example game."""
     return Program(EXAMPLES / "game", ready_file, *arguments)
 
 
-def say(ready_file: Path, *arguments: str) -> str:
-    """What a person sees after they spoke."""
-    return run("send_message.py", str(ready_file), *arguments, status=0)
+def send_message(ready_file: Path, user: str, channel: str, text: str) -> str:
+    """Send a message with the example and return its output, the newest messages of the channel."""
+    return run_example("send_message.py", str(ready_file), user, channel, text, status=0)
 
 
-def run(*arguments: str, status: int) -> str:
+def run_example(*arguments: str, status: int) -> str:
     """Run an example to its end, assert its exit status, and return its output."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, str(EXAMPLES / arguments[0]), *arguments[1:]], capture_output=True, text=True, env=ENVIRONMENT
     )
-    assert done.returncode == status, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout + done.stderr
+    assert completed.returncode == status, completed.stdout + completed.stderr
+    assert "Traceback" not in completed.stderr
+    return completed.stdout + completed.stderr
 
 
-def call(ready_file: Path, method: str, path: str, user: str, body: Any = None) -> Any:
+def send_request(ready_file: Path, method: str, path: str, user: str, body: Any = None) -> Any:
     """Send an API request as a user of the demo world and return the decoded body."""
     world = json.loads(ready_file.read_text())
     headers = {"Authorization": world["users"][user]["token"], "Content-Type": "application/json"}
@@ -146,52 +146,52 @@ def call(ready_file: Path, method: str, path: str, user: str, body: Any = None) 
 
 
 def test_two_users_play_the_game(ready_file: Path) -> None:
-    with game(ready_file, "--login", "alice") as alice, game(ready_file, "--login", "bob") as bob:
-        alice.sees("You are Alice.")
-        bob.sees("You are Bob.")
-        alice.types("/friends")
-        alice.sees("Bob (bob) is online")
+    with start_game(ready_file, "--login", "alice") as alice, start_game(ready_file, "--login", "bob") as bob:
+        alice.expect("You are Alice.")
+        bob.expect("You are Bob.")
+        alice.write_line("/friends")
+        alice.expect("Bob (bob) is online")
 
-        alice.types("/party")
-        alice.sees("You are in a party of 1.")
-        alice.types("/invite bob")
-        alice.sees("You invited bob.")
-        bob.sees("Alice invited you; type /accept")
-        bob.types("/friends")
-        bob.sees("Alice (alice) is in the game, In a party of 1")
-        bob.types("/accept")
-        bob.sees("You are in a party of 2.")
-        alice.sees("Bob joined the party.")
+        alice.write_line("/party")
+        alice.expect("You are in a party of 1.")
+        alice.write_line("/invite bob")
+        alice.expect("You invited bob.")
+        bob.expect("Alice invited you; type /accept")
+        bob.write_line("/friends")
+        bob.expect("Alice (alice) is in the game, In a party of 1")
+        bob.write_line("/accept")
+        bob.expect("You are in a party of 2.")
+        alice.expect("Bob joined the party.")
 
-        alice.types("hello, bob")
-        bob.sees("Alice: hello, bob")
-        bob.types("/throw paper")
-        alice.sees("Bob has thrown.")
-        alice.types("/throw rock")
+        alice.write_line("hello, bob")
+        bob.expect("Alice: hello, bob")
+        bob.write_line("/throw paper")
+        alice.expect("Bob has thrown.")
+        alice.write_line("/throw rock")
         for player in (alice, bob):
-            player.sees("  Bob: paper")
-            player.sees("Bob wins the round.")
-        bob.types("/who")
-        bob.sees("  Bob: 1")
+            player.expect("  Bob: paper")
+            player.expect("Bob wins the round.")
+        bob.write_line("/who")
+        bob.expect("  Bob: 1")
 
-        bob.types("/leave")
-        bob.sees("Your party has ended.")
-        alice.sees("Bob left the party.")
-        bob.types("/join alice")
-        alice.sees("Bob wants to join you; type /accept")
-        alice.types("/accept")
-        bob.sees("Alice invited you; type /accept")
-        bob.types("/accept")
-        bob.sees("You are in a party of 2.")
+        bob.write_line("/leave")
+        bob.expect("Your party has ended.")
+        alice.expect("Bob left the party.")
+        bob.write_line("/join alice")
+        alice.expect("Bob wants to join you; type /accept")
+        alice.write_line("/accept")
+        bob.expect("Alice invited you; type /accept")
+        bob.write_line("/accept")
+        bob.expect("You are in a party of 2.")
         for player in (alice, bob):
-            player.types("/quit")
-            assert player.ends() == 0
+            player.write_line("/quit")
+            assert player.wait_exit() == 0
 
 
 def test_the_game_explains_every_mistake_of_a_player(ready_file: Path) -> None:
-    with game(ready_file, "--login", "alice") as alice:
-        alice.sees("You are Alice.")
-        for typed, seen in (
+    with start_game(ready_file, "--login", "alice") as alice:
+        alice.expect("You are Alice.")
+        for line, output in (
             ("/dance", "Unknown command /dance; type /help for a list."),
             ("/help", "/throw"),
             ("/accept", "You have no invite."),
@@ -206,16 +206,18 @@ def test_the_game_explains_every_mistake_of_a_player(ready_file: Path) -> None:
             ("/link attic", "Unknown channel attic; choose one of general"),
             ("/link general", "That did not work: "),
         ):
-            alice.types(typed)
-            alice.sees(seen)
+            alice.write_line(line)
+            alice.expect(output)
 
-    assert "is not a ready file" in run("game", "nowhere.json", status=1)
+    assert "is not a ready file" in run_example("game", "nowhere.json", status=1)
     assert "cannot be reached" in run(
         "game", str(ready_file), "--guest", "Hero", "--backend", "http://127.0.0.1:9", status=1
     )
-    assert "game: Login or password is invalid." in run("game", str(ready_file), "--login", "alice", "wrong", status=1)
-    assert "--login also needs the password" in run("game", str(ready_file), "--login", "dora", status=1)
-    assert "cannot log in" in run("game", str(ready_file), "--token", "nonsense", status=1)
+    assert "game: Login or password is invalid." in run_example(
+        "game", str(ready_file), "--login", "alice", "wrong", status=1
+    )
+    assert "--login also needs the password" in run_example("game", str(ready_file), "--login", "dora", status=1)
+    assert "cannot log in" in run_example("game", str(ready_file), "--token", "nonsense", status=1)
 
 
 def test_players_commit_to_throws_before_revealing_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,20 +225,20 @@ def test_players_commit_to_throws_before_revealing_them(monkeypatch: pytest.Monk
     rules = importlib.import_module("rules")
 
     def winners(*throws: str) -> list[int]:
-        played = rules.Round()
+        game_round = rules.Round()
         openings = {}
         for player, throw in enumerate(throws):
-            assert not played.all_thrown(range(len(throws)))
-            sealed, openings[player] = rules.seal(throw)
-            assert throw not in sealed
-            played.sealed_by(player, sealed)
-        assert played.all_thrown(range(len(throws)))
-        played.opened_by(0, "paper of another kind")
+            assert not game_round.has_all_commitments(range(len(throws)))
+            commitment, openings[player] = rules.seal(throw)
+            assert throw not in commitment
+            game_round.record_commitment(player, commitment)
+        assert game_round.has_all_commitments(range(len(throws)))
+        game_round.record_reveal(0, "paper of another kind")
         for player, opening in openings.items():
-            assert not played.is_over()
-            played.opened_by(player, opening)
-        assert played.is_over()
-        return played.winners()
+            assert not game_round.is_over()
+            game_round.record_reveal(player, opening)
+        assert game_round.is_over()
+        return game_round.winners()
 
     assert winners("rock", "paper") == [1]
     assert winners("rock", "scissors") == [0]
@@ -248,30 +250,30 @@ def test_players_commit_to_throws_before_revealing_them(monkeypatch: pytest.Monk
 async def test_a_player_signs_in_with_a_browser(ready_file: Path) -> None:
     world = json.loads(ready_file.read_text())
     browser = Browser(cast(World, SimpleNamespace(url=world["web"])))
-    with game(ready_file) as bob:
-        line = bob.sees("If no browser opens, log in here: ")
+    with start_game(ready_file) as bob:
+        line = bob.expect("If no browser opens, log in here: ")
         page = await browser.open(line.split(": ", 1)[1].removeprefix(world["web"]))
         page = await browser.submit(page, "Log in", login="bob", password=world["users"]["bob"]["password"])
-        back = await browser.submit(page, "Authorize", follow=False)
-        assert "return to the game" in (await browser.request("GET", back.location)).text
-        bob.sees("You are Bob.")
+        redirect = await browser.submit(page, "Authorize", follow=False)
+        assert "return to the game" in (await browser.request("GET", redirect.location)).text
+        bob.expect("You are Bob.")
 
 
 def test_players_in_a_call_receive_the_audio_of_each_other(ready_file: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.wav"
     with Program(EXAMPLES / "call.py", ready_file, "--login", "alice") as alice:
-        alice.sees("The call is Connected.")
+        alice.expect("The call is Connected.")
         with Program(EXAMPLES / "call.py", ready_file, "--login", "bob", "--record", recording) as bob:
-            bob.sees_all("The call is Connected.", "Alice is speaking.")
-            alice.sees_all("Bob joined.", "Bob is speaking.")
+            bob.expect_all("The call is Connected.", "Alice is speaking.")
+            alice.expect_all("Bob joined.", "Bob is speaking.")
             bob.send_signal(signal.SIGINT)
-            assert bob.ends() == 0
-        alice.sees("Bob left.")
+            assert bob.wait_exit() == 0
+        alice.expect("Bob left.")
         alice.send_signal(signal.SIGINT)
-        assert alice.ends() == 0
+        assert alice.wait_exit() == 0
     with wave.open(str(recording)) as file:
         assert any(file.readframes(file.getnframes()))
-    assert "is not a ready file" in run("call.py", "nowhere.json", status=1)
+    assert "is not a ready file" in run_example("call.py", "nowhere.json", status=1)
 
 
 # The game's backend programs
@@ -279,123 +281,123 @@ def test_players_in_a_call_receive_the_audio_of_each_other(ready_file: Path, tmp
 
 @pytest.mark.clients
 def test_the_bridge_relays_messages_between_a_lobby_and_a_channel(ready_file: Path) -> None:
-    assert "has carol logged in to the game before?" in run("bridge.py", str(ready_file), "carol", status=1)
-    with game(ready_file, "--login", "alice") as alice, game(ready_file, "--login", "bob") as bob:
-        alice.sees("You are Alice.")
-        bob.sees("You are Bob.")
+    assert "has carol logged in to the game before?" in run_example("bridge.py", str(ready_file), "carol", status=1)
+    with start_game(ready_file, "--login", "alice") as alice, start_game(ready_file, "--login", "bob") as bob:
+        alice.expect("You are Alice.")
+        bob.expect("You are Bob.")
         with Program(EXAMPLES / "bridge.py", ready_file, "alice") as bridge:
-            bridge.sees("demo-bot")
-            bridge.sees("alice can now type /link general in the game")
-            alice.sees("You are in a party of 1.")
-            alice.types("/link general")
-            alice.sees("Your party is linked to #general.")
+            bridge.expect("demo-bot")
+            bridge.expect("alice can now type /link general in the game")
+            alice.expect("You are in a party of 1.")
+            alice.write_line("/link general")
+            alice.expect("Your party is linked to #general.")
 
-            alice.types("hello out there")
-            bridge.sees("#general Alice: hello out there")
-            assert "alice: hello out there" in say(ready_file, "carol", "general", "hello in there")
-            alice.sees("Carol (from the channel): hello in there")
-            alice.types("!roll")
-            alice.sees("demo-bot (from the channel): Alice rolls ")
-            say(ready_file, "carol", "general", "!bring bob")
-            alice.sees("demo-bot (from the channel): bob is in the lobby")
-            bob.sees("Your party is linked to #general.")
-            bob.types("!who")
-            bob.sees("demo-bot (from the channel): in the lobby: alice, bob")
+            alice.write_line("hello out there")
+            bridge.expect("#general Alice: hello out there")
+            assert "alice: hello out there" in send_message(ready_file, "carol", "general", "hello in there")
+            alice.expect("Carol (from the channel): hello in there")
+            alice.write_line("!roll")
+            alice.expect("demo-bot (from the channel): Alice rolls ")
+            send_message(ready_file, "carol", "general", "!bring bob")
+            alice.expect("demo-bot (from the channel): bob is in the lobby")
+            bob.expect("Your party is linked to #general.")
+            bob.write_line("!who")
+            bob.expect("demo-bot (from the channel): in the lobby: alice, bob")
             assert any("Alice linked this channel to a lobby" in line for line in bridge.printed)
             assert not any(line.endswith(": ") for line in bridge.printed)
 
-            alice.types("/leave")
-            alice.sees("Only the game's server can remove you")
+            alice.write_line("/leave")
+            alice.expect("Only the game's server can remove you")
             bridge.send_signal(signal.SIGTERM)
-            bridge.sees("is deleted")
-            assert bridge.ends() == 0
+            bridge.expect("is deleted")
+            assert bridge.wait_exit() == 0
             for player in (alice, bob):
-                player.sees("Your party has ended.")
+                player.expect("Your party has ended.")
 
 
 @pytest.mark.clients
 def test_a_bridge_removes_the_lobby_of_a_killed_bridge(ready_file: Path) -> None:
-    with game(ready_file, "--login", "alice") as alice:
-        alice.sees("You are Alice.")
+    with start_game(ready_file, "--login", "alice") as alice:
+        alice.expect("You are Alice.")
         with Program(EXAMPLES / "bridge.py", ready_file, "alice") as killed:
-            killed.sees("alice can now type /link general in the game")
-            alice.sees("You are in a party of 1.")
-            alice.types("/link general")
-            alice.sees("Your party is linked to #general.")
+            killed.expect("alice can now type /link general in the game")
+            alice.expect("You are in a party of 1.")
+            alice.write_line("/link general")
+            alice.expect("Your party is linked to #general.")
             killed.send_signal(signal.SIGKILL)
-            killed.ends()
+            killed.wait_exit()
 
         with Program(EXAMPLES / "bridge.py", ready_file, "alice") as bridge:
-            bridge.sees("Deleted the lobby that #general was still linked to")
-            bridge.sees("alice can now type /link general in the game")
+            bridge.expect("Deleted the lobby that #general was still linked to")
+            bridge.expect("alice can now type /link general in the game")
             for line in ("Your party has ended.", "You are in a party of 1."):
-                alice.sees(line)
-            alice.types("/link general")
-            alice.sees("Your party is linked to #general.")
+                alice.expect(line)
+            alice.write_line("/link general")
+            alice.expect("Your party is linked to #general.")
             bridge.send_signal(signal.SIGINT)
-            bridge.sees("is deleted")
-            assert bridge.ends() == 0
+            bridge.expect("is deleted")
+            assert bridge.wait_exit() == 0
 
 
 def test_the_webhook_receiver_prints_the_events_of_the_game(ready_file: Path) -> None:
     with Program(EXAMPLES / "webhooks.py", ready_file, "--port", "0") as receiver:
-        url = receiver.sees("Receiving demo-game's events at ").split()[-1]
+        url = receiver.expect("Receiving demo-game's events at ").split()[-1]
         forged = urllib.request.Request(
             url, b'{"type": 0}', {"X-Signature-Ed25519": "00", "X-Signature-Timestamp": "1"}
         )
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(forged)
 
-        with game(ready_file, "--login", "alice") as alice:
-            receiver.sees("APPLICATION_AUTHORIZED Alice")
-            alice.sees("You are Alice.")
-            alice.types("/party")
-            alice.sees("You are in a party of 1.")
-            alice.types("is anyone here?")
-            receiver.sees("Alice: is anyone here?")
+        with start_game(ready_file, "--login", "alice") as alice:
+            receiver.expect("APPLICATION_AUTHORIZED Alice")
+            alice.expect("You are Alice.")
+            alice.write_line("/party")
+            alice.expect("You are in a party of 1.")
+            alice.write_line("is anyone here?")
+            receiver.expect("Alice: is anyone here?")
             assert receiver.printed[-1].startswith("LOBBY_MESSAGE_CREATE in lobby ")
-            alice.types("/dm bob psst")
-            receiver.sees("GAME_DIRECT_MESSAGE_CREATE Alice: psst")
+            alice.write_line("/dm bob psst")
+            receiver.expect("GAME_DIRECT_MESSAGE_CREATE Alice: psst")
 
         world = json.loads(ready_file.read_text())
-        grants = call(ready_file, "GET", "/oauth2/tokens", "alice")
-        [mine] = [
+        grants = send_request(ready_file, "GET", "/oauth2/tokens", "alice")
+        [grant_id] = [
             grant["id"] for grant in grants if grant["application"]["id"] == world["applications"]["demo-game"]["id"]
         ]
-        call(ready_file, "DELETE", f"/oauth2/tokens/{mine}", "alice")
-        receiver.sees("APPLICATION_DEAUTHORIZED Alice")
+        send_request(ready_file, "DELETE", f"/oauth2/tokens/{grant_id}", "alice")
+        receiver.expect("APPLICATION_DEAUTHORIZED Alice")
 
 
 def test_a_guest_plays_links_an_account_and_unmerges_it(ready_file: Path) -> None:
     with Program(EXAMPLES / "backend.py", ready_file, "--port", "0") as backend:
-        url = backend.sees("The game's server is running at ").split()[-1]
+        url = backend.expect("The game's server is running at ").split()[-1]
         guest = ("--guest", "Hero", "--backend", url)
-        with game(ready_file, *guest) as hero, game(ready_file, "--login", "bob") as bob:
-            backend.sees("Hero started to play")
-            hero.sees("You are Hero, a guest.")
-            bob.sees("You are Bob.")
-            hero.types("/friend bob")
-            hero.sees("You sent bob a friend request.")
-            asked = bob.sees("Hero sent you a friend request; accept it with /friend ")
-            bob.types(asked.partition(" with ")[2])
-            hero.sees("Bob is now your friend.")
-            hero.types("/party")
-            hero.sees("You are in a party of 1.")
-            hero.types("/invite bob")
-            bob.sees("Hero invited you; type /accept")
-            bob.types("/accept")
-            hero.sees("Bob joined the party.")
+        with start_game(ready_file, *guest) as hero, start_game(ready_file, "--login", "bob") as bob:
+            backend.expect("Hero started to play")
+            hero.expect("You are Hero, a guest.")
+            bob.expect("You are Bob.")
+            hero.write_line("/friend bob")
+            hero.expect("You sent bob a friend request.")
+            request_line = bob.expect("Hero sent you a friend request; accept it with /friend ")
+            bob.write_line(request_line.partition(" with ")[2])
+            hero.expect("Bob is now your friend.")
+            hero.write_line("/party")
+            hero.expect("You are in a party of 1.")
+            hero.write_line("/invite bob")
+            bob.expect("Hero invited you; type /accept")
+            bob.write_line("/accept")
+            hero.expect("Bob joined the party.")
 
-        with game(ready_file, *guest, "--login", "carol") as carol:
-            carol.sees("You are Carol.")
-            # She takes over the guest's lobby membership.
-            carol.sees("You are in a party of 2.")
-        assert "log in with it" in run("game", str(ready_file), *guest, status=1)
+        with start_game(ready_file, *guest, "--login", "carol") as carol:
+            carol.expect("You are Carol.")
+            # Linking the account moves the guest's lobby membership to Carol.
+            carol.expect("You are in a party of 2.")
+        assert "log in with it" in run_example("game", str(ready_file), *guest, status=1)
 
         urllib.request.urlopen(urllib.request.Request(f"{url}/players/Hero/unmerge", b"")).close()
-        backend.sees("Hero is unmerged")
-        with game(ready_file, *guest) as hero:
-            hero.sees(", a guest.")
+        backend.expect("Hero is unmerged")
+        with start_game(ready_file, *guest) as hero:
+            hero.expect(", a guest.")
         for path, body, status in (
             ("/sessions", b"no", 400),
             ("/sessions", b"{}", 400),
@@ -412,30 +414,30 @@ def test_a_guest_plays_links_an_account_and_unmerges_it(ready_file: Path) -> Non
 @pytest.mark.clients
 def test_the_bot_answers_a_message_sent_over_http(ready_file: Path) -> None:
     with Program(EXAMPLES / "bot.py", ready_file) as bot:
-        bot.sees("is in Town Square")
-        assert "alice: !ping" in say(ready_file, "alice", "general", "!ping")
+        bot.expect("is in Town Square")
+        assert "alice: !ping" in send_message(ready_file, "alice", "general", "!ping")
         # The reply is asynchronous, so later messages are sent until one shows it.
-        assert any("demo-bot: pong" in say(ready_file, "bob", "general", "well?") for _ in range(20))
+        assert any("demo-bot: pong" in send_message(ready_file, "bob", "general", "well?") for _ in range(20))
 
 
 def test_the_examples_explain_unknown_names(ready_file: Path) -> None:
-    known = str(ready_file)
+    ready_path = str(ready_file)
     assert "unknown user dora; choose one of alice, bob, carol" in run(
-        "send_message.py", known, "dora", "general", "hi", status=1
+        "send_message.py", ready_path, "dora", "general", "hi", status=1
     )
     assert "unknown channel attic; choose one of general" in run(
-        "send_message.py", known, "bob", "attic", "hi", status=1
+        "send_message.py", ready_path, "bob", "attic", "hi", status=1
     )
     assert "bob cannot do this in staff: Missing Access" in run(
-        "send_message.py", known, "bob", "staff", "hi", status=1
+        "send_message.py", ready_path, "bob", "staff", "hi", status=1
     )
-    assert "usage: send_message.py" in run("send_message.py", known, status=1)
-    assert "usage: bridge.py" in run("bridge.py", known, status=1)
-    assert "unknown user dora" in run("bridge.py", known, "dora", status=1)
+    assert "usage: send_message.py" in run_example("send_message.py", ready_path, status=1)
+    assert "usage: bridge.py" in run_example("bridge.py", ready_path, status=1)
+    assert "unknown user dora" in run_example("bridge.py", ready_path, "dora", status=1)
     for name in (
         "send_message.py nowhere.json a b c",
         "bridge.py nowhere.json a",
         "webhooks.py nowhere.json",
         "backend.py nowhere.json",
     ):
-        assert "is not a ready file of the demo world" in run(*name.split(), status=1)
+        assert "is not a ready file of the demo world" in run_example(*name.split(), status=1)

@@ -1,8 +1,8 @@
 """Pebbles: rock, paper, scissors for a party of friends, in a terminal.
 
-python examples/game READY_FILE                     log in with a browser python examples/game READY_FILE --login alice
-log in without a browser; add the password if it is not in the file python examples/game READY_FILE --guest Hero
-play without an account, through the game's server (examples/backend.py)
+- python examples/game READY_FILE: log in with a browser.
+- python examples/game READY_FILE --login alice: log in without a browser; add the password if the file does not have it.
+- python examples/game READY_FILE --guest Hero: play without an account, through the game's server (examples/backend.py).
 
 Type /help in the game for a list of commands.
 """
@@ -19,7 +19,7 @@ from play import Game
 FRAME_SECONDS = 1 / 30
 
 
-def arguments() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="game", description="rock, paper, scissors for a party of friends")
     parser.add_argument("ready_file", help="the ready file of `hubbub dev`")
@@ -41,20 +41,20 @@ def read_lines(lines: "queue.SimpleQueue[str]") -> None:
 
 def main() -> None:
     """Run the game loop."""
-    options = arguments()
+    options = parse_arguments()
     try:
         world = login.read_world(options.ready_file)
         game = Game(login.new_client(world, options.login), world)
-        login.start(game.client, world, options, game.failed)
+        login.start(game.client, world, options, game.fail)
     except login.LoginError as problem:
         sys.exit(f"game: {problem}")
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=read_lines, args=(lines,), daemon=True).start()
     with game.client:
-        while game.running:
+        while game.is_running:
             game.client.run_callbacks()
-            if game.ready and not lines.empty():
-                game.command(lines.get())
+            if game.is_ready and not lines.empty():
+                game.run_command(lines.get())
             time.sleep(FRAME_SECONDS)
     sys.exit(game.problem)
 

@@ -1,4 +1,4 @@
-"""How a player logs in: with a browser, as a guest through the game's own server, or with a token."""
+"""Login of a player: with a browser, as a guest through the game's own server, or with a token."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ class LoginError(Exception):
 
 
 def read_world(ready_file: str) -> dict[str, Any]:
-    """Read the ready file. A published game would have the URL and its application id in its settings."""
+    """Read the ready file. A published game would have the URL and its application ID in its settings."""
     try:
         world: dict[str, Any] = json.loads(Path(ready_file).read_text())
     except (OSError, ValueError) as error:
@@ -40,22 +40,22 @@ def read_world(ready_file: str) -> dict[str, Any]:
 
 
 def error_text(response: str, default: str) -> str:
-    """Return the text of an error response: the problem of each field, if the platform reports fields."""
+    """Return the message of an error response, or the messages of its fields; `default` if it has none."""
 
-    def fields(node: dict[str, Any]) -> Iterator[str]:
+    def field_messages(node: dict[str, Any]) -> Iterator[str]:
         for key, inner in node.items():
-            yield from (error["message"] for error in inner) if key == "_errors" else fields(inner)
+            yield from (error["message"] for error in inner) if key == "_errors" else field_messages(inner)
 
     try:
         body = json.loads(response)
     except ValueError:
         return default
-    found = "; ".join(dict.fromkeys(fields(body.get("errors") or {})))
-    return found or body.get("error_description") or body.get("message") or default
+    field_text = "; ".join(dict.fromkeys(field_messages(body.get("errors") or {})))
+    return field_text or body.get("error_description") or body.get("message") or default
 
 
 def post(url: str, body: Any, token: str = "") -> Any:
-    """Send a request; all others are sent by the SDK."""
+    """Send a POST request and return the decoded response. The SDK sends all other requests of the game."""
     headers = {"Content-Type": "application/json"} | ({"Authorization": token} if token else {})
     try:
         with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)) as response:
@@ -67,9 +67,11 @@ def post(url: str, body: Any, token: str = "") -> Any:
 
 
 def new_client(world: dict[str, Any], login: list[str] | None, audio: AudioBackend | None = None) -> Client:
-    """Create a client that opens a browser, or with `login` completes the browser steps by itself."""
+    """Create a client that logs in with a browser, or without one if `login` is given.
 
-    def browse(url: str) -> None:
+    `login` is the user name, optionally followed by the password."""
+
+    def open_browser(url: str) -> None:
         print(f"If no browser opens, log in here: {url}", flush=True)
         webbrowser.open(url)
 
@@ -80,58 +82,62 @@ def new_client(world: dict[str, Any], login: list[str] | None, audio: AudioBacke
 
     if login:
         name = login[0]
-        known = world["users"].get(name, {})
-        password = login[1] if len(login) > 1 else known.get("password", "")
+        world_user = world["users"].get(name, {})
+        password = login[1] if len(login) > 1 else world_user.get("password", "")
         if not password:
             raise LoginError(f"there is no user {name} in the ready file; --login also needs the password")
         user_token = post(f"{world['api']}/auth/login", {"login": name, "password": password})["token"] or ""
         if not user_token:
             raise LoginError(f"{name} uses two-factor authentication; log in with the browser")
-    # For calls: the voice server of `hubbub dev` has a certificate of its own authority.
+    # For calls: a certificate authority of `hubbub dev` signs the certificate of its voice server.
     authority = (world.get("voice") or {}).get("authority") or ""
     options = ClientCreateOptions(web_base=world["web"], voice_authority=authority)
-    return Client(options, open_browser=authorize_directly if login else browse, audio=audio)
+    return Client(options, open_browser=authorize_directly if login else open_browser, audio=audio)
 
 
-def start(client: Client, world: dict[str, Any], options: argparse.Namespace, failed: Callable[[str], object]) -> None:
-    """Get a token and connect. Nothing here blocks: each response arrives in a later frame and starts the next step."""
+def start(
+    client: Client, world: dict[str, Any], options: argparse.Namespace, on_failure: Callable[[str], object]
+) -> None:
+    """Get a token and connect; `on_failure` receives the text of an error.
+
+    The function does not block: each response arrives in a later frame and starts the next step."""
     application_id = int(world["applications"]["demo-game"]["id"])
-    guest = ""
+    guest_token = ""
     if options.guest:
-        guest = post(f"{options.backend}/sessions", {"player": options.guest})["access_token"]
+        guest_token = post(f"{options.backend}/sessions", {"player": options.guest})["access_token"]
 
     def connect(token: str) -> None:
-        client.update_token(BEARER, token, lambda result: check(result) and client.connect())
+        client.update_token(BEARER, token, lambda result: is_successful(result) and client.connect())
 
-    def check(result: ClientResult) -> bool:
+    def is_successful(result: ClientResult) -> bool:
         if not result.successful:
-            failed(f"cannot log in: {error_text(result.response_body, result.error or result.type.label)}")
+            on_failure(f"cannot log in: {error_text(result.response_body, result.error or result.type.label)}")
         return result.successful
 
-    def got_token(result: ClientResult, access_token: str, *_: object) -> None:
-        # The second further argument is the refresh token: store it to log in without a browser next time.
-        if check(result):
+    def on_token(result: ClientResult, access_token: str, *_: object) -> None:
+        # The other arguments include the refresh token: store it to log in without a browser next time.
+        if is_successful(result):
             connect(access_token)
 
-    def authorized(result: ClientResult, code: str, redirect_uri: str) -> None:
-        if not check(result):
+    def on_authorized(result: ClientResult, code: str, redirect_uri: str) -> None:
+        if not is_successful(result):
             return
-        proof = verifier.verifier
-        if guest:
+        code_verifier = verifier.verifier
+        if guest_token:
             # The guest's progress and friends become part of the account.
             client.get_token_from_provisional_merge(
-                application_id, code, proof, redirect_uri, BOT_ISSUED, guest, got_token
+                application_id, code, code_verifier, redirect_uri, BOT_ISSUED, guest_token, on_token
             )
         else:
-            client.get_token(application_id, code, proof, redirect_uri, got_token)
+            client.get_token(application_id, code, code_verifier, redirect_uri, on_token)
 
     client.set_application_id(application_id)
     if options.token:
         connect(options.token)
-    elif guest and not options.login:
-        connect(guest)
+    elif guest_token and not options.login:
+        connect(guest_token)
     else:
         verifier = client.create_authorization_code_verifier()
         scopes = client.get_default_communication_scopes()
         args = AuthorizationArgs(client_id=application_id, scopes=scopes, code_challenge=verifier.challenge)
-        client.authorize(args, authorized)
+        client.authorize(args, on_authorized)

@@ -39,8 +39,8 @@ class Game:
 
     def __init__(self, client: Client, world: dict[str, Any]) -> None:
         self.client = client
-        self.running = True
-        self.ready = False
+        self.is_running = True
+        self.is_ready = False
         self.problem: str | None = None
         self._guilds: dict[str, Any] = world["guilds"]
         self._lobby_id = 0
@@ -49,68 +49,71 @@ class Game:
         self._accepted_message_id = 0
         self._round, self._opening = Round(), ""
         self._score: dict[int, int] = {}
-        client.set_status_changed_callback(self._status)
-        client.set_message_created_callback(self._message)
-        client.set_activity_invite_created_callback(self._invited)
-        client.set_relationship_created_callback(self._related)
-        client.set_lobby_created_callback(self._enter)
-        client.set_lobby_deleted_callback(self._lobby_deleted)
-        client.set_lobby_updated_callback(self._lobby_changed)
-        client.set_lobby_member_added_callback(lambda lobby, user: self._membership_changed(lobby, user, "joined"))
-        client.set_lobby_member_removed_callback(lambda lobby, user: self._membership_changed(lobby, user, "left"))
+        client.set_status_changed_callback(self._on_status_changed)
+        client.set_message_created_callback(self._on_message_created)
+        client.set_activity_invite_created_callback(self._on_invite_created)
+        client.set_relationship_created_callback(self._on_relationship_created)
+        client.set_lobby_created_callback(self._on_lobby_created)
+        client.set_lobby_deleted_callback(self._on_lobby_deleted)
+        client.set_lobby_updated_callback(self._on_lobby_updated)
+        client.set_lobby_member_added_callback(lambda lobby, user: self._on_member_changed(lobby, user, "joined"))
+        client.set_lobby_member_removed_callback(lambda lobby, user: self._on_member_changed(lobby, user, "left"))
 
     # Commands of the player
 
-    def command(self, line: str) -> None:
-        """Run a command; text without a slash is sent to the party."""
-        name, _, rest = line.partition(" ") if line.startswith("/") else ("/say", "", line)
-        function = getattr(self, f"do_{name[1:]}", None)
-        if function is None:
+    def run_command(self, line: str) -> None:
+        """Run a command; text without a slash is sent to the party.
+
+        Each command is a method `do_<name>`. Its docstring is the help text: the arguments, a colon, the description."""
+        name, _, argument = line.partition(" ") if line.startswith("/") else ("/say", "", line)
+        method = getattr(self, f"do_{name[1:]}", None)
+        if method is None:
             self.show(f"Unknown command {name}; type /help for a list.")
         elif line:
-            function(rest.strip())
+            method(argument.strip())
 
     def do_help(self, _: str) -> None:
         """list the commands"""
         for name in sorted(vars(Game)):
             if name.startswith("do_"):
-                first, _, rest = getattr(self, name).__doc__.rpartition(": ")
-                self.show(f"  {f'/{name[3:]} {first}':28} {rest}")
+                arguments, _, description = getattr(self, name).__doc__.rpartition(": ")
+                self.show(f"  {f'/{name[3:]} {arguments}':28} {description}")
 
     def do_friends(self, _: str) -> None:
         """list your friends"""
         for group, title in GROUPS.items():
             for friend in self.client.get_relationships_by_group(group):
                 if friend.user:
-                    playing = friend.user.game_activity
+                    activity = friend.user.game_activity
                     self.show(
-                        f"  {friend.user.display_name} ({friend.user.username}) is {title}", playing and playing.state
+                        f"  {friend.user.display_name} ({friend.user.username}) is {title}", activity and activity.state
                     )
 
     def do_friend(self, name: str) -> None:
         """NAME: send or accept a friend request in this game"""
         if name:
-            self.client.send_game_friend_request(name, self._report(f"You sent {name} a friend request."))
+            self.client.send_game_friend_request(name, self._result_callback(f"You sent {name} a friend request."))
 
     def do_party(self, _: str) -> None:
         """create a party"""
-        if not self._lobby():
+        if not self._find_lobby():
             self._join(secrets.token_urlsafe(16))
         else:
             self.show("You are already in a party; type /leave first.")
 
     def do_invite(self, text: str) -> None:
         """NAME [TEXT]: invite a friend to your party"""
-        name, _, more = text.partition(" ")
-        friend = self._friend(name)
+        name, _, content = text.partition(" ")
+        friend = self._find_friend(name)
         if friend:
-            self.client.send_activity_invite(friend.id, more or "Come and play!", self._report(f"You invited {name}."))
+            callback = self._result_callback(f"You invited {name}.")
+            self.client.send_activity_invite(friend.id, content or "Come and play!", callback)
 
     def do_join(self, name: str) -> None:
         """NAME: ask to join a friend's party"""
-        friend = self._friend(name)
+        friend = self._find_friend(name)
         if friend:
-            self.client.send_activity_join_request(friend.id, self._report(f"You asked to join {name}."))
+            self.client.send_activity_join_request(friend.id, self._result_callback(f"You asked to join {name}."))
 
     def do_accept(self, _: str) -> None:
         """accept the latest invite or join request"""
@@ -119,21 +122,21 @@ class Game:
         if invite is None:
             self.show("You have no invite.")
         elif invite.type is ActivityActionTypes.JOIN_REQUEST:
-            self.client.send_activity_join_request_reply(invite, self._report("You invited them."))
+            self.client.send_activity_join_request_reply(invite, self._result_callback("You invited them."))
         else:
-            self.client.accept_activity_invite(invite, self._accepted)
+            self.client.accept_activity_invite(invite, self._on_invite_accepted)
 
     def do_say(self, text: str) -> None:
         """TEXT: send a message to your party; the same as text without a slash"""
         if self._require_party() and text:
-            self.client.send_lobby_message(self._lobby_id, text, self._report())
+            self.client.send_lobby_message(self._lobby_id, text, self._result_callback())
 
     def do_dm(self, text: str) -> None:
         """NAME TEXT: send a direct message to a friend"""
         name, _, content = text.partition(" ")
-        friend = self._friend(name)
+        friend = self._find_friend(name)
         if friend:
-            self.client.send_user_message(friend.id, content, self._report())
+            self.client.send_user_message(friend.id, content, self._result_callback())
 
     def do_throw(self, throw: str) -> None:
         """rock|paper|scissors: play a round"""
@@ -150,7 +153,7 @@ class Game:
         lobby = self._require_party()
         for member in lobby.lobby_members if lobby else ():
             away = "" if member.connected else " (away)"
-            self.show(f"  {self._name(member.id)}{away}: {self._score.get(member.id, 0)}")
+            self.show(f"  {self._display_name(member.id)}{away}: {self._score.get(member.id, 0)}")
 
     def do_link(self, name: str) -> None:
         """CHANNEL: link your party to a channel of a guild, if the game's server allows it"""
@@ -158,42 +161,41 @@ class Game:
         if name not in channels:
             self.show(f"Unknown channel {name}; choose one of {', '.join(channels)}.")
         elif self._require_party():
-            self.client.link_channel_to_lobby(self._lobby_id, channels[name], self._report())
+            self.client.link_channel_to_lobby(self._lobby_id, channels[name], self._result_callback())
 
     def do_leave(self, _: str) -> None:
         """leave your party"""
         if self._require_party():
-            self.client.leave_lobby(self._lobby_id, self._left)
+            self.client.leave_lobby(self._lobby_id, self._on_left)
 
-    def _left(self, result: ClientResult) -> None:
+    def _on_left(self, result: ClientResult) -> None:
         if result.error_code == MISSING_PERMISSIONS_CODE:
             self.show("Only the game's server can remove you from this party, because it created it.")
         else:
-            self._report()(result)
+            self._result_callback()(result)
 
     def do_quit(self, _: str) -> None:
         """end the game"""
-        self.running = False
+        self.is_running = False
 
     # Events of the platform
 
-    def _status(self, status: ClientStatus, error: ClientError, detail: int) -> None:
-        me = self.client.get_current_user_v2()
-        if me and not self.ready:
-            self.ready = True
-            self.show(
-                f"You are {me.display_name}{', a guest' if me.is_provisional else ''}. Type /help for a list of commands."
-            )
+    def _on_status_changed(self, status: ClientStatus, error: ClientError, detail: int) -> None:
+        user = self.client.get_current_user_v2()
+        if user and not self.is_ready:
+            self.is_ready = True
+            guest_note = ", a guest" if user.is_provisional else ""
+            self.show(f"You are {user.display_name}{guest_note}. Type /help for a list of commands.")
             for lobby_id in self.client.get_lobby_ids():
-                self._enter(lobby_id)
+                self._on_lobby_created(lobby_id)
         elif status is ClientStatus.DISCONNECTED and detail == INVALID_TOKEN_CLOSE_CODE:
-            self.failed("cannot log in: the token is invalid or expired")
+            self.fail("cannot log in: the token is invalid or expired")
         elif status is ClientStatus.DISCONNECTED and error is not ClientError.NONE:
-            self.failed(f"disconnected: {self.client.error_to_string(error)} {detail or ''}".strip())
+            self.fail(f"disconnected: {self.client.error_to_string(error)} {detail or ''}".strip())
         elif status is ClientStatus.RECONNECTING:
             self.show("Connection lost; reconnecting ...")
 
-    def _message(self, message_id: int) -> None:
+    def _on_message_created(self, message_id: int) -> None:
         message = self.client.get_message_handle(message_id)
         if message is None:
             return
@@ -202,23 +204,23 @@ class Game:
         elif not message.lobby:
             # The recipient is the other user of the conversation, also in messages from them.
             is_own = message.author_id != message.recipient_id
-            recipient = self._name(message.recipient_id) if is_own else "you"
-            self.show(f"{self._author(message)} to {recipient}: {message.content}")
+            recipient = self._display_name(message.recipient_id) if is_own else "you"
+            self.show(f"{self._author_name(message)} to {recipient}: {message.content}")
         elif message.lobby.id == self._lobby_id:
             if not message.metadata.keys() & {"sealed", "open"}:
                 origin = "" if message.sent_from_game else " (from the channel)"
-                self.show(f"{self._author(message)}{origin}: {message.content}")
-            self._played(message)
+                self.show(f"{self._author_name(message)}{origin}: {message.content}")
+            self._process_throw(message)
 
-    def _invited(self, invite: ActivityInvite) -> None:
+    def _on_invite_created(self, invite: ActivityInvite) -> None:
         if invite.message_id == self._accepted_message_id:
             # After an invite was accepted, it is sent again to all devices of the user.
             return
         self._invite = invite
         action = "invited you" if invite.type is ActivityActionTypes.JOIN else "wants to join you"
-        self.show(f"{self._name(invite.sender_id)} {action}; type /accept")
+        self.show(f"{self._display_name(invite.sender_id)} {action}; type /accept")
 
-    def _related(self, user_id: int, _: bool) -> None:
+    def _on_relationship_created(self, user_id: int, _: bool) -> None:
         relationship = self.client.get_relationship_handle(user_id).game_relationship_type
         user = self.client.get_user(user_id)
         if user and relationship is RelationshipType.PENDING_INCOMING:
@@ -226,50 +228,50 @@ class Game:
         elif user and relationship is RelationshipType.FRIEND:
             self.show(f"{user.display_name} is now your friend.")
 
-    def _enter(self, lobby_id: int) -> None:
+    def _on_lobby_created(self, lobby_id: int) -> None:
         lobby = self.client.get_lobby_handle(lobby_id)
-        if lobby is None or self._lobby() or not self.ready:
+        if lobby is None or self._find_lobby() or not self.is_ready:
             return
         self._lobby_id = lobby_id
         self._round, self._opening, self._score = Round(), "", {}
         self.show(f"You are in a party of {len(lobby.lobby_member_ids)}.")
-        self._lobby_changed(lobby_id)
-        self._show_presence()
+        self._on_lobby_updated(lobby_id)
+        self._update_presence()
 
-    def _lobby_deleted(self, lobby_id: int) -> None:
+    def _on_lobby_deleted(self, lobby_id: int) -> None:
         if lobby_id == self._lobby_id:
             self._lobby_id, self._secret = 0, ""
             self.client.clear_rich_presence()
             self.show("Your party has ended.")
 
-    def _lobby_changed(self, lobby_id: int) -> None:
-        lobby = self._lobby()
+    def _on_lobby_updated(self, lobby_id: int) -> None:
+        lobby = self._find_lobby()
         if lobby and lobby.id == lobby_id and lobby.linked_channel:
             self.show(f"Your party is linked to #{lobby.linked_channel.name}.")
 
-    def _membership_changed(self, lobby_id: int, user_id: int, change: str) -> None:
+    def _on_member_changed(self, lobby_id: int, user_id: int, change: str) -> None:
         if lobby_id == self._lobby_id:
-            self.show(f"{self._name(user_id)} {change} the party.")
-            self._show_presence()
+            self.show(f"{self._display_name(user_id)} {change} the party.")
+            self._update_presence()
             self._reveal_if_all_threw()
 
     # Party
 
     def _join(self, secret: str) -> None:
         self._secret = secret
-        self.client.create_or_join_lobby(secret, self._report())
+        self.client.create_or_join_lobby(secret, self._result_callback())
 
-    def _accepted(self, result: ClientResult, secret: str) -> None:
+    def _on_invite_accepted(self, result: ClientResult, secret: str) -> None:
         if not result.successful:
             self.show(f"The invite is no longer valid: {result.error}")
             return
-        if self._lobby():
+        if self._find_lobby():
             self.client.leave_lobby(self._lobby_id, lambda *_: self._join(secret))
         else:
             self._join(secret)
 
-    def _show_presence(self) -> None:
-        lobby = self._lobby()
+    def _update_presence(self) -> None:
+        lobby = self._find_lobby()
         if lobby is None:
             return
         size = len(lobby.lobby_member_ids)
@@ -279,39 +281,40 @@ class Game:
             activity.party = ActivityParty(id=str(lobby.id), current_size=size, max_size=PARTY_SIZE_MAX)
             activity.secrets = ActivitySecrets(join=self._secret)
             activity.supported_platforms = ActivityGamePlatforms.DESKTOP
-        self.client.update_rich_presence(activity, self._report())
+        self.client.update_rich_presence(activity, self._result_callback())
 
     # Round
 
-    def _played(self, message: MessageHandle) -> None:
+    def _process_throw(self, message: MessageHandle) -> None:
+        """Record the commitment or the revealed throw in a message's metadata, if there is one."""
         metadata = message.metadata
         if "sealed" in metadata:
-            self._round.sealed_by(message.author_id, metadata["sealed"])
-            self.show(f"{self._author(message)} has thrown.")
+            self._round.record_commitment(message.author_id, metadata["sealed"])
+            self.show(f"{self._author_name(message)} has thrown.")
             self._reveal_if_all_threw()
         if "open" in metadata:
-            self._round.opened_by(message.author_id, metadata["open"])
+            self._round.record_reveal(message.author_id, metadata["open"])
             if self._round.is_over():
                 self._end_round()
 
     def _reveal_if_all_threw(self) -> None:
-        lobby = self._lobby()
+        lobby = self._find_lobby()
         connected = [member.id for member in lobby.lobby_members if member.connected] if lobby else []
-        if self._opening and self._round.all_thrown(connected):
+        if self._opening and self._round.has_all_commitments(connected):
             self._send_with_metadata("opens a hand", {"open": self._opening})
             self._opening = ""
 
     def _end_round(self) -> None:
         finished, self._round = self._round, Round()
         for player, throw in finished.throws.items():
-            self.show(f"  {self._name(player)}: {throw}")
+            self.show(f"  {self._display_name(player)}: {throw}")
         winners = finished.winners()
         for player in winners:
             self._score[player] = self._score.get(player, 0) + 1
-        self.show(f"{' and '.join(self._name(winner) for winner in winners) or 'No player'} wins the round.")
+        self.show(f"{' and '.join(self._display_name(winner) for winner in winners) or 'No player'} wins the round.")
 
     def _send_with_metadata(self, text: str, metadata: dict[str, str]) -> None:
-        self.client.send_lobby_message_with_metadata(self._lobby_id, text, metadata, self._report())
+        self.client.send_lobby_message_with_metadata(self._lobby_id, text, metadata, self._result_callback())
 
     # Helpers
 
@@ -319,40 +322,40 @@ class Game:
         """Print a line."""
         print(", ".join(str(text) for text in texts if text), flush=True)
 
-    def failed(self, why: str) -> None:
+    def fail(self, problem: str) -> None:
         """Record a problem and end the game."""
-        self.problem, self.running = f"game: {why}", False
+        self.problem, self.is_running = f"game: {problem}", False
 
-    def _report(self, success: str = "") -> Any:
-        """Return a callback that prints the result of an action."""
+    def _result_callback(self, success: str = "") -> Any:
+        """Return a callback that prints the error of an action, or the text `success`."""
 
-        def report(result: ClientResult, *_: object) -> None:
+        def show_result(result: ClientResult, *_: object) -> None:
             if not result.successful:
                 self.show(f"That did not work: {error_text(result.response_body, result.error or result.type.label)}")
             elif success:
                 self.show(success)
 
-        return report
+        return show_result
 
-    def _lobby(self) -> LobbyHandle | None:
+    def _find_lobby(self) -> LobbyHandle | None:
         return self.client.get_lobby_handle(self._lobby_id) if self._lobby_id else None
 
     def _require_party(self) -> LobbyHandle | None:
-        lobby = self._lobby()
+        lobby = self._find_lobby()
         if lobby is None:
             self.show("You are not in a party; create one with /party.")
         return lobby
 
-    def _friend(self, name: str) -> UserHandle | None:
+    def _find_friend(self, name: str) -> UserHandle | None:
         for friend in self.client.search_friends_by_username(name):
             if name.casefold() in (friend.username.casefold(), friend.display_name.casefold()):
                 return friend
         self.show(f"{name or 'This player'} is not your friend; type /friends for a list.")
         return None
 
-    def _name(self, user_id: int) -> str:
+    def _display_name(self, user_id: int) -> str:
         user = self.client.get_user(user_id)
         return user.display_name if user else "Unknown player"
 
-    def _author(self, message: MessageHandle) -> str:
+    def _author_name(self, message: MessageHandle) -> str:
         return message.author.display_name if message.author else "Unknown player"

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable
 
 BEATS = {"rock": "scissors", "scissors": "paper", "paper": "rock"}
+"""The throw that each throw beats."""
 
 
 def seal(throw: str) -> tuple[str, str]:
@@ -20,29 +21,31 @@ class Round:
     """One round: the commitments and the revealed throws."""
 
     def __init__(self) -> None:
-        self.sealed: dict[int, str] = {}
+        self.commitments: dict[int, str] = {}
+        """Hashes of the throws, by player."""
         self.throws: dict[int, str] = {}
+        """Revealed throws, by player."""
 
-    def sealed_by(self, player: int, seal: str) -> None:
+    def record_commitment(self, player: int, commitment: str) -> None:
         """Record a player's commitment; only the first one counts."""
-        self.sealed.setdefault(player, seal)
+        self.commitments.setdefault(player, commitment)
 
-    def opened_by(self, player: int, opening: str) -> None:
-        """Record a revealed throw; ignored if it does not match the player's commitment."""
+    def record_reveal(self, player: int, opening: str) -> None:
+        """Record a revealed throw; it is ignored if it does not match the player's commitment."""
         throw = opening.split(" ")[0]
-        if throw in BEATS and hashlib.sha256(opening.encode()).hexdigest() == self.sealed.get(player):
+        if throw in BEATS and hashlib.sha256(opening.encode()).hexdigest() == self.commitments.get(player):
             self.throws[player] = throw
 
-    def all_thrown(self, players: Iterable[int]) -> bool:
-        """Return whether all players have committed to a throw."""
-        return len(self.sealed) > 1 and set(players) <= set(self.sealed)
+    def has_all_commitments(self, players: Iterable[int]) -> bool:
+        """Return whether there are at least two players and all of them have committed to a throw."""
+        return len(self.commitments) > 1 and set(players) <= set(self.commitments)
 
     def is_over(self) -> bool:
         """Return whether all players who committed have revealed their throws."""
-        return len(self.throws) > 1 and set(self.throws) == set(self.sealed)
+        return len(self.throws) > 1 and set(self.throws) == set(self.commitments)
 
     def winners(self) -> list[int]:
         """Return the winners; empty if all throws were equal, or if all three kinds were thrown."""
-        thrown = set(self.throws.values())
-        winning = [throw for throw in thrown if BEATS[throw] in thrown]
-        return [player for player, throw in self.throws.items() if [throw] == winning]
+        different_throws = set(self.throws.values())
+        winning_throws = [throw for throw in different_throws if BEATS[throw] in different_throws]
+        return [player for player, throw in self.throws.items() if [throw] == winning_throws]

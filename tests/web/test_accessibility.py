@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import SkuType
 from tests.oauth import create_application
 from tests.pages import PASSWORD
 from tests.server.places.invites import create_invite as invite_to
 from tests.server.places.templates import create_template
-from tests.server.play.test_entitlements import DURABLE, publish_sku
+from tests.server.play.purchases import publish_sku
 from tests.server.talk.uploads import PNG, send_files
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.world import Actor, World
@@ -92,7 +93,7 @@ async def test_every_page_is_accessible(town: World, chromium: Opener, width: in
     client.redirect_uri = "http://127.0.0.1/cb"
     problems: list[str] = []
     bot = await town.bot(name="Orchard")
-    gold, _ = await publish_sku(bot, name="Gold"), await publish_sku(bot, DURABLE, name="A hat for the harvest")
+    gold, _ = await publish_sku(bot, name="Gold"), await publish_sku(bot, SkuType.DURABLE, name="A hat for the harvest")
     store = f"/application-directory/{bot.application_id}/store"
     square = await town.guild(await town.user("nora"), name="The Guild of All Harbours and Lighthouses")
     invite = f"/invite/{(await invite_to(square.owner, square.general))['code']}"

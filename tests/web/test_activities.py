@@ -76,7 +76,7 @@ async def test_an_activity_runs_in_the_frame_of_another_site(played: ProxiedActi
     await played.set_url_map(
         ("/api", f"{upstream.target}/server"),
         ("/socket", f"{upstream.target}/socket"),
-        ("/", f"{upstream.target}/answer"),
+        ("/", f"{upstream.target}/response"),
     )
     alice = await world.user()
     guild = await world.guild(alice)
@@ -124,6 +124,6 @@ async def test_other_sites_cannot_frame_an_activity(played: ProxiedActivity, chr
                 refused.set_result(message.text)
 
         page.on("console", note)
-        await page.goto(f"http://{elsewhere.target}/answer")
+        await page.goto(f"http://{elsewhere.target}/response")
         assert world.url in await asyncio.wait_for(refused, 20)
-    assert [request.path for request in elsewhere.requests if request.path != "/favicon.ico"] == ["/answer"]
+    assert [request.path for request in elsewhere.requests if request.path != "/favicon.ico"] == ["/response"]

@@ -31,13 +31,13 @@ async def run_server(config: "Config") -> "AsyncIterator[World]":
     await app.stop()
 
 
-def with_activities(config: "Config", **more: Any) -> "Config":
+def with_activities(config: "Config", **settings: Any) -> "Config":
     """Return the configuration with a proxy host for activities; private targets are allowed."""
     from hubbub.server.core.config import ActivitiesConfig
     from tests.server.activities.upstream import PROXY_HOST
 
     return msgspec.structs.replace(
-        config, private_targets=True, activities=ActivitiesConfig(**{"proxy_host": PROXY_HOST, **more})
+        config, private_targets=True, activities=ActivitiesConfig(**{"proxy_host": PROXY_HOST, **settings})
     )
 
 

@@ -12,9 +12,9 @@ from tests.world import Actor, World
 DAY = 86_400_000
 
 
-def link_body(**more: Any) -> dict[str, Any]:
+def link_body(**fields: Any) -> dict[str, Any]:
     """Return a valid link body with these changes."""
-    return {"title": "Round two", "description": "Come and play", "image": data_uri(png(86, 48)), **more}
+    return {"title": "Round two", "description": "Come and play", "image": data_uri(png(86, 48)), **fields}
 
 
 def links_path(bot: Actor, kind: str = "quick", link_id: str = "") -> str:
@@ -26,10 +26,10 @@ async def test_a_quick_link_is_public_and_expires_after_30_days(world: World) ->
     bot = await world.bot()
     player = await world.bearer(await world.user(), bot.application_id or 0, "identify")
 
-    made = (await player.post(links_path(bot), json=link_body(custom_id="room-7"))).ok()
-    kind, _, number = made["link_id"].partition("-")
+    link = (await player.post(links_path(bot), json=link_body(custom_id="room-7"))).ok()
+    kind, _, number = link["link_id"].partition("-")
     assert kind == "1"
-    assert made == {
+    assert link == {
         "application_id": str(bot.application_id),
         "link_id": f"1-{number}",
         "title": "Round two",
@@ -37,17 +37,17 @@ async def test_a_quick_link_is_public_and_expires_after_30_days(world: World) ->
         "custom_id": "room-7",
         "asset_path": f"activity-links/{bot.application_id}/{number}.png",
     }
-    assert (await world.request("GET", links_path(bot, "quick", made["link_id"]))).ok() == made
-    assert (await world.request("GET", links_path(bot, "quick", number))).ok() == made
-    image = await world.request("GET", f"{world.url}/cdn/{made['asset_path']}")
+    assert (await world.request("GET", links_path(bot, "quick", link["link_id"]))).ok() == link
+    assert (await world.request("GET", links_path(bot, "quick", number))).ok() == link
+    image = await world.request("GET", f"{world.url}/cdn/{link['asset_path']}")
     assert (image.status, image.headers["Content-Type"]) == (200, "image/png")
     # The trailing slash is optional.
     assert (await bot.post(links_path(bot).rstrip("/"), json=link_body())).ok()["custom_id"] is None
 
     world.clock.advance(30 * DAY - 1)
-    (await world.request("GET", links_path(bot, "quick", made["link_id"]))).ok()
+    (await world.request("GET", links_path(bot, "quick", link["link_id"]))).ok()
     world.clock.advance(1)
-    (await world.request("GET", links_path(bot, "quick", made["link_id"]))).rejected(404, 0)
+    (await world.request("GET", links_path(bot, "quick", link["link_id"]))).rejected(404, 0)
     (await bot.post(links_path(bot), json=link_body())).ok()
     assert await world.app.database.read(lambda tx: tx.value("SELECT COUNT(*) FROM activity_links")) == 1
 
@@ -59,8 +59,8 @@ async def test_only_the_application_creates_quick_links(world: World) -> None:
     for actor in (other, stranger, player):
         (await actor.post(links_path(bot), json=link_body())).rejected(403, 20012)
     (await world.request("POST", links_path(bot), json=link_body())).rejected(401, 0)
-    for wrong in ("1-1", "0-1", "2-1", "x", "1-x", "1-" + "9" * 30):
-        (await world.request("GET", links_path(bot, "quick", wrong))).rejected(404, 0)
+    for link_id in ("1-1", "0-1", "2-1", "x", "1-x", "1-" + "9" * 30):
+        (await world.request("GET", links_path(bot, "quick", link_id))).rejected(404, 0)
 
 
 @pytest.mark.parametrize(
@@ -79,25 +79,25 @@ async def test_an_invalid_link_field_is_reported(small_world: World, field: str,
     bot = await small_world.bot()
 
     for kind in ("quick", "managed"):
-        answer = await bot.post(links_path(bot, kind), json=link_body(**{field: value}))
-        assert len(answer.errors(field)) == 1
+        response = await bot.post(links_path(bot, kind), json=link_body(**{field: value}))
+        assert len(response.errors(field)) == 1
     if field != "image":
-        assert answer.errors(field) == [code]
-    made = (await bot.post(links_path(bot, "managed"), json=link_body())).ok()
-    assert (await bot.patch(links_path(bot, "managed", made["link_id"]), json={field: value})).errors(field)
+        assert response.errors(field) == [code]
+    link = (await bot.post(links_path(bot, "managed"), json=link_body())).ok()
+    assert (await bot.patch(links_path(bot, "managed", link["link_id"]), json={field: value})).errors(field)
 
 
 async def test_managed_links_are_stored_updated_and_deleted(world: World) -> None:
     bot, stranger = await world.bot(), await world.user()
-    made = (await bot.post(links_path(bot, "managed"), json=link_body())).ok()
-    number = made["link_id"].removeprefix("0-")
-    assert (made["asset_id"], made["custom_id"]) == (number, None)
-    path = links_path(bot, "managed", made["link_id"])
+    link = (await bot.post(links_path(bot, "managed"), json=link_body())).ok()
+    number = link["link_id"].removeprefix("0-")
+    assert (link["asset_id"], link["custom_id"]) == (number, None)
+    path = links_path(bot, "managed", link["link_id"])
 
-    changed = (
+    updated = (
         await bot.patch(path, json={"title": "Round three", "custom_id": "x", "image": data_uri(png(43, 24))})
     ).ok()
-    assert changed == {**made, "title": "Round three", "custom_id": "x"}
+    assert updated == {**link, "title": "Round three", "custom_id": "x"}
     assert (await bot.patch(path, json={"description": "New", "custom_id": None})).ok()["custom_id"] is None
     world.clock.advance(400 * DAY)
     stored = (await stranger.get(path)).ok()
@@ -110,7 +110,7 @@ async def test_managed_links_are_stored_updated_and_deleted(world: World) -> Non
     (await stranger.post(links_path(bot, "managed"), json=link_body())).rejected(403, 20012)
     (await stranger.patch(path, json={})).rejected(403, 20012)
     (await stranger.delete(path)).rejected(403, 20012)
-    (await stranger.get(links_path(bot, "quick", made["link_id"]))).rejected(404, 0)
+    (await stranger.get(links_path(bot, "quick", link["link_id"]))).rejected(404, 0)
 
     assert (await bot.delete(path)).status == 204
     (await bot.delete(path)).rejected(404, 0)
@@ -129,7 +129,7 @@ async def test_an_application_has_at_most_100_managed_links(small_world: World) 
 
 async def test_url_parameters_override_the_link(world: World) -> None:
     bot, alice = await world.bot(flags=ApplicationFlags.EMBEDDED), await world.user()
-    made = (await bot.post(links_path(bot), json=link_body(custom_id="room-7"))).ok()
+    link = (await bot.post(links_path(bot), json=link_body(custom_id="room-7"))).ok()
     path = f"/activities/{bot.application_id}/link"
 
     async def open_link(**query: str) -> tuple[Any, Any, Any]:
@@ -138,8 +138,8 @@ async def test_url_parameters_override_the_link(world: World) -> None:
         return body["link"], body["custom_id"], body["referrer_id"]
 
     assert await open_link() == (None, None, None)
-    assert await open_link(link_id=made["link_id"], referrer_id=str(alice.id)) == (made, "room-7", str(alice.id))
-    assert await open_link(link_id=made["link_id"], custom_id="room-8", referrer_id="me") == (made, "room-8", None)
+    assert await open_link(link_id=link["link_id"], referrer_id=str(alice.id)) == (link, "room-7", str(alice.id))
+    assert await open_link(link_id=link["link_id"], custom_id="room-8", referrer_id="me") == (link, "room-8", None)
     assert await open_link(link_id="9-9", custom_id="room-8") == (None, "room-8", None)
     (await world.request("GET", "/activities/1/link")).rejected(404, 10002)
     (await world.request("GET", f"/activities/{(await world.bot()).application_id}/link")).rejected(404, 10002)
@@ -147,20 +147,20 @@ async def test_url_parameters_override_the_link(world: World) -> None:
 
 async def test_the_page_of_a_link_is_public(world: World) -> None:
     bot = await world.bot(name="Orchard", flags=ApplicationFlags.EMBEDDED)
-    made = (await bot.post(links_path(bot), json=link_body(title="<b>Apples</b>", custom_id="x"))).ok()
+    link = (await bot.post(links_path(bot), json=link_body(title="<b>Apples</b>", custom_id="x"))).ok()
     browser = Browser(world)
     path = f"/activities/{bot.application_id}"
 
-    page = await browser.open(f"{path}?link_id={made['link_id']}&custom_id={'x' * 300}&referrer_id=1")
+    page = await browser.open(f"{path}?link_id={link['link_id']}&custom_id={'x' * 300}&referrer_id=1")
     assert page.status == 200
     assert "<b>Apples</b>Come and play" in page.text
-    assert f'property="og:image" content="{world.url}/cdn/{made["asset_path"]}"' in page.body
-    assert f'<img src="/cdn/{made["asset_path"]}"' in page.body
+    assert f'property="og:image" content="{world.url}/cdn/{link["asset_path"]}"' in page.body
+    assert f'<img src="/cdn/{link["asset_path"]}"' in page.body
     assert "<script" not in page.body
     (login,) = [url for text, url in page.links if text == "Log in"]
     assert login.startswith("/login?next=/activities/")
-    plain = await browser.open(f"{path}?link_id=1-1")
-    assert (plain.status, "Play together in a channel." in plain.text) == (200, True)
+    page_without_link = await browser.open(f"{path}?link_id=1-1")
+    assert (page_without_link.status, "Play together in a channel." in page_without_link.text) == (200, True)
     assert (await browser.open(f"/activities/{(await world.bot()).application_id}")).status == 404
 
 

@@ -11,24 +11,23 @@ from hubbub.protocol import changes
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.server.core.config import ActivitiesConfig
 from tests.server.activities.conftest import run_server, with_activities
-from tests.server.activities.upstream import PROXY_HOST, ProxiedActivity, Upstream
-from tests.server.activities.upstream import create_proxied_activity as create_activity
+from tests.server.activities.upstream import PROXY_HOST, ProxiedActivity, Upstream, create_proxied_activity
 from tests.world import WAIT_TIMEOUT_SECONDS, World, small_config
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
 async def test_every_method_is_forwarded_with_its_body(activity: ProxiedActivity, method: str) -> None:
-    got = await activity.echo("/a/b%20c?x=1&y=%2F", method, data=b"\x00hello" if method != "GET" else None)
+    echoed = await activity.echo("/a/b%20c?x=1&y=%2F", method, data=b"\x00hello" if method != "GET" else None)
 
-    assert (got.method, got.path) == (method, "/a/b%20c?x=1&y=%2F")
-    assert got.body == ("" if method == "GET" else "\x00hello")
-    assert got.headers["Host"] == activity.upstream.target
+    assert (echoed.method, echoed.path) == (method, "/a/b%20c?x=1&y=%2F")
+    assert echoed.body == ("" if method == "GET" else "\x00hello")
+    assert echoed.headers["Host"] == activity.upstream.target
 
 
 async def test_a_head_response_has_no_body(activity: ProxiedActivity) -> None:
-    answer = await activity.request("/large?bytes=500", "HEAD")
+    response = await activity.request("/large?bytes=500", "HEAD")
 
-    assert (answer.status, answer.headers["Content-Length"], answer.body) == (200, "500", b"")
+    assert (response.status, response.headers["Content-Length"], response.body) == (200, "500", b"")
 
 
 async def test_mappings_apply_in_order_and_placeholders_are_filled_in(store_activity: ProxiedActivity) -> None:
@@ -68,9 +67,9 @@ async def test_hosts_without_an_activity_respond_with_404(store_activity: Proxie
         f"a.{activity.host}",
         f"9{'9' * 30}.{PROXY_HOST}",
     ):
-        answer = await activity.request("/", headers={"Host": host})
-        assert (answer.status, answer.headers["Content-Type"]) == (404, "text/html; charset=utf-8"), host
-        assert "There is no activity at this address" in answer.body.decode()
+        response = await activity.request("/", headers={"Host": host})
+        assert (response.status, response.headers["Content-Type"]) == (404, "text/html; charset=utf-8"), host
+        assert "There is no activity at this address" in response.body.decode()
         # The API is not available on these hosts either.
         assert (await activity.request("/api/v10/gateway", headers={"Host": host})).status == 404
     assert (
@@ -102,15 +101,15 @@ async def test_path_traversal_is_rejected(activity: ProxiedActivity, path: str) 
     await activity.set_url_map(("/", f"{activity.upstream.target}/www"))
     reader, writer = await asyncio.open_connection("127.0.0.1", int(activity.world.url.rpartition(":")[2]))
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {activity.host}\r\nConnection: close\r\n\r\n".encode())
-    head = await asyncio.wait_for(reader.readline(), WAIT_TIMEOUT_SECONDS)
+    status_line = await asyncio.wait_for(reader.readline(), WAIT_TIMEOUT_SECONDS)
     writer.close()
 
-    assert head.split()[1] == (b"404" if "platform" in path else b"400")
+    assert status_line.split()[1] == (b"404" if "platform" in path else b"400")
     assert not activity.upstream.requests
 
 
 async def test_forwarded_request_headers_do_not_identify_the_client(activity: ProxiedActivity) -> None:
-    got = await activity.echo(
+    echoed = await activity.echo(
         "/",
         headers={
             "X-Forwarded-For": "203.0.113.9",
@@ -134,15 +133,15 @@ async def test_forwarded_request_headers_do_not_identify_the_client(activity: Pr
         },
     )
 
-    names = {name.lower() for name in got.headers}
+    names = {name.lower() for name in echoed.headers}
     assert (
         names & {"x-forwarded-for", "x-forwarded-proto", "x-real-ip", "forwarded", "cf-connecting-ip", "via"} == set()
     )
     assert names & {"referer", "x-hop", "te", "x-signature-ed25519", "x-discord-proxy-payload"} == set()
     assert "x-signature-timestamp" not in names
-    assert got.headers["Cookie"] == "theme=dark; a=b=c"
-    assert (got.headers["Authorization"], got.headers["User-Agent"]) == ("Bearer of-the-app", "a browser")
-    assert (got.headers["Accept-Language"], got.headers["Origin"]) == ("de", f"http://{activity.host}")
+    assert echoed.headers["Cookie"] == "theme=dark; a=b=c"
+    assert (echoed.headers["Authorization"], echoed.headers["User-Agent"]) == ("Bearer of-the-app", "a browser")
+    assert (echoed.headers["Accept-Language"], echoed.headers["Origin"]) == ("de", f"http://{activity.host}")
 
 
 async def test_response_headers_allow_embedding_in_a_frame(activity: ProxiedActivity) -> None:
@@ -162,12 +161,12 @@ async def test_response_headers_allow_embedding_in_a_frame(activity: ProxiedActi
         },
     )
     activity.upstream.response = page
-    answer = await activity.request("/answer")
+    response = await activity.request("/response")
 
-    assert (answer.status, answer.body, answer.headers["X-Game"]) == (201, b"<p>hello</p>", "yes")
+    assert (response.status, response.body, response.headers["X-Game"]) == (201, b"<p>hello</p>", "yes")
     removed = {"X-Frame-Options", "Strict-Transport-Security", "Cache-Control", "ETag", "Last-Modified", "Expires"}
-    assert removed & set(answer.headers) == set()
-    policy = dict(part.split(" ", 1) for part in answer.headers["Content-Security-Policy"].split("; "))
+    assert removed & set(response.headers) == set()
+    policy = dict(part.split(" ", 1) for part in response.headers["Content-Security-Policy"].split("; "))
     web_url, port = activity.world.url, activity.world.url.rpartition(":")[2]
     assert policy["frame-ancestors"] == f"'self' {web_url}"
     assert policy["connect-src"].startswith(f"'self' ws://{activity.host}:{port} data: blob: {web_url}/api/")
@@ -177,24 +176,24 @@ async def test_response_headers_allow_embedding_in_a_frame(activity: ProxiedActi
     activity.upstream.response = aiohttp.web.Response(
         body=b"x", content_type="image/png", headers={"Cache-Control": "max-age=600", "ETag": '"1"'}
     )
-    answer = await activity.request("/answer")
-    assert (answer.headers["Cache-Control"], answer.headers["ETag"]) == ("max-age=600", '"1"')
+    response = await activity.request("/response")
+    assert (response.headers["Cache-Control"], response.headers["ETag"]) == ("max-age=600", '"1"')
 
 
 async def test_cookies_of_the_target_are_set_on_the_activity_host(activity: ProxiedActivity) -> None:
-    answer = aiohttp.web.Response()
+    upstream_response = aiohttp.web.Response()
     for cookie in (
         "id=1; Domain=game.example.org; Path=/deep; SameSite=Strict; HttpOnly; Max-Age=60",
         "theme=dark",
         "hubbub_session=mine",
         "__Host-hubbub_proxy_ticket=mine; Secure",
     ):
-        answer.headers.add("Set-Cookie", cookie)
-    activity.upstream.response = answer
+        upstream_response.headers.add("Set-Cookie", cookie)
+    activity.upstream.response = upstream_response
 
-    got = (await activity.request("/answer")).headers.getall("Set-Cookie")
+    cookies = (await activity.request("/response")).headers.getall("Set-Cookie")
 
-    assert got == [
+    assert cookies == [
         "id=1; HttpOnly; Max-Age=60; Path=/; Secure; SameSite=None; Partitioned",
         "theme=dark; Path=/; Secure; SameSite=None; Partitioned",
     ]
@@ -203,18 +202,18 @@ async def test_cookies_of_the_target_are_set_on_the_activity_host(activity: Prox
 @pytest.mark.parametrize(
     ("path", "location", "expected"),
     [
-        ("/api/answer", "{origin}/dir/next?x=1", "/api/next?x=1"),
-        ("/.proxy/api/answer", "{origin}/dir/next", "/.proxy/api/next"),
-        ("/api/answer", "/dir", "/api"),
-        ("/api/answer", "/dir/", "/api/"),
-        ("/api/answer", "/directory", "{origin}/directory"),
-        ("/api/answer", "{origin}/other", "{origin}/other"),
-        ("/api/answer", "next", "next"),
-        ("/api/answer", "https://elsewhere.example.org/dir/x", "https://elsewhere.example.org/dir/x"),
-        ("/api/answer", "//elsewhere.example.org/dir", "//elsewhere.example.org/dir"),
-        ("/answer", "{origin}", "/"),
-        ("/answer", "{origin}//evil.example.org", "{origin}//evil.example.org"),
-        ("/.proxy/answer", "/login?next=/x", "/.proxy/login?next=/x"),
+        ("/api/response", "{origin}/dir/next?x=1", "/api/next?x=1"),
+        ("/.proxy/api/response", "{origin}/dir/next", "/.proxy/api/next"),
+        ("/api/response", "/dir", "/api"),
+        ("/api/response", "/dir/", "/api/"),
+        ("/api/response", "/directory", "{origin}/directory"),
+        ("/api/response", "{origin}/other", "{origin}/other"),
+        ("/api/response", "next", "next"),
+        ("/api/response", "https://elsewhere.example.org/dir/x", "https://elsewhere.example.org/dir/x"),
+        ("/api/response", "//elsewhere.example.org/dir", "//elsewhere.example.org/dir"),
+        ("/response", "{origin}", "/"),
+        ("/response", "{origin}//evil.example.org", "{origin}//evil.example.org"),
+        ("/.proxy/response", "/login?next=/x", "/.proxy/login?next=/x"),
     ],
 )
 async def test_redirects_are_rewritten_to_the_activity_host_where_possible(
@@ -224,9 +223,9 @@ async def test_redirects_are_rewritten_to_the_activity_host_where_possible(
     await activity.set_url_map(("/api", f"{activity.upstream.target}/dir"), ("/", activity.upstream.target))
     activity.upstream.response = aiohttp.web.Response(status=307, headers={"Location": location.format(origin=origin)})
 
-    answer = await activity.request(path)
+    response = await activity.request(path)
 
-    assert (answer.status, answer.headers["Location"]) == (307, expected.format(origin=origin))
+    assert (response.status, response.headers["Location"]) == (307, expected.format(origin=origin))
     assert len(activity.upstream.requests) == 1
 
 
@@ -236,13 +235,13 @@ async def test_compressed_responses_are_forwarded_unchanged(activity: ProxiedAct
         body=compressed, content_type="text/plain", headers={"Content-Encoding": "gzip"}
     )
 
-    answer = await activity.request("/answer", headers={"Accept-Encoding": "gzip"})
-    assert (answer.headers["Content-Encoding"], answer.body) == ("gzip", compressed)
+    response = await activity.request("/response", headers={"Accept-Encoding": "gzip"})
+    assert (response.headers["Content-Encoding"], response.body) == ("gzip", compressed)
     assert activity.upstream.requests[-1].headers["Accept-Encoding"] == "gzip"
     # A compressed request body is decompressed, and its Content-Encoding removed.
-    got = await activity.echo("/", "POST", data=compressed, headers={"Content-Encoding": "gzip"})
-    assert got.body == "hello" * 100
-    assert "Content-Encoding" not in got.headers
+    echoed = await activity.echo("/", "POST", data=compressed, headers={"Content-Encoding": "gzip"})
+    assert echoed.body == "hello" * 100
+    assert "Content-Encoding" not in echoed.headers
 
 
 async def test_a_response_is_streamed(activity: ProxiedActivity) -> None:
@@ -261,9 +260,9 @@ async def test_a_request_body_is_streamed(activity: ProxiedActivity) -> None:
         await activity.upstream.wait_until(lambda: bool(activity.upstream.requests))
         yield b" second"
 
-    got = await activity.echo("/", "POST", data=body(), headers={"Expect": "100-continue"})
-    assert got.body == "first second"
-    assert "Expect" not in got.headers
+    echoed = await activity.echo("/", "POST", data=body(), headers={"Expect": "100-continue"})
+    assert echoed.body == "first second"
+    assert "Expect" not in echoed.headers
 
 
 async def test_an_aborted_response_is_not_completed(activity: ProxiedActivity) -> None:
@@ -287,10 +286,10 @@ async def test_a_client_disconnect_aborts_the_upstream_request(activity: Proxied
 async def test_an_unreachable_target_responds_with_an_error_page(activity: ProxiedActivity) -> None:
     await activity.upstream.close()
 
-    answer = await activity.request("/")
-    assert (answer.status, answer.headers["Content-Type"]) == (502, "text/html; charset=utf-8")
-    assert "cannot be reached" in answer.body.decode()
-    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'; frame-ancestors 'self' http")
+    response = await activity.request("/")
+    assert (response.status, response.headers["Content-Type"]) == (502, "text/html; charset=utf-8")
+    assert "cannot be reached" in response.body.decode()
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'none'; frame-ancestors 'self' http")
     with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
         await activity.connect("/socket")
     assert caught.value.status == 502
@@ -307,16 +306,16 @@ async def limited_activity(watch: object, upstream: Upstream) -> object:
     """An activity behind a proxy with small limits."""
     limits = {"max_request_bytes": 2048, "max_response_bytes": 4096, "connections": 1}
     async with run_server(with_activities(small_config(), **limits)) as world:
-        yield await create_activity(world, upstream)
+        yield await create_proxied_activity(world, upstream)
 
 
 async def test_a_slow_target_times_out(watch: object, upstream: Upstream) -> None:
     async with run_server(with_activities(small_config(), timeout_ms=500)) as world:
-        activity = await create_activity(world, upstream)
-        answer = await activity.request("/slow")
+        activity = await create_proxied_activity(world, upstream)
+        error_page = await activity.request("/slow")
 
-        assert answer.status == 504
-        assert "did not respond in time" in answer.body.decode()
+        assert error_page.status == 504
+        assert "did not respond in time" in error_page.body.decode()
         await upstream.wait_until(lambda: upstream.aborted_requests == len(upstream.requests))
         reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
         writer.write(f"POST / HTTP/1.1\r\nHost: {activity.host}\r\nContent-Length: 9\r\n\r\nhalf".encode())
@@ -355,8 +354,8 @@ async def test_concurrent_requests_of_an_application_are_limited(limited_activit
     async with limited_activity.connect("/socket") as socket:
         await socket.send_str("hello")
         assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == "hello"
-        answer = await limited_activity.request("/")
-        assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+        response = await limited_activity.request("/")
+        assert (response.status, response.headers["Retry-After"]) == (503, "1")
     await limited_activity.upstream.wait_until(lambda: len(limited_activity.upstream.close_frames) == 1)
 
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
@@ -370,8 +369,8 @@ async def test_private_targets_are_rejected_by_default(watch: object, upstream: 
         activity = ProxiedActivity(world, await world.bot(flags=ApplicationFlags.EMBEDDED), upstream)
         path = f"/applications/{activity.bot.application_id}/proxy-config"
         body = {"url_map": [{"prefix": "/", "target": upstream.target}]}
-        answer = await activity.bot.post(path, json=body)
-        assert answer.errors("url_map.0.target") == ["URL_MAPPING_TARGET_PRIVATE"]
+        response = await activity.bot.post(path, json=body)
+        assert response.errors("url_map.0.target") == ["URL_MAPPING_TARGET_PRIVATE"]
 
         # The address is checked on connect as well: a target may be old, or its DNS name may have changed.
         for target in (upstream.target, f"localhost:{upstream.port}", "[::1]:1", "2130706433:1", "169.254.169.254"):
@@ -384,9 +383,9 @@ async def test_private_targets_are_rejected_by_default(watch: object, upstream: 
                 call.tx.run(insert, activity.bot.application_id, target)
 
             await world.write(store_mapping)
-            answer = await activity.request("/")
-            assert answer.status == 502, target
-            assert "does not connect to" in answer.body.decode() or target.startswith("2130706433"), target
+            response = await activity.request("/")
+            assert response.status == 502, target
+            assert "does not connect to" in response.body.decode() or target.startswith("2130706433"), target
             with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
                 await activity.connect("/socket")
             assert caught.value.status == 502
@@ -394,7 +393,7 @@ async def test_private_targets_are_rejected_by_default(watch: object, upstream: 
 
 
 async def test_without_a_proxy_host_no_request_is_proxied(near_world: World, upstream: Upstream) -> None:
-    activity = await create_activity(near_world, upstream)
+    activity = await create_proxied_activity(near_world, upstream)
 
     assert (await activity.request("/api/v10/gateway")).json["url"].startswith("ws")
     assert (await activity.request("/game.js")).status == 404
@@ -408,7 +407,7 @@ async def test_the_proxy_prefix_was_required_between_two_dates(store_activity: P
     required, optional = changes.ACTIVITY_PROXY_PREFIX_REQUIRED, changes.ACTIVITY_PROXY_PREFIX_OPTIONAL
 
     async def statuses() -> list[int]:
-        answers = [
+        responses = [
             await activity.request("/"),
             await activity.request("/game.js"),
             await activity.request("/api/token"),
@@ -416,7 +415,7 @@ async def test_the_proxy_prefix_was_required_between_two_dates(store_activity: P
             await activity.request("/.proxy/api/token"),
             await activity.request("/.proxy/login", "POST", data=b"x"),
         ]
-        return [answer.status for answer in answers]
+        return [response.status for response in responses]
 
     async def connect_source() -> str:
         return (await activity.request("/")).headers["Content-Security-Policy"].split("connect-src ")[1].split()[0]
@@ -447,7 +446,7 @@ async def test_proxied_requests_have_their_own_metric_labels(activity: ProxiedAc
     await activity.request("/")
     await activity.request("/", "PROPFIND")
     activity.upstream.response = aiohttp.web.Response(status=799)
-    assert (await activity.request("/answer")).status == 799
+    assert (await activity.request("/response")).status == 799
 
     text = (await activity.world.request("GET", f"{activity.world.url}/metrics")).body.decode()
     assert 'route="activity"' in text

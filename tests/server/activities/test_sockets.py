@@ -6,8 +6,7 @@ import aiohttp
 import pytest
 
 from tests.server.activities.conftest import run_server, with_activities
-from tests.server.activities.upstream import ProxiedActivity, Upstream
-from tests.server.activities.upstream import create_proxied_activity as create_activity
+from tests.server.activities.upstream import ProxiedActivity, Upstream, create_proxied_activity
 from tests.world import WAIT_TIMEOUT_SECONDS, small_config
 
 
@@ -77,21 +76,21 @@ async def test_a_failed_target_handshake_fails_the_client_handshake(
     activity: ProxiedActivity, status: int, expected: int
 ) -> None:
     with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
-        await activity.connect(f"/socket?refuse={status}")
+        await activity.connect(f"/socket?reject={status}")
 
     assert caught.value.status == expected
 
 
 async def test_an_incomplete_handshake_is_rejected(activity: ProxiedActivity) -> None:
-    answer = await activity.request("/socket", headers={"Upgrade": "websocket", "Connection": "Upgrade"})
+    response = await activity.request("/socket", headers={"Upgrade": "websocket", "Connection": "Upgrade"})
 
-    assert answer.status == 400
+    assert response.status == 400
     assert not activity.upstream.requests
 
 
 async def test_stopping_the_server_closes_both_sides_with_1001(watch: object, upstream: Upstream) -> None:
     async with run_server(with_activities(small_config())) as world:
-        activity = await create_activity(world, upstream)
+        activity = await create_proxied_activity(world, upstream)
         socket = await activity.connect("/socket")
         await socket.send_str("hello")
         assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == "hello"

@@ -12,8 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from hubbub.server.core.config import Config
 from hubbub.server.places import activity_instances
 from hubbub.server.transports.activities import headers
-from tests.server.activities.upstream import EchoedRequest, ProxiedActivity
-from tests.server.activities.upstream import create_proxied_activity as create_activity
+from tests.server.activities.upstream import EchoedRequest, ProxiedActivity, create_proxied_activity
 from tests.world import Actor
 
 HALF_HOUR = 1_800_000
@@ -36,53 +35,53 @@ async def create_ticket(activity: ProxiedActivity, actor: Actor, **body: Any) ->
     return str((await actor.post(path, json=body or None)).ok()["ticket"])
 
 
-async def verified_payload(activity: ProxiedActivity, got: EchoedRequest) -> dict[str, Any]:
+async def verified_payload(activity: ProxiedActivity, echoed: EchoedRequest) -> dict[str, Any]:
     """Verify the signature as documented for the application's server, and return the signed payload."""
     key = Ed25519PublicKey.from_public_bytes(
         bytes.fromhex((await activity.bot.get("/applications/@me")).ok()["verify_key"])
     )
-    data = base64.b64decode(got.headers["X-Discord-Proxy-Payload"], validate=True)
-    key.verify(bytes.fromhex(got.headers["X-Signature-Ed25519"]), data)
+    data = base64.b64decode(echoed.headers["X-Discord-Proxy-Payload"], validate=True)
+    key.verify(bytes.fromhex(echoed.headers["X-Signature-Ed25519"]), data)
     payload: dict[str, Any] = json.loads(data)
-    assert got.headers["X-Signature-Timestamp"] == str(payload["created_at"])
+    assert echoed.headers["X-Signature-Timestamp"] == str(payload["created_at"])
     return payload
 
 
-def is_signed(got: EchoedRequest) -> bool:
+def is_signed(echoed: EchoedRequest) -> bool:
     """Return whether the request has any of the signed headers."""
-    return bool({name.lower() for name in SIGNED} & {name.lower() for name in got.headers})
+    return bool({name.lower() for name in SIGNED} & {name.lower() for name in echoed.headers})
 
 
 async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activity: ProxiedActivity) -> None:
     activity = store_activity
     alice = await activity.world.user()
-    instance = await launch(activity, alice)
+    instance_id = await launch(activity, alice)
     ticket = await create_ticket(activity, alice)
 
-    answer = await activity.request(f"/?discord_proxy_ticket={ticket}&instance_id={instance}")
-    got = EchoedRequest(answer)
+    response = await activity.request(f"/?discord_proxy_ticket={ticket}&instance_id={instance_id}")
+    echoed = EchoedRequest(response)
     now = activity.world.clock.now_ms() // 1000
-    assert await verified_payload(activity, got) == {
+    assert await verified_payload(activity, echoed) == {
         "application_id": str(activity.bot.application_id),
         "user_id": str(alice.id),
-        "instance_id": instance,
+        "instance_id": instance_id,
         "is_developer": False,
         "created_at": now,
         "expires_at": now + 1800,
     }
-    assert got.path == f"/?discord_proxy_ticket={ticket}&instance_id={instance}"
-    (set_cookie,) = answer.headers.getall("Set-Cookie")
+    assert echoed.path == f"/?discord_proxy_ticket={ticket}&instance_id={instance_id}"
+    (set_cookie,) = response.headers.getall("Set-Cookie")
     cookie = SimpleCookie(set_cookie.replace("; Partitioned", ""))["hubbub_proxy_ticket"]
     assert (cookie.value, cookie["path"], cookie["samesite"], cookie["max-age"]) == (ticket, "/", "None", "1800")
     assert cookie["secure"]
     assert cookie["httponly"]
     assert set_cookie.endswith("; Partitioned")
 
-    answer = await activity.request("/game.js", headers={"Cookie": f"theme=dark; hubbub_proxy_ticket={ticket}"})
-    got = EchoedRequest(answer)
-    assert (await verified_payload(activity, got))["user_id"] == str(alice.id)
-    assert got.headers["Cookie"] == "theme=dark"
-    assert "Set-Cookie" not in answer.headers
+    response = await activity.request("/game.js", headers={"Cookie": f"theme=dark; hubbub_proxy_ticket={ticket}"})
+    echoed = EchoedRequest(response)
+    assert (await verified_payload(activity, echoed))["user_id"] == str(alice.id)
+    assert echoed.headers["Cookie"] == "theme=dark"
+    assert "Set-Cookie" not in response.headers
     assert not is_signed(await activity.echo("/"))
 
 
@@ -106,12 +105,12 @@ async def test_a_ticket_expires_after_30_minutes_and_can_be_renewed(store_activi
     assert is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}"))
     activity.world.clock.advance(1000)
     assert not is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}"))
-    fresh = await create_ticket(activity, alice)
-    answer = await activity.request(
-        f"/?discord_proxy_ticket={fresh}", headers={"Cookie": f"hubbub_proxy_ticket={ticket}"}
+    new_ticket = await create_ticket(activity, alice)
+    response = await activity.request(
+        f"/?discord_proxy_ticket={new_ticket}", headers={"Cookie": f"hubbub_proxy_ticket={ticket}"}
     )
-    assert is_signed(EchoedRequest(answer))
-    assert fresh in answer.headers["Set-Cookie"]
+    assert is_signed(EchoedRequest(response))
+    assert new_ticket in response.headers["Set-Cookie"]
 
 
 async def test_a_ticket_is_invalid_after_leaving_the_activity(store_activity: ProxiedActivity) -> None:
@@ -128,13 +127,13 @@ async def test_a_ticket_is_invalid_after_leaving_the_activity(store_activity: Pr
     location_path = f"/applications/{activity.bot.application_id}/activities/{update['location']['id']}"
     (await alice.post(f"{location_path}/instances/{update['instance_id']}/leave", json=body)).ok()
 
-    answer = await activity.request(f"/?discord_proxy_ticket={ticket}")
-    assert not is_signed(EchoedRequest(answer))
-    assert "Set-Cookie" not in answer.headers
+    response = await activity.request(f"/?discord_proxy_ticket={ticket}")
+    assert not is_signed(EchoedRequest(response))
+    assert "Set-Cookie" not in response.headers
 
 
 async def test_a_ticket_is_for_one_application(activity: ProxiedActivity) -> None:
-    other = await create_activity(activity.world, activity.upstream)
+    other = await create_proxied_activity(activity.world, activity.upstream)
     alice = await activity.world.user()
     await launch(activity, alice)
     await launch(other, alice, "another")
@@ -170,13 +169,13 @@ async def test_only_participants_get_a_ticket(activity: ProxiedActivity) -> None
     (await alice.post("/applications/1/proxy-tickets")).rejected(404, 10002)
     (await alice.post(path)).rejected(400, 50039)
     (await alice.post(path, json={"instance_id": "i-1-gc-1-1"})).rejected(404, 0)
-    instance = await launch(activity, alice)
-    (await bob.post(path, json={"instance_id": instance})).rejected(404, 0)
+    instance_id = await launch(activity, alice)
+    (await bob.post(path, json={"instance_id": instance_id})).rejected(404, 0)
     (await bob.post(path)).rejected(400, 50039)
     (await activity.bot.post(path)).rejected(403, 20001)
     assert (await alice.post(path, json={"instance_id": ""})).errors("instance_id") == ["BASE_TYPE_BAD_LENGTH"]
-    answer = await alice.post(path, json={"instance_id": instance})
-    assert answer.headers["Cache-Control"] == "no-store"
+    response = await alice.post(path, json={"instance_id": instance_id})
+    assert response.headers["Cache-Control"] == "no-store"
 
 
 async def test_a_ticket_without_an_instance_is_for_the_last_joined_one(activity: ProxiedActivity) -> None:
@@ -185,48 +184,50 @@ async def test_a_ticket_without_an_instance_is_for_the_last_joined_one(activity:
     activity.world.clock.advance(1000)
     second = await launch(activity, alice, "another")
 
-    def instance_of(ticket: str) -> str:
+    def decode_instance_id(ticket: str) -> str:
         return str(json.loads(base64.urlsafe_b64decode(ticket.partition(".")[0] + "=="))["instance_id"])
 
-    assert instance_of(await create_ticket(activity, alice)) == second
-    assert instance_of(await create_ticket(activity, alice, instance_id=first)) == first
+    assert decode_instance_id(await create_ticket(activity, alice)) == second
+    assert decode_instance_id(await create_ticket(activity, alice, instance_id=first)) == first
 
 
 @pytest.mark.parametrize(
     "how", ["forged", "other key", "wrong payload", "empty", "too long", "no signature", "not hex", "extra part"]
 )
-async def test_an_invalid_ticket_is_ignored(activity: ProxiedActivity, how: str) -> None:
+async def test_an_invalid_ticket_is_ignored(activity: ProxiedActivity, problem: str) -> None:
     alice, bob = await activity.world.user(), await activity.world.user()
     await launch(activity, alice)
     encoded, _, signature = (await create_ticket(activity, alice)).partition(".")
     payload = json.loads(base64.urlsafe_b64decode(encoded + "=="))
-    forged = base64.urlsafe_b64encode(json.dumps(payload | {"user_id": str(bob.id)}).encode()).decode().rstrip("=")
-    foreign = Ed25519PrivateKey.generate().sign(base64.urlsafe_b64decode(encoded + "==")).hex()
+    forged_payload = (
+        base64.urlsafe_b64encode(json.dumps(payload | {"user_id": str(bob.id)}).encode()).decode().rstrip("=")
+    )
+    other_signature = Ed25519PrivateKey.generate().sign(base64.urlsafe_b64decode(encoded + "==")).hex()
     ticket = {
-        "forged": f"{forged}.{signature}",
-        "other key": f"{encoded}.{foreign}",
+        "forged": f"{forged_payload}.{signature}",
+        "other key": f"{encoded}.{other_signature}",
         "wrong payload": f"e30.{signature}",
         "empty": ".",
         "too long": f"{encoded}{'A' * 4000}.{signature}",
         "no signature": encoded,
         "not hex": f"{encoded}.{signature[:-2]}zz",
         "extra part": f"{encoded}.{signature}.{signature}",
-    }[how]
+    }[problem]
 
-    answer = await activity.request(f"/?discord_proxy_ticket={ticket}")
+    response = await activity.request(f"/?discord_proxy_ticket={ticket}")
 
-    assert not is_signed(EchoedRequest(answer))
-    assert "Set-Cookie" not in answer.headers
+    assert not is_signed(EchoedRequest(response))
+    assert "Set-Cookie" not in response.headers
 
 
 async def test_a_modified_payload_fails_verification(activity: ProxiedActivity) -> None:
     alice = await activity.world.user()
     await launch(activity, alice)
-    got = await activity.echo(f"/?discord_proxy_ticket={await create_ticket(activity, alice)}")
-    got.headers["X-Discord-Proxy-Payload"] = base64.b64encode(b"{}").decode()
+    echoed = await activity.echo(f"/?discord_proxy_ticket={await create_ticket(activity, alice)}")
+    echoed.headers["X-Discord-Proxy-Payload"] = base64.b64encode(b"{}").decode()
 
     with pytest.raises(InvalidSignature):
-        await verified_payload(activity, got)
+        await verified_payload(activity, echoed)
 
 
 @pytest.mark.parametrize(
@@ -242,18 +243,18 @@ async def test_a_modified_payload_fails_verification(activity: ProxiedActivity) 
     ],
 )
 async def test_a_cookie_is_ignored_in_cross_site_requests(
-    activity: ProxiedActivity, sent: dict[str, str], signed: bool
+    activity: ProxiedActivity, headers: dict[str, str], expected: bool
 ) -> None:
     alice = await activity.world.user()
     await launch(activity, alice)
-    own = f"http://{activity.host}:{activity.world.url.rpartition(':')[2]}"
-    sent_headers = {name: value.format(own=own) for name, value in sent.items()}
+    own_origin = f"http://{activity.host}:{activity.world.url.rpartition(':')[2]}"
+    request_headers = {name: value.format(own=own_origin) for name, value in headers.items()}
 
     ticket = await create_ticket(activity, alice)
-    got = await activity.echo("/", "POST", headers={"Cookie": f"hubbub_proxy_ticket={ticket}", **sent_headers})
-    assert is_signed(got) is signed
+    echoed = await activity.echo("/", "POST", headers={"Cookie": f"hubbub_proxy_ticket={ticket}", **request_headers})
+    assert is_signed(echoed) is expected
     # A ticket in the URL was put there by the client that opened the page.
-    assert is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}", headers=sent_headers))
+    assert is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}", headers=request_headers))
 
 
 def test_over_tls_no_other_host_can_set_the_cookie() -> None:

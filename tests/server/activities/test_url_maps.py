@@ -17,7 +17,7 @@ def url_map_path(actor: Actor, application_id: int | None = None) -> str:
 
 async def test_a_url_map_keeps_its_order(world: World) -> None:
     bot = await world.bot()
-    rows = [
+    mappings = [
         {"prefix": "/api/v2", "target": "new.example.org/two"},
         {"prefix": "/api", "target": "old.example.org:8443"},
         {"prefix": "/s/{name}", "target": "{name}.example.org/static"},
@@ -25,10 +25,10 @@ async def test_a_url_map_keeps_its_order(world: World) -> None:
     ]
 
     assert (await bot.get(url_map_path(bot))).ok() == {"url_map": []}
-    assert (await bot.post(url_map_path(bot), json={"url_map": rows})).ok() == {"url_map": rows}
-    assert (await bot.get(url_map_path(bot))).ok() == {"url_map": rows}
-    (await bot.post(url_map_path(bot), json={"url_map": rows[:1]})).ok()
-    assert (await bot.get(url_map_path(bot))).ok() == {"url_map": rows[:1]}
+    assert (await bot.post(url_map_path(bot), json={"url_map": mappings})).ok() == {"url_map": mappings}
+    assert (await bot.get(url_map_path(bot))).ok() == {"url_map": mappings}
+    (await bot.post(url_map_path(bot), json={"url_map": mappings[:1]})).ok()
+    assert (await bot.get(url_map_path(bot))).ok() == {"url_map": mappings[:1]}
 
 
 async def test_only_managers_of_an_application_access_its_url_map(world: World) -> None:
@@ -42,9 +42,9 @@ async def test_only_managers_of_an_application_access_its_url_map(world: World) 
 
 async def test_trailing_slashes_are_removed(world: World) -> None:
     bot = await world.bot()
-    rows = [{"prefix": "/api/", "target": "game.example.org/dir/"}, {"prefix": "/", "target": "game.example.org/"}]
+    mappings = [{"prefix": "/api/", "target": "game.example.org/dir/"}, {"prefix": "/", "target": "game.example.org/"}]
 
-    stored = (await bot.post(url_map_path(bot), json={"url_map": rows})).ok()["url_map"]
+    stored = (await bot.post(url_map_path(bot), json={"url_map": mappings})).ok()["url_map"]
 
     assert stored == [
         {"prefix": "/api", "target": "game.example.org/dir"},
@@ -105,34 +105,36 @@ async def test_an_invalid_mapping_is_reported(
     small_world: World, prefix: str, target: str, path: str, code: str
 ) -> None:
     bot = await small_world.bot()
-    rows = [{"prefix": "/good", "target": "game.example.org"}, {"prefix": prefix, "target": target}]
+    mappings = [{"prefix": "/good", "target": "game.example.org"}, {"prefix": prefix, "target": target}]
 
-    answer = await bot.post(url_map_path(bot), json={"url_map": rows})
+    response = await bot.post(url_map_path(bot), json={"url_map": mappings})
 
-    assert answer.errors(f"url_map.1.{path}") == [code]
-    assert list(answer.json["errors"]["url_map"]) == ["1"]
+    assert response.errors(f"url_map.1.{path}") == [code]
+    assert list(response.json["errors"]["url_map"]) == ["1"]
     assert (await bot.get(url_map_path(bot))).ok() == {"url_map": []}
 
 
 async def test_several_errors_are_reported_together(small_world: World) -> None:
     bot = await small_world.bot()
-    rows = [{"prefix": "/a", "target": "a.example.org"}, {"prefix": "/a/", "target": "http://b.example.org"}]
+    mappings = [{"prefix": "/a", "target": "a.example.org"}, {"prefix": "/a/", "target": "http://b.example.org"}]
 
-    answer = await bot.post(url_map_path(bot), json={"url_map": [*rows, {"prefix": "b"}]})
-    assert answer.errors("url_map.2.target") == ["BASE_TYPE_REQUIRED"]
-    answer = await bot.post(url_map_path(bot), json={"url_map": rows})
-    assert answer.errors("url_map.1.prefix") == ["URL_MAPPING_PREFIX_TAKEN"]
-    assert answer.errors("url_map.1.target") == ["URL_MAPPING_TARGET_SCHEME"]
-    many = [{"prefix": f"/{number}", "target": "a.example.org"} for number in range(51)]
-    assert (await bot.post(url_map_path(bot), json={"url_map": many})).errors("url_map") == ["BASE_TYPE_BAD_LENGTH"]
-    (await bot.post(url_map_path(bot), json={"url_map": many[:50]})).ok()
+    response = await bot.post(url_map_path(bot), json={"url_map": [*mappings, {"prefix": "b"}]})
+    assert response.errors("url_map.2.target") == ["BASE_TYPE_REQUIRED"]
+    response = await bot.post(url_map_path(bot), json={"url_map": mappings})
+    assert response.errors("url_map.1.prefix") == ["URL_MAPPING_PREFIX_TAKEN"]
+    assert response.errors("url_map.1.target") == ["URL_MAPPING_TARGET_SCHEME"]
+    too_many_mappings = [{"prefix": f"/{number}", "target": "a.example.org"} for number in range(51)]
+    assert (await bot.post(url_map_path(bot), json={"url_map": too_many_mappings})).errors("url_map") == [
+        "BASE_TYPE_BAD_LENGTH"
+    ]
+    (await bot.post(url_map_path(bot), json={"url_map": too_many_mappings[:50]})).ok()
 
 
 async def test_private_targets_are_accepted_if_allowed(near_world: World) -> None:
     bot = await near_world.bot()
-    rows = [{"prefix": "/", "target": "localhost:3000"}, {"prefix": "/b", "target": "[::1]:3000/x"}]
+    mappings = [{"prefix": "/", "target": "localhost:3000"}, {"prefix": "/b", "target": "[::1]:3000/x"}]
 
-    assert (await bot.post(url_map_path(bot), json={"url_map": rows})).ok() == {"url_map": rows}
+    assert (await bot.post(url_map_path(bot), json={"url_map": mappings})).ok() == {"url_map": mappings}
 
 
 async def test_a_url_map_is_deleted_with_its_application(world: World) -> None:
@@ -171,9 +173,9 @@ def test_the_first_matching_mapping_applies(path: str, expected: Any) -> None:
         ("/api/x", "never.example.org"),
     ]
 
-    found = url_maps.find(url_map, path)
+    mapped_path = url_maps.find(url_map, path)
 
-    assert found == expected
+    assert mapped_path == expected
     assert url_maps.find(url_map[:3], "/other") is None
 
 

@@ -21,13 +21,17 @@ class Upstream:
     def __init__(self) -> None:
         self.port = 0
         self.requests: list[web.Request] = []
+        """All requests received, in order."""
         self.bodies: list[bytes] = []
+        """Bodies of the HTTP requests that were read to their end."""
         self.response: web.Response | None = None
-        """Response to `/answer`."""
+        """Response to `/response`."""
         self.release = asyncio.Event()
         """Releases `/slow` and the second half of `/stream`."""
         self.close_frames: list[tuple[int | None, str]] = []
+        """Close codes and reasons of the WebSockets that were closed."""
         self.socket_count = 0
+        """Number of WebSockets that were opened."""
         self.aborted_requests = 0
         """Number of requests that the client aborted."""
         self._changed = asyncio.Condition()
@@ -55,7 +59,7 @@ class Upstream:
             self._runner = None
 
     async def wait_until(self, condition: Any) -> None:
-        """Wait until a condition holds."""
+        """Wait until a condition holds; it is checked after every request, abort and closed WebSocket."""
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._changed:
             await self._changed.wait_for(condition)
 
@@ -66,23 +70,23 @@ class Upstream:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.requests.append(request)
         await self._notify()
-        kind = request.rel_url.raw_path.rstrip("/").rpartition("/")[2]
-        if kind == "socket":
+        path_end = request.rel_url.raw_path.rstrip("/").rpartition("/")[2]
+        if path_end == "socket":
             return await self._socket(request)
         try:
-            if kind == "slow":
+            if path_end == "slow":
                 await self.release.wait()
-            if kind in ("stream", "broken"):
-                return await self._stream(request, broken=kind == "broken")
+            if path_end in ("stream", "broken"):
+                return await self._stream(request, broken=path_end == "broken")
             body = await request.read()
         except asyncio.CancelledError:
             self.aborted_requests += 1
             await self._notify()
             raise
         self.bodies.append(body)
-        if kind == "answer" and self.response is not None:
+        if path_end == "response" and self.response is not None:
             return self.response
-        if kind == "large":
+        if path_end == "large":
             return web.Response(body=b"x" * int(request.query["bytes"]))
         return web.json_response(
             {
@@ -105,8 +109,8 @@ class Upstream:
         return response
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
-        if "refuse" in request.query:
-            return web.Response(status=int(request.query["refuse"]))
+        if "reject" in request.query:
+            return web.Response(status=int(request.query["reject"]))
         socket = web.WebSocketResponse(protocols=("chess", "go"), max_msg_size=0, timeout=1.0)
         await socket.prepare(request)
         self.socket_count += 1
@@ -129,8 +133,8 @@ class Upstream:
 class EchoedRequest:
     """A request as the upstream server received it, decoded from its response."""
 
-    def __init__(self, answer: ApiResponse) -> None:
-        request = json.loads(answer.body)
+    def __init__(self, response: ApiResponse) -> None:
+        request = json.loads(response.body)
         self.method, self.path, self.body = request["method"], request["path"], request["body"]
         self.headers: CIMultiDict[str] = CIMultiDict((name, value) for name, value in request["headers"])
 
@@ -143,12 +147,12 @@ class ProxiedActivity:
 
     @property
     def host(self) -> str:
-        """The activity's host."""
+        """The host name of the activity."""
         return f"{self.bot.application_id}.{PROXY_HOST}"
 
-    async def set_url_map(self, *rows: tuple[str, str]) -> None:
+    async def set_url_map(self, *mappings: tuple[str, str]) -> None:
         """Set the URL map, as pairs of prefix and target."""
-        body = {"url_map": [{"prefix": prefix, "target": target} for prefix, target in rows]}
+        body = {"url_map": [{"prefix": prefix, "target": target} for prefix, target in mappings]}
         (await self.bot.post(f"/applications/{self.bot.application_id}/proxy-config", json=body)).ok()
 
     def request_options(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -165,9 +169,9 @@ class ProxiedActivity:
 
     async def echo(self, path: str, method: str = "GET", **options: Any) -> EchoedRequest:
         """Send a request and return it as the upstream server received it."""
-        answer = await self.request(path, method, **options)
-        assert answer.status == 200, (answer.status, answer.body)
-        return EchoedRequest(answer)
+        response = await self.request(path, method, **options)
+        assert response.status == 200, (response.status, response.body)
+        return EchoedRequest(response)
 
     def connect(self, path: str, **options: Any) -> Any:
         """Open a WebSocket to the activity."""

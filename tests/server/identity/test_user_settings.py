@@ -6,7 +6,7 @@ import pytest
 
 from hubbub.protocol.enums import ActivityType, GatewayOpcode
 from tests.create_game import create_game as create_game
-from tests.server.play.test_user_messages import start_joinable_activity
+from tests.server.play.joinable_activities import start_joinable_activity
 from tests.world import Actor, World, befriend
 
 PATH = "/users/@me/settings"

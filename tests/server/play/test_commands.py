@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import CommandPermissionType
+from hubbub.protocol.enums import CommandHandlerType, CommandOptionType, CommandPermissionType, CommandType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
@@ -23,7 +23,7 @@ def chat_command(name: str = "greet", **fields: Any) -> dict[str, Any]:
     return {"name": name, "description": "says hello", **fields}
 
 
-def option(kind: int = 3, name: str = "a", **fields: Any) -> dict[str, Any]:
+def option(kind: int = CommandOptionType.STRING, name: str = "a", **fields: Any) -> dict[str, Any]:
     """Return a command option."""
     return {"type": kind, "name": name, "description": "x", **fields}
 
@@ -45,7 +45,9 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
     bot = await world.bot()
     path = global_path(bot)
 
-    response = await bot.post(path, json=chat_command(options=[option(required=True), option(4, "b", min_value=1)]))
+    response = await bot.post(
+        path, json=chat_command(options=[option(required=True), option(CommandOptionType.INTEGER, "b", min_value=1)])
+    )
 
     created = response.ok()
     assert response.status == 201
@@ -54,7 +56,7 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
         "application_id": str(bot.application_id),
         "version": created["version"],
         "default_member_permissions": None,
-        "type": 1,
+        "type": CommandType.CHAT_INPUT,
         "name": "greet",
         "name_localizations": None,
         "description": "says hello",
@@ -63,8 +65,8 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
         "contexts": None,
         "integration_types": [0, 1],
         "options": [
-            {"type": 3, "name": "a", "description": "x", "required": True},
-            {"type": 4, "name": "b", "description": "x", "min_value": 1},
+            {"type": CommandOptionType.STRING, "name": "a", "description": "x", "required": True},
+            {"type": CommandOptionType.INTEGER, "name": "b", "description": "x", "min_value": 1},
         ],
         "nsfw": False,
     }
@@ -134,7 +136,7 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
     response = await bot.put(
         path,
         json=[
-            {"name": "Menu", "type": 2},
+            {"name": "Menu", "type": CommandType.USER},
             {**chat_command("after"), "id": renamed["id"]},
             chat_command("kept", description="says hello"),
             chat_command("menu"),
@@ -198,7 +200,7 @@ async def test_an_id_of_a_command_of_another_type_is_ignored(world: World) -> No
     bot = await world.bot()
     [created] = (await bot.put(global_path(bot), json=[chat_command("a")])).ok()
 
-    [menu] = (await bot.put(global_path(bot), json=[{"name": "a", "type": 2, "id": created["id"]}])).ok()
+    [menu] = (await bot.put(global_path(bot), json=[{"name": "a", "type": CommandType.USER, "id": created["id"]}])).ok()
 
     assert menu["id"] != created["id"]
 
@@ -210,7 +212,7 @@ async def test_bulk_overwrite_replaces_all_guild_commands(world: World) -> None:
     commands = (await bot.put(guild_path(bot, guild), json=[chat_command("a"), chat_command("b")])).ok()
 
     assert {command["guild_id"] for command in commands} == {str(guild.id)}
-    rejected = await bot.put(guild_path(bot, guild), json=[{"name": "x", "type": 4}])
+    rejected = await bot.put(guild_path(bot, guild), json=[{"name": "x", "type": CommandType.PRIMARY_ENTRY_POINT}])
     assert rejected.errors("0.type") == ["BASE_TYPE_CHOICES"]
 
 
@@ -221,10 +223,12 @@ async def test_the_number_of_commands_per_type_is_limited(world: World) -> None:
     (await bot.put(path, json=[chat_command(f"c{number}") for number in range(100)])).ok()
     (await bot.post(path, json=chat_command("more"))).rejected(400, 30032)
     (await bot.post(path, json=chat_command("c5", description="replaced"))).ok()
-    (await bot.put(path, json=[{"name": f"M{number}", "type": 3} for number in range(15)])).ok()
-    (await bot.post(path, json={"name": "more", "type": 3})).rejected(400, 30032)
-    (await bot.post(path, json={"name": "more", "type": 2})).ok()
-    (await bot.put(path, json=[{"name": f"M{number}", "type": 2} for number in range(16)])).rejected(400, 30032)
+    (await bot.put(path, json=[{"name": f"M{number}", "type": CommandType.MESSAGE} for number in range(15)])).ok()
+    (await bot.post(path, json={"name": "more", "type": CommandType.MESSAGE})).rejected(400, 30032)
+    (await bot.post(path, json={"name": "more", "type": CommandType.USER})).ok()
+    (await bot.put(path, json=[{"name": f"M{number}", "type": CommandType.USER} for number in range(16)])).rejected(
+        400, 30032
+    )
 
 
 @pytest.mark.dated(changes.CONTEXT_MENU_LIMIT_15)
@@ -232,10 +236,10 @@ async def test_before_march_2026_five_context_menu_commands_are_allowed(world: W
     bot = await world.bot()
     world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms - 1)
 
-    (await bot.put(global_path(bot), json=[{"name": f"M{n}", "type": 2} for n in range(5)])).ok()
-    (await bot.post(global_path(bot), json={"name": "sixth", "type": 2})).rejected(400, 30032)
+    (await bot.put(global_path(bot), json=[{"name": f"M{n}", "type": CommandType.USER} for n in range(5)])).ok()
+    (await bot.post(global_path(bot), json={"name": "sixth", "type": CommandType.USER})).rejected(400, 30032)
     world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms)
-    (await bot.post(global_path(bot), json={"name": "sixth", "type": 2})).ok()
+    (await bot.post(global_path(bot), json={"name": "sixth", "type": CommandType.USER})).ok()
 
 
 class TestLimits:
@@ -272,9 +276,13 @@ class TestLimits:
         ({"description": ""}, "description", "BASE_TYPE_REQUIRED"),
         ({"description": "x" * 101}, "description", "BASE_TYPE_MAX_LENGTH"),
         ({"type": 9}, "type", "BASE_TYPE_CHOICES"),
-        ({"type": 2}, "description", "CONTEXT_MENU_COMMAND_DESCRIPTION_NOT_ALLOWED"),
-        ({"type": 3, "description": "", "options": [option()]}, "options", "CONTEXT_MENU_COMMAND_OPTIONS_NOT_ALLOWED"),
-        ({"type": 4}, "type", "BASE_TYPE_CHOICES"),
+        ({"type": CommandType.USER}, "description", "CONTEXT_MENU_COMMAND_DESCRIPTION_NOT_ALLOWED"),
+        (
+            {"type": CommandType.MESSAGE, "description": "", "options": [option()]},
+            "options",
+            "CONTEXT_MENU_COMMAND_OPTIONS_NOT_ALLOWED",
+        ),
+        ({"type": CommandType.PRIMARY_ENTRY_POINT}, "type", "BASE_TYPE_CHOICES"),
         ({"handler": 1}, "handler", "APPLICATION_COMMAND_HANDLER_NOT_ALLOWED"),
         ({"contexts": [0, 0]}, "contexts.1", "SET_TYPE_ALREADY_CONTAINS_VALUE"),
         ({"contexts": []}, "contexts", "BASE_TYPE_MIN_LENGTH"),
@@ -293,11 +301,35 @@ class TestLimits:
             "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID",
         ),
         ({"options": [option(), option()]}, "options.1.name", "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATE"),
-        ({"options": [option(1, "s"), option()]}, "options.1.type", "UNION_TYPE_CHOICES"),
-        ({"options": [option(), option(1, "s")]}, "options.1.type", "UNION_TYPE_CHOICES"),
-        ({"options": [option(1, "s", options=[option(1, "t")])]}, "options.0.options.0.type", "UNION_TYPE_CHOICES"),
-        ({"options": [option(2, "g", options=[option()])]}, "options.0.options.0.type", "UNION_TYPE_CHOICES"),
-        ({"options": [option(2, "g", options=[option(2, "h")])]}, "options.0.options.0.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(CommandOptionType.SUB_COMMAND, "s"), option()]}, "options.1.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(), option(CommandOptionType.SUB_COMMAND, "s")]}, "options.1.type", "UNION_TYPE_CHOICES"),
+        (
+            {
+                "options": [
+                    option(CommandOptionType.SUB_COMMAND, "s", options=[option(CommandOptionType.SUB_COMMAND, "t")])
+                ]
+            },
+            "options.0.options.0.type",
+            "UNION_TYPE_CHOICES",
+        ),
+        (
+            {"options": [option(CommandOptionType.SUB_COMMAND_GROUP, "g", options=[option()])]},
+            "options.0.options.0.type",
+            "UNION_TYPE_CHOICES",
+        ),
+        (
+            {
+                "options": [
+                    option(
+                        CommandOptionType.SUB_COMMAND_GROUP,
+                        "g",
+                        options=[option(CommandOptionType.SUB_COMMAND_GROUP, "h")],
+                    )
+                ]
+            },
+            "options.0.options.0.type",
+            "UNION_TYPE_CHOICES",
+        ),
         (
             {"options": [option(choices=[{"name": "x", "value": 1}])]},
             "options.0.choices.0.value",
@@ -319,12 +351,12 @@ class TestLimits:
             "SET_TYPE_ALREADY_CONTAINS_VALUE",
         ),
         (
-            {"options": [option(type=4, min_value=1, choices=[{"name": "x", "value": 0}])]},
+            {"options": [option(type=CommandOptionType.INTEGER, min_value=1, choices=[{"name": "x", "value": 0}])]},
             "options.0.choices.0.value",
             "NUMBER_TYPE_MIN",
         ),
         (
-            {"options": [option(type=10, max_value=1, choices=[{"name": "x", "value": 1.5}])]},
+            {"options": [option(type=CommandOptionType.NUMBER, max_value=1, choices=[{"name": "x", "value": 1.5}])]},
             "options.0.choices.0.value",
             "NUMBER_TYPE_MAX",
         ),
@@ -339,27 +371,55 @@ class TestLimits:
             "APPLICATION_COMMAND_OPTIONS_CHOICES_AUTOCOMPLETE",
         ),
         (
-            {"options": [option(4, choices=[{"name": "x", "value": "1"}])]},
+            {"options": [option(CommandOptionType.INTEGER, choices=[{"name": "x", "value": "1"}])]},
             "options.0.choices.0.value",
             "NUMBER_TYPE_COERCE",
         ),
         (
-            {"options": [option(4, choices=[{"name": "x", "value": 1 << 53}])]},
+            {"options": [option(CommandOptionType.INTEGER, choices=[{"name": "x", "value": 1 << 53}])]},
             "options.0.choices.0.value",
             "NUMBER_TYPE_MAX",
         ),
-        ({"options": [option(4, min_value=-(1 << 53))]}, "options.0.min_value", "NUMBER_TYPE_MIN"),
-        ({"options": [option(4, min_value=1.5)]}, "options.0.min_value", "NUMBER_TYPE_COERCE"),
-        ({"options": [option(10, min_value=5, max_value=4.5)]}, "options.0.max_value", "NUMBER_TYPE_MIN"),
+        (
+            {"options": [option(CommandOptionType.INTEGER, min_value=-(1 << 53))]},
+            "options.0.min_value",
+            "NUMBER_TYPE_MIN",
+        ),
+        ({"options": [option(CommandOptionType.INTEGER, min_value=1.5)]}, "options.0.min_value", "NUMBER_TYPE_COERCE"),
+        (
+            {"options": [option(CommandOptionType.NUMBER, min_value=5, max_value=4.5)]},
+            "options.0.max_value",
+            "NUMBER_TYPE_MIN",
+        ),
         ({"options": [option(min_length=6001)]}, "options.0.min_length", "NUMBER_TYPE_MAX"),
         ({"options": [option(max_length=0)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
         ({"options": [option(min_length=5, max_length=4)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
-        ({"options": [option(7, channel_types=[99])]}, "options.0.channel_types.0", "BASE_TYPE_CHOICES"),
-        ({"options": [option(2)]}, "options.0.options", "BASE_TYPE_BAD_LENGTH"),
-        ({"options": [option(2, options=[])]}, "options.0.options", "BASE_TYPE_BAD_LENGTH"),
-        ({"options": [option(11, file_types=["x"] * 11)]}, "options.0.file_types", "BASE_TYPE_BAD_LENGTH"),
-        ({"options": [option(11, file_types=["video", "png"])]}, "options.0.file_types.1", "STRING_TYPE_REGEX"),
-        ({"options": [option(11, file_types=[""])]}, "options.0.file_types.0", "STRING_TYPE_REGEX"),
+        (
+            {"options": [option(CommandOptionType.CHANNEL, channel_types=[99])]},
+            "options.0.channel_types.0",
+            "BASE_TYPE_CHOICES",
+        ),
+        ({"options": [option(CommandOptionType.SUB_COMMAND_GROUP)]}, "options.0.options", "BASE_TYPE_BAD_LENGTH"),
+        (
+            {"options": [option(CommandOptionType.SUB_COMMAND_GROUP, options=[])]},
+            "options.0.options",
+            "BASE_TYPE_BAD_LENGTH",
+        ),
+        (
+            {"options": [option(CommandOptionType.ATTACHMENT, file_types=["x"] * 11)]},
+            "options.0.file_types",
+            "BASE_TYPE_BAD_LENGTH",
+        ),
+        (
+            {"options": [option(CommandOptionType.ATTACHMENT, file_types=["video", "png"])]},
+            "options.0.file_types.1",
+            "STRING_TYPE_REGEX",
+        ),
+        (
+            {"options": [option(CommandOptionType.ATTACHMENT, file_types=[""])]},
+            "options.0.file_types.0",
+            "STRING_TYPE_REGEX",
+        ),
         (
             {"options": [option(), option(name="b", name_localizations={"de": "a"})]},
             "options.1.name_localizations.de",
@@ -419,23 +479,30 @@ def test_invalid_names_are_rejected(name: str) -> None:
 async def test_options_of_every_type_are_stored(world: World) -> None:
     bot = await world.bot()
     options = [
-        option(3, "a", required=True, min_length=0, max_length=6000),
-        option(3, "b", autocomplete=True),
-        option(4, "c", choices=[{"name": "one", "value": 1}]),
-        option(5, "d", min_value=5),
-        option(6, "e"),
-        option(7, "f", channel_types=[0, 5]),
-        option(8, "g"),
-        option(9, "h"),
-        option(10, "i", min_value=0.5, max_value=9),
-        option(11, "j", file_types=[".png", "Audio"]),
+        option(CommandOptionType.STRING, "a", required=True, min_length=0, max_length=6000),
+        option(CommandOptionType.STRING, "b", autocomplete=True),
+        option(CommandOptionType.INTEGER, "c", choices=[{"name": "one", "value": 1}]),
+        option(CommandOptionType.BOOLEAN, "d", min_value=5),
+        option(CommandOptionType.USER, "e"),
+        option(CommandOptionType.CHANNEL, "f", channel_types=[0, 5]),
+        option(CommandOptionType.ROLE, "g"),
+        option(CommandOptionType.MENTIONABLE, "h"),
+        option(CommandOptionType.NUMBER, "i", min_value=0.5, max_value=9),
+        option(CommandOptionType.ATTACHMENT, "j", file_types=[".png", "Audio"]),
     ]
 
     created = (await bot.post(global_path(bot), json=chat_command(options=options))).ok()
 
     del options[3]["min_value"]
     assert created["options"] == options
-    nested = [option(2, "g", options=[option(1, "s", options=[option()])]), option(1, "t")]
+    nested = [
+        option(
+            CommandOptionType.SUB_COMMAND_GROUP,
+            "g",
+            options=[option(CommandOptionType.SUB_COMMAND, "s", options=[option()])],
+        ),
+        option(CommandOptionType.SUB_COMMAND, "t"),
+    ]
     created = (await bot.post(global_path(bot), json=chat_command("n", options=nested))).ok()
     assert created["options"][0]["options"][0]["options"][0]["name"] == "a"
     assert created["options"][1]["options"] == []
@@ -443,8 +510,10 @@ async def test_options_of_every_type_are_stored(world: World) -> None:
 
 async def test_integers_are_stored_as_integers(world: World) -> None:
     bot = await world.bot()
-    integer_option = option(4, "a", min_value=1.0, max_value=9.0, choices=[{"name": "two", "value": 2.0}])
-    number_option = option(10, "b", min_value=0.5, choices=[{"name": "two", "value": 2.0}])
+    integer_option = option(
+        CommandOptionType.INTEGER, "a", min_value=1.0, max_value=9.0, choices=[{"name": "two", "value": 2.0}]
+    )
+    number_option = option(CommandOptionType.NUMBER, "b", min_value=0.5, choices=[{"name": "two", "value": 2.0}])
 
     response_body = (await bot.post(global_path(bot), json=chat_command(options=[integer_option, number_option]))).body
 
@@ -452,7 +521,9 @@ async def test_integers_are_stored_as_integers(world: World) -> None:
     assert b'"value":2}' in response_body
     assert b'"min_value":1,"max_value":9' in response_body
     assert b'"value":2.0}' in response_body
-    rejected = await bot.post(global_path(bot), json=chat_command("n", options=[option(4, max_value=1e300)]))
+    rejected = await bot.post(
+        global_path(bot), json=chat_command("n", options=[option(CommandOptionType.INTEGER, max_value=1e300)])
+    )
     assert rejected.errors("options.0.max_value") == ["NUMBER_TYPE_MAX"]
 
 
@@ -506,15 +577,19 @@ async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
     bot = await world.bot(flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
     path = global_path(bot)
 
-    created = (await bot.post(path, json={"name": "launch", "type": 4})).ok()
+    created = (await bot.post(path, json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT})).ok()
 
-    assert created["handler"] == 1
-    assert (await bot.patch(f"{path}/{created['id']}", json={"handler": 2})).ok()["handler"] == 2
-    (await bot.post(path, json={"name": "second", "type": 4})).rejected(400, 30032)
+    assert created["handler"] == CommandHandlerType.APP_HANDLER
+    assert (
+        await bot.patch(f"{path}/{created['id']}", json={"handler": CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY})
+    ).ok()["handler"] == CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY
+    (await bot.post(path, json={"name": "second", "type": CommandType.PRIMARY_ENTRY_POINT})).rejected(400, 30032)
     (await bot.put(path, json=[chat_command()])).ok()
     assert [command["type"] for command in (await bot.get(path)).ok()] == [1]
     world.clock.set(changes.ENTRY_POINT_COMMANDS.at_ms - 1)
-    assert (await bot.post(path, json={"name": "launch", "type": 4})).errors("type") == ["BASE_TYPE_CHOICES"]
+    assert (await bot.post(path, json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT})).errors("type") == [
+        "BASE_TYPE_CHOICES"
+    ]
 
 
 # Localization
@@ -595,11 +670,11 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     (await bot.get(path)).rejected(404, 10066)
     role_id = await guild.role("mods")
     entries = [
-        {"id": str(role_id), "type": 1, "permission": True},
-        {"id": str(guild.id), "type": 1, "permission": False},
-        {"id": str(guild.owner.id), "type": 2, "permission": True},
-        {"id": str(guild.general), "type": 3, "permission": False},
-        {"id": str(guild.id - 1), "type": 3, "permission": True},
+        {"id": str(role_id), "type": CommandPermissionType.ROLE, "permission": True},
+        {"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False},
+        {"id": str(guild.owner.id), "type": CommandPermissionType.USER, "permission": True},
+        {"id": str(guild.general), "type": CommandPermissionType.CHANNEL, "permission": False},
+        {"id": str(guild.id - 1), "type": CommandPermissionType.CHANNEL, "permission": True},
     ]
     bearer = await world.bearer(guild.owner, bot.application_id, "applications.commands.permissions.update")
 
@@ -634,7 +709,7 @@ async def test_renaming_or_deleting_a_command_deletes_its_permissions(world: Wor
     bot = await world.bot(guild)
     first = (await bot.post(guild_path(bot, guild), json=chat_command("a"))).ok()
     second = (await bot.post(global_path(bot), json=chat_command("b"))).ok()
-    entry = {"permissions": [{"id": str(guild.id), "type": 1, "permission": False}]}
+    entry = {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}]}
     for created in (first, second):
         (await guild.owner.put(f"{guild_path(bot, guild)}/{created['id']}/permissions", json=entry)).ok()
 
@@ -651,7 +726,7 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
     created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
     path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
     higher_role_id = await guild.role("above")
-    body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": True}]}
+    body = {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": True}]}
 
     (await bot.put(path, json=body)).rejected(403, 20001)
     (await member.put(path, json=body)).rejected(403, 50013)

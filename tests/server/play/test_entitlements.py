@@ -4,46 +4,13 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import EntitlementOwnerType, SkuType
 from hubbub.protocol.flags import SkuFlags
-from hubbub.server.core import auth
-from hubbub.server.core.call import Call
-from hubbub.server.identity import applications
 from hubbub.server.play import entitlements, skus
 from tests.receiver import Receiver, subscribe_to_events
+from tests.server.play.helpers import owner_of
+from tests.server.play.purchases import bearer_headers, create_test_entitlement, publish_sku
 from tests.world import Actor, World
-
-DURABLE, CONSUMABLE, SUBSCRIPTION, GROUP = 2, 3, 5, 6
-
-
-async def owner_of(world: World, bot: Actor) -> Actor:
-    """Return the user who owns a bot's application, with a token."""
-
-    def sign_in(call: Call) -> tuple[int, str]:
-        row = applications.find_by_bot(call.tx, bot.id)
-        assert row is not None
-        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now_ms, ids=call.ids)
-
-    user_id, token = await world.write(sign_in)
-    return Actor(world, user_id, token, "owner")
-
-
-async def bearer_headers(world: World, user: Actor, bot: Actor, *scopes: str) -> dict[str, str]:
-    """Return the header with an access token of a user for the bot's application."""
-    return {"Authorization": f"Bearer {await world.access_token(user, bot.application_id, *scopes)}"}
-
-
-async def publish_sku(bot: Actor, kind: int = SUBSCRIPTION, **fields: Any) -> int:
-    """Create a published SKU and return its id."""
-    flags = SkuFlags.USER_SUBSCRIPTION if kind == SUBSCRIPTION else 0
-    body = {"type": kind, "name": "Premium", "flags": flags, "price": 499, "published": True, **fields}
-    return int((await bot.post(f"/applications/{bot.application_id}/skus", json=body)).ok()["id"])
-
-
-async def create_test_entitlement(bot: Actor, sku_id: int, owner_id: int, kind: int = 2) -> Any:
-    """Create a test entitlement."""
-    body = {"sku_id": str(sku_id), "owner_id": str(owner_id), "owner_type": kind}
-    return (await bot.post(f"/applications/{bot.application_id}/entitlements", json=body)).ok()
-
 
 # SKUs
 
@@ -51,15 +18,15 @@ async def create_test_entitlement(bot: Actor, sku_id: int, owner_id: int, kind: 
 async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
     bot = await world.bot()
     sku_id = await publish_sku(bot, name="Gold & Silver!")
-    await publish_sku(bot, DURABLE, name="Hat", published=False)
+    await publish_sku(bot, SkuType.DURABLE, name="Hat", published=False)
 
     skus = (await bot.get(f"/applications/{bot.application_id}/skus")).ok()
 
-    assert [sku_id["type"] for sku_id in skus] == [SUBSCRIPTION, GROUP, DURABLE]
+    assert [sku_id["type"] for sku_id in skus] == [SkuType.SUBSCRIPTION, SkuType.SUBSCRIPTION_GROUP, SkuType.DURABLE]
     subscription_sku = next(sku for sku in skus if sku["id"] == str(sku_id))
     assert subscription_sku == {
         "id": str(sku_id),
-        "type": SUBSCRIPTION,
+        "type": SkuType.SUBSCRIPTION,
         "application_id": str(bot.application_id),
         "name": "Gold & Silver!",
         "slug": "gold-silver",
@@ -72,7 +39,7 @@ async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
         "premium": False,
         "show_age_gate": False,
     }
-    assert next(sku_id for sku_id in skus if sku_id["type"] == DURABLE)["flags"] == 0
+    assert next(sku_id for sku_id in skus if sku_id["type"] == SkuType.DURABLE)["flags"] == 0
 
 
 @pytest.mark.parametrize(
@@ -83,16 +50,16 @@ async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
         ({"description": "x" * 161}, "description"),
         ({"price": -1}, "price"),
         ({"currency": "dollars"}, "currency"),
-        ({"type": GROUP}, "type"),
+        ({"type": SkuType.SUBSCRIPTION_GROUP}, "type"),
         ({"type": 1}, "type"),
         ({"flags": 0}, "flags"),
         ({"flags": SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION}, "flags"),
-        ({"type": DURABLE, "flags": SkuFlags.USER_SUBSCRIPTION}, "flags"),
+        ({"type": SkuType.DURABLE, "flags": SkuFlags.USER_SUBSCRIPTION}, "flags"),
     ],
 )
 async def test_an_invalid_sku_names_the_invalid_field(world: World, body: dict[str, Any], path: str) -> None:
     bot = await world.bot()
-    sku = {"type": SUBSCRIPTION, "name": "Premium", "flags": SkuFlags.USER_SUBSCRIPTION, **body}
+    sku = {"type": SkuType.SUBSCRIPTION, "name": "Premium", "flags": SkuFlags.USER_SUBSCRIPTION, **body}
 
     assert (await bot.post(f"/applications/{bot.application_id}/skus", json=sku)).errors(path)
 
@@ -100,7 +67,7 @@ async def test_an_invalid_sku_names_the_invalid_field(world: World, body: dict[s
 async def test_an_application_cannot_mix_user_and_guild_subscriptions(world: World) -> None:
     bot = await world.bot()
     await publish_sku(bot)
-    body = {"type": SUBSCRIPTION, "name": "Guild", "flags": SkuFlags.GUILD_SUBSCRIPTION}
+    body = {"type": SkuType.SUBSCRIPTION, "name": "Guild", "flags": SkuFlags.GUILD_SUBSCRIPTION}
 
     assert (await bot.post(f"/applications/{bot.application_id}/skus", json=body)).errors("flags") == [
         "SKU_FLAGS_MIXED"
@@ -111,8 +78,8 @@ async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) 
     bot = await world.bot()
     gold, hat, deleted = (
         await publish_sku(bot, name="Gold"),
-        await publish_sku(bot, DURABLE, published=False),
-        await publish_sku(bot, DURABLE),
+        await publish_sku(bot, SkuType.DURABLE, published=False),
+        await publish_sku(bot, SkuType.DURABLE),
     )
     (await bot.delete(f"/applications/{bot.application_id}/skus/{deleted}")).ok()
     path = f"/applications/{bot.application_id}/store/skus"
@@ -128,8 +95,8 @@ async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) 
 async def test_the_number_of_skus_is_limited(world: World) -> None:
     bot = await world.bot()
     for _ in range(50):
-        await publish_sku(bot, DURABLE)
-    body = {"type": DURABLE, "name": "One more"}
+        await publish_sku(bot, SkuType.DURABLE)
+    body = {"type": SkuType.DURABLE, "name": "One more"}
 
     assert (await bot.post(f"/applications/{bot.application_id}/skus", json=body)).errors("type") == [
         "SKU_LIMIT_REACHED"
@@ -143,7 +110,7 @@ async def test_only_owner_and_bot_manage_skus(world: World) -> None:
 
     for actor in (other, stranger):
         (await actor.get(path)).rejected(403, 20012)
-        (await actor.post(path, json={"type": DURABLE, "name": "x"})).rejected(403, 20012)
+        (await actor.post(path, json={"type": SkuType.DURABLE, "name": "x"})).rejected(403, 20012)
         (await actor.patch(f"{path}/{sku}", json={"price": 0})).rejected(403, 20012)
         (await actor.delete(f"{path}/{sku}")).rejected(403, 20012)
     owner = await owner_of(world, bot)
@@ -154,7 +121,7 @@ async def test_only_owner_and_bot_manage_skus(world: World) -> None:
 
 async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -> None:
     bot, other = await world.bot(name="shop"), await world.bot()
-    sku, hidden = await publish_sku(bot), await publish_sku(bot, DURABLE, listed=False)
+    sku, hidden = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE, listed=False)
     path = f"/applications/{bot.application_id}"
 
     async def is_active(application: Actor = bot) -> bool:
@@ -213,7 +180,7 @@ async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: Wo
     guild = await world.guild()
     sku = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
 
-    created = await create_test_entitlement(bot, sku, guild.id, kind=1)
+    created = await create_test_entitlement(bot, sku, guild.id, EntitlementOwnerType.GUILD)
 
     assert created["guild_id"] == str(guild.id)
     assert created["user_id"] == str((await owner_of(world, bot)).id)
@@ -238,7 +205,7 @@ async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
 async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
     guild = await world.guild()
-    sku, hat, other_sku = await publish_sku(bot), await publish_sku(bot, DURABLE), await publish_sku(other)
+    sku, hat, other_sku = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE), await publish_sku(other)
     path = f"/applications/{bot.application_id}/entitlements"
 
     def body(sku_id: int, owner: int, kind: int = 2) -> dict[str, Any]:
@@ -280,7 +247,7 @@ async def test_pages_ascend_in_both_directions(world: World) -> None:
 async def test_entitlement_lists_are_filtered(world: World) -> None:
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
     gold, silver = await publish_sku(bot), await publish_sku(bot, name="Silver")
-    hat, potion = await publish_sku(bot, DURABLE), await publish_sku(bot, CONSUMABLE)
+    hat, potion = await publish_sku(bot, SkuType.DURABLE), await publish_sku(bot, SkuType.CONSUMABLE)
     first, second, third = (
         await create_test_entitlement(bot, gold, alice.id),
         await create_test_entitlement(bot, silver, alice.id),
@@ -333,7 +300,7 @@ async def test_an_access_token_manages_entitlements_for_the_owner_only(world: Wo
 
 async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    potion = await publish_sku(bot, CONSUMABLE)
+    potion = await publish_sku(bot, SkuType.CONSUMABLE)
     session = await bot.connect(intents=0)
     body = {"sku_id": str(potion)}
 
@@ -362,7 +329,7 @@ async def test_only_consumables_are_consumed(world: World) -> None:
 
 async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hat = await publish_sku(bot, DURABLE)
+    hat = await publish_sku(bot, SkuType.DURABLE)
     session = await bot.connect(intents=0)
     purchase = (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
     assert "subscription" not in purchase
@@ -382,7 +349,9 @@ async def test_unpublished_and_unknown_skus_cannot_be_bought(world: World) -> No
     bot, alice = await world.bot(), await world.user()
     hidden = await publish_sku(bot, published=False)
     group = next(
-        sku["id"] for sku in (await bot.get(f"/applications/{bot.application_id}/skus")).ok() if sku["type"] == GROUP
+        sku["id"]
+        for sku in (await bot.get(f"/applications/{bot.application_id}/skus")).ok()
+        if sku["type"] == SkuType.SUBSCRIPTION_GROUP
     )
 
     (await alice.post("/users/@me/purchases", json={"sku_id": str(hidden)})).rejected(400, 50057)
@@ -396,7 +365,7 @@ async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> 
     app, guild_app = await world.bot(), await world.bot()
     alice = await world.user()
     guild = await world.guild(alice)
-    hat = await publish_sku(app, DURABLE)
+    hat = await publish_sku(app, SkuType.DURABLE)
     (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
     premium = await publish_sku(guild_app, flags=SkuFlags.GUILD_SUBSCRIPTION)
     body = {"sku_id": str(premium), "guild_id": str(guild.id)}
@@ -419,7 +388,9 @@ async def test_entitlement_events_are_sent_as_webhook_events(near_world: World, 
     bot, alice = await near_world.bot(), await near_world.user()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
     created = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
-    purchase = (await alice.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(bot, CONSUMABLE))})).ok()
+    purchase = (
+        await alice.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(bot, SkuType.CONSUMABLE))})
+    ).ok()
     path = f"/applications/{bot.application_id}/entitlements"
     (await bot.post(f"{path}/{purchase['entitlement']['id']}/consume")).ok()
     (await bot.delete(f"{path}/{created['id']}")).ok()

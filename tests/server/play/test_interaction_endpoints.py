@@ -7,13 +7,14 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from hubbub.protocol.enums import CommandOptionType, ComponentType, InteractionCallbackType, InteractionType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2 import InstallationRow
 from tests.oauth import create_application
 from tests.receiver import Receiver, extend_timeouts, receive_interactions
-from tests.server.play.test_interactions import BUTTON, InteractionSetup
+from tests.server.play.interaction_setup import BUTTON, InteractionSetup
 from tests.world import Actor, World
 
 
@@ -23,87 +24,91 @@ def respond_with(kind: int, data: Any = None) -> Any:
 
 
 @pytest.fixture
-async def stage(near_world: World, receiver: Receiver) -> InteractionSetup:
+async def setup(near_world: World, receiver: Receiver) -> InteractionSetup:
     user = await near_world.user("asker")
     guild = await near_world.guild(None, user)
     bot = await near_world.bot(guild, name="answerer")
     await receive_interactions(receiver, bot)
-    stage = InteractionSetup(near_world, guild, user, bot)
-    stage.app_session = await bot.connect()
-    stage.user_session = await user.connect()
-    return stage
+    setup = InteractionSetup(near_world, guild, user, bot)
+    setup.app_session = await bot.connect()
+    setup.user_session = await user.connect()
+    return setup
 
 
-async def send_interaction(stage: InteractionSetup, kind: int, data: dict[str, Any], **body: Any) -> None:
+async def send_interaction(setup: InteractionSetup, kind: int, data: dict[str, Any], **body: Any) -> None:
     """Send an interaction and deliver it to the endpoint."""
-    response = await stage.create_interaction(kind, data, **body)
+    response = await setup.create_interaction(kind, data, **body)
     assert response.status == 204, response.body
-    assert stage.world.app.worker is not None
-    await stage.world.app.worker.run_due()
+    assert setup.world.app.worker is not None
+    await setup.world.app.worker.run_due()
 
 
-async def run_command(stage: InteractionSetup, **data: Any) -> None:
+async def run_command(setup: InteractionSetup, **data: Any) -> None:
     """Run a command of the app."""
-    command = await stage.create_command()
-    await send_interaction(stage, 2, {"id": command["id"], "name": command["name"], **data})
+    command = await setup.create_command()
+    await send_interaction(
+        setup, InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": command["name"], **data}
+    )
 
 
-async def list_failures(stage: InteractionSetup) -> list[Any]:
+async def list_failures(setup: InteractionSetup) -> list[Any]:
     """List the failed interactions as the bot."""
-    failures: list[Any] = (await stage.bot.get(f"{stage.application_path}/interactions/failed")).ok()
+    failures: list[Any] = (await setup.bot.get(f"{setup.application_path}/interactions/failed")).ok()
     return failures
 
 
 async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_body(
-    stage: InteractionSetup, receiver: Receiver
+    setup: InteractionSetup, receiver: Receiver
 ) -> None:
-    receiver.interaction_handler = respond_with(4, {"content": "hello"})
+    receiver.interaction_handler = respond_with(
+        InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "hello"}
+    )
 
-    await run_command(stage)
+    await run_command(setup)
 
     [interaction] = receiver.interactions
     assert receiver.invalid_signatures == 0
     assert (interaction["type"], interaction["data"]["name"], interaction["member"]["user"]["id"]) == (
         2,
         "greet",
-        str(stage.user.id),
+        str(setup.user.id),
     )
     assert receiver.request_headers[-1]["Content-Type"] == "application/json"
-    message = await stage.user_session.next("MESSAGE_CREATE")
+    message = await setup.user_session.next("MESSAGE_CREATE")
     assert (message["content"], message["interaction_metadata"]["id"]) == ("hello", interaction["id"])
-    assert (await stage.user_session.next("INTERACTION_SUCCESS"))["id"] == interaction["id"]
-    await stage.app_session.none_of("INTERACTION_CREATE")
-    hook = f"/webhooks/{stage.bot.application_id}/{interaction['token']}"
-    assert (await stage.world.request("GET", f"{hook}/messages/@original")).ok()["id"] == message["id"]
-    assert (await stage.world.request("POST", hook, json={"content": "more"})).ok()["content"] == "more"
-    assert await list_failures(stage) == []
+    assert (await setup.user_session.next("INTERACTION_SUCCESS"))["id"] == interaction["id"]
+    await setup.app_session.none_of("INTERACTION_CREATE")
+    hook = f"/webhooks/{setup.bot.application_id}/{interaction['token']}"
+    assert (await setup.world.request("GET", f"{hook}/messages/@original")).ok()["id"] == message["id"]
+    assert (await setup.world.request("POST", hook, json={"content": "more"})).ok()["content"] == "more"
+    assert await list_failures(setup) == []
 
 
-async def test_a_ping_has_the_common_fields_of_interactions(stage: InteractionSetup, receiver: Receiver) -> None:
+async def test_a_ping_has_the_common_fields_of_interactions(setup: InteractionSetup, receiver: Receiver) -> None:
     for url in (None, receiver.url.replace("/events", "/interactions")):
-        (await stage.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
+        (await setup.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
 
     [ping] = [body for body in receiver.requests if body["type"] == 1]
     allowed = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
-    assert (ping["application_id"], ping["version"]) == (str(stage.bot.application_id), 1)
+    assert (ping["application_id"], ping["version"]) == (str(setup.bot.application_id), 1)
     assert (ping["entitlements"], ping["authorizing_integration_owners"]) == ([], {})
     assert ping["app_permissions"] == str(allowed)
     assert ping["id"].isdecimal()
     assert ping["token"]
 
 
-async def test_the_token_is_not_stored_after_delivery(stage: InteractionSetup, receiver: Receiver) -> None:
-    receiver.interaction_handler = respond_with(5)
-    await run_command(stage)
+async def test_the_token_is_not_stored_after_delivery(setup: InteractionSetup, receiver: Receiver) -> None:
+    receiver.interaction_handler = respond_with(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)
+    await run_command(setup)
 
-    delivery_jobs = await stage.world.write(
+    delivery_jobs = await setup.world.write(
         lambda call: call.tx.all("SELECT kind FROM jobs WHERE kind = 'interactions.deliver'")
     )
 
     assert delivery_jobs == []
 
 
-async def test_a_response_can_contain_files(stage: InteractionSetup, receiver: Receiver) -> None:
+async def test_a_response_can_contain_files(setup: InteractionSetup, receiver: Receiver) -> None:
     def respond(_: dict[str, Any]) -> web.Response:
         form = aiohttp.FormData()
         form.add_field("payload_json", '{"type": 4, "data": {"content": "look", "attachments": [{"id": 0}]}}')
@@ -113,82 +118,112 @@ async def test_a_response_can_contain_files(stage: InteractionSetup, receiver: R
 
     receiver.interaction_handler = respond
 
-    await run_command(stage)
+    await run_command(setup)
 
-    [file] = (await stage.user_session.next("MESSAGE_CREATE"))["attachments"]
+    [file] = (await setup.user_session.next("MESSAGE_CREATE"))["attachments"]
     assert (file["filename"], file["size"]) == ("large.txt", 400_000)
-    assert await list_failures(stage) == []
+    assert await list_failures(setup) == []
 
 
-async def test_a_response_can_be_sent_later_by_the_callback_route(stage: InteractionSetup, receiver: Receiver) -> None:
+async def test_a_response_can_be_sent_later_by_the_callback_route(setup: InteractionSetup, receiver: Receiver) -> None:
     receiver.interaction_handler = lambda _: web.Response(status=202)
-    await run_command(stage)
+    await run_command(setup)
     [interaction] = receiver.interactions
-    assert "INTERACTION_FAILURE" not in stage.user_session.unread_names()
+    assert "INTERACTION_FAILURE" not in setup.user_session.unread_names()
 
     path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
-    response = await stage.world.request("POST", path, json={"type": 4, "data": {"content": "later"}})
+    response = await setup.world.request("POST", path, json={"type": 4, "data": {"content": "later"}})
 
     assert response.status == 204
-    assert (await stage.user_session.next("MESSAGE_CREATE"))["content"] == "later"
-    await stage.world.clock.run_for(4_000)
-    await stage.user_session.none_of("INTERACTION_FAILURE")
+    assert (await setup.user_session.next("MESSAGE_CREATE"))["content"] == "later"
+    await setup.world.clock.run_for(4_000)
+    await setup.user_session.none_of("INTERACTION_FAILURE")
 
 
-async def test_an_interaction_fails_if_no_response_follows_a_202(stage: InteractionSetup, receiver: Receiver) -> None:
+async def test_an_interaction_fails_if_no_response_follows_a_202(setup: InteractionSetup, receiver: Receiver) -> None:
     receiver.interaction_handler = lambda _: web.Response(status=202)
-    await run_command(stage)
+    await run_command(setup)
 
-    await stage.world.clock.run_for(4_000)
+    await setup.world.clock.run_for(4_000)
 
-    assert (await stage.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
+    assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
 
 
-async def test_deferred_button_and_modal_responses_in_the_body(stage: InteractionSetup, receiver: Receiver) -> None:
-    receiver.interaction_handler = respond_with(5, {"flags": int(MessageFlags.EPHEMERAL)})
-    await run_command(stage)
+async def test_deferred_button_and_modal_responses_in_the_body(setup: InteractionSetup, receiver: Receiver) -> None:
+    receiver.interaction_handler = respond_with(
+        InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE, {"flags": int(MessageFlags.EPHEMERAL)}
+    )
+    await run_command(setup)
     [interaction] = receiver.interactions
-    assert (await stage.user_session.next("MESSAGE_CREATE"))["flags"] & MessageFlags.LOADING
-    original = f"/webhooks/{stage.bot.application_id}/{interaction['token']}/messages/@original"
-    edited = (await stage.world.request("PATCH", original, json={"content": "done", "components": [BUTTON]})).ok()
+    assert (await setup.user_session.next("MESSAGE_CREATE"))["flags"] & MessageFlags.LOADING
+    original = f"/webhooks/{setup.bot.application_id}/{interaction['token']}/messages/@original"
+    edited = (await setup.world.request("PATCH", original, json={"content": "done", "components": [BUTTON]})).ok()
 
-    text_input = {"type": 4, "custom_id": "why", "style": 1}
+    text_input = {"type": ComponentType.TEXT_INPUT, "custom_id": "why", "style": 1}
     modal_body = {
         "custom_id": "form",
         "title": "Why?",
-        "components": [{"type": 18, "label": "Why", "component": text_input}],
+        "components": [{"type": ComponentType.LABEL, "label": "Why", "component": text_input}],
     }
-    receiver.interaction_handler = respond_with(9, modal_body)
-    await send_interaction(stage, 3, {"component_type": 2, "custom_id": "go"}, message_id=edited["id"])
-    modal = await stage.user_session.next("INTERACTION_MODAL_CREATE")
-    receiver.interaction_handler = respond_with(7, {"content": "changed", "components": []})
-    submitted = [{"type": 18, "component": {"type": 4, "custom_id": "why", "value": "because"}}]
-    await send_interaction(stage, 5, {"id": modal["id"], "custom_id": "form", "components": submitted})
+    receiver.interaction_handler = respond_with(InteractionCallbackType.MODAL, modal_body)
+    await send_interaction(
+        setup,
+        InteractionType.MESSAGE_COMPONENT,
+        {"component_type": ComponentType.BUTTON, "custom_id": "go"},
+        message_id=edited["id"],
+    )
+    modal = await setup.user_session.next("INTERACTION_MODAL_CREATE")
+    receiver.interaction_handler = respond_with(
+        InteractionCallbackType.UPDATE_MESSAGE, {"content": "changed", "components": []}
+    )
+    submitted = [
+        {
+            "type": ComponentType.LABEL,
+            "component": {"type": ComponentType.TEXT_INPUT, "custom_id": "why", "value": "because"},
+        }
+    ]
+    await send_interaction(
+        setup, InteractionType.MODAL_SUBMIT, {"id": modal["id"], "custom_id": "form", "components": submitted}
+    )
 
-    assert [interaction["type"] for interaction in receiver.interactions] == [2, 3, 5]
+    assert [interaction["type"] for interaction in receiver.interactions] == [
+        InteractionType.APPLICATION_COMMAND,
+        InteractionType.MESSAGE_COMPONENT,
+        InteractionType.MODAL_SUBMIT,
+    ]
     assert receiver.interactions[2]["data"]["components"][0]["component"]["value"] == "because"
-    assert (await stage.user_session.next("MESSAGE_UPDATE", lambda d: d["content"] == "changed"))["components"] == []
-    assert await list_failures(stage) == []
+    assert (await setup.user_session.next("MESSAGE_UPDATE", lambda d: d["content"] == "changed"))["components"] == []
+    assert await list_failures(setup) == []
 
 
-async def test_autocomplete_choices_are_returned_in_the_body(stage: InteractionSetup, receiver: Receiver) -> None:
-    option = {"type": 3, "name": "target", "description": "x", "autocomplete": True}
-    command = await stage.create_command(options=[option])
-    receiver.interaction_handler = respond_with(8, {"choices": [{"name": "World", "value": "world"}]})
+async def test_autocomplete_choices_are_returned_in_the_body(setup: InteractionSetup, receiver: Receiver) -> None:
+    option = {"type": CommandOptionType.STRING, "name": "target", "description": "x", "autocomplete": True}
+    command = await setup.create_command(options=[option])
+    receiver.interaction_handler = respond_with(
+        InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT,
+        {"choices": [{"name": "World", "value": "world"}]},
+    )
 
-    typed = [{"type": 3, "name": "target", "value": "wo", "focused": True}]
-    await send_interaction(stage, 4, {"id": command["id"], "name": "greet", "options": typed})
+    typed = [{"type": CommandOptionType.STRING, "name": "target", "value": "wo", "focused": True}]
+    await send_interaction(
+        setup,
+        InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE,
+        {"id": command["id"], "name": "greet", "options": typed},
+    )
 
-    interaction = await stage.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+    interaction = await setup.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
     assert interaction["choices"] == [{"name": "World", "value": "world"}]
 
 
 @pytest.mark.parametrize(
     ("answering", "expected"),
     [
-        (respond_with(4, {"content": "x" * 4001}), "BASE_TYPE_MAX_LENGTH"),
-        (respond_with(4, {}), "50006"),
-        (respond_with(1), "BASE_TYPE_CHOICES"),
+        (
+            respond_with(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "x" * 4001}),
+            "BASE_TYPE_MAX_LENGTH",
+        ),
+        (respond_with(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {}), "50006"),
+        (respond_with(InteractionCallbackType.PONG), "BASE_TYPE_CHOICES"),
         (lambda _: web.Response(body=b"{", content_type="application/json"), "50109"),
         (lambda _: web.Response(text="hello"), "Content-Type"),
         (lambda _: web.json_response({"type": 4}, status=404), "returned HTTP 404"),
@@ -196,79 +231,86 @@ async def test_autocomplete_choices_are_returned_in_the_body(stage: InteractionS
     ],
 )
 async def test_an_invalid_response_fails_at_once(
-    stage: InteractionSetup, receiver: Receiver, interaction_handler: Any, expected: str
+    setup: InteractionSetup, receiver: Receiver, interaction_handler: Any, expected: str
 ) -> None:
     receiver.interaction_handler = interaction_handler
 
-    await run_command(stage)
+    await run_command(setup)
 
-    failed = await stage.user_session.next("INTERACTION_FAILURE")
+    failed = await setup.user_session.next("INTERACTION_FAILURE")
     assert (failed["nonce"], failed["reason_code"]) == ("n1", 1)
     [interaction] = receiver.interactions
-    [failure] = await list_failures(stage)
-    assert (failure["id"], failure["guild_id"]) == (interaction["id"], str(stage.guild.id))
+    [failure] = await list_failures(setup)
+    assert (failure["id"], failure["guild_id"]) == (interaction["id"], str(setup.guild.id))
     assert expected in failure["error"]
     path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
-    (await stage.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
+    (await setup.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
 
 
-async def test_delivery_is_retried_while_the_endpoint_restarts(stage: InteractionSetup, receiver: Receiver) -> None:
+async def test_delivery_is_retried_while_the_endpoint_restarts(setup: InteractionSetup, receiver: Receiver) -> None:
     statuses = [502, 503]
     receiver.interaction_handler = lambda body: (
-        web.Response(status=statuses.pop(0)) if statuses else respond_with(4, {"content": "back"})(body)
+        web.Response(status=statuses.pop(0))
+        if statuses
+        else respond_with(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "back"})(body)
     )
 
-    await run_command(stage)
-    await stage.world.clock.run_for(1_000)
+    await run_command(setup)
+    await setup.world.clock.run_for(1_000)
 
     assert len({interaction["token"] for interaction in receiver.interactions}) == 1
     assert len(receiver.interactions) == 3
-    assert (await stage.user_session.next("MESSAGE_CREATE"))["content"] == "back"
+    assert (await setup.user_session.next("MESSAGE_CREATE"))["content"] == "back"
 
 
-async def test_an_unreachable_endpoint_fails_after_three_seconds(stage: InteractionSetup, receiver: Receiver) -> None:
+async def test_an_unreachable_endpoint_fails_after_three_seconds(setup: InteractionSetup, receiver: Receiver) -> None:
     await receiver.close()
 
-    await run_command(stage)
-    await stage.world.clock.run_for(3_000)
+    await run_command(setup)
+    await setup.world.clock.run_for(3_000)
 
-    assert (await stage.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
-    [failure] = await list_failures(stage)
+    assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
+    [failure] = await list_failures(setup)
     assert "Connect" in failure["error"]
-    await stage.world.clock.run_for(600_000)
-    await stage.user_session.none_of("INTERACTION_FAILURE")
+    await setup.world.clock.run_for(600_000)
+    await setup.user_session.none_of("INTERACTION_FAILURE")
 
 
 async def test_an_endpoint_that_does_not_respond_fails_after_three_seconds(
-    stage: InteractionSetup, receiver: Receiver
+    setup: InteractionSetup, receiver: Receiver
 ) -> None:
     receiver.interaction_handler = receiver.never_respond
 
     # This takes three real seconds, because sockets do not follow the controlled clock.
-    await run_command(stage)
+    await run_command(setup)
 
-    assert (await stage.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
-    await stage.world.clock.run_for(4_000)
+    assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
+    await setup.world.clock.run_for(4_000)
     assert len(receiver.interactions) == 1
-    assert [failure["error"] for failure in await list_failures(stage)] == ["no response in time"]
+    assert [failure["error"] for failure in await list_failures(setup)] == ["no response in time"]
 
 
 async def test_many_interactions_are_delivered_concurrently(
-    stage: InteractionSetup, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    setup: InteractionSetup, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    extend_timeouts(stage.world, monkeypatch)
-    command = await stage.create_command()
-    receiver.interaction_handler = respond_with(4, {"content": "hello"})
+    extend_timeouts(setup.world, monkeypatch)
+    command = await setup.create_command()
+    receiver.interaction_handler = respond_with(
+        InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "hello"}
+    )
     # The endpoint responds only after all requests have arrived.
     receiver.barrier = asyncio.Barrier(16)
 
     await asyncio.gather(
-        *(send_interaction(stage, 2, {"id": command["id"], "name": command["name"]}) for _ in range(16))
+        *(
+            send_interaction(setup, InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": command["name"]})
+            for _ in range(16)
+        )
     )
 
-    succeeded = {(await stage.user_session.next("INTERACTION_SUCCESS"))["id"] for _ in range(16)}
+    succeeded = {(await setup.user_session.next("INTERACTION_SUCCESS"))["id"] for _ in range(16)}
     assert sorted(succeeded) == sorted(interaction["id"] for interaction in receiver.interactions)
-    assert await list_failures(stage) == []
+    assert await list_failures(setup) == []
 
 
 async def test_an_application_without_a_bot_receives_interactions_at_its_endpoint(
@@ -287,24 +329,30 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
             f"{application_path}/commands", json={"name": "greet", "description": "x", "integration_types": [0]}
         )
     ).ok()
-    stage = InteractionSetup(near_world, guild, user, bot)
-    stage.user_session = await user.connect()
-    (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).rejected(400, 40043)
+    setup = InteractionSetup(near_world, guild, user, bot)
+    setup.user_session = await user.connect()
+    (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"})
+    ).rejected(400, 40043)
     endpoint = receiver.url.replace("/events", "/interactions")
     (await owner.patch(application_path, json={"interactions_endpoint_url": endpoint})).ok()
-    (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).rejected(404, 10063)
+    (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"})
+    ).rejected(404, 10063)
     await near_world.write(
         lambda call: oauth2.upsert_installation(
             call.tx, InstallationRow(client.id, 0, guild.id, owner.id, "applications.commands", call.now_ms)
         )
     )
-    receiver.interaction_handler = respond_with(4, {"content": "I have no bot"})
+    receiver.interaction_handler = respond_with(
+        InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "I have no bot"}
+    )
 
-    await send_interaction(stage, 2, {"id": command["id"], "name": "greet"})
+    await send_interaction(setup, InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"})
 
     interaction = receiver.interactions[-1]
     assert interaction["authorizing_integration_owners"] == {"0": str(guild.id)}
-    message = await stage.user_session.next("MESSAGE_CREATE")
+    message = await setup.user_session.next("MESSAGE_CREATE")
     assert (message["content"], message["author"]["username"], message["webhook_id"]) == (
         "I have no bot",
         "webby",
@@ -313,23 +361,23 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
 
 
 async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(
-    stage: InteractionSetup, receiver: Receiver
+    setup: InteractionSetup, receiver: Receiver
 ) -> None:
-    await stage.world.clock.run_for(25 * 3_600_000)
+    await setup.world.clock.run_for(25 * 3_600_000)
     assert receiver.invalid_signatures == 1
-    assert (await stage.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is not None
+    assert (await setup.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is not None
     receiver.accept_invalid_signatures = True
 
-    await stage.world.clock.run_for(25 * 3_600_000)
+    await setup.world.clock.run_for(25 * 3_600_000)
 
     assert receiver.invalid_signatures == 2
-    assert (await stage.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is None
-    received = await stage.run_command(await stage.create_command())
+    assert (await setup.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is None
+    received = await setup.run_command(await setup.create_command())
     assert received.payload["data"]["name"] == "greet"
 
 
-async def test_failures_are_visible_to_managers_of_the_application(stage: InteractionSetup) -> None:
-    (await stage.user.get(f"{stage.application_path}/interactions/failed")).rejected(403, 20012)
-    (await stage.bot.get("/applications/1/interactions/failed")).rejected(404, 10002)
-    response = await stage.bot.get(f"{stage.application_path}/interactions/failed?limit=0")
+async def test_failures_are_visible_to_managers_of_the_application(setup: InteractionSetup) -> None:
+    (await setup.user.get(f"{setup.application_path}/interactions/failed")).rejected(403, 20012)
+    (await setup.bot.get("/applications/1/interactions/failed")).rejected(404, 10002)
+    response = await setup.bot.get(f"{setup.application_path}/interactions/failed?limit=0")
     assert response.errors("limit") == ["NUMBER_TYPE_MIN"]

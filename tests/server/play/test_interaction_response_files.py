@@ -7,12 +7,12 @@ import aiohttp
 import msgspec
 import pytest
 
-from hubbub.protocol.enums import PremiumType
+from hubbub.protocol.enums import InteractionCallbackType, PremiumType
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, HttpConfig
 from tests.fixtures.validator import ResponseMonitor
-from tests.server.play.test_interactions import InteractionSetup, ReceivedInteraction
+from tests.server.play.interaction_setup import InteractionSetup, ReceivedInteraction
 from tests.world import NOW_MS, ApiResponse, World
 
 KIB = 1 << 10
@@ -24,11 +24,11 @@ HTTP = HttpConfig(max_body_bytes=16 * KIB, max_upload_bytes=64 * KIB, max_file_b
 async def create_stage(world: World, premium: PremiumType) -> InteractionSetup:
     user = await world.user("asker")
     guild = await world.guild(None, user)
-    stage = InteractionSetup(world, guild, user, await world.bot(guild, name="answerer"))
-    stage.app_session = await stage.bot.connect()
+    setup = InteractionSetup(world, guild, user, await world.bot(guild, name="answerer"))
+    setup.app_session = await setup.bot.connect()
     if premium:
         await world.give_premium(user, premium)
-    return stage
+    return setup
 
 
 @pytest.fixture
@@ -53,16 +53,16 @@ def file_form(size: int, payload: str = "{}") -> aiohttp.FormData:
 
 async def first_response(interaction: ReceivedInteraction, size: int) -> ApiResponse:
     path = f"/interactions/{interaction.payload['id']}/{interaction.payload['token']}/callback?with_response=true"
-    return await interaction.stage.world.request("POST", path, data=file_form(size, '{"type": 4}'))
+    return await interaction.setup.world.request("POST", path, data=file_form(size, '{"type": 4}'))
 
 
 @pytest.mark.parametrize(("premium", "mib"), [*zip(PREMIUM, (10, 50, 100), strict=True)])
 async def test_an_interaction_states_the_users_attachment_size_limit(
     world: World, premium: PremiumType, mib: int
 ) -> None:
-    stage = await create_stage(world, premium)
+    setup = await create_stage(world, premium)
 
-    interaction = await stage.run_command(await stage.create_command())
+    interaction = await setup.run_command(await setup.create_command())
 
     assert interaction.payload["attachment_size_limit"] == mib << 20
 
@@ -71,12 +71,12 @@ async def test_an_interaction_states_the_users_attachment_size_limit(
 async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
     narrow_world: World, premium: PremiumType
 ) -> None:
-    stage = await create_stage(narrow_world, premium)
-    command = await stage.create_command()
-    interaction, deferred = await stage.run_command(command), await stage.run_command(command)
+    setup = await create_stage(narrow_world, premium)
+    command = await setup.create_command()
+    interaction, deferred = await setup.run_command(command), await setup.run_command(command)
     limit: int = interaction.payload["attachment_size_limit"]
     assert limit == (48 * KIB if premium else 10 * KIB)
-    (await deferred.respond(5)).ok()
+    (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
 
     async def check_limit(send_file: Any) -> None:
         rejected: ApiResponse = await send_file(limit + 1)
@@ -97,9 +97,9 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
 
 
 async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(narrow_world: World) -> None:
-    stage = await create_stage(narrow_world, PremiumType.TIER_2)
-    path = f"/channels/{stage.channel}/messages"
+    setup = await create_stage(narrow_world, PremiumType.TIER_2)
+    path = f"/channels/{setup.channel}/messages"
 
-    (await stage.bot.post(path, data=file_form(10 * KIB + 1))).rejected(413, 50045)
-    (await stage.user.post(path, data=file_form(48 * KIB))).ok()
-    (await stage.user.post(path, data=file_form(48 * KIB + 1))).rejected(413, 50045)
+    (await setup.bot.post(path, data=file_form(10 * KIB + 1))).rejected(413, 50045)
+    (await setup.user.post(path, data=file_form(48 * KIB))).ok()
+    (await setup.user.post(path, data=file_form(48 * KIB + 1))).rejected(413, 50045)

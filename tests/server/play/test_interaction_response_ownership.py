@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.resources.interactions import TOKEN_LIFETIME_MS
-from tests.server.play.test_interaction_responses import create_global_command
-from tests.server.play.test_interactions import InteractionSetup, ReceivedInteraction
+from tests.server.play.interaction_setup import InteractionSetup, ReceivedInteraction, create_global_command
 from tests.world import ApiResponse, World
 
 POLL = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
 
 
 @pytest.fixture(params=["guild", "dm"])
-async def stage(world: World, request: pytest.FixtureRequest) -> InteractionSetup:
+async def setup(world: World, request: pytest.FixtureRequest) -> InteractionSetup:
     """Create a user and an app, in a guild or in their direct message channel."""
     user = await world.user("asker")
     guild = await world.guild(None, user)
@@ -28,72 +28,72 @@ async def stage(world: World, request: pytest.FixtureRequest) -> InteractionSetu
 
 
 async def expired_response(
-    stage: InteractionSetup, callback_type: int = 4, **data: Any
+    setup: InteractionSetup, callback_type: int = 4, **data: Any
 ) -> tuple[str, ReceivedInteraction]:
     """Respond to an interaction, let its token expire, and return the message's path and the interaction."""
-    interaction = await stage.run_command(await create_global_command(stage))
+    interaction = await setup.run_command(await create_global_command(setup))
     message_id = (await interaction.respond(callback_type, data or None)).ok()["interaction"]["response_message_id"]
-    stage.world.clock.advance(TOKEN_LIFETIME_MS + 60_000)
-    return f"/channels/{stage.channel}/messages/{message_id}", interaction
+    setup.world.clock.advance(TOKEN_LIFETIME_MS + 60_000)
+    return f"/channels/{setup.channel}/messages/{message_id}", interaction
 
 
-async def test_a_bot_edits_its_response(stage: InteractionSetup) -> None:
-    path, interaction = await expired_response(stage, content="before")
+async def test_a_bot_edits_its_response(setup: InteractionSetup) -> None:
+    path, interaction = await expired_response(setup, content="before")
     (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "too late"})).rejected(
         404, 10015
     )
 
-    changed = (await stage.bot.patch(path, json={"content": "after"})).ok()
+    changed = (await setup.bot.patch(path, json={"content": "after"})).ok()
 
-    assert (changed["content"], changed["author"]["id"]) == ("after", str(stage.bot.id))
-    assert changed["webhook_id"] == str(stage.application_id)
+    assert (changed["content"], changed["author"]["id"]) == ("after", str(setup.bot.id))
+    assert changed["webhook_id"] == str(setup.application_id)
     assert changed["edited_timestamp"] is not None
-    event = await stage.user_session.next("MESSAGE_UPDATE")
+    event = await setup.user_session.next("MESSAGE_UPDATE")
     assert (event["content"], event["interaction"]["name"]) == ("after", "hi")
-    (await stage.user.patch(path, json={"content": "mine"})).rejected(403, 50005)
+    (await setup.user.patch(path, json={"content": "mine"})).rejected(403, 50005)
 
 
-async def test_a_bot_deletes_its_response(stage: InteractionSetup) -> None:
-    path, _ = await expired_response(stage, content="hello")
-    (await stage.user.delete(path)).rejected(*((403, 50013) if stage.channel == stage.guild.general else (400, 50003)))
+async def test_a_bot_deletes_its_response(setup: InteractionSetup) -> None:
+    path, _ = await expired_response(setup, content="hello")
+    (await setup.user.delete(path)).rejected(*((403, 50013) if setup.channel == setup.guild.general else (400, 50003)))
 
-    (await stage.bot.delete(path)).ok()
+    (await setup.bot.delete(path)).ok()
 
-    assert (await stage.user_session.next("MESSAGE_DELETE"))["id"] == path.rpartition("/")[2]
-    (await stage.bot.get(path)).rejected(404, 10008)
+    assert (await setup.user_session.next("MESSAGE_DELETE"))["id"] == path.rpartition("/")[2]
+    (await setup.bot.get(path)).rejected(404, 10008)
 
 
-async def test_a_bot_ends_the_poll_of_its_response(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await create_global_command(stage))
+async def test_a_bot_ends_the_poll_of_its_response(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await create_global_command(setup))
     message = await interaction.respond_with_message(poll=POLL)
-    stage.world.clock.advance(TOKEN_LIFETIME_MS + 60_000)
+    setup.world.clock.advance(TOKEN_LIFETIME_MS + 60_000)
 
     async def end_poll(actor: Any) -> ApiResponse:
-        response: ApiResponse = await actor.post(f"/channels/{stage.channel}/polls/{message['id']}/expire")
+        response: ApiResponse = await actor.post(f"/channels/{setup.channel}/polls/{message['id']}/expire")
         return response
 
-    (await end_poll(stage.user)).rejected(403, 50005)
-    assert (await end_poll(stage.bot)).ok()["poll"]["results"]["is_finalized"]
-    result = await stage.user_session.next("MESSAGE_CREATE", lambda data: data["type"] == 46)
-    assert result["author"]["id"] == str(stage.bot.id)
+    (await end_poll(setup.user)).rejected(403, 50005)
+    assert (await end_poll(setup.bot)).ok()["poll"]["results"]["is_finalized"]
+    result = await setup.user_session.next("MESSAGE_CREATE", lambda data: data["type"] == MessageType.POLL_RESULT)
+    assert result["author"]["id"] == str(setup.bot.id)
 
 
-async def test_a_bot_completes_a_deferred_response_after_the_token_expired(stage: InteractionSetup) -> None:
-    path, _ = await expired_response(stage, kind=5)
-    (await stage.bot.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).rejected(400, 50006)
+async def test_a_bot_completes_a_deferred_response_after_the_token_expired(setup: InteractionSetup) -> None:
+    path, _ = await expired_response(setup, kind=5)
+    (await setup.bot.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).rejected(400, 50006)
 
-    edited = (await stage.bot.patch(path, json={"content": "at last"})).ok()
+    edited = (await setup.bot.patch(path, json={"content": "at last"})).ok()
 
     # The message is complete only now, so it is not marked as edited (the same as with the token).
     assert (edited["content"], edited["flags"], edited["edited_timestamp"]) == ("at last", 0, None)
-    assert (await stage.user_session.next("MESSAGE_UPDATE"))["flags"] == 0
-    edited_again = (await stage.bot.patch(path, json={"content": "better"})).ok()
+    assert (await setup.user_session.next("MESSAGE_UPDATE"))["flags"] == 0
+    edited_again = (await setup.bot.patch(path, json={"content": "better"})).ok()
     assert edited_again["edited_timestamp"] is not None
 
 
-async def test_a_reaction_event_names_the_responding_bot(stage: InteractionSetup) -> None:
-    path, _ = await expired_response(stage, content="react to me")
+async def test_a_reaction_event_names_the_responding_bot(setup: InteractionSetup) -> None:
+    path, _ = await expired_response(setup, content="react to me")
 
-    (await stage.user.put(f"{path}/reactions/🔥/@me")).ok()
+    (await setup.user.put(f"{path}/reactions/🔥/@me")).ok()
 
-    assert (await stage.app_session.next("MESSAGE_REACTION_ADD"))["message_author_id"] == str(stage.bot.id)
+    assert (await setup.app_session.next("MESSAGE_REACTION_ADD"))["message_author_id"] == str(setup.bot.id)

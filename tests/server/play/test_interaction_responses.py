@@ -5,78 +5,84 @@ from typing import Any
 import aiohttp
 import pytest
 
+from hubbub.protocol.enums import (
+    ChannelType,
+    ComponentType,
+    InteractionCallbackType,
+    InteractionType,
+    OverwriteType,
+    RelationshipType,
+)
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
-from tests.server.play.test_interactions import BUTTON, InteractionSetup, ReceivedInteraction, install_for_user
+from tests.server.play.interaction_setup import (
+    BUTTON,
+    InteractionSetup,
+    ReceivedInteraction,
+    create_global_command,
+    install_for_user,
+)
 from tests.world import Actor, ApiResponse, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 
 
 @pytest.fixture
-async def stage(world: World) -> InteractionSetup:
+async def setup(world: World) -> InteractionSetup:
     user = await world.user("asker")
     guild = await world.guild(None, user)
     bot = await world.bot(guild, name="answerer")
-    stage = InteractionSetup(world, guild, user, bot)
-    stage.app_session = await bot.connect()
-    return stage
+    setup = InteractionSetup(world, guild, user, bot)
+    setup.app_session = await bot.connect()
+    return setup
 
 
 @pytest.fixture
-async def away(stage: InteractionSetup) -> Guild:
+async def away(setup: InteractionSetup) -> Guild:
     """A guild without the app, in which a user with the app installed runs its commands."""
-    guild = await stage.world.guild(None, stage.user)
-    await install_for_user(stage)
-    stage.channel = guild.general
+    guild = await setup.world.guild(None, setup.user)
+    await install_for_user(setup)
+    setup.channel = guild.general
     return guild
 
 
-async def create_global_command(stage: InteractionSetup) -> dict[str, Any]:
-    """Create a global command."""
-    created: dict[str, Any] = (
-        await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})
-    ).ok()
-    return created
-
-
-async def is_ephemeral(stage: InteractionSetup, command: dict[str, Any]) -> bool:
+async def is_ephemeral(setup: InteractionSetup, command: dict[str, Any]) -> bool:
     """Run a command and return whether the app's response is ephemeral."""
-    message = await (await stage.run_command(command)).respond_with_message(content="hello")
+    message = await (await setup.run_command(command)).respond_with_message(content="hello")
     return bool(message["flags"] & EPHEMERAL)
 
 
-async def open_dm(stage: InteractionSetup) -> Actor:
+async def open_dm(setup: InteractionSetup) -> Actor:
     """Open a direct message channel with another user and use the user-installed app there."""
-    other = await stage.world.user("other")
-    await install_for_user(stage)
-    dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()
-    stage.channel = int(dm["id"])
+    other = await setup.world.user("other")
+    await install_for_user(setup)
+    dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()
+    setup.channel = int(dm["id"])
     return other
 
 
 # Users who cannot send messages get ephemeral responses
 
 
-async def test_a_response_in_a_dm_is_ephemeral_if_the_user_is_blocked(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    other = await open_dm(stage)
-    assert not await is_ephemeral(stage, command)
+async def test_a_response_in_a_dm_is_ephemeral_if_the_user_is_blocked(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    other = await open_dm(setup)
+    assert not await is_ephemeral(setup, command)
     other_session = await other.connect()
-    (await other.put(f"/users/@me/relationships/{stage.user.id}", json={"type": 2})).ok()
+    (await other.put(f"/users/@me/relationships/{setup.user.id}", json={"type": RelationshipType.BLOCKED})).ok()
 
-    assert await is_ephemeral(stage, command)
+    assert await is_ephemeral(setup, command)
 
     await other_session.none_of("MESSAGE_CREATE")
 
 
-async def test_followups_are_ephemeral_once_the_user_is_blocked(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    other = await open_dm(stage)
-    interaction = await stage.run_command(command)
+async def test_followups_are_ephemeral_once_the_user_is_blocked(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    other = await open_dm(setup)
+    interaction = await setup.run_command(command)
     assert not (await interaction.respond_with_message(content="hello"))["flags"] & EPHEMERAL
     assert not (await interaction.webhook_request("POST", json={"content": "more"})).ok()["flags"] & EPHEMERAL
-    (await other.put(f"/users/@me/relationships/{stage.user.id}", json={"type": 2})).ok()
+    (await other.put(f"/users/@me/relationships/{setup.user.id}", json={"type": RelationshipType.BLOCKED})).ok()
 
     message = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
 
@@ -84,55 +90,55 @@ async def test_followups_are_ephemeral_once_the_user_is_blocked(stage: Interacti
 
 
 async def test_a_response_to_an_insufficiently_verified_user_is_ephemeral(
-    stage: InteractionSetup, other_guild: Guild
+    setup: InteractionSetup, other_guild: Guild
 ) -> None:
-    command = await create_global_command(stage)
-    assert not await is_ephemeral(stage, command)
+    command = await create_global_command(setup)
+    assert not await is_ephemeral(setup, command)
     level = "UPDATE guilds SET verification_level = 3 WHERE id = ?"
-    await stage.world.write(lambda call: call.tx.run(level, other_guild.id))
+    await setup.world.write(lambda call: call.tx.run(level, other_guild.id))
 
-    assert await is_ephemeral(stage, command)
+    assert await is_ephemeral(setup, command)
 
-    await other_guild.add_role(stage.user, await other_guild.role())
-    assert not await is_ephemeral(stage, command)
+    await other_guild.add_role(setup.user, await other_guild.role())
+    assert not await is_ephemeral(setup, command)
 
 
 async def test_a_response_in_a_locked_thread_is_ephemeral_without_manage_threads(
-    stage: InteractionSetup, other_guild: Guild
+    setup: InteractionSetup, other_guild: Guild
 ) -> None:
-    command = await create_global_command(stage)
-    stage.channel = await create_thread(other_guild)
-    assert not await is_ephemeral(stage, command)
-    (await other_guild.owner.patch(f"/channels/{stage.channel}", json={"locked": True})).ok()
+    command = await create_global_command(setup)
+    setup.channel = await create_thread(other_guild)
+    assert not await is_ephemeral(setup, command)
+    (await other_guild.owner.patch(f"/channels/{setup.channel}", json={"locked": True})).ok()
 
-    assert await is_ephemeral(stage, command)
+    assert await is_ephemeral(setup, command)
 
-    await other_guild.allow_permissions(stage.user, Permissions.MANAGE_THREADS)
-    assert not await is_ephemeral(stage, command)
+    await other_guild.allow_permissions(setup.user, Permissions.MANAGE_THREADS)
+    assert not await is_ephemeral(setup, command)
 
 
 async def test_followups_are_ephemeral_once_the_user_cannot_send_or_left(
-    stage: InteractionSetup, other_guild: Guild
+    setup: InteractionSetup, other_guild: Guild
 ) -> None:
-    command = await create_global_command(stage)
-    interaction = await stage.run_command(command)
+    command = await create_global_command(setup)
+    interaction = await setup.run_command(command)
     await interaction.respond_with_message(content="hello")
-    await other_guild.overwrite(other_guild.general, stage.user.id, deny=Permissions.SEND_MESSAGES)
+    await other_guild.overwrite(other_guild.general, setup.user.id, deny=Permissions.SEND_MESSAGES)
     assert (await interaction.webhook_request("POST", json={"content": "more"})).ok()["flags"] & EPHEMERAL
-    await other_guild.overwrite(other_guild.general, stage.user.id)
+    await other_guild.overwrite(other_guild.general, setup.user.id)
     assert not (await interaction.webhook_request("POST", json={"content": "more"})).ok()["flags"] & EPHEMERAL
-    (await other_guild.owner.delete(f"/guilds/{other_guild.id}/members/{stage.user.id}")).ok()
+    (await other_guild.owner.delete(f"/guilds/{other_guild.id}/members/{setup.user.id}")).ok()
 
     message = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
 
     assert message["flags"] & EPHEMERAL
 
 
-async def test_an_app_of_the_guild_responds_publicly_to_every_user(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    await stage.guild.overwrite(stage.guild.general, stage.user.id, deny=Permissions.SEND_MESSAGES)
+async def test_an_app_of_the_guild_responds_publicly_to_every_user(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    await setup.guild.overwrite(setup.guild.general, setup.user.id, deny=Permissions.SEND_MESSAGES)
 
-    assert not await is_ephemeral(stage, command)
+    assert not await is_ephemeral(setup, command)
 
 
 # Permissions of the app
@@ -162,16 +168,16 @@ async def usable_permissions(interaction: ReceivedInteraction, method: str, path
 
 @pytest.mark.parametrize("lent", [True, False])
 async def test_a_user_installed_app_can_use_the_stated_permissions(
-    stage: InteractionSetup, other_guild: Guild, is_granted: bool
+    setup: InteractionSetup, other_guild: Guild, is_granted: bool
 ) -> None:
-    command = await create_global_command(stage)
+    command = await create_global_command(setup)
     # @everyone has exactly the permissions that the user lacks.
     await other_guild.overwrite(
-        other_guild.general, other_guild.id, **{"deny" if is_granted else "allow": LENDABLE}, kind=0
+        other_guild.general, other_guild.id, **{"deny" if is_granted else "allow": LENDABLE}, kind=OverwriteType.ROLE
     )
-    await other_guild.overwrite(other_guild.general, stage.user.id, **{"allow" if is_granted else "deny": LENDABLE})
+    await other_guild.overwrite(other_guild.general, setup.user.id, **{"allow" if is_granted else "deny": LENDABLE})
 
-    interaction = await stage.run_command(command)
+    interaction = await setup.run_command(command)
     await interaction.respond_with_message(content="first")
 
     permissions = int(interaction.payload["app_permissions"])
@@ -181,22 +187,22 @@ async def test_a_user_installed_app_can_use_the_stated_permissions(
             assert is_usable is bool(permissions & permission), (method, permission)
 
 
-async def test_the_users_permissions_are_checked_at_each_response(stage: InteractionSetup, other_guild: Guild) -> None:
-    command = await create_global_command(stage)
-    interaction = await stage.run_command(command)
+async def test_the_users_permissions_are_checked_at_each_response(setup: InteractionSetup, other_guild: Guild) -> None:
+    command = await create_global_command(setup)
+    interaction = await setup.run_command(command)
     await interaction.respond_with_message(content="first")
-    await other_guild.overwrite(other_guild.general, stage.user.id, allow=LENDABLE)
+    await other_guild.overwrite(other_guild.general, setup.user.id, allow=LENDABLE)
     assert set((await usable_permissions(interaction, "PATCH", "/messages/@original")).values()) == {True}
-    await other_guild.overwrite(other_guild.general, stage.user.id, deny=LENDABLE)
+    await other_guild.overwrite(other_guild.general, setup.user.id, deny=LENDABLE)
 
     permissions = await usable_permissions(interaction, "POST")
 
     assert set(permissions.values()) == {False}
 
 
-async def test_an_app_cannot_set_the_loading_flag(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    interaction = await stage.run_command(command)
+async def test_an_app_cannot_set_the_loading_flag(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    interaction = await setup.run_command(command)
 
     first = await interaction.respond_with_message(content="first", flags=int(MessageFlags.LOADING))
     second = (
@@ -207,98 +213,116 @@ async def test_an_app_cannot_set_the_loading_flag(stage: InteractionSetup) -> No
     assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["content"] == "first"
 
 
-async def test_a_component_response_cannot_add_a_poll(stage: InteractionSetup) -> None:
-    message_with_button = await (await stage.run_command(await create_global_command(stage))).respond_with_message(
+async def test_a_component_response_cannot_add_a_poll(setup: InteractionSetup) -> None:
+    message_with_button = await (await setup.run_command(await create_global_command(setup))).respond_with_message(
         content="press", components=[BUTTON]
     )
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
 
-    response = await (await stage.use_component(message_with_button["id"])).respond(7, {"content": "x", "poll": poll})
+    response = await (await setup.use_component(message_with_button["id"])).respond(
+        InteractionCallbackType.UPDATE_MESSAGE, {"content": "x", "poll": poll}
+    )
 
     response.rejected(400, 520003)
 
 
-async def test_a_file_upload_with_max_values_zero_accepts_no_files(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await create_global_command(stage))
-    upload = {"type": 19, "custom_id": "u", "max_values": 0, "required": False}
-    modal = {"custom_id": "f", "title": "F", "components": [{"type": 18, "label": "x", "component": upload}]}
-    (await interaction.respond(9, modal)).ok()
+async def test_a_file_upload_with_max_values_zero_accepts_no_files(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await create_global_command(setup))
+    upload = {"type": ComponentType.FILE_UPLOAD, "custom_id": "u", "max_values": 0, "required": False}
+    modal = {
+        "custom_id": "f",
+        "title": "F",
+        "components": [{"type": ComponentType.LABEL, "label": "x", "component": upload}],
+    }
+    (await interaction.respond(InteractionCallbackType.MODAL, modal)).ok()
 
     async def submit(*values: str) -> ApiResponse:
-        inner = {"type": 19, "custom_id": "u", "values": list(values)}
-        components = [{"type": 18, "component": inner}]
-        return await stage.create_interaction(
-            5, {"id": interaction.payload["id"], "custom_id": "f", "components": components}
+        inner = {"type": ComponentType.FILE_UPLOAD, "custom_id": "u", "values": list(values)}
+        components = [{"type": ComponentType.LABEL, "component": inner}]
+        return await setup.create_interaction(
+            InteractionType.MODAL_SUBMIT, {"id": interaction.payload["id"], "custom_id": "f", "components": components}
         )
 
     assert (await submit("0")).errors("data.components.0.component.values") == ["BASE_TYPE_BAD_LENGTH"]
     assert (await submit()).status == 204
-    event = await stage.app_session.next("INTERACTION_CREATE")
+    event = await setup.app_session.next("INTERACTION_CREATE")
     assert event["data"]["components"][0]["component"]["values"] == []
 
 
 # Locked and archived threads
 
 
-async def update_thread(stage: InteractionSetup, **changes: bool) -> None:
-    (await stage.guild.owner.patch(f"/channels/{stage.channel}", json=changes)).ok()
+async def update_thread(setup: InteractionSetup, **changes: bool) -> None:
+    (await setup.guild.owner.patch(f"/channels/{setup.channel}", json=changes)).ok()
 
 
-async def thread_state(stage: InteractionSetup) -> tuple[bool, bool]:
+async def thread_state(setup: InteractionSetup) -> tuple[bool, bool]:
     """Return whether the thread is archived and whether it is locked."""
-    metadata = (await stage.guild.owner.get(f"/channels/{stage.channel}")).ok()["thread_metadata"]
+    metadata = (await setup.guild.owner.get(f"/channels/{setup.channel}")).ok()["thread_metadata"]
     return metadata["archived"], metadata["locked"]
 
 
-async def test_public_responses_in_a_locked_thread_fail(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    stage.channel = await create_thread(stage.guild)
-    message_with_button = await (await stage.run_command(command)).respond_with_message(
+async def test_public_responses_in_a_locked_thread_fail(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    setup.channel = await create_thread(setup.guild)
+    message_with_button = await (await setup.run_command(command)).respond_with_message(
         content="press", components=[BUTTON]
     )
-    deferred = await stage.run_command(command)
-    (await deferred.respond(5)).ok()
-    await update_thread(stage, locked=True)
+    deferred = await setup.run_command(command)
+    (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
+    await update_thread(setup, locked=True)
 
     for callback_type, data in ((4, {"content": "x"}), (5, None)):
-        (await (await stage.run_command(command)).respond(callback_type, data)).rejected(400, 160005)
-    (await (await stage.use_component(message_with_button["id"])).respond(7, {"content": "x"})).rejected(400, 160005)
+        (await (await setup.run_command(command)).respond(callback_type, data)).rejected(400, 160005)
+    (
+        await (await setup.use_component(message_with_button["id"])).respond(
+            InteractionCallbackType.UPDATE_MESSAGE, {"content": "x"}
+        )
+    ).rejected(400, 160005)
     (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 160005)
     (await deferred.webhook_request("POST", json={"content": "x"})).rejected(400, 160005)
-    ephemeral = await stage.run_command(command)
+    ephemeral = await setup.run_command(command)
     assert (await ephemeral.respond_with_message(content="just you", flags=int(EPHEMERAL)))["content"] == "just you"
     (await ephemeral.webhook_request("POST", json={"content": "all of you"})).rejected(400, 160005)
-    await stage.guild.allow_permissions(stage.bot, Permissions.MANAGE_THREADS)
-    assert (await (await stage.run_command(command)).respond_with_message(content="a moderator's"))["content"]
+    await setup.guild.allow_permissions(setup.bot, Permissions.MANAGE_THREADS)
+    assert (await (await setup.run_command(command)).respond_with_message(content="a moderator's"))["content"]
     assert (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).ok()[
         "content"
     ] == "x"
 
 
-async def test_a_response_does_not_unarchive_a_locked_thread(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    stage.channel = await create_thread(stage.guild)
-    await update_thread(stage, locked=True, archived=True)
+async def test_a_response_does_not_unarchive_a_locked_thread(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    setup.channel = await create_thread(setup.guild)
+    await update_thread(setup, locked=True, archived=True)
 
-    (await (await stage.run_command(command)).respond(4, {"content": "x"})).rejected(400, 160005)
+    (
+        await (await setup.run_command(command)).respond(
+            InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "x"}
+        )
+    ).rejected(400, 160005)
 
-    assert await thread_state(stage) == (True, True)
+    assert await thread_state(setup) == (True, True)
 
 
-async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    stage.channel = await create_thread(stage.guild)
-    message_with_button = await (await stage.run_command(command)).respond_with_message(
+async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    setup.channel = await create_thread(setup.guild)
+    message_with_button = await (await setup.run_command(command)).respond_with_message(
         content="press", components=[BUTTON]
     )
-    interaction, deferred = await stage.run_command(command), await stage.run_command(command)
+    interaction, deferred = await setup.run_command(command), await setup.run_command(command)
     message = await interaction.respond_with_message(content="hello")
-    ephemeral = await stage.run_command(command)
+    ephemeral = await setup.run_command(command)
     await ephemeral.respond_with_message(content="just you", flags=int(EPHEMERAL))
-    (await deferred.respond(5)).ok()
-    await update_thread(stage, archived=True)
+    (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
+    await update_thread(setup, archived=True)
 
-    (await (await stage.use_component(message_with_button["id"])).respond(7, {"content": "x"})).rejected(400, 50083)
+    (
+        await (await setup.use_component(message_with_button["id"])).respond(
+            InteractionCallbackType.UPDATE_MESSAGE, {"content": "x"}
+        )
+    ).rejected(400, 50083)
     for path in ("/messages/@original", f"/messages/{message['id']}"):
         (await interaction.webhook_request("PATCH", path, json={"content": "x"})).rejected(400, 50083)
         (await interaction.webhook_request("DELETE", path)).rejected(400, 50083)
@@ -306,15 +330,19 @@ async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(stage
     assert (await ephemeral.webhook_request("PATCH", "/messages/@original", json={"content": "y"})).ok()[
         "content"
     ] == "y"
-    assert await thread_state(stage) == (True, False)
+    assert await thread_state(setup) == (True, False)
 
     (await interaction.webhook_request("POST", json={"content": "more"})).ok()
 
-    assert await thread_state(stage) == (False, False)
+    assert await thread_state(setup) == (False, False)
     (await interaction.webhook_request("DELETE", "/messages/@original")).ok()
 
 
 async def create_thread(guild: Guild) -> int:
     """Create a public thread and return its id."""
-    created = (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "talk", "type": 11})).ok()
+    created = (
+        await guild.owner.post(
+            f"/channels/{guild.general}/threads", json={"name": "talk", "type": ChannelType.PUBLIC_THREAD}
+        )
+    ).ok()
     return int(created["id"])

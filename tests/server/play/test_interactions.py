@@ -9,7 +9,18 @@ import aiohttp
 import pytest
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import MessageType
+from hubbub.protocol.enums import (
+    CommandOptionType,
+    CommandPermissionType,
+    CommandType,
+    ComponentType,
+    InteractionCallbackType,
+    InteractionType,
+    LaunchFailureReason,
+    MessageType,
+    OverwriteType,
+    SkuType,
+)
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -17,7 +28,8 @@ from hubbub.server.places import activity_instances, members
 from hubbub.server.play.interactions import activity_launch, store
 from hubbub.server.talk import messages
 from hubbub.server.transports.cdn import default_avatar
-from tests.world import PRIVILEGED, Actor, ApiResponse, Guild, Session, World
+from tests.server.play.interaction_setup import BUTTON, InteractionSetup, ReceivedInteraction, install_for_user
+from tests.world import PRIVILEGED, Actor, ApiResponse, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 LOADING = MessageFlags.LOADING
@@ -25,141 +37,67 @@ V2 = MessageFlags.IS_COMPONENTS_V2
 ANSWERING = (
     Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE | Permissions.USE_EXTERNAL_EMOJIS
 )
-BUTTON = {"type": 1, "components": [{"type": 2, "style": 1, "label": "press", "custom_id": "go"}]}
-
-
-class InteractionSetup:
-    """A user and an app in a guild, both connected to the gateway."""
-
-    def __init__(self, world: World, guild: Guild, user: Actor, bot: Actor) -> None:
-        self.world, self.guild, self.user, self.bot = world, guild, user, bot
-        self.app_session: Session
-        self.user_session: Session
-        self.channel = guild.general
-
-    @property
-    def application_path(self) -> str:
-        """The path of the application."""
-        return f"/applications/{self.bot.application_id}"
-
-    @property
-    def application_id(self) -> int:
-        """The application id."""
-        assert self.bot.application_id is not None
-        return self.bot.application_id
-
-    async def create_command(self, name: str = "greet", **body: Any) -> Any:
-        """Create a command for the guild."""
-        command = {"name": name, "description": "says hello", **body}
-        if command.get("type", 1) != 1:
-            del command["description"]
-        return (await self.bot.post(f"{self.application_path}/guilds/{self.guild.id}/commands", json=command)).ok()
-
-    async def create_interaction(
-        self, kind: int, data: dict[str, Any], *, actor: Actor | None = None, **body: Any
-    ) -> ApiResponse:
-        """Create an interaction and return the response."""
-        interaction = {
-            "type": kind,
-            "application_id": str(self.bot.application_id),
-            "channel_id": str(self.channel),
-            "nonce": "n1",
-            "data": data,
-            **body,
-        }
-        return await (actor or self.user).post("/interactions", json=interaction)
-
-    async def run_command(self, command: dict[str, Any], kind: int = 2, **data: Any) -> "ReceivedInteraction":
-        """Run a command and return the interaction that the app receives."""
-        response = await self.create_interaction(kind, {"id": command["id"], "name": command["name"], **data})
-        assert response.status == 204, response.body
-        return ReceivedInteraction(self, await self.app_session.next("INTERACTION_CREATE"))
-
-    async def use_component(
-        self, message_id: str, custom_id: str = "go", kind: int = 2, **data: Any
-    ) -> "ReceivedInteraction":
-        """Use a component and return the interaction that the app receives."""
-        submitted = {"component_type": kind, "custom_id": custom_id, **data}
-        response = await self.create_interaction(3, submitted, message_id=message_id)
-        assert response.status == 204, response.body
-        return ReceivedInteraction(self, await self.app_session.next("INTERACTION_CREATE"))
-
-
-class ReceivedInteraction:
-    """An interaction that the app received."""
-
-    def __init__(self, stage: InteractionSetup, payload: dict[str, Any]) -> None:
-        self.stage, self.payload = stage, payload
-        self.webhook_path = f"/webhooks/{stage.bot.application_id}/{payload['token']}"
-
-    async def respond(self, kind: int, data: Any = None, query: str = "?with_response=true") -> ApiResponse:
-        """Send the initial response."""
-        body = {"type": kind} if data is None else {"type": kind, "data": data}
-        path = f"/interactions/{self.payload['id']}/{self.payload['token']}/callback{query}"
-        return await self.stage.world.request("POST", path, json=body)
-
-    async def respond_with_message(self, **data: Any) -> Any:
-        """Send the initial response with a message and return that message."""
-        return (await self.respond(4, data)).ok()["resource"]["message"]
-
-    async def webhook_request(self, method: str, path: str = "", **options: Any) -> ApiResponse:
-        """Send a request with the interaction's webhook token."""
-        return await self.stage.world.request(method, self.webhook_path + path, **options)
 
 
 @pytest.fixture
-async def stage(world: World) -> InteractionSetup:
+async def setup(world: World) -> InteractionSetup:
     user = await world.user("asker")
     guild = await world.guild(None, user)
     bot = await world.bot(guild, name="answerer")
-    stage = InteractionSetup(world, guild, user, bot)
-    stage.app_session = await bot.connect()
-    stage.user_session = await user.connect()
-    return stage
+    setup = InteractionSetup(world, guild, user, bot)
+    setup.app_session = await bot.connect()
+    setup.user_session = await user.connect()
+    return setup
 
 
 # Commands
 
 
-async def test_an_app_receives_a_command_with_every_field(stage: InteractionSetup) -> None:
-    command = await stage.create_command(options=[{"type": 3, "name": "target", "description": "x", "required": True}])
-    response = await stage.create_interaction(
-        2,
-        {"id": command["id"], "name": "greet", "options": [{"type": 3, "name": "target", "value": "world"}]},
-        guild_id=str(stage.guild.id),
-        session_id=stage.user_session.ready["session_id"],
+async def test_an_app_receives_a_command_with_every_field(setup: InteractionSetup) -> None:
+    command = await setup.create_command(
+        options=[{"type": CommandOptionType.STRING, "name": "target", "description": "x", "required": True}]
+    )
+    response = await setup.create_interaction(
+        InteractionType.APPLICATION_COMMAND,
+        {
+            "id": command["id"],
+            "name": "greet",
+            "options": [{"type": CommandOptionType.STRING, "name": "target", "value": "world"}],
+        },
+        guild_id=str(setup.guild.id),
+        session_id=setup.user_session.ready["session_id"],
         nonce="abc",
     )
     assert response.status == 204
 
-    event = await stage.app_session.next("INTERACTION_CREATE")
+    event = await setup.app_session.next("INTERACTION_CREATE")
 
     assert event["data"] == {
         "id": command["id"],
         "name": "greet",
         "type": 1,
-        "guild_id": str(stage.guild.id),
-        "options": [{"type": 3, "name": "target", "value": "world"}],
+        "guild_id": str(setup.guild.id),
+        "options": [{"type": CommandOptionType.STRING, "name": "target", "value": "world"}],
     }
     assert (event["type"], event["version"], event["context"]) == (2, 1, 0)
-    assert event["application_id"] == str(stage.bot.application_id)
-    assert (event["guild_id"], event["guild"]["id"]) == (str(stage.guild.id), str(stage.guild.id))
+    assert event["application_id"] == str(setup.bot.application_id)
+    assert (event["guild_id"], event["guild"]["id"]) == (str(setup.guild.id), str(setup.guild.id))
     assert (event["guild"]["locale"], event["guild_locale"], event["locale"]) == ("en-US", "en-US", "en-US")
     assert (event["channel_id"], event["channel"]["id"], event["channel"]["type"]) == (
-        str(stage.channel),
-        str(stage.channel),
+        str(setup.channel),
+        str(setup.channel),
         0,
     )
     # A partial channel leaves out its overwrites, which differs from an empty list.
     assert "permission_overwrites" not in event["channel"]
-    assert event["member"]["user"]["id"] == str(stage.user.id)
+    assert event["member"]["user"]["id"] == str(setup.user.id)
     assert int(event["member"]["permissions"]) & Permissions.USE_APPLICATION_COMMANDS
     assert "user" not in event
-    assert event["authorizing_integration_owners"] == {"0": str(stage.guild.id)}
+    assert event["authorizing_integration_owners"] == {"0": str(setup.guild.id)}
     assert int(event["app_permissions"]) & Permissions.SEND_MESSAGES
     assert (event["entitlements"], event["entitlement_sku_ids"]) == ([], [])
     assert event["attachment_size_limit"] == 10 << 20
-    created_event = await stage.user_session.next("INTERACTION_CREATE")
+    created_event = await setup.user_session.next("INTERACTION_CREATE")
     assert created_event == {"id": event["id"], "nonce": "abc"}
 
 
@@ -167,36 +105,36 @@ async def test_an_interaction_in_a_guild_is_sent_to_its_shard(world: World) -> N
     user = await world.user()
     guild = await world.guild(None, user)
     bot = await world.bot(guild)
-    stage = InteractionSetup(world, guild, user, bot)
+    setup = InteractionSetup(world, guild, user, bot)
     shard = (guild.id >> 22) % 2
-    stage.app_session = await bot.connect(shard=[shard, 2])
+    setup.app_session = await bot.connect(shard=[shard, 2])
     other = await bot.connect(shard=[1 - shard, 2])
-    command = await stage.create_command()
+    command = await setup.create_command()
 
-    interaction = await stage.run_command(command)
+    interaction = await setup.run_command(command)
 
     assert interaction.payload["guild_id"] == str(guild.id)
     await other.wait_processed()
     assert "INTERACTION_CREATE" not in other.unread_names()
 
 
-async def test_options_of_every_type_are_resolved(stage: InteractionSetup) -> None:
+async def test_options_of_every_type_are_resolved(setup: InteractionSetup) -> None:
     names_by_type = {3: "text", 4: "whole", 5: "flag", 6: "user", 7: "channel", 8: "role", 9: "any", 10: "real"}
     options = [{"type": option_type, "name": name, "description": "x"} for option_type, name in names_by_type.items()]
-    command = await stage.create_command(options=options)
-    role_id = await stage.guild.role("red")
+    command = await setup.create_command(options=options)
+    role_id = await setup.guild.role("red")
     values = {
         "text": "x",
         "whole": 4,
         "flag": True,
-        "user": str(stage.user.id),
-        "channel": str(stage.channel),
+        "user": str(setup.user.id),
+        "channel": str(setup.channel),
         "role": str(role_id),
         "any": str(role_id),
         "real": 1.5,
     }
 
-    interaction = await stage.run_command(
+    interaction = await setup.run_command(
         command,
         options=[
             {"type": option_type, "name": name, "value": values[name]} for option_type, name in names_by_type.items()
@@ -206,13 +144,13 @@ async def test_options_of_every_type_are_resolved(stage: InteractionSetup) -> No
     data = interaction.payload["data"]
     assert {option["name"]: option["value"] for option in data["options"]} == values
     resolved = data["resolved"]
-    assert resolved["users"][str(stage.user.id)]["username"] == "asker"
-    member = resolved["members"][str(stage.user.id)]
+    assert resolved["users"][str(setup.user.id)]["username"] == "asker"
+    member = resolved["members"][str(setup.user.id)]
     assert not {"user", "deaf", "mute"} & set(member)
     assert int(member["permissions"]) & Permissions.VIEW_CHANNEL
     assert resolved["roles"][str(role_id)]["name"] == "red"
-    channel = resolved["channels"][str(stage.channel)]
-    assert (channel["name"], channel["type"], channel["guild_id"]) == ("general", 0, str(stage.guild.id))
+    channel = resolved["channels"][str(setup.channel)]
+    assert (channel["name"], channel["type"], channel["guild_id"]) == ("general", 0, str(setup.guild.id))
     assert int(channel["permissions"]) & Permissions.VIEW_CHANNEL
     assert int(channel["app_permissions"]) & Permissions.VIEW_CHANNEL
 
@@ -220,87 +158,156 @@ async def test_options_of_every_type_are_resolved(stage: InteractionSetup) -> No
 @pytest.mark.parametrize(
     ("options", "given", "path", "code"),
     [
-        ([{"type": 3, "required": True}], [], "data.options.a", "BASE_TYPE_REQUIRED"),
-        ([{"type": 3}], [{"type": 4, "name": "a", "value": 1}], "data.options.0.type", "BASE_TYPE_CHOICES"),
-        ([{"type": 3}], [{"type": 3, "name": "b", "value": "x"}], "data.options.0.name", "BASE_TYPE_CHOICES"),
-        ([{"type": 3}], [{"type": 3, "name": "a", "value": 1}], "data.options.0.value", "STRING_TYPE_CONVERT"),
+        ([{"type": CommandOptionType.STRING, "required": True}], [], "data.options.a", "BASE_TYPE_REQUIRED"),
         (
-            [{"type": 3, "max_length": 2}],
-            [{"type": 3, "name": "a", "value": "xxx"}],
+            [{"type": CommandOptionType.STRING}],
+            [{"type": CommandOptionType.INTEGER, "name": "a", "value": 1}],
+            "data.options.0.type",
+            "BASE_TYPE_CHOICES",
+        ),
+        (
+            [{"type": CommandOptionType.STRING}],
+            [{"type": CommandOptionType.STRING, "name": "b", "value": "x"}],
+            "data.options.0.name",
+            "BASE_TYPE_CHOICES",
+        ),
+        (
+            [{"type": CommandOptionType.STRING}],
+            [{"type": CommandOptionType.STRING, "name": "a", "value": 1}],
+            "data.options.0.value",
+            "STRING_TYPE_CONVERT",
+        ),
+        (
+            [{"type": CommandOptionType.STRING, "max_length": 2}],
+            [{"type": CommandOptionType.STRING, "name": "a", "value": "xxx"}],
             "data.options.0.value",
             "BASE_TYPE_BAD_LENGTH",
         ),
         (
-            [{"type": 3, "choices": [{"name": "b", "value": "b"}]}],
-            [{"type": 3, "name": "a", "value": "c"}],
+            [{"type": CommandOptionType.STRING, "choices": [{"name": "b", "value": "b"}]}],
+            [{"type": CommandOptionType.STRING, "name": "a", "value": "c"}],
             "data.options.0.value",
             "BASE_TYPE_CHOICES",
         ),
-        ([{"type": 4}], [{"type": 4, "name": "a", "value": 1.5}], "data.options.0.value", "NUMBER_TYPE_COERCE"),
         (
-            [{"type": 4, "min_value": 5}],
-            [{"type": 4, "name": "a", "value": 4}],
+            [{"type": CommandOptionType.INTEGER}],
+            [{"type": CommandOptionType.INTEGER, "name": "a", "value": 1.5}],
+            "data.options.0.value",
+            "NUMBER_TYPE_COERCE",
+        ),
+        (
+            [{"type": CommandOptionType.INTEGER, "min_value": 5}],
+            [{"type": CommandOptionType.INTEGER, "name": "a", "value": 4}],
             "data.options.0.value",
             "NUMBER_TYPE_MIN",
         ),
         (
-            [{"type": 10, "max_value": 5.5}],
-            [{"type": 10, "name": "a", "value": 6}],
+            [{"type": CommandOptionType.NUMBER, "max_value": 5.5}],
+            [{"type": CommandOptionType.NUMBER, "name": "a", "value": 6}],
             "data.options.0.value",
             "NUMBER_TYPE_MAX",
         ),
-        ([{"type": 5}], [{"type": 5, "name": "a", "value": "yes"}], "data.options.0.value", "BOOLEAN_TYPE_CONVERT"),
-        ([{"type": 6}], [{"type": 6, "name": "a", "value": "1"}], "data.options.0.value", "NUMBER_TYPE_COERCE"),
-        ([{"type": 7}], [{"type": 7, "name": "a", "value": "1"}], "data.options.0.value", "NUMBER_TYPE_COERCE"),
-        ([{"type": 8}], [{"type": 8, "name": "a", "value": "x"}], "data.options.0.value", "NUMBER_TYPE_COERCE"),
-        ([{"type": 11}], [{"type": 11, "name": "a", "value": "0"}], "data.options.0.value", "ATTACHMENT_NOT_FOUND"),
+        (
+            [{"type": CommandOptionType.BOOLEAN}],
+            [{"type": CommandOptionType.BOOLEAN, "name": "a", "value": "yes"}],
+            "data.options.0.value",
+            "BOOLEAN_TYPE_CONVERT",
+        ),
+        (
+            [{"type": CommandOptionType.USER}],
+            [{"type": CommandOptionType.USER, "name": "a", "value": "1"}],
+            "data.options.0.value",
+            "NUMBER_TYPE_COERCE",
+        ),
+        (
+            [{"type": CommandOptionType.CHANNEL}],
+            [{"type": CommandOptionType.CHANNEL, "name": "a", "value": "1"}],
+            "data.options.0.value",
+            "NUMBER_TYPE_COERCE",
+        ),
+        (
+            [{"type": CommandOptionType.ROLE}],
+            [{"type": CommandOptionType.ROLE, "name": "a", "value": "x"}],
+            "data.options.0.value",
+            "NUMBER_TYPE_COERCE",
+        ),
+        (
+            [{"type": CommandOptionType.ATTACHMENT}],
+            [{"type": CommandOptionType.ATTACHMENT, "name": "a", "value": "0"}],
+            "data.options.0.value",
+            "ATTACHMENT_NOT_FOUND",
+        ),
     ],
 )
 async def test_options_are_validated_against_the_command(
-    stage: InteractionSetup, options: list[dict[str, Any]], submitted: list[dict[str, Any]], path: str, code: str
+    setup: InteractionSetup, options: list[dict[str, Any]], submitted: list[dict[str, Any]], path: str, code: str
 ) -> None:
-    command = await stage.create_command(options=[{"name": "a", "description": "x", **option} for option in options])
+    command = await setup.create_command(options=[{"name": "a", "description": "x", **option} for option in options])
 
-    rejected = await stage.create_interaction(2, {"id": command["id"], "name": "greet", "options": submitted})
+    rejected = await setup.create_interaction(
+        InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet", "options": submitted}
+    )
 
     assert rejected.errors(path) == [code]
-    await stage.app_session.none_of("INTERACTION_CREATE")
+    await setup.app_session.none_of("INTERACTION_CREATE")
 
 
-async def test_a_response_names_the_subcommand(stage: InteractionSetup) -> None:
-    inner = {"type": 1, "name": "add", "description": "x", "options": [{"type": 4, "name": "n", "description": "x"}]}
-    command = await stage.create_command(
-        "math", options=[{"type": 2, "name": "sums", "description": "x", "options": [inner]}]
+async def test_a_response_names_the_subcommand(setup: InteractionSetup) -> None:
+    inner = {
+        "type": CommandOptionType.SUB_COMMAND,
+        "name": "add",
+        "description": "x",
+        "options": [{"type": CommandOptionType.INTEGER, "name": "n", "description": "x"}],
+    }
+    command = await setup.create_command(
+        "math",
+        options=[{"type": CommandOptionType.SUB_COMMAND_GROUP, "name": "sums", "description": "x", "options": [inner]}],
     )
     submitted = [
         {
-            "type": 2,
+            "type": CommandOptionType.SUB_COMMAND_GROUP,
             "name": "sums",
-            "options": [{"type": 1, "name": "add", "options": [{"type": 4, "name": "n", "value": 1}]}],
+            "options": [
+                {
+                    "type": CommandOptionType.SUB_COMMAND,
+                    "name": "add",
+                    "options": [{"type": CommandOptionType.INTEGER, "name": "n", "value": 1}],
+                }
+            ],
         }
     ]
 
-    interaction = await stage.run_command(command, options=submitted)
+    interaction = await setup.run_command(command, options=submitted)
     message = await interaction.respond_with_message(content="1")
 
     assert interaction.payload["data"]["options"] == submitted
     assert message["interaction"]["name"] == "math sums add"
-    rejected = await stage.create_interaction(2, {"id": command["id"], "name": "math", "options": []})
+    rejected = await setup.create_interaction(
+        InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "math", "options": []}
+    )
     assert rejected.errors("data.options") == ["BASE_TYPE_BAD_LENGTH"]
 
 
-async def test_a_command_can_have_attachments(stage: InteractionSetup) -> None:
-    command = await stage.create_command(
-        options=[{"type": 11, "name": "f", "description": "x", "required": True, "file_types": [".TXT", "image"]}]
+async def test_a_command_can_have_attachments(setup: InteractionSetup) -> None:
+    command = await setup.create_command(
+        options=[
+            {
+                "type": CommandOptionType.ATTACHMENT,
+                "name": "f",
+                "description": "x",
+                "required": True,
+                "file_types": [".TXT", "image"],
+            }
+        ]
     )
     body = {
         "type": 2,
-        "application_id": str(stage.bot.application_id),
-        "channel_id": str(stage.channel),
+        "application_id": str(setup.bot.application_id),
+        "channel_id": str(setup.channel),
         "data": {
             "id": command["id"],
             "name": "greet",
-            "options": [{"type": 11, "name": "f", "value": "0"}],
+            "options": [{"type": CommandOptionType.ATTACHMENT, "name": "f", "value": "0"}],
             "attachments": [{"id": "0", "filename": "notes.txt"}],
         },
     }
@@ -309,57 +316,63 @@ async def test_a_command_can_have_attachments(stage: InteractionSetup) -> None:
         form = aiohttp.FormData()
         form.add_field("payload_json", json.dumps(body), content_type="application/json")
         form.add_field("files[0]", b"hello", filename=filename)
-        return await stage.user.post("/interactions", data=form)
+        return await setup.user.post("/interactions", data=form)
 
     assert (await send_file("notes.txt")).status == 204
-    event = await stage.app_session.next("INTERACTION_CREATE")
+    event = await setup.app_session.next("INTERACTION_CREATE")
     (attachment,) = event["data"]["resolved"]["attachments"].values()
     assert event["data"]["options"][0]["value"] == attachment["id"]
     assert (attachment["filename"], attachment["ephemeral"]) == ("notes.txt", True)
-    async with stage.world.client.get(attachment["url"]) as response:
+    async with setup.world.client.get(attachment["url"]) as response:
         assert await response.read() == b"hello"
     body["data"]["attachments"] = []  # type: ignore[index]
     for filename in ("notes.exe", "png", "image", "notes.txt.exe"):
         assert (await send_file(filename)).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
     # spec/http.md#1.11: only the file name is checked, ignoring case; the content is not an image.
     assert (await send_file("a.PNG")).status == 204
-    assert (await stage.app_session.next("INTERACTION_CREATE"))["type"] == 2
+    assert (await setup.app_session.next("INTERACTION_CREATE"))["type"] == 2
 
 
-async def test_context_menu_commands_name_their_target(stage: InteractionSetup) -> None:
-    user_command = await stage.create_command("Poke", type=2)
-    message_command = await stage.create_command("Translate", type=3)
-    message = await stage.guild.send_message(stage.user, "hola")
+async def test_context_menu_commands_name_their_target(setup: InteractionSetup) -> None:
+    user_command = await setup.create_command("Poke", type=CommandType.USER)
+    message_command = await setup.create_command("Translate", type=CommandType.MESSAGE)
+    message = await setup.guild.send_message(setup.user, "hola")
 
-    user_interaction = await stage.run_command(user_command, target_id=str(stage.guild.owner.id))
-    message_interaction = await stage.run_command(message_command, target_id=message["id"])
+    user_interaction = await setup.run_command(user_command, target_id=str(setup.guild.owner.id))
+    message_interaction = await setup.run_command(message_command, target_id=message["id"])
 
-    assert user_interaction.payload["data"]["target_id"] == str(stage.guild.owner.id)
-    assert str(stage.guild.owner.id) in user_interaction.payload["data"]["resolved"]["members"]
+    assert user_interaction.payload["data"]["target_id"] == str(setup.guild.owner.id)
+    assert str(setup.guild.owner.id) in user_interaction.payload["data"]["resolved"]["members"]
     assert message_interaction.payload["data"]["resolved"]["messages"][message["id"]]["content"] == "hola"
     user_response = await user_interaction.respond_with_message(content="ow")
     message_response = await message_interaction.respond_with_message(content="hello")
     assert user_response["type"] == message_response["type"] == MessageType.CONTEXT_MENU_COMMAND
-    assert user_response["interaction_metadata"]["target_user"]["id"] == str(stage.guild.owner.id)
+    assert user_response["interaction_metadata"]["target_user"]["id"] == str(setup.guild.owner.id)
     assert message_response["interaction_metadata"]["target_message_id"] == message["id"]
     assert message_response["message_reference"]["message_id"] == message["id"]
-    (await stage.create_interaction(2, {"id": message_command["id"], "name": "x", "target_id": "1"})).rejected(
-        404, 10008
+    (
+        await setup.create_interaction(
+            InteractionType.APPLICATION_COMMAND, {"id": message_command["id"], "name": "x", "target_id": "1"}
+        )
+    ).rejected(404, 10008)
+    rejected = await setup.create_interaction(
+        InteractionType.APPLICATION_COMMAND, {"id": user_command["id"], "name": "x"}
     )
-    rejected = await stage.create_interaction(2, {"id": user_command["id"], "name": "x"})
     assert rejected.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
 
 
-async def test_a_target_message_must_be_readable_by_the_user(stage: InteractionSetup) -> None:
-    message_command = await stage.create_command("Translate", type=3)
-    guild, user = stage.guild, stage.user
+async def test_a_target_message_must_be_readable_by_the_user(setup: InteractionSetup) -> None:
+    message_command = await setup.create_command("Translate", type=CommandType.MESSAGE)
+    guild, user = setup.guild, setup.user
     text_message = await guild.send_message(guild.owner, "before you came")
-    voice_channel = await guild.channel("lounge", type=2)
+    voice_channel = await guild.channel("lounge", type=CommandType.USER)
     voice_message = await guild.send_message(guild.owner, "inside", channel=voice_channel)
 
     async def run_on_message(channel: int, message: Any) -> ApiResponse:
-        stage.channel = channel
-        return await stage.create_interaction(2, {"id": message_command["id"], "name": "x", "target_id": message["id"]})
+        setup.channel = channel
+        return await setup.create_interaction(
+            InteractionType.APPLICATION_COMMAND, {"id": message_command["id"], "name": "x", "target_id": message["id"]}
+        )
 
     assert (await run_on_message(guild.general, text_message)).status == 204
     assert (await run_on_message(voice_channel, voice_message)).status == 204
@@ -370,208 +383,257 @@ async def test_a_target_message_must_be_readable_by_the_user(stage: InteractionS
     (await run_on_message(voice_channel, voice_message)).rejected(403, 50013)
     await guild.overwrite(voice_channel, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
     (await run_on_message(voice_channel, voice_message)).rejected(404, 10008)
-    [first, second] = [await stage.app_session.next("INTERACTION_CREATE") for _ in range(2)]
+    [first, second] = [await setup.app_session.next("INTERACTION_CREATE") for _ in range(2)]
     assert [*first["data"]["resolved"]["messages"], *second["data"]["resolved"]["messages"]] == [
         text_message["id"],
         voice_message["id"],
     ]
-    await stage.app_session.none_of("INTERACTION_CREATE")
+    await setup.app_session.none_of("INTERACTION_CREATE")
 
 
-async def test_an_app_reads_its_target_but_not_the_referenced_message(stage: InteractionSetup) -> None:
-    world, guild = stage.world, stage.guild
-    await world.write(lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", stage.application_id))
-    message_command = await stage.create_command("Translate", type=3)
+async def test_an_app_reads_its_target_but_not_the_referenced_message(setup: InteractionSetup) -> None:
+    world, guild = setup.world, setup.guild
+    await world.write(lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", setup.application_id))
+    message_command = await setup.create_command("Translate", type=CommandType.MESSAGE)
     secret = await guild.send_message(guild.owner, "secret")
     reference = {"message_id": secret["id"]}
-    reply = await guild.send_message(stage.user, "hola", message_reference=reference)
+    reply = await guild.send_message(setup.user, "hola", message_reference=reference)
 
-    payload = (await stage.run_command(message_command, target_id=reply["id"])).payload["data"]["resolved"]["messages"][
+    payload = (await setup.run_command(message_command, target_id=reply["id"])).payload["data"]["resolved"]["messages"][
         reply["id"]
     ]
     assert (payload["content"], payload["referenced_message"]["content"]) == ("hola", "")
 
-    button = {"type": 1, "components": [{"type": 2, "style": 1, "label": "go", "custom_id": "go"}]}
-    posted = await guild.send_message(stage.bot, "mine", message_reference=reference, components=[button])
-    payload = (await stage.use_component(posted["id"])).payload["message"]
+    button = {
+        "type": ComponentType.ACTION_ROW,
+        "components": [{"type": ComponentType.BUTTON, "style": 1, "label": "go", "custom_id": "go"}],
+    }
+    posted = await guild.send_message(setup.bot, "mine", message_reference=reference, components=[button])
+    payload = (await setup.use_component(posted["id"])).payload["message"]
     assert (payload["content"], payload["referenced_message"]["content"]) == ("mine", "")
     assert payload["components"] == posted["components"]
 
 
-async def test_running_a_command_requires_access_and_permissions(stage: InteractionSetup) -> None:
-    world, guild = stage.world, stage.guild
-    command = await stage.create_command()
+async def test_running_a_command_requires_access_and_permissions(setup: InteractionSetup) -> None:
+    world, guild = setup.world, setup.guild
+    command = await setup.create_command()
     stranger = await world.user()
     hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
-    elsewhere = await world.guild(None, stage.user)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    elsewhere = await world.guild(None, setup.user)
     data = {"id": command["id"], "name": "greet"}
 
-    (await stage.create_interaction(2, data, actor=stranger)).rejected(403, 50001)
-    (await stage.create_interaction(2, data, channel_id=str(hidden))).rejected(403, 50001)
-    (await stage.create_interaction(2, data, channel_id="1")).rejected(404, 10003)
-    (await stage.create_interaction(2, data, guild_id=str(elsewhere.id))).rejected(404, 10004)
-    (await stage.create_interaction(2, data, channel_id=str(elsewhere.general))).rejected(404, 10063)
-    (await stage.create_interaction(2, data, application_id="1")).rejected(404, 10002)
-    (await stage.create_interaction(2, {"id": "1", "name": "x"})).rejected(404, 10063)
-    (await stage.create_interaction(2, data, actor=stage.bot)).rejected(403, 20001)
-    outdated = await stage.create_interaction(2, {**data, "version": "1"})
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, actor=stranger)).rejected(403, 50001)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(hidden))).rejected(
+        403, 50001
+    )
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id="1")).rejected(404, 10003)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, guild_id=str(elsewhere.id))).rejected(
+        404, 10004
+    )
+    (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(elsewhere.general))
+    ).rejected(404, 10063)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, application_id="1")).rejected(404, 10002)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": "1", "name": "x"})).rejected(404, 10063)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, actor=setup.bot)).rejected(403, 20001)
+    outdated = await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {**data, "version": "1"})
     assert outdated.errors("data") == ["INTERACTION_APPLICATION_COMMAND_INVALID_VERSION"]
-    await guild.overwrite(guild.general, guild.id, deny=Permissions.USE_APPLICATION_COMMANDS, kind=0)
-    (await stage.create_interaction(2, data)).rejected(403, 50013)
-    await guild.overwrite(guild.general, guild.id, kind=0)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.USE_APPLICATION_COMMANDS, kind=OverwriteType.ROLE)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
+    await guild.overwrite(guild.general, guild.id, kind=OverwriteType.ROLE)
     timeout = {"communication_disabled_until": "2026-11-20T00:00:00Z"}
-    (await guild.owner.patch(f"/guilds/{guild.id}/members/{stage.user.id}", json=timeout)).ok()
-    (await stage.create_interaction(2, data)).rejected(403, 50013)
+    (await guild.owner.patch(f"/guilds/{guild.id}/members/{setup.user.id}", json=timeout)).ok()
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
 
 
-async def test_command_permissions_are_enforced(stage: InteractionSetup) -> None:
-    command = await stage.create_command(default_member_permissions=str(Permissions.BAN_MEMBERS))
+async def test_command_permissions_are_enforced(setup: InteractionSetup) -> None:
+    command = await setup.create_command(default_member_permissions=str(Permissions.BAN_MEMBERS))
     data = {"id": command["id"], "name": "greet"}
-    path = f"{stage.application_path}/guilds/{stage.guild.id}/commands/{command['id']}/permissions"
+    path = f"{setup.application_path}/guilds/{setup.guild.id}/commands/{command['id']}/permissions"
 
-    (await stage.create_interaction(2, data)).rejected(403, 50013)
-    allowed = {"permissions": [{"id": str(stage.user.id), "type": 2, "permission": True}]}
-    (await stage.guild.owner.put(path, json=allowed)).ok()
-    assert (await stage.create_interaction(2, data)).status == 204
-    denied = {"permissions": [*allowed["permissions"], {"id": str(stage.channel), "type": 3, "permission": False}]}
-    (await stage.guild.owner.put(path, json=denied)).ok()
-    (await stage.create_interaction(2, data)).rejected(403, 50013)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
+    allowed = {"permissions": [{"id": str(setup.user.id), "type": CommandPermissionType.USER, "permission": True}]}
+    (await setup.guild.owner.put(path, json=allowed)).ok()
+    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).status == 204
+    denied = {
+        "permissions": [
+            *allowed["permissions"],
+            {"id": str(setup.channel), "type": CommandPermissionType.CHANNEL, "permission": False},
+        ]
+    }
+    (await setup.guild.owner.put(path, json=denied)).ok()
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
 
 
-async def test_age_restricted_commands_require_an_age_restricted_channel(stage: InteractionSetup) -> None:
-    command = await stage.create_command(nsfw=True)
+async def test_age_restricted_commands_require_an_age_restricted_channel(setup: InteractionSetup) -> None:
+    command = await setup.create_command(nsfw=True)
     data = {"id": command["id"], "name": "greet"}
 
-    (await stage.create_interaction(2, data)).rejected(404, 10063)
-    (await stage.guild.owner.patch(f"/channels/{stage.channel}", json={"nsfw": True})).ok()
-    assert (await stage.create_interaction(2, data)).status == 204
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(404, 10063)
+    (await setup.guild.owner.patch(f"/channels/{setup.channel}", json={"nsfw": True})).ok()
+    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).status == 204
 
 
-async def test_age_restricted_commands_in_dms_require_a_user_installation(stage: InteractionSetup) -> None:
+async def test_age_restricted_commands_in_dms_require_a_user_installation(setup: InteractionSetup) -> None:
     created = (
-        await stage.bot.post(
-            f"{stage.application_path}/commands", json={"name": "hi", "description": "x", "nsfw": True}
+        await setup.bot.post(
+            f"{setup.application_path}/commands", json={"name": "hi", "description": "x", "nsfw": True}
         )
     ).ok()
-    dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
-    stage.channel = int(dm["id"])
+    dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
+    setup.channel = int(dm["id"])
 
-    (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).rejected(404, 10063)
-    assert await available_commands(stage) == {}
-    await install_for_user(stage)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "hi"})).rejected(
+        404, 10063
+    )
+    assert await available_commands(setup) == {}
+    await install_for_user(setup)
 
-    assert (await stage.run_command(created)).payload["context"] == 1
-    assert await available_commands(stage) == {"answerer": ["hi"]}
+    assert (await setup.run_command(created)).payload["context"] == 1
+    assert await available_commands(setup) == {"answerer": ["hi"]}
 
 
-async def test_global_commands_work_in_the_bots_dm(stage: InteractionSetup) -> None:
-    created = (await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
-    dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
-    stage.channel = int(dm["id"])
+async def test_global_commands_work_in_the_bots_dm(setup: InteractionSetup) -> None:
+    created = (await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
+    dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
+    setup.channel = int(dm["id"])
 
-    interaction = await stage.run_command(created)
+    interaction = await setup.run_command(created)
     message = await interaction.respond_with_message(content="hello")
 
     event = interaction.payload
-    assert (event["context"], event["user"]["id"]) == (1, str(stage.user.id))
+    assert (event["context"], event["user"]["id"]) == (1, str(setup.user.id))
     assert not {"member", "guild_id", "guild"} & set(event)
     assert event["authorizing_integration_owners"] == {"0": "0"}
     assert int(event["app_permissions"]) == ANSWERING
-    assert (await stage.user_session.next("MESSAGE_CREATE"))["id"] == message["id"]
+    assert (await setup.user_session.next("MESSAGE_CREATE"))["id"] == message["id"]
     guild_command = (
-        await stage.bot.post(
-            f"{stage.application_path}/commands", json={"name": "g", "description": "x", "contexts": [0]}
+        await setup.bot.post(
+            f"{setup.application_path}/commands", json={"name": "g", "description": "x", "contexts": [0]}
         )
     ).ok()
-    (await stage.create_interaction(2, {"id": guild_command["id"], "name": "g"})).rejected(404, 10063)
+    (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": guild_command["id"], "name": "g"})
+    ).rejected(404, 10063)
 
 
-async def install_for_user(stage: InteractionSetup) -> None:
-    """Install the app for the user."""
-    path = f"/oauth2/authorize?client_id={stage.application_id}&scope=applications.commands&integration_type=1"
-    (await stage.user.post(path, json={"authorize": True})).ok()
+async def test_user_installed_apps_work_in_other_guilds(setup: InteractionSetup) -> None:
+    created = (await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
+    other_guild = await setup.world.guild(None, setup.user)
+    setup.channel = other_guild.general
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "hi"})).rejected(
+        404, 10063
+    )
+    await install_for_user(setup)
 
-
-async def test_user_installed_apps_work_in_other_guilds(stage: InteractionSetup) -> None:
-    created = (await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
-    other_guild = await stage.world.guild(None, stage.user)
-    stage.channel = other_guild.general
-    (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).rejected(404, 10063)
-    await install_for_user(stage)
-
-    interaction = await stage.run_command(created)
+    interaction = await setup.run_command(created)
     message = await interaction.respond_with_message(content="hello @everyone")
 
-    assert interaction.payload["authorizing_integration_owners"] == {"1": str(stage.user.id)}
+    assert interaction.payload["authorizing_integration_owners"] == {"1": str(setup.user.id)}
     assert not int(interaction.payload["app_permissions"]) & ~ANSWERING
     assert not message["flags"] & EPHEMERAL
-    assert message["author"]["id"] == str(stage.bot.id)
+    assert message["author"]["id"] == str(setup.bot.id)
     for _ in range(5):
         (await interaction.webhook_request("POST", json={"content": "more"})).ok()
     (await interaction.webhook_request("POST", json={"content": "too much"})).rejected(400, 40094)
-    await other_guild.overwrite(other_guild.general, other_guild.id, deny=Permissions.USE_EXTERNAL_APPS, kind=0)
-    ephemeral = await (await stage.run_command(created)).respond_with_message(content="just you")
+    await other_guild.overwrite(
+        other_guild.general, other_guild.id, deny=Permissions.USE_EXTERNAL_APPS, kind=OverwriteType.ROLE
+    )
+    ephemeral = await (await setup.run_command(created)).respond_with_message(content="just you")
     assert ephemeral["flags"] & EPHEMERAL
-    await other_guild.overwrite(other_guild.general, other_guild.id, kind=0)
-    [grant] = (await stage.user.get("/oauth2/tokens")).ok()
-    (await stage.user.delete(f"/oauth2/tokens/{grant['id']}")).ok()
-    (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).rejected(404, 10063)
+    await other_guild.overwrite(other_guild.general, other_guild.id, kind=OverwriteType.ROLE)
+    [grant] = (await setup.user.get("/oauth2/tokens")).ok()
+    (await setup.user.delete(f"/oauth2/tokens/{grant['id']}")).ok()
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "hi"})).rejected(
+        404, 10063
+    )
 
 
 # Autocomplete
 
 
-async def test_integers_are_sent_as_integers(stage: InteractionSetup) -> None:
-    option = {"type": 4, "name": "n", "description": "x"}
-    choice_command = await stage.create_command("plain", options=[{**option, "choices": [{"name": "two", "value": 2}]}])
-    autocomplete_command = await stage.create_command("typed", options=[{**option, "autocomplete": True}])
+async def test_integers_are_sent_as_integers(setup: InteractionSetup) -> None:
+    option = {"type": CommandOptionType.INTEGER, "name": "n", "description": "x"}
+    choice_command = await setup.create_command("plain", options=[{**option, "choices": [{"name": "two", "value": 2}]}])
+    autocomplete_command = await setup.create_command("typed", options=[{**option, "autocomplete": True}])
 
-    interaction = await stage.run_command(choice_command, options=[{"type": 4, "name": "n", "value": 2.0}])
-    assert repr(interaction.payload["data"]["options"][0]["value"]) == "2"
-    interaction = await stage.run_command(
-        autocomplete_command, 4, options=[{"type": 4, "name": "n", "value": "2", "focused": True}]
+    interaction = await setup.run_command(
+        choice_command, options=[{"type": CommandOptionType.INTEGER, "name": "n", "value": 2.0}]
     )
-    rejected = await interaction.respond(8, {"choices": [{"name": "x", "value": 2.5}]})
+    assert repr(interaction.payload["data"]["options"][0]["value"]) == "2"
+    interaction = await setup.run_command(
+        autocomplete_command,
+        4,
+        options=[{"type": CommandOptionType.INTEGER, "name": "n", "value": "2", "focused": True}],
+    )
+    rejected = await interaction.respond(
+        InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": [{"name": "x", "value": 2.5}]}
+    )
     assert rejected.errors("data.choices.0.value") == ["NUMBER_TYPE_COERCE"]
-    (await interaction.respond(8, {"choices": [{"name": "x", "value": 2.0}]})).ok()
-    event = await stage.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+    (
+        await interaction.respond(
+            InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": [{"name": "x", "value": 2.0}]}
+        )
+    ).ok()
+    event = await setup.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
     assert repr(event["choices"][0]["value"]) == "2"
 
 
-async def test_autocomplete_returns_choices(stage: InteractionSetup) -> None:
+async def test_autocomplete_returns_choices(setup: InteractionSetup) -> None:
     options = [
-        {"type": 3, "name": "city", "description": "x", "autocomplete": True, "required": True},
-        {"type": 4, "name": "n", "description": "x", "autocomplete": True},
+        {"type": CommandOptionType.STRING, "name": "city", "description": "x", "autocomplete": True, "required": True},
+        {"type": CommandOptionType.INTEGER, "name": "n", "description": "x", "autocomplete": True},
     ]
-    command = await stage.create_command(options=options)
-    submitted = [{"type": 3, "name": "city", "value": "Be", "focused": True}, {"type": 4, "name": "n", "value": "4x"}]
+    command = await setup.create_command(options=options)
+    submitted = [
+        {"type": CommandOptionType.STRING, "name": "city", "value": "Be", "focused": True},
+        {"type": CommandOptionType.INTEGER, "name": "n", "value": "4x"},
+    ]
 
-    interaction = await stage.run_command(command, 4, options=submitted)
+    interaction = await setup.run_command(command, InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE, options=submitted)
 
     assert (interaction.payload["type"], interaction.payload["data"]["options"]) == (4, submitted)
     choices = [{"name": "Berlin", "value": "berlin"}, {"name": "Bern", "value": "bern"}]
-    rejected = await interaction.respond(8, {"choices": [{"name": "x", "value": 1}]})
+    rejected = await interaction.respond(
+        InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": [{"name": "x", "value": 1}]}
+    )
     assert rejected.errors("data.choices.0.value") == ["STRING_TYPE_CONVERT"]
-    too_many = await interaction.respond(8, {"choices": choices * 13})
+    too_many = await interaction.respond(
+        InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": choices * 13}
+    )
     assert too_many.errors("data.choices") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await interaction.respond(4, {"content": "x"})).errors("type") == ["BASE_TYPE_CHOICES"]
-    response = (await interaction.respond(8, {"choices": choices})).ok()
+    assert (await interaction.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "x"})).errors(
+        "type"
+    ) == ["BASE_TYPE_CHOICES"]
+    response = (
+        await interaction.respond(InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": choices})
+    ).ok()
     assert response["interaction"]["type"] == 4
     assert "resource" not in response
-    event = await stage.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+    event = await setup.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
     assert event == {"id": interaction.payload["id"], "nonce": "n1", "choices": choices}
-    data = {"id": command["id"], "name": "greet", "options": [{"type": 3, "name": "city", "value": "x"}]}
-    assert (await stage.create_interaction(4, data)).errors("data.options") == ["BASE_TYPE_REQUIRED"]
+    data = {
+        "id": command["id"],
+        "name": "greet",
+        "options": [{"type": CommandOptionType.STRING, "name": "city", "value": "x"}],
+    }
+    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE, data)).errors(
+        "data.options"
+    ) == ["BASE_TYPE_REQUIRED"]
 
 
 # Responses
 
 
-async def test_a_command_is_answered_with_a_message(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_a_command_is_answered_with_a_message(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
 
-    response = (await interaction.respond(4, {"content": f"hi <@{stage.user.id}> @everyone"})).ok()
+    response = (
+        await interaction.respond(
+            InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": f"hi <@{setup.user.id}> @everyone"}
+        )
+    ).ok()
 
     message = response["resource"]["message"]
     assert response["resource"]["type"] == 4
@@ -581,67 +643,71 @@ async def test_a_command_is_answered_with_a_message(stage: InteractionSetup) -> 
         "response_message_id": message["id"],
         "response_message_loading": False,
         "response_message_ephemeral": False,
-        "channel_id": str(stage.channel),
-        "guild_id": str(stage.guild.id),
+        "channel_id": str(setup.channel),
+        "guild_id": str(setup.guild.id),
     }
-    application_id = str(stage.bot.application_id)
+    application_id = str(setup.bot.application_id)
     assert (message["webhook_id"], message["application_id"]) == (application_id, application_id)
-    assert (message["author"]["id"], message["author"]["username"]) == (str(stage.bot.id), "answerer")
+    assert (message["author"]["id"], message["author"]["username"]) == (str(setup.bot.id), "answerer")
     assert message["author"]["discriminator"] != "0000"
-    assert (message["type"], message["mention_everyone"]) == (20, False)
-    assert [mention["id"] for mention in message["mentions"]] == [str(stage.user.id)]
+    assert (message["type"], message["mention_everyone"]) == (MessageType.CHAT_INPUT_COMMAND, False)
+    assert [mention["id"] for mention in message["mentions"]] == [str(setup.user.id)]
     metadata = message["interaction_metadata"]
     assert (metadata["id"], metadata["type"], metadata["user"]["id"]) == (
         interaction.payload["id"],
         2,
-        str(stage.user.id),
+        str(setup.user.id),
     )
-    assert metadata["authorizing_integration_owners"] == {"0": str(stage.guild.id)}
-    assert (message["interaction"]["name"], message["interaction"]["user"]["id"]) == ("greet", str(stage.user.id))
-    event = await stage.user_session.next("MESSAGE_CREATE")
-    assert (event["id"], event["guild_id"]) == (message["id"], str(stage.guild.id))
+    assert metadata["authorizing_integration_owners"] == {"0": str(setup.guild.id)}
+    assert (message["interaction"]["name"], message["interaction"]["user"]["id"]) == ("greet", str(setup.user.id))
+    event = await setup.user_session.next("MESSAGE_CREATE")
+    assert (event["id"], event["guild_id"]) == (message["id"], str(setup.guild.id))
     assert event["interaction"]["member"]["joined_at"]
-    assert (await stage.user_session.next("INTERACTION_SUCCESS")) == {"id": interaction.payload["id"], "nonce": "n1"}
-    stored_message = (await stage.user.get(f"/channels/{stage.channel}/messages/{message['id']}")).ok()
+    assert (await setup.user_session.next("INTERACTION_SUCCESS")) == {"id": interaction.payload["id"], "nonce": "n1"}
+    stored_message = (await setup.user.get(f"/channels/{setup.channel}/messages/{message['id']}")).ok()
     assert stored_message["interaction_metadata"] == metadata
     assert stored_message["author"]["username"] == "answerer"
 
 
-async def test_the_callback_body_is_empty_without_with_response(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_the_callback_body_is_empty_without_with_response(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
 
-    response = await interaction.respond(4, {"content": "hi"}, query="")
+    response = await interaction.respond(
+        InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "hi"}, query=""
+    )
 
     assert (response.status, response.body) == (204, b"")
     assert "X-RateLimit-Bucket" not in response.headers
 
 
-async def test_an_interaction_is_answered_once_within_three_seconds(stage: InteractionSetup) -> None:
-    command = await stage.create_command()
-    interaction = await stage.run_command(command)
+async def test_an_interaction_is_answered_once_within_three_seconds(setup: InteractionSetup) -> None:
+    command = await setup.create_command()
+    interaction = await setup.run_command(command)
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10015)
-    stage.world.clock.advance(3_000)
+    setup.world.clock.advance(3_000)
     await interaction.respond_with_message(content="in time")
-    (await interaction.respond(4, {"content": "again"})).rejected(400, 40060)
-    late = await stage.run_command(command)
-    stage.world.clock.advance(3_001)
-    (await late.respond(4, {"content": "late"})).rejected(404, 10062)
-    stage.world.clock.advance(250)
-    failed = await stage.user_session.next("INTERACTION_FAILURE")
+    (await interaction.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "again"})).rejected(
+        400, 40060
+    )
+    late = await setup.run_command(command)
+    setup.world.clock.advance(3_001)
+    (await late.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "late"})).rejected(404, 10062)
+    setup.world.clock.advance(250)
+    failed = await setup.user_session.next("INTERACTION_FAILURE")
     assert failed == {"id": late.payload["id"], "nonce": "n1", "reason_code": 2}
-    (await late.respond(4, {"content": "late"})).rejected(404, 10062)
+    (await late.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "late"})).rejected(404, 10062)
     (await late.webhook_request("POST", json={"content": "x"})).rejected(404, 10015)
     path = f"/interactions/{late.payload['id']}/wrong/callback"
-    (await stage.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
+    (await setup.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
     path = f"/interactions/1/{late.payload['token']}/callback"
-    (await stage.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
-    await stage.user_session.settle()
-    assert sum(frame["t"] == "INTERACTION_FAILURE" for frame in stage.user_session.dispatches) == 1
+    (await setup.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
+    await setup.user_session.settle()
+    assert sum(frame["t"] == "INTERACTION_FAILURE" for frame in setup.user_session.dispatches) == 1
 
 
 @pytest.mark.parametrize("kind", [1, 6, 7, 8, 12])
-async def test_a_command_rejects_other_response_types(stage: InteractionSetup, kind: int) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_a_command_rejects_other_response_types(setup: InteractionSetup, kind: int) -> None:
+    interaction = await setup.run_command(await setup.create_command())
     data: dict[str, Any] = {"choices": []} if kind == 8 else {}
 
     assert (await interaction.respond(kind, data)).errors("type") == ["BASE_TYPE_CHOICES"]
@@ -649,16 +715,21 @@ async def test_a_command_rejects_other_response_types(stage: InteractionSetup, k
     await interaction.respond_with_message(content="still there")
 
 
-async def test_a_rejected_response_can_be_sent_again(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_a_rejected_response_can_be_sent_again(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
 
-    (await interaction.respond(4, {"content": ""})).rejected(400, 50006)
-    (await interaction.respond(4)).rejected(400, 50006)
-    row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "x"}]}
-    rejected = await interaction.respond(4, {"content": "x", "components": [row]})
+    (await interaction.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": ""})).rejected(
+        400, 50006
+    )
+    (await interaction.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE)).rejected(400, 50006)
+    row = {"type": ComponentType.ACTION_ROW, "components": [{"type": ComponentType.BUTTON, "style": 1, "label": "x"}]}
+    rejected = await interaction.respond(
+        InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "x", "components": [row]}
+    )
     assert rejected.errors("data.components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
     rejected = await interaction.respond(
-        4, {"embeds": [{"url": "x"}], "attachments": [{"id": "0", "filename": "a.txt"}]}
+        InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE,
+        {"embeds": [{"url": "x"}], "attachments": [{"id": "0", "filename": "a.txt"}]},
     )
     assert rejected.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
     assert rejected.errors("data.attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
@@ -667,57 +738,61 @@ async def test_a_rejected_response_can_be_sent_again(stage: InteractionSetup) ->
     assert rejected.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
 
 
-async def test_an_ephemeral_response_is_visible_to_user_and_app_only(stage: InteractionSetup) -> None:
-    owner_session = await stage.guild.owner.connect()
-    session_without_content = await stage.bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
-    interaction = await stage.run_command(await stage.create_command())
+async def test_an_ephemeral_response_is_visible_to_user_and_app_only(setup: InteractionSetup) -> None:
+    owner_session = await setup.guild.owner.connect()
+    session_without_content = await setup.bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
+    interaction = await setup.run_command(await setup.create_command())
 
-    response = (await interaction.respond(4, {"content": "psst", "flags": EPHEMERAL})).ok()
+    response = (
+        await interaction.respond(
+            InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "psst", "flags": EPHEMERAL}
+        )
+    ).ok()
 
     message = response["resource"]["message"]
     assert response["interaction"]["response_message_ephemeral"] is True
     assert message["flags"] & EPHEMERAL
-    for session in (stage.user_session, stage.app_session):
+    for session in (setup.user_session, setup.app_session):
         event = await session.next("MESSAGE_CREATE")
         assert event["content"] == "psst"
         assert not {"guild_id", "member"} & set(event)
     await owner_session.none_of("MESSAGE_CREATE")
     await session_without_content.none_of("MESSAGE_CREATE")
-    for reader in (stage.user, stage.bot, stage.guild.owner):
-        (await reader.get(f"/channels/{stage.channel}/messages/{message['id']}")).rejected(404, 10008)
-    assert (await stage.user.get(f"/channels/{stage.channel}/messages")).ok() == []
-    channel = (await stage.user.get(f"/channels/{stage.channel}")).ok()
+    for reader in (setup.user, setup.bot, setup.guild.owner):
+        (await reader.get(f"/channels/{setup.channel}/messages/{message['id']}")).rejected(404, 10008)
+    assert (await setup.user.get(f"/channels/{setup.channel}/messages")).ok() == []
+    channel = (await setup.user.get(f"/channels/{setup.channel}")).ok()
     assert channel["last_message_id"] != message["id"]
     assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["content"] == "psst"
     edited = (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "louder"})).ok()
     assert (edited["content"], bool(edited["flags"] & EPHEMERAL)) == ("louder", True)
-    assert (await stage.user_session.next("MESSAGE_UPDATE"))["content"] == "louder"
+    assert (await setup.user_session.next("MESSAGE_UPDATE"))["content"] == "louder"
     assert (await interaction.webhook_request("DELETE", "/messages/@original")).status == 204
-    deleted = await stage.user_session.next("MESSAGE_DELETE")
-    assert deleted == {"id": message["id"], "channel_id": str(stage.channel)}
+    deleted = await setup.user_session.next("MESSAGE_DELETE")
+    assert deleted == {"id": message["id"], "channel_id": str(setup.channel)}
     await owner_session.none_of("MESSAGE_UPDATE", "MESSAGE_DELETE")
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10008)
 
 
-async def test_files_of_ephemeral_responses_are_marked_ephemeral(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_files_of_ephemeral_responses_are_marked_ephemeral(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps({"type": 4, "data": {"flags": EPHEMERAL}}))
     form.add_field("files[0]", b"secret", filename="note.txt")
     path = f"/interactions/{interaction.payload['id']}/{interaction.payload['token']}/callback?with_response=true"
 
-    message = (await stage.world.request("POST", path, data=form)).ok()["resource"]["message"]
+    message = (await setup.world.request("POST", path, data=form)).ok()["resource"]["message"]
 
     (attachment,) = message["attachments"]
     assert attachment["ephemeral"] is True
     assert "/ephemeral-attachments/" in attachment["url"]
-    async with stage.world.client.get(attachment["url"]) as response:
+    async with setup.world.client.get(attachment["url"]) as response:
         assert await response.read() == b"secret"
 
 
 @pytest.mark.parametrize("v2", [False, True])
 async def test_embeds_and_components_of_ephemeral_responses_use_ephemeral_urls(
-    stage: InteractionSetup, v2: bool
+    setup: InteractionSetup, v2: bool
 ) -> None:
     url = {"url": "attachment://a.png"}
     embed = {
@@ -727,73 +802,81 @@ async def test_embeds_and_components_of_ephemeral_responses_use_ephemeral_urls(
         "author": {"name": "x", "icon_url": url["url"]},
         "footer": {"text": "x", "icon_url": url["url"]},
     }
-    text = {"type": 10, "content": "x"}
+    text = {"type": ComponentType.TEXT_DISPLAY, "content": "x"}
     components = [
-        {"type": 12, "items": [{"media": url}]},
-        {"type": 13, "file": url},
-        {"type": 9, "components": [text], "accessory": {"type": 11, "media": url}},
+        {"type": ComponentType.MEDIA_GALLERY, "items": [{"media": url}]},
+        {"type": ComponentType.FILE, "file": url},
+        {
+            "type": ComponentType.SECTION,
+            "components": [text],
+            "accessory": {"type": ComponentType.THUMBNAIL, "media": url},
+        },
     ]
     data = {"components": components, "flags": EPHEMERAL | V2} if v2 else {"embeds": [embed], "flags": EPHEMERAL}
-    interaction = await stage.run_command(await stage.create_command())
+    interaction = await setup.run_command(await setup.create_command())
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps({"type": 4, "data": data}))
     form.add_field("files[0]", default_avatar(0), filename="a.png", content_type="image/png")
     path = f"/interactions/{interaction.payload['id']}/{interaction.payload['token']}/callback?with_response=true"
 
-    message = (await stage.world.request("POST", path, data=form)).ok()["resource"]["message"]
+    message = (await setup.world.request("POST", path, data=form)).ok()["resource"]["message"]
 
     urls = set(re.findall(r'"(http[^"]*a\.png[^"]*)"', json.dumps([message["embeds"], message["components"]])))
     assert urls
     for file_url in urls:
         assert "/ephemeral-attachments/" in file_url
-        async with stage.world.client.get(file_url) as response:
+        async with setup.world.client.get(file_url) as response:
             assert (response.status, (await response.read())[:4]) == (200, b"\x89PNG")
 
 
-async def test_ephemeral_polls_are_rejected(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_ephemeral_polls_are_rejected(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}]}
 
-    (await interaction.respond(4, {"poll": poll, "flags": EPHEMERAL})).rejected(400, 520002)
+    (
+        await interaction.respond(
+            InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"poll": poll, "flags": EPHEMERAL}
+        )
+    ).rejected(400, 520002)
     assert (await interaction.respond_with_message(poll=poll))["poll"]["question"]["text"] == "?"
 
 
 async def test_old_interactions_and_ephemeral_messages_are_deleted(
-    stage: InteractionSetup, monkeypatch: pytest.MonkeyPatch
+    setup: InteractionSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Sweep on every interaction instead of on a fraction of them.
     monkeypatch.setattr(store, "SWEEP_INTERVAL", 1)
-    command = await stage.create_command()
+    command = await setup.create_command()
     for _ in range(3):
-        await (await stage.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
-    stage.world.clock.advance(messages.EPHEMERAL_LIFETIME_MS + 1)
+        await (await setup.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
+    setup.world.clock.advance(messages.EPHEMERAL_LIFETIME_MS + 1)
     for _ in range(2):
-        await (await stage.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
+        await (await setup.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
 
-    ephemeral_count = await stage.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM ephemeral_messages"))
-    interaction_count = await stage.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM interactions"))
+    ephemeral_count = await setup.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM ephemeral_messages"))
+    interaction_count = await setup.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM interactions"))
 
     assert ephemeral_count == 2
     assert interaction_count == 2
 
 
-async def test_a_deferred_response_is_edited_later(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_a_deferred_response_is_edited_later(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
 
-    response = (await interaction.respond(5)).ok()
+    response = (await interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
 
     message_id = response["interaction"]["response_message_id"]
     assert response["interaction"]["response_message_loading"] is True
     assert "resource" not in response
-    event = await stage.user_session.next("MESSAGE_CREATE")
+    event = await setup.user_session.next("MESSAGE_CREATE")
     assert (event["id"], event["flags"], event["content"]) == (message_id, LOADING, "")
-    stage.world.clock.advance(14 * 60_000)
-    row = {"type": 10, "content": "done"}
+    setup.world.clock.advance(14 * 60_000)
+    row = {"type": ComponentType.TEXT_DISPLAY, "content": "done"}
     completed = (
         await interaction.webhook_request("PATCH", "/messages/@original", json={"flags": V2, "components": [row]})
     ).ok()
     assert (completed["id"], completed["flags"], completed["edited_timestamp"]) == (message_id, V2, None)
-    assert (await stage.user_session.next("MESSAGE_UPDATE"))["components"][0]["content"] == "done"
+    assert (await setup.user_session.next("MESSAGE_UPDATE"))["components"][0]["content"] == "done"
     edited_again = (
         await interaction.webhook_request(
             "PATCH", "/messages/@original", json={"components": [{**row, "content": "2"}]}
@@ -802,25 +885,25 @@ async def test_a_deferred_response_is_edited_later(stage: InteractionSetup) -> N
     assert edited_again["edited_timestamp"] is not None
 
 
-async def test_a_deferred_response_can_become_a_poll(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
-    await interaction.respond(5)
+async def test_a_deferred_response_can_become_a_poll(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
+    await interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
 
     completed = (await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})).ok()
 
     assert completed["poll"]["question"]["text"] == "?"
     (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 520003)
-    stage.world.clock.advance(3_600_001)
-    ended = await stage.user_session.next(
+    setup.world.clock.advance(3_600_001)
+    ended = await setup.user_session.next(
         "MESSAGE_UPDATE", lambda event: event.get("poll", {}).get("results", {})["is_finalized"]
     )
     assert ended["id"] == completed["id"]
 
 
-async def test_the_first_followup_fills_a_deferred_response(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
-    await interaction.respond(5, {"flags": EPHEMERAL})
+async def test_the_first_followup_fills_a_deferred_response(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
+    await interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE, {"flags": EPHEMERAL})
 
     completed = (
         await interaction.webhook_request("POST", json={"content": "here", "flags": MessageFlags.IS_VOICE_MESSAGE})
@@ -828,13 +911,13 @@ async def test_the_first_followup_fills_a_deferred_response(stage: InteractionSe
     followup = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
 
     assert completed["flags"] == EPHEMERAL
-    assert completed["type"] == 20
+    assert completed["type"] == MessageType.CHAT_INPUT_COMMAND
     assert followup["flags"] == 0
     assert followup["interaction_metadata"]["original_response_message_id"] == completed["id"]
 
 
-async def test_followups_are_created_edited_and_deleted(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_followups_are_created_edited_and_deleted(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
     first = await interaction.respond_with_message(content="one")
 
     public_followup = (await interaction.webhook_request("POST", json={"content": "two", "username": "ignored"})).ok()
@@ -843,7 +926,10 @@ async def test_followups_are_created_edited_and_deleted(stage: InteractionSetup)
     assert public_followup["author"]["username"] == "answerer"
     assert public_followup["interaction_metadata"]["original_response_message_id"] == first["id"]
     assert "interaction" not in public_followup
-    assert (public_followup["type"], public_followup["message_reference"]["message_id"]) == (19, first["id"])
+    assert (public_followup["type"], public_followup["message_reference"]["message_id"]) == (
+        MessageType.REPLY,
+        first["id"],
+    )
     assert ephemeral_followup["flags"] == EPHEMERAL
     voice_followup = (
         await interaction.webhook_request("POST", json={"content": "no voice", "flags": 1 << 13 | 1 << 12})
@@ -855,54 +941,66 @@ async def test_followups_are_created_edited_and_deleted(stage: InteractionSetup)
         assert (await interaction.webhook_request("PATCH", path, json={"content": "new"})).ok()["content"] == "new"
         assert (await interaction.webhook_request("DELETE", path)).status == 204
         (await interaction.webhook_request("GET", path)).rejected(404, 10008)
-    other = await (await stage.run_command(await stage.create_command("other"))).respond_with_message(
+    other = await (await setup.run_command(await setup.create_command("other"))).respond_with_message(
         content="not yours"
     )
     (await interaction.webhook_request("GET", f"/messages/{other['id']}")).rejected(404, 10008)
     poll = {"question": {"text": "?"}, "answers": []}
     rejected = await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})
     assert rejected.errors("poll.answers") == ["BASE_TYPE_BAD_LENGTH"]
-    stage.world.clock.advance(15 * 60_000 + 1)
+    setup.world.clock.advance(15 * 60_000 + 1)
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10015)
     (await interaction.webhook_request("POST", json={"content": "late"})).rejected(404, 10015)
 
 
-async def test_premium_required_responses_are_still_accepted(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
-    assert (await interaction.respond(10)).errors("type") == ["BASE_TYPE_CHOICES"]
-    (await stage.bot.post(f"{stage.application_path}/skus", json={"type": 5, "name": "Gold", "flags": 1 << 8})).ok()
+async def test_premium_required_responses_are_still_accepted(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
+    assert (await interaction.respond(InteractionCallbackType.PREMIUM_REQUIRED)).errors("type") == ["BASE_TYPE_CHOICES"]
+    (
+        await setup.bot.post(
+            f"{setup.application_path}/skus", json={"type": SkuType.SUBSCRIPTION, "name": "Gold", "flags": 1 << 8}
+        )
+    ).ok()
 
-    response = (await interaction.respond(10)).ok()
+    response = (await interaction.respond(InteractionCallbackType.PREMIUM_REQUIRED)).ok()
 
     assert response["interaction"]["response_message_ephemeral"] is True
-    assert (await stage.user_session.next("MESSAGE_CREATE"))["type"] == 26
+    assert (await setup.user_session.next("MESSAGE_CREATE"))["type"] == MessageType.INTERACTION_PREMIUM_UPSELL
 
 
 @pytest.fixture
 async def playing(world: World) -> InteractionSetup:
-    """A stage whose app has an activity."""
+    """A setup whose app has an activity."""
     user = await world.user()
     guild = await world.guild(None, user)
     bot = await world.bot(guild, name="game", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
-    stage = InteractionSetup(world, guild, user, bot)
-    stage.app_session, stage.user_session = await bot.connect(), await user.connect()
-    return stage
+    setup = InteractionSetup(world, guild, user, bot)
+    setup.app_session, setup.user_session = await bot.connect(), await user.connect()
+    return setup
 
 
-async def list_participants(stage: InteractionSetup, instance_id: str) -> list[str]:
+async def list_participants(setup: InteractionSetup, instance_id: str) -> list[str]:
     """Return the user ids of an instance's participants, as the bot reads them."""
-    instance_view = (await stage.bot.get(f"{stage.application_path}/activity-instances/{instance_id}")).ok()
+    instance_view = (await setup.bot.get(f"{setup.application_path}/activity-instances/{instance_id}")).ok()
     user_ids: list[str] = instance_view["users"]
     return user_ids
 
 
 async def test_an_app_responds_by_launching_its_activity(setup: InteractionSetup) -> None:
-    first = (await (await setup.run_command(await setup.create_command())).respond(12)).ok()
+    first = (
+        await (await setup.run_command(await setup.create_command())).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
+    ).ok()
     other = await setup.world.user()
     await setup.world.write(lambda call: members.add(call, setup.guild.id, other.id), actor=setup.guild.owner.id)
-    (await setup.create_interaction(2, {"id": (await setup.create_command())["id"], "name": "greet"}, actor=other)).ok()
+    (
+        await setup.create_interaction(
+            InteractionType.APPLICATION_COMMAND,
+            {"id": (await setup.create_command())["id"], "name": "greet"},
+            actor=other,
+        )
+    ).ok()
     interaction = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
-    second = (await interaction.respond(12)).ok()
+    second = (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).ok()
 
     instance_id = first["interaction"]["activity_instance_id"]
     assert first["resource"] == {"type": 12, "activity_instance": {"id": instance_id}}
@@ -916,9 +1014,15 @@ async def test_an_app_responds_by_launching_its_activity(setup: InteractionSetup
 async def test_an_activity_ends_with_the_session_that_launched_it(setup: InteractionSetup) -> None:
     command = await setup.create_command()
     session_id = setup.user_session.ready["session_id"]
-    (await setup.create_interaction(2, {"id": command["id"], "name": "greet"}, session_id=session_id)).ok()
+    (
+        await setup.create_interaction(
+            InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"}, session_id=session_id
+        )
+    ).ok()
     interaction = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
-    instance_id = (await interaction.respond(12)).ok()["interaction"]["activity_instance_id"]
+    instance_id = (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).ok()["interaction"][
+        "activity_instance_id"
+    ]
 
     await setup.user_session.close()
     await setup.app_session.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda event: not event["participants"])
@@ -928,18 +1032,22 @@ async def test_an_activity_ends_with_the_session_that_launched_it(setup: Interac
 
 async def test_an_app_cannot_launch_an_activity_without_the_users_permission(setup: InteractionSetup) -> None:
     interaction = await setup.run_command(await setup.create_command())
-    await setup.guild.overwrite(setup.channel, setup.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
+    await setup.guild.overwrite(
+        setup.channel, setup.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=OverwriteType.ROLE
+    )
 
-    (await interaction.respond(12)).rejected(403, 50013)
+    (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).rejected(403, 50013)
 
     assert (await interaction.respond_with_message(content="then not"))["content"] == "then not"
 
 
 async def test_the_platform_launches_the_activity_of_an_entry_point(setup: InteractionSetup) -> None:
-    entry = {"name": "launch", "type": 4, "handler": 2}
+    entry = {"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT, "handler": 2}
     created = (await setup.bot.post(f"{setup.application_path}/commands", json=entry)).ok()
 
-    assert (await setup.create_interaction(2, {"id": created["id"], "name": "launch"})).status == 204
+    assert (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "launch"})
+    ).status == 204
 
     await setup.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
     message = await setup.user_session.next("MESSAGE_CREATE")
@@ -955,24 +1063,36 @@ async def test_the_platform_launches_the_activity_of_an_entry_point(setup: Inter
 
 async def test_a_failed_launch_without_permission_is_reported(setup: InteractionSetup) -> None:
     created = (
-        await setup.bot.post(f"{setup.application_path}/commands", json={"name": "launch", "type": 4, "handler": 2})
+        await setup.bot.post(
+            f"{setup.application_path}/commands",
+            json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT, "handler": 2},
+        )
     ).ok()
-    await setup.guild.overwrite(setup.channel, setup.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
+    await setup.guild.overwrite(
+        setup.channel, setup.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=OverwriteType.ROLE
+    )
 
-    assert (await setup.create_interaction(2, {"id": created["id"], "name": "launch"})).status == 204
+    assert (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "launch"})
+    ).status == 204
 
-    assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 13
+    assert (await setup.user_session.next("INTERACTION_FAILURE"))[
+        "reason_code"
+    ] == LaunchFailureReason.MISSING_PERMISSIONS
     await setup.user_session.none_of("MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS")
 
 
 @pytest.mark.parametrize(("kind", "reason"), [("afk", 9), ("not-embedded", 14), ("full", 17)])
 async def test_a_failed_launch_has_a_specific_reason_code(setup: InteractionSetup, problem: str, reason: int) -> None:
     created = (
-        await setup.bot.post(f"{setup.application_path}/commands", json={"name": "launch", "type": 4, "handler": 2})
+        await setup.bot.post(
+            f"{setup.application_path}/commands",
+            json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT, "handler": 2},
+        )
     ).ok()
     channel = setup.channel
     if problem == "afk":
-        channel = await setup.guild.channel("away", type=2)
+        channel = await setup.guild.channel("away", type=CommandType.USER)
         body = {"afk_channel_id": str(channel)}
         (await setup.guild.owner.patch(f"/guilds/{setup.guild.id}", json=body)).ok()
     elif problem == "not-embedded":
@@ -985,7 +1105,9 @@ async def test_a_failed_launch_has_a_specific_reason_code(setup: InteractionSetu
         await setup.world.write(lambda call: activity_instances.launch(call, *launch_arguments))
 
     data = {"id": created["id"], "name": "launch"}
-    assert (await setup.create_interaction(2, data, channel_id=str(channel))).status == 204
+    assert (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(channel))
+    ).status == 204
 
     assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == reason
 
@@ -1005,40 +1127,49 @@ def test_every_launch_error_has_a_reason_code() -> None:
 # Components
 
 
-async def send_components(stage: InteractionSetup, *components: dict[str, Any], **body: Any) -> Any:
+async def send_components(setup: InteractionSetup, *components: dict[str, Any], **body: Any) -> Any:
     """Send a message of the bot with components."""
-    return await stage.guild.send_message(stage.bot, "choose", components=list(components), **body)
+    return await setup.guild.send_message(setup.bot, "choose", components=list(components), **body)
 
 
-async def test_pressing_a_button_can_update_its_message(stage: InteractionSetup) -> None:
-    message = await send_components(stage, BUTTON)
+async def test_pressing_a_button_can_update_its_message(setup: InteractionSetup) -> None:
+    message = await send_components(setup, BUTTON)
 
-    interaction = await stage.use_component(message["id"])
+    interaction = await setup.use_component(message["id"])
 
-    assert interaction.payload["data"] == {"id": 2, "custom_id": "go", "component_type": 2}
+    assert interaction.payload["data"] == {"id": 2, "custom_id": "go", "component_type": ComponentType.BUTTON}
     assert (interaction.payload["type"], interaction.payload["message"]["id"]) == (3, message["id"])
-    rejected = await interaction.respond(7, {"components": [{"type": 1, "components": []}], "embeds": [{}]})
+    rejected = await interaction.respond(
+        InteractionCallbackType.UPDATE_MESSAGE,
+        {"components": [{"type": ComponentType.ACTION_ROW, "components": []}], "embeds": [{}]},
+    )
     assert rejected.errors("data.components.0.components") == ["BASE_TYPE_BAD_LENGTH"]
     assert rejected.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
 
-    response = (await interaction.respond(7, {"content": "pressed", "components": []})).ok()
+    response = (
+        await interaction.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "pressed", "components": []})
+    ).ok()
     assert response["resource"]["message"]["id"] == message["id"]
-    event = await stage.user_session.next("MESSAGE_UPDATE")
+    event = await setup.user_session.next("MESSAGE_UPDATE")
     assert (event["content"], event["components"]) == ("pressed", [])
     assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["id"] == message["id"]
-    rejected = await stage.create_interaction(3, {"component_type": 2, "custom_id": "go"}, message_id=message["id"])
+    rejected = await setup.create_interaction(
+        InteractionType.MESSAGE_COMPONENT,
+        {"component_type": ComponentType.BUTTON, "custom_id": "go"},
+        message_id=message["id"],
+    )
     assert rejected.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
 
 
-async def test_a_response_to_a_component_replies_to_its_message(stage: InteractionSetup) -> None:
-    message = await send_components(stage, BUTTON)
+async def test_a_response_to_a_component_replies_to_its_message(setup: InteractionSetup) -> None:
+    message = await send_components(setup, BUTTON)
 
-    reply = await (await stage.use_component(message["id"])).respond_with_message(content="ok")
-    interaction = await stage.use_component(message["id"])
-    assert (await interaction.respond(6)).ok()["interaction"]["type"] == 3
+    reply = await (await setup.use_component(message["id"])).respond_with_message(content="ok")
+    interaction = await setup.use_component(message["id"])
+    assert (await interaction.respond(InteractionCallbackType.DEFERRED_UPDATE_MESSAGE)).ok()["interaction"]["type"] == 3
     followup = (await interaction.webhook_request("POST", json={"content": "later"})).ok()
 
-    assert (reply["type"], reply["message_reference"]["message_id"]) == (19, message["id"])
+    assert (reply["type"], reply["message_reference"]["message_id"]) == (MessageType.REPLY, message["id"])
     assert reply["referenced_message"]["id"] == message["id"]
     assert reply["interaction_metadata"]["interacted_message_id"] == message["id"]
     assert "interaction" not in reply
@@ -1047,47 +1178,69 @@ async def test_a_response_to_a_component_replies_to_its_message(stage: Interacti
     assert changed["id"] == message["id"]
 
 
-async def test_only_enabled_components_can_be_used(stage: InteractionSetup) -> None:
+async def test_only_enabled_components_can_be_used(setup: InteractionSetup) -> None:
     disabled_row = {
         "type": 1,
-        "components": [{"type": 2, "style": 1, "label": "x", "custom_id": "off", "disabled": True}],
+        "components": [{"type": ComponentType.BUTTON, "style": 1, "label": "x", "custom_id": "off", "disabled": True}],
     }
-    message = await send_components(stage, disabled_row)
-    other_message = await stage.guild.send_message(stage.user, "no app")
-    data = {"component_type": 2, "custom_id": "off"}
+    message = await send_components(setup, disabled_row)
+    other_message = await setup.guild.send_message(setup.user, "no app")
+    data = {"component_type": ComponentType.BUTTON, "custom_id": "off"}
 
-    assert (await stage.create_interaction(3, data, message_id=message["id"])).errors("data.custom_id") == [
-        "COMPONENT_TYPE_INVALID"
-    ]
-    (await stage.create_interaction(3, data, message_id=other_message["id"])).rejected(404, 10008)
-    (await stage.create_interaction(3, data, message_id="1")).rejected(404, 10008)
-    rejected = await stage.create_interaction(3, {"component_type": 3, "custom_id": "off"}, message_id=message["id"])
+    assert (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"])).errors(
+        "data.custom_id"
+    ) == ["COMPONENT_TYPE_INVALID"]
+    (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=other_message["id"])).rejected(
+        404, 10008
+    )
+    (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id="1")).rejected(404, 10008)
+    rejected = await setup.create_interaction(
+        InteractionType.MESSAGE_COMPONENT,
+        {"component_type": ComponentType.STRING_SELECT, "custom_id": "off"},
+        message_id=message["id"],
+    )
     assert rejected.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
 
 
-async def test_selects_contain_the_chosen_values(stage: InteractionSetup) -> None:
+async def test_selects_contain_the_chosen_values(setup: InteractionSetup) -> None:
     options = [{"label": letter, "value": letter} for letter in "abc"]
-    strings_select = {"type": 1, "components": [{"type": 3, "custom_id": "w", "options": options, "max_values": 2}]}
-    users_select = {"type": 1, "components": [{"type": 5, "custom_id": "p"}]}
-    channels_select = {"type": 1, "components": [{"type": 8, "custom_id": "c", "channel_types": [0]}]}
-    mentionables_select = {"type": 1, "components": [{"type": 7, "custom_id": "m"}]}
-    message = await send_components(stage, strings_select, users_select, channels_select, mentionables_select)
+    strings_select = {
+        "type": ComponentType.ACTION_ROW,
+        "components": [{"type": ComponentType.STRING_SELECT, "custom_id": "w", "options": options, "max_values": 2}],
+    }
+    users_select = {
+        "type": ComponentType.ACTION_ROW,
+        "components": [{"type": ComponentType.USER_SELECT, "custom_id": "p"}],
+    }
+    channels_select = {
+        "type": ComponentType.ACTION_ROW,
+        "components": [{"type": ComponentType.CHANNEL_SELECT, "custom_id": "c", "channel_types": [0]}],
+    }
+    mentionables_select = {
+        "type": ComponentType.ACTION_ROW,
+        "components": [{"type": ComponentType.MENTIONABLE_SELECT, "custom_id": "m"}],
+    }
+    message = await send_components(setup, strings_select, users_select, channels_select, mentionables_select)
 
-    string_choice = await stage.use_component(message["id"], "w", 3, values=["c", "a"])
-    user_choice = await stage.use_component(message["id"], "p", 5, values=[str(stage.user.id)])
-    channel_choice = await stage.use_component(message["id"], "c", 8, values=[str(stage.channel)])
-    role_choice = await stage.use_component(message["id"], "m", 7, values=[str(stage.guild.id)])
+    string_choice = await setup.use_component(message["id"], "w", ComponentType.STRING_SELECT, values=["c", "a"])
+    user_choice = await setup.use_component(message["id"], "p", ComponentType.USER_SELECT, values=[str(setup.user.id)])
+    channel_choice = await setup.use_component(
+        message["id"], "c", ComponentType.CHANNEL_SELECT, values=[str(setup.channel)]
+    )
+    role_choice = await setup.use_component(
+        message["id"], "m", ComponentType.MENTIONABLE_SELECT, values=[str(setup.guild.id)]
+    )
 
     assert string_choice.payload["data"]["values"] == ["c", "a"]
     assert "resolved" not in string_choice.payload["data"]
-    assert str(stage.user.id) in user_choice.payload["data"]["resolved"]["members"]
-    assert str(stage.channel) in channel_choice.payload["data"]["resolved"]["channels"]
-    assert str(stage.guild.id) in role_choice.payload["data"]["resolved"]["roles"]
-    voice = await stage.guild.channel("voice", type=2)
+    assert str(setup.user.id) in user_choice.payload["data"]["resolved"]["members"]
+    assert str(setup.channel) in channel_choice.payload["data"]["resolved"]["channels"]
+    assert str(setup.guild.id) in role_choice.payload["data"]["resolved"]["roles"]
+    voice = await setup.guild.channel("voice", type=CommandType.USER)
 
     async def submit(custom_id: str, kind: int, *values: str) -> ApiResponse:
         data = {"component_type": kind, "custom_id": custom_id, "values": list(values)}
-        return await stage.create_interaction(3, data, message_id=message["id"])
+        return await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"])
 
     assert (await submit("w", 3, "d")).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
     assert (await submit("w", 3)).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
@@ -1098,22 +1251,28 @@ async def test_selects_contain_the_chosen_values(stage: InteractionSetup) -> Non
     assert (await submit("c", 8, str(voice))).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
 
 
-async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(stage: InteractionSetup) -> None:
-    message = await (await stage.run_command(await stage.create_command())).respond_with_message(
+async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(setup: InteractionSetup) -> None:
+    message = await (await setup.run_command(await setup.create_command())).respond_with_message(
         content="x", flags=EPHEMERAL, components=[BUTTON]
     )
-    data = {"component_type": 2, "custom_id": "go"}
+    data = {"component_type": ComponentType.BUTTON, "custom_id": "go"}
 
-    (await stage.create_interaction(3, data, message_id=message["id"], actor=stage.guild.owner)).rejected(404, 10008)
-    interaction = await stage.use_component(message["id"])
+    (
+        await setup.create_interaction(
+            InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"], actor=setup.guild.owner
+        )
+    ).rejected(404, 10008)
+    interaction = await setup.use_component(message["id"])
     assert interaction.payload["message"]["flags"] & EPHEMERAL
-    changed = (await interaction.respond(7, {"content": "y"})).ok()
+    changed = (await interaction.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "y"})).ok()
     assert changed["interaction"]["response_message_ephemeral"] is True
-    assert (await stage.user_session.next("MESSAGE_UPDATE"))["content"] == "y"
-    edited_again = await (await stage.use_component(message["id"])).respond_with_message(content="public")
-    assert (edited_again["type"], "message_reference" in edited_again) == (0, False)
-    stage.world.clock.advance(15 * 60_000 + 1)
-    (await stage.create_interaction(3, data, message_id=message["id"])).rejected(404, 10008)
+    assert (await setup.user_session.next("MESSAGE_UPDATE"))["content"] == "y"
+    edited_again = await (await setup.use_component(message["id"])).respond_with_message(content="public")
+    assert (edited_again["type"], "message_reference" in edited_again) == (MessageType.DEFAULT, False)
+    setup.world.clock.advance(15 * 60_000 + 1)
+    (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"])).rejected(
+        404, 10008
+    )
 
 
 # Modals
@@ -1123,28 +1282,40 @@ MODAL: dict[str, Any] = {
     "custom_id": "form",
     "title": "Tell us",
     "components": [
-        {"type": 10, "content": "Welcome"},
-        {"type": 18, "label": "Name", "component": {"type": 4, "custom_id": "name", "style": 1, "max_length": 10}},
+        {"type": ComponentType.TEXT_DISPLAY, "content": "Welcome"},
         {
-            "type": 18,
+            "type": ComponentType.LABEL,
+            "label": "Name",
+            "component": {"type": ComponentType.TEXT_INPUT, "custom_id": "name", "style": 1, "max_length": 10},
+        },
+        {
+            "type": ComponentType.LABEL,
             "label": "Colour",
             "component": {
-                "type": 3,
+                "type": ComponentType.STRING_SELECT,
                 "custom_id": "colour",
                 "required": False,
                 "options": [{"label": "Red", "value": "r"}, {"label": "Blue", "value": "b"}],
             },
         },
-        {"type": 18, "label": "Who", "component": {"type": 5, "custom_id": "who"}},
-        {"type": 18, "label": "Sure?", "component": {"type": 23, "custom_id": "sure"}},
+        {
+            "type": ComponentType.LABEL,
+            "label": "Who",
+            "component": {"type": ComponentType.USER_SELECT, "custom_id": "who"},
+        },
+        {
+            "type": ComponentType.LABEL,
+            "label": "Sure?",
+            "component": {"type": ComponentType.CHECKBOX, "custom_id": "sure"},
+        },
     ],
 }
 
 
-async def test_a_modal_is_shown_and_submitted(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
-    (await interaction.respond(9, MODAL)).ok()
-    modal_event = await stage.user_session.next("INTERACTION_MODAL_CREATE")
+async def test_a_modal_is_shown_and_submitted(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
+    (await interaction.respond(InteractionCallbackType.MODAL, MODAL)).ok()
+    modal_event = await setup.user_session.next("INTERACTION_MODAL_CREATE")
     assert (modal_event["id"], modal_event["custom_id"], modal_event["title"]) == (
         interaction.payload["id"],
         "form",
@@ -1153,76 +1324,140 @@ async def test_a_modal_is_shown_and_submitted(stage: InteractionSetup) -> None:
     assert modal_event["application"]["name"] == "answerer"
     assert [component["id"] for component in modal_event["components"]] == [1, 2, 4, 6, 8]
     components = [
-        {"type": 18, "component": {"type": 4, "custom_id": "name", "value": "Ann"}},
-        {"type": 18, "component": {"type": 5, "custom_id": "who", "values": [str(stage.user.id)]}},
-        {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": True}},
+        {
+            "type": ComponentType.LABEL,
+            "component": {"type": ComponentType.TEXT_INPUT, "custom_id": "name", "value": "Ann"},
+        },
+        {
+            "type": ComponentType.LABEL,
+            "component": {"type": ComponentType.USER_SELECT, "custom_id": "who", "values": [str(setup.user.id)]},
+        },
+        {
+            "type": ComponentType.LABEL,
+            "component": {"type": ComponentType.CHECKBOX, "custom_id": "sure", "value": True},
+        },
     ]
 
-    response = await stage.create_interaction(
-        5, {"id": modal_event["id"], "custom_id": "form", "components": components}
+    response = await setup.create_interaction(
+        InteractionType.MODAL_SUBMIT, {"id": modal_event["id"], "custom_id": "form", "components": components}
     )
     assert response.status == 204, response.body
 
-    submitted = ReceivedInteraction(stage, await stage.app_session.next("INTERACTION_CREATE"))
+    submitted = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
     data = submitted.payload["data"]
     assert (submitted.payload["type"], data["custom_id"]) == (5, "form")
     assert data["components"] == [
-        {"type": 10, "id": 1},
-        {"type": 18, "id": 2, "component": {"type": 4, "id": 3, "custom_id": "name", "value": "Ann"}},
-        {"type": 18, "id": 4, "component": {"type": 3, "id": 5, "custom_id": "colour", "values": []}},
+        {"type": ComponentType.TEXT_DISPLAY, "id": 1},
         {
-            "type": 18,
-            "id": 6,
-            "component": {"type": 5, "id": 7, "custom_id": "who", "values": [str(stage.user.id)]},
+            "type": ComponentType.LABEL,
+            "id": 2,
+            "component": {"type": ComponentType.TEXT_INPUT, "id": 3, "custom_id": "name", "value": "Ann"},
         },
-        {"type": 18, "id": 8, "component": {"type": 23, "id": 9, "custom_id": "sure", "value": True}},
+        {
+            "type": ComponentType.LABEL,
+            "id": 4,
+            "component": {"type": ComponentType.STRING_SELECT, "id": 5, "custom_id": "colour", "values": []},
+        },
+        {
+            "type": ComponentType.LABEL,
+            "id": 6,
+            "component": {
+                "type": ComponentType.USER_SELECT,
+                "id": 7,
+                "custom_id": "who",
+                "values": [str(setup.user.id)],
+            },
+        },
+        {
+            "type": ComponentType.LABEL,
+            "id": 8,
+            "component": {"type": ComponentType.CHECKBOX, "id": 9, "custom_id": "sure", "value": True},
+        },
     ]
-    assert str(stage.user.id) in data["resolved"]["users"]
-    assert (await submitted.respond(7, {"content": "x"})).errors("type") == ["BASE_TYPE_CHOICES"]
-    assert (await submitted.respond(9, MODAL)).errors("type") == ["BASE_TYPE_CHOICES"]
+    assert str(setup.user.id) in data["resolved"]["users"]
+    assert (await submitted.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "x"})).errors("type") == [
+        "BASE_TYPE_CHOICES"
+    ]
+    assert (await submitted.respond(InteractionCallbackType.MODAL, MODAL)).errors("type") == ["BASE_TYPE_CHOICES"]
     message = await submitted.respond_with_message(content="thanks")
     metadata = message["interaction_metadata"]
     assert (metadata["type"], metadata["triggering_interaction_metadata"]["id"]) == (5, interaction.payload["id"])
 
 
-async def test_a_modal_opened_from_a_component_can_update_its_message(stage: InteractionSetup) -> None:
-    message = await send_components(stage, BUTTON)
-    interaction = await stage.use_component(message["id"])
+async def test_a_modal_opened_from_a_component_can_update_its_message(setup: InteractionSetup) -> None:
+    message = await send_components(setup, BUTTON)
+    interaction = await setup.use_component(message["id"])
     modal = {
         "custom_id": "old",
         "title": "Old",
         "components": [
-            {"type": 1, "components": [{"type": 4, "custom_id": "t", "label": "T", "style": 2, "required": False}]}
+            {
+                "type": ComponentType.ACTION_ROW,
+                "components": [
+                    {"type": ComponentType.TEXT_INPUT, "custom_id": "t", "label": "T", "style": 2, "required": False}
+                ],
+            }
         ],
     }
-    (await interaction.respond(9, modal)).ok()
+    (await interaction.respond(InteractionCallbackType.MODAL, modal)).ok()
     body = {"id": interaction.payload["id"], "custom_id": "old", "components": []}
-    assert (await stage.create_interaction(5, body)).status == 204
+    assert (await setup.create_interaction(InteractionType.MODAL_SUBMIT, body)).status == 204
 
-    submitted = ReceivedInteraction(stage, await stage.app_session.next("INTERACTION_CREATE"))
+    submitted = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
 
     assert submitted.payload["message"]["id"] == message["id"]
-    row = {"type": 1, "id": 1, "components": [{"type": 4, "id": 2, "custom_id": "t", "value": ""}]}
+    row = {
+        "type": ComponentType.ACTION_ROW,
+        "id": 1,
+        "components": [{"type": ComponentType.TEXT_INPUT, "id": 2, "custom_id": "t", "value": ""}],
+    }
     assert submitted.payload["data"]["components"] == [row]
-    changed = (await submitted.respond(7, {"content": "submitted"})).ok()["resource"]["message"]
+    changed = (await submitted.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "submitted"})).ok()[
+        "resource"
+    ]["message"]
     assert (changed["id"], changed["content"]) == (message["id"], "submitted")
 
 
-async def test_submitted_values_are_validated_against_the_modal(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_submitted_values_are_validated_against_the_modal(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
     group = [{"label": letter, "value": letter} for letter in "ab"]
     modal = {
         "custom_id": "f",
         "title": "F",
         "components": [
-            {"type": 18, "label": "x", "component": {"type": 4, "custom_id": "t", "style": 1, "min_length": 3}},
-            {"type": 18, "label": "x", "component": {"type": 21, "custom_id": "r", "options": group}},
-            {"type": 18, "label": "x", "component": {"type": 22, "custom_id": "g", "options": group, "max_values": 1}},
-            {"type": 18, "label": "x", "component": {"type": 23, "custom_id": "b"}},
-            {"type": 18, "label": "x", "component": {"type": 19, "custom_id": "u", "file_types": [".txt"]}},
+            {
+                "type": ComponentType.LABEL,
+                "label": "x",
+                "component": {"type": ComponentType.TEXT_INPUT, "custom_id": "t", "style": 1, "min_length": 3},
+            },
+            {
+                "type": ComponentType.LABEL,
+                "label": "x",
+                "component": {"type": ComponentType.RADIO_GROUP, "custom_id": "r", "options": group},
+            },
+            {
+                "type": ComponentType.LABEL,
+                "label": "x",
+                "component": {
+                    "type": ComponentType.CHECKBOX_GROUP,
+                    "custom_id": "g",
+                    "options": group,
+                    "max_values": 1,
+                },
+            },
+            {
+                "type": ComponentType.LABEL,
+                "label": "x",
+                "component": {"type": ComponentType.CHECKBOX, "custom_id": "b"},
+            },
+            {
+                "type": ComponentType.LABEL,
+                "label": "x",
+                "component": {"type": ComponentType.FILE_UPLOAD, "custom_id": "u", "file_types": [".txt"]},
+            },
         ],
     }
-    (await interaction.respond(9, modal)).ok()
+    (await interaction.respond(InteractionCallbackType.MODAL, modal)).ok()
 
     def body(**values: Any) -> dict[str, Any]:
         values_by_id: dict[str, Any] = {
@@ -1231,19 +1466,22 @@ async def test_submitted_values_are_validated_against_the_modal(stage: Interacti
             "g": {"values": ["a"]},
             "u": {"values": ["0"]},
         } | values
-        components = [{"type": 18, "component": {"custom_id": key, **value}} for key, value in values_by_id.items()]
+        components = [
+            {"type": ComponentType.LABEL, "component": {"custom_id": key, **value}}
+            for key, value in values_by_id.items()
+        ]
         return {"id": interaction.payload["id"], "custom_id": "f", "components": components}
 
     async def submit_modal(data: dict[str, Any], filename: str = "a.txt") -> ApiResponse:
         form = aiohttp.FormData()
         interaction_body = {
-            "application_id": str(stage.bot.application_id),
-            "channel_id": str(stage.channel),
+            "application_id": str(setup.bot.application_id),
+            "channel_id": str(setup.channel),
             "data": data,
         }
         form.add_field("payload_json", json.dumps({"type": 5, **interaction_body}))
         form.add_field("files[0]", b"text", filename=filename)
-        return await stage.user.post("/interactions", data=form)
+        return await setup.user.post("/interactions", data=form)
 
     path_template = "data.components.{}.component.{}"
     for values, path, code in (
@@ -1262,52 +1500,59 @@ async def test_submitted_values_are_validated_against_the_modal(stage: Interacti
     (await submit_modal({**body(), "custom_id": "other"})).rejected(404, 10062)
     (await submit_modal({**body(), "id": "1"})).rejected(404, 10062)
     assert (await submit_modal(body())).status == 204
-    event = await stage.app_session.next("INTERACTION_CREATE")
+    event = await setup.app_session.next("INTERACTION_CREATE")
     (attachment,) = event["data"]["resolved"]["attachments"].values()
     assert event["data"]["components"][4]["component"]["values"] == [attachment["id"]]
-    stage.world.clock.advance(15 * 60_000 + 1)
+    setup.world.clock.advance(15 * 60_000 + 1)
     (await submit_modal(body())).rejected(404, 10062)
 
 
-async def test_an_invalid_modal_names_the_invalid_field(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
-    invalid_modal = {**MODAL, "components": [{"type": 18, "label": "x", "component": {"type": 2}}]}
+async def test_an_invalid_modal_names_the_invalid_field(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
+    invalid_modal = {
+        **MODAL,
+        "components": [{"type": ComponentType.LABEL, "label": "x", "component": {"type": ComponentType.BUTTON}}],
+    }
 
-    rejected = await interaction.respond(9, invalid_modal)
+    rejected = await interaction.respond(InteractionCallbackType.MODAL, invalid_modal)
 
     assert rejected.errors("data.components.0.component.type") == ["COMPONENT_TYPE_INVALID"]
-    assert (await interaction.respond(9, {**MODAL, "title": "x" * 46})).errors("data.title") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await interaction.respond(InteractionCallbackType.MODAL, {**MODAL, "title": "x" * 46})).errors(
+        "data.title"
+    ) == ["BASE_TYPE_BAD_LENGTH"]
 
 
-async def test_tokens_are_stored_as_hashes(stage: InteractionSetup) -> None:
-    interaction = await stage.run_command(await stage.create_command())
+async def test_tokens_are_stored_as_hashes(setup: InteractionSetup) -> None:
+    interaction = await setup.run_command(await setup.create_command())
 
-    rows = await stage.world.write(lambda call: call.tx.all("SELECT * FROM interactions"))
+    rows = await setup.world.write(lambda call: call.tx.all("SELECT * FROM interactions"))
 
     assert interaction.payload["token"] not in str(rows)
     assert bytes(rows[0][1]) == hashlib.sha256(interaction.payload["token"].encode()).digest()
 
 
 @pytest.mark.dated(changes.RESOLVED_CHANNEL_PERMISSIONS)
-async def test_resolved_channels_contain_app_permissions_from_the_date(stage: InteractionSetup) -> None:
-    command = await stage.create_command(options=[{"type": 7, "name": "c", "description": "x"}])
+async def test_resolved_channels_contain_app_permissions_from_the_date(setup: InteractionSetup) -> None:
+    command = await setup.create_command(options=[{"type": CommandOptionType.CHANNEL, "name": "c", "description": "x"}])
     for offset_ms in (-1, 0):
-        stage.world.clock.set(changes.RESOLVED_CHANNEL_PERMISSIONS.at_ms + offset_ms)
+        setup.world.clock.set(changes.RESOLVED_CHANNEL_PERMISSIONS.at_ms + offset_ms)
 
-        interaction = await stage.run_command(command, options=[{"type": 7, "name": "c", "value": str(stage.channel)}])
+        interaction = await setup.run_command(
+            command, options=[{"type": CommandOptionType.CHANNEL, "name": "c", "value": str(setup.channel)}]
+        )
 
-        channel = interaction.payload["data"]["resolved"]["channels"][str(stage.channel)]
+        channel = interaction.payload["data"]["resolved"]["channels"][str(setup.channel)]
         assert ("app_permissions" in channel) is (offset_ms == 0)
 
 
 @pytest.mark.dated(changes.POLL_IN_DEFERRED_EDIT)
-async def test_a_deferred_response_can_become_a_poll_from_the_date(stage: InteractionSetup) -> None:
-    command = await stage.create_command()
+async def test_a_deferred_response_can_become_a_poll_from_the_date(setup: InteractionSetup) -> None:
+    command = await setup.create_command()
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
     for offset_ms in (-1, 0):
-        stage.world.clock.set(changes.POLL_IN_DEFERRED_EDIT.at_ms + offset_ms)
-        interaction = await stage.run_command(command)
-        await interaction.respond(5)
+        setup.world.clock.set(changes.POLL_IN_DEFERRED_EDIT.at_ms + offset_ms)
+        interaction = await setup.run_command(command)
+        await interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)
 
         completed = await interaction.webhook_request(
             "PATCH", "/messages/@original", json={"content": "ask", "poll": poll}
@@ -1317,42 +1562,44 @@ async def test_a_deferred_response_can_become_a_poll_from_the_date(stage: Intera
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
-async def test_commands_and_responses_contain_installation_data_from_the_date(stage: InteractionSetup) -> None:
-    command = await stage.create_command()
-    path = f"{stage.application_path}/guilds/{stage.guild.id}/commands/{command['id']}"
+async def test_commands_and_responses_contain_installation_data_from_the_date(setup: InteractionSetup) -> None:
+    command = await setup.create_command()
+    path = f"{setup.application_path}/guilds/{setup.guild.id}/commands/{command['id']}"
     for offset_ms in (-1, 0):
-        stage.world.clock.set(changes.USER_INSTALLS.at_ms + offset_ms)
+        setup.world.clock.set(changes.USER_INSTALLS.at_ms + offset_ms)
 
-        message = await (await stage.run_command(command)).respond_with_message(content="here")
+        message = await (await setup.run_command(command)).respond_with_message(content="here")
 
-        command_view = (await stage.bot.get(path)).ok()
+        command_view = (await setup.bot.get(path)).ok()
         assert ("contexts" in command_view, "integration_types" in command_view, "interaction_metadata" in message) == (
             offset_ms == 0,
         ) * 3
 
 
-async def test_an_interaction_contains_the_users_entitlements(stage: InteractionSetup) -> None:
-    command = await stage.create_command()
-    created = await stage.bot.post(f"{stage.application_path}/skus", json={"type": 5, "name": "Gold", "flags": 1 << 8})
+async def test_an_interaction_contains_the_users_entitlements(setup: InteractionSetup) -> None:
+    command = await setup.create_command()
+    created = await setup.bot.post(
+        f"{setup.application_path}/skus", json={"type": SkuType.SUBSCRIPTION, "name": "Gold", "flags": 1 << 8}
+    )
     sku = created.ok()["id"]
-    entitlement_body = {"sku_id": sku, "owner_id": str(stage.user.id), "owner_type": 2}
-    entitlement = (await stage.bot.post(f"{stage.application_path}/entitlements", json=entitlement_body)).ok()
+    entitlement_body = {"sku_id": sku, "owner_id": str(setup.user.id), "owner_type": 2}
+    entitlement = (await setup.bot.post(f"{setup.application_path}/entitlements", json=entitlement_body)).ok()
 
-    interaction = await stage.run_command(command)
+    interaction = await setup.run_command(command)
 
     [owned] = interaction.payload["entitlements"]
-    assert (owned["id"], owned["sku_id"], owned["user_id"]) == (entitlement["id"], sku, str(stage.user.id))
+    assert (owned["id"], owned["sku_id"], owned["user_id"]) == (entitlement["id"], sku, str(setup.user.id))
     assert interaction.payload["entitlement_sku_ids"] == [sku]
-    (await stage.bot.delete(f"{stage.application_path}/entitlements/{entitlement['id']}")).ok()
-    assert (await stage.run_command(command)).payload["entitlements"] == []
+    (await setup.bot.delete(f"{setup.application_path}/entitlements/{entitlement['id']}")).ok()
+    assert (await setup.run_command(command)).payload["entitlements"] == []
 
 
 # Command index
 
 
-async def available_commands(stage: InteractionSetup, actor: Actor | None = None) -> dict[str, list[str]]:
+async def available_commands(setup: InteractionSetup, actor: Actor | None = None) -> dict[str, list[str]]:
     """Return the names of the commands in the channel's command index, by application name."""
-    index = (await (actor or stage.user).get(f"/channels/{stage.channel}/application-command-index")).ok()
+    index = (await (actor or setup.user).get(f"/channels/{setup.channel}/application-command-index")).ok()
     application_names = {application["id"]: application["name"] for application in index["applications"]}
     names_by_application: dict[str, list[str]] = {name: [] for name in application_names.values()}
     for command in index["application_commands"]:
@@ -1361,48 +1608,48 @@ async def available_commands(stage: InteractionSetup, actor: Actor | None = None
     return names_by_application
 
 
-async def test_the_command_index_lists_the_usable_commands(stage: InteractionSetup) -> None:
-    global_path = f"{stage.application_path}/commands"
-    (await stage.bot.post(global_path, json={"name": "global", "description": "x"})).ok()
-    (await stage.bot.post(global_path, json={"name": "dms", "description": "x", "contexts": [1]})).ok()
-    (await stage.bot.post(global_path, json={"name": "adult", "description": "x", "nsfw": True})).ok()
-    await stage.create_command("staff", default_member_permissions="0")
-    await stage.create_command("hello", name_localizations={"de": "hallo"})
-    other = await stage.world.bot(stage.guild, name="silent")
-    uninstalled_bot = await stage.world.bot(name="elsewhere")
+async def test_the_command_index_lists_the_usable_commands(setup: InteractionSetup) -> None:
+    global_path = f"{setup.application_path}/commands"
+    (await setup.bot.post(global_path, json={"name": "global", "description": "x"})).ok()
+    (await setup.bot.post(global_path, json={"name": "dms", "description": "x", "contexts": [1]})).ok()
+    (await setup.bot.post(global_path, json={"name": "adult", "description": "x", "nsfw": True})).ok()
+    await setup.create_command("staff", default_member_permissions="0")
+    await setup.create_command("hello", name_localizations={"de": "hallo"})
+    other = await setup.world.bot(setup.guild, name="silent")
+    uninstalled_bot = await setup.world.bot(name="elsewhere")
     (
         await uninstalled_bot.post(
             f"/applications/{uninstalled_bot.application_id}/commands", json={"name": "far", "description": "x"}
         )
     ).ok()
 
-    assert await available_commands(stage) == {"answerer": ["global", "hello"]}
-    assert await available_commands(stage, stage.guild.owner) == {"answerer": ["global", "staff", "hello"]}
-    response = await stage.user.get(
-        f"/channels/{stage.channel}/application-command-index", headers={"X-Discord-Locale": "de"}
+    assert await available_commands(setup) == {"answerer": ["global", "hello"]}
+    assert await available_commands(setup, setup.guild.owner) == {"answerer": ["global", "staff", "hello"]}
+    response = await setup.user.get(
+        f"/channels/{setup.channel}/application-command-index", headers={"X-Discord-Locale": "de"}
     )
     assert [command.get("name_localized") for command in response.ok()["application_commands"]] == [None, "hallo"]
-    stranger = await stage.world.user()
-    (await stranger.get(f"/channels/{stage.channel}/application-command-index")).rejected(403, 50001)
-    (await other.get(f"/channels/{stage.channel}/application-command-index")).rejected(403, 20001)
+    stranger = await setup.world.user()
+    (await stranger.get(f"/channels/{setup.channel}/application-command-index")).rejected(403, 50001)
+    (await other.get(f"/channels/{setup.channel}/application-command-index")).rejected(403, 20001)
 
 
-async def test_the_command_index_lists_user_installed_and_dm_commands(stage: InteractionSetup) -> None:
-    (await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
-    other_guild = await stage.world.guild(None, stage.user)
-    dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
-    friend = await stage.world.user()
-    friend_dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(friend.id)})).ok()
-    stage.channel = int(dm["id"])
-    assert await available_commands(stage) == {"answerer": ["hi"]}
+async def test_the_command_index_lists_user_installed_and_dm_commands(setup: InteractionSetup) -> None:
+    (await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
+    other_guild = await setup.world.guild(None, setup.user)
+    dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
+    friend = await setup.world.user()
+    friend_dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(friend.id)})).ok()
+    setup.channel = int(dm["id"])
+    assert await available_commands(setup) == {"answerer": ["hi"]}
     for channel in (other_guild.general, int(friend_dm["id"])):
-        stage.channel = channel
-        assert await available_commands(stage) == {}
+        setup.channel = channel
+        assert await available_commands(setup) == {}
 
-    await install_for_user(stage)
+    await install_for_user(setup)
 
     for channel in (other_guild.general, int(friend_dm["id"]), int(dm["id"])):
-        stage.channel = channel
-        assert await available_commands(stage) == {"answerer": ["hi"]}
-    stage.channel = other_guild.general
-    assert await available_commands(stage, other_guild.owner) == {}
+        setup.channel = channel
+        assert await available_commands(setup) == {"answerer": ["hi"]}
+    setup.channel = other_guild.general
+    assert await available_commands(setup, other_guild.owner) == {}

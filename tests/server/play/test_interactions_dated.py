@@ -1,15 +1,14 @@
 """Tests of interactions on both sides of their dated changes (spec/dated-changes.md)."""
 
-from typing import Any
-
 import aiohttp
 import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.changes import Change
+from hubbub.protocol.enums import InteractionCallbackType, OverwriteType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.permissions import Permissions
-from tests.server.play.test_interactions import BUTTON, InteractionSetup, install_for_user
+from tests.server.play.interaction_setup import BUTTON, InteractionSetup, create_global_command, install_for_user
 from tests.world import PRIVILEGED, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
@@ -17,50 +16,43 @@ OFFSETS_MS = (-1, 0)
 
 
 @pytest.fixture
-async def stage(world: World) -> InteractionSetup:
+async def setup(world: World) -> InteractionSetup:
     user = await world.user("asker")
     guild = await world.guild(None, user)
     bot = await world.bot(guild, name="answerer", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
-    stage = InteractionSetup(world, guild, user, bot)
-    stage.app_session = await bot.connect()
-    stage.user_session = await user.connect()
-    return stage
+    setup = InteractionSetup(world, guild, user, bot)
+    setup.app_session = await bot.connect()
+    setup.user_session = await user.connect()
+    return setup
 
 
-async def create_global_command(stage: InteractionSetup) -> dict[str, Any]:
-    """Create a global command."""
-    body = {"name": "hi", "description": "x"}
-    created: dict[str, Any] = (await stage.bot.post(f"{stage.application_path}/commands", json=body)).ok()
-    return created
-
-
-async def enter_guild_without_app(stage: InteractionSetup) -> Guild:
-    """Move the stage to a guild without the app, with the app installed for the user."""
-    guild = await stage.world.guild(None, stage.user)
-    await install_for_user(stage)
-    stage.channel = guild.general
+async def enter_guild_without_app(setup: InteractionSetup) -> Guild:
+    """Move the setup to a guild without the app, with the app installed for the user."""
+    guild = await setup.world.guild(None, setup.user)
+    await install_for_user(setup)
+    setup.channel = guild.general
     return guild
 
 
-async def enter_dm_with_app(stage: InteractionSetup) -> int:
-    """Move the stage to the direct message channel of user and bot, and return its id."""
-    dm = await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})
-    stage.channel = int(dm.ok()["id"])
-    return stage.channel
+async def enter_dm_with_app(setup: InteractionSetup) -> int:
+    """Move the setup to the direct message channel of user and bot, and return its id."""
+    dm = await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})
+    setup.channel = int(dm.ok()["id"])
+    return setup.channel
 
 
-def set_clock(stage: InteractionSetup, change: Change, offset_ms: int) -> None:
-    stage.world.clock.set(change.at_ms + offset_ms)
+def set_clock(setup: InteractionSetup, change: Change, offset_ms: int) -> None:
+    setup.world.clock.set(change.at_ms + offset_ms)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    await enter_guild_without_app(stage)
+async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    await enter_guild_without_app(setup)
     statuses = []
     for offset_ms in OFFSETS_MS:
-        set_clock(stage, changes.EXTERNAL_APPS, offset_ms)
-        interaction = await stage.run_command(command)
+        set_clock(setup, changes.EXTERNAL_APPS, offset_ms)
+        interaction = await setup.run_command(command)
         await interaction.respond_with_message(content="first")
         for _ in range(5):
             (await interaction.webhook_request("POST", json={"content": "more"})).ok()
@@ -73,75 +65,79 @@ async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(s
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_the_external_apps_permission_replaces_the_guild_size_rule(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    guild = await enter_guild_without_app(stage)
+async def test_the_external_apps_permission_replaces_the_guild_size_rule(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    guild = await enter_guild_without_app(setup)
 
     async def is_ephemeral(members: int, *, denied: int = 0) -> bool:
-        await guild.overwrite(guild.general, guild.id, deny=denied, kind=0)
+        await guild.overwrite(guild.general, guild.id, deny=denied, kind=OverwriteType.ROLE)
         resize = "UPDATE guilds SET member_count = ? WHERE id = ?"
-        await stage.world.write(lambda call: call.tx.run(resize, members, guild.id))
-        message = await (await stage.run_command(command)).respond_with_message(content="hello")
+        await setup.world.write(lambda call: call.tx.run(resize, members, guild.id))
+        message = await (await setup.run_command(command)).respond_with_message(content="hello")
         return bool(message["flags"] & EPHEMERAL)
 
-    set_clock(stage, changes.EXTERNAL_APPS, -1)
+    set_clock(setup, changes.EXTERNAL_APPS, -1)
     assert not await is_ephemeral(25, denied=Permissions.USE_EXTERNAL_APPS)
     assert await is_ephemeral(26)
-    set_clock(stage, changes.EXTERNAL_APPS, 0)
+    set_clock(setup, changes.EXTERNAL_APPS, 0)
     assert await is_ephemeral(25, denied=Permissions.USE_EXTERNAL_APPS)
     assert not await is_ephemeral(26)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    channel = await enter_dm_with_app(stage)
+async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    channel = await enter_dm_with_app(setup)
     for offset_ms, zero in zip(OFFSETS_MS, (0, "0"), strict=True):
-        set_clock(stage, changes.EXTERNAL_APPS, offset_ms)
-        interaction = await stage.run_command(command)
+        set_clock(setup, changes.EXTERNAL_APPS, offset_ms)
+        interaction = await setup.run_command(command)
         assert interaction.payload["authorizing_integration_owners"] == {"0": zero}
 
-        assert (await interaction.respond(4, {"content": "hello"}, query="")).status == 204
+        assert (
+            await interaction.respond(
+                InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "hello"}, query=""
+            )
+        ).status == 204
 
-        message = await stage.user_session.next("MESSAGE_CREATE", lambda data: data["channel_id"] == str(channel))
+        message = await setup.user_session.next("MESSAGE_CREATE", lambda data: data["channel_id"] == str(channel))
         assert message["interaction_metadata"]["authorizing_integration_owners"] == {"0": zero}
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
-async def test_app_permissions_are_sent_in_dms_from_the_date(stage: InteractionSetup) -> None:
-    command = await create_global_command(stage)
-    guild_channel = stage.channel
-    dm_channel = await enter_dm_with_app(stage)
+async def test_app_permissions_are_sent_in_dms_from_the_date(setup: InteractionSetup) -> None:
+    command = await create_global_command(setup)
+    guild_channel = setup.channel
+    dm_channel = await enter_dm_with_app(setup)
     for offset_ms in OFFSETS_MS:
-        set_clock(stage, changes.USER_INSTALLS, offset_ms)
+        set_clock(setup, changes.USER_INSTALLS, offset_ms)
         for channel in (guild_channel, dm_channel):
-            stage.channel = channel
-            interaction = await stage.run_command(command)
+            setup.channel = channel
+            interaction = await setup.run_command(command)
             assert ("app_permissions" in interaction.payload) is (offset_ms == 0 or channel == guild_channel)
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
-async def test_contexts_of_commands_are_stored_from_the_date(stage: InteractionSetup) -> None:
+async def test_contexts_of_commands_are_stored_from_the_date(setup: InteractionSetup) -> None:
     body = {"name": "hi", "description": "x", "contexts": [1], "integration_types": [1]}
     stored = []
     for offset_ms in OFFSETS_MS:
-        set_clock(stage, changes.USER_INSTALLS, offset_ms)
-        created = (await stage.bot.post(f"{stage.application_path}/commands", json=body)).ok()
-        set_clock(stage, changes.USER_INSTALLS, 0)
-        command = (await stage.bot.get(f"{stage.application_path}/commands/{created['id']}")).ok()
+        set_clock(setup, changes.USER_INSTALLS, offset_ms)
+        created = (await setup.bot.post(f"{setup.application_path}/commands", json=body)).ok()
+        set_clock(setup, changes.USER_INSTALLS, 0)
+        command = (await setup.bot.get(f"{setup.application_path}/commands/{created['id']}")).ok()
         stored.append((command["contexts"], command["integration_types"]))
 
     assert stored == [(None, [0, 1]), ([1], [1])]
 
 
 @pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
-async def test_interactions_state_the_attachment_limit_from_the_date(stage: InteractionSetup) -> None:
-    command = await stage.create_command()
+async def test_interactions_state_the_attachment_limit_from_the_date(setup: InteractionSetup) -> None:
+    command = await setup.create_command()
     for offset_ms in OFFSETS_MS:
-        set_clock(stage, changes.PER_ATTACHMENT_LIMIT, offset_ms)
-        interaction = await stage.run_command(command)
+        set_clock(setup, changes.PER_ATTACHMENT_LIMIT, offset_ms)
+        interaction = await setup.run_command(command)
         message = await interaction.respond_with_message(content="press", components=[BUTTON])
-        pressed = await stage.use_component(message["id"])
+        pressed = await setup.use_component(message["id"])
 
         limits = [received.payload.get("attachment_size_limit") for received in (interaction, pressed)]
 
@@ -149,11 +145,11 @@ async def test_interactions_state_the_attachment_limit_from_the_date(stage: Inte
 
 
 @pytest.mark.dated(changes.WEBHOOK_UPLOAD_10MIB)
-async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionSetup) -> None:
-    command = await stage.create_command()
+async def test_responses_accept_ten_mebibytes_from_the_date(setup: InteractionSetup) -> None:
+    command = await setup.create_command()
     for offset_ms in OFFSETS_MS:
-        set_clock(stage, changes.WEBHOOK_UPLOAD_10MIB, offset_ms)
-        interaction = await stage.run_command(command)
+        set_clock(setup, changes.WEBHOOK_UPLOAD_10MIB, offset_ms)
+        interaction = await setup.run_command(command)
         await interaction.respond_with_message(content="first")
         for method, path in (("POST", ""), ("PATCH", "/messages/@original")):
             form = aiohttp.FormData()
@@ -168,12 +164,12 @@ async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionSe
 
 
 @pytest.mark.dated(changes.ENTRY_POINT_COMMANDS)
-async def test_a_response_can_launch_an_activity_from_the_date(stage: InteractionSetup) -> None:
-    command = await stage.create_command()
-    set_clock(stage, changes.ENTRY_POINT_COMMANDS, -1)
-    rejected = await (await stage.run_command(command)).respond(12)
-    set_clock(stage, changes.ENTRY_POINT_COMMANDS, 0)
-    launched = await (await stage.run_command(command)).respond(12)
+async def test_a_response_can_launch_an_activity_from_the_date(setup: InteractionSetup) -> None:
+    command = await setup.create_command()
+    set_clock(setup, changes.ENTRY_POINT_COMMANDS, -1)
+    rejected = await (await setup.run_command(command)).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
+    set_clock(setup, changes.ENTRY_POINT_COMMANDS, 0)
+    launched = await (await setup.run_command(command)).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
 
     assert rejected.errors("type") == ["BASE_TYPE_CHOICES"]
     assert launched.ok()["resource"]["activity_instance"]["id"]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hubbub.protocol.enums import ChannelType, InviteTargetType, MessageType, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from tests.game import Game, Player, create_game
 from tests.receiver import Receiver, subscribe_to_events
@@ -10,22 +11,22 @@ from tests.world import Guild, World
 
 async def create_linked_lobby(world: World) -> tuple[Game, Guild, Player, Player, str]:
     """Create a game with two players in a lobby linked to the general channel of a guild that the first player owns."""
-    played = await create_game(world)
+    game = await create_game(world)
     owner = await world.user()
     guild = await world.guild(owner)
-    alice, bob = await played.add_player(owner), await played.add_player()
+    alice, bob = await game.add_player(owner), await game.add_player()
     members = [{"id": str(alice.id), "flags": 1}, {"id": str(bob.id)}]
-    lobby_id = (await played.backend.post("/lobbies", json={"members": members})).ok()["id"]
+    lobby_id = (await game.backend.post("/lobbies", json={"members": members})).ok()["id"]
     (await alice.patch(f"/lobbies/{lobby_id}/channel-linking", json={"channel_id": str(guild.general)})).ok()
-    return played, guild, alice, bob, lobby_id
+    return game, guild, alice, bob, lobby_id
 
 
 async def test_a_member_with_the_flag_links_a_channel_they_manage(world: World) -> None:
-    played = await create_game(world)
+    game = await create_game(world)
     owner = await world.user()
     guild = await world.guild(owner)
-    alice = await played.add_player(owner)
-    lobby = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    alice = await game.add_player(owner)
+    lobby = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
     session, user_session = await alice.connect_sdk(), await owner.connect()
 
     body = {"channel_id": str(guild.general)}
@@ -36,13 +37,13 @@ async def test_a_member_with_the_flag_links_a_channel_they_manage(world: World) 
     channel = await user_session.next("CHANNEL_UPDATE")
     assert channel["linked_lobby"]["lobby_id"] == lobby["id"]
     assert channel["linked_lobby"]["linked_by"] == str(alice.id)
-    assert (await user_session.next("MESSAGE_CREATE"))["type"] == 49
+    assert (await user_session.next("MESSAGE_CREATE"))["type"] == MessageType.CHANNEL_LINKED_TO_LOBBY
 
 
 async def test_linking_requires_the_member_flag_and_channel_permissions(world: World) -> None:
     game, guild, alice, bob, lobby_id = await create_linked_lobby(world)
     other = await guild.channel("other")
-    voice = await guild.channel("voice", type=2)
+    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     path = f"/lobbies/{lobby_id}/channel-linking"
 
     (await bob.patch(path, json={"channel_id": str(other)})).rejected(403, 50013)
@@ -115,9 +116,9 @@ async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None
 
     message = (await alice.post(path, json={"content": "two", "message_reference": {"message_id": first["id"]}})).ok()
 
-    assert (first["type"], message["type"]) == (0, 19)
-    assert (await session.next("LOBBY_MESSAGE_CREATE"))["type"] == 19
-    assert [message["type"] for message in (await bob.get(path)).ok()] == [19, 0]
+    assert (first["type"], message["type"]) == (MessageType.DEFAULT, MessageType.REPLY)
+    assert (await session.next("LOBBY_MESSAGE_CREATE"))["type"] == MessageType.REPLY
+    assert [message["type"] for message in (await bob.get(path)).ok()] == [MessageType.REPLY, MessageType.DEFAULT]
 
 
 async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(world: World) -> None:
@@ -227,7 +228,9 @@ async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: Worl
         (code, 1, 3600, 5)
     ]
     # Only lobbies create invites of this type.
-    rejected = await guild.owner.post(f"/channels/{guild.general}/invites", json={"target_type": 5})
+    rejected = await guild.owner.post(
+        f"/channels/{guild.general}/invites", json={"target_type": InviteTargetType.LOBBY}
+    )
     assert rejected.errors("target_type")
     other_code = (await game.backend.post(f"/lobbies/{lobby_id}/members/{alice.id}/invites")).ok()["code"]
     assert other_code != code
@@ -249,7 +252,7 @@ async def test_an_unlinked_lobby_creates_no_invites(world: World) -> None:
 async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World) -> None:
     _played, guild, alice, _bob, _lobby_id = await create_linked_lobby(world)
     other = await guild.channel("other")
-    await guild.overwrite(other, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+    await guild.overwrite(other, guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
 
     channels = (await alice.get(f"/guilds/{guild.id}/channels?with_can_link_lobby=true")).ok()
     linkable = {

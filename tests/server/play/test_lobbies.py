@@ -10,6 +10,7 @@ from hubbub.server.identity import users
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged
 from tests.game import Game, Player, create_game
 from tests.receiver import Receiver
+from tests.server.play.helpers import run_due_jobs
 from tests.world import World
 
 
@@ -19,56 +20,50 @@ async def create_lobby(backend: Any, *players: Player, **body: Any) -> Any:
     return (await backend.post("/lobbies", json={"members": members, **body})).ok()
 
 
-async def run_due_jobs(world: World) -> None:
-    """Run the jobs that are due."""
-    assert world.app.worker is not None
-    await world.app.worker.run_due()
-
-
 # Backends
 
 
 async def test_creating_a_lobby_notifies_its_members(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
     session = await alice.connect_sdk()
 
-    lobby = await create_lobby(played.backend, alice, bob, metadata={"map": "dust"}, flags=1)
+    lobby = await create_lobby(game.backend, alice, bob, metadata={"map": "dust"}, flags=1)
 
-    assert (lobby["metadata"], lobby["flags"], lobby["application_id"]) == ({"map": "dust"}, 1, str(played.id))
+    assert (lobby["metadata"], lobby["flags"], lobby["application_id"]) == ({"map": "dust"}, 1, str(game.id))
     assert {member["id"] for member in lobby["members"]} == {str(alice.id), str(bob.id)}
     event = await session.next("LOBBY_CREATE")
     connected = {member["user_id"]: member["connected"] for member in event["members"]}
     assert connected == {str(alice.id): True, str(bob.id): False}
-    assert (await played.backend.get(f"/lobbies/{lobby['id']}")).ok() == lobby
+    assert (await game.backend.get(f"/lobbies/{lobby['id']}")).ok() == lobby
 
 
 async def test_a_user_who_has_not_authorized_the_game_cannot_be_added(world: World) -> None:
-    played = await create_game(world)
+    game = await create_game(world)
     stranger = await world.user()
 
     body = {"members": [{"id": str(stranger.id)}]}
-    (await played.backend.post("/lobbies", json=body)).rejected(403, 50001)
-    (await played.backend.post("/lobbies", json={"members": [{"id": "1"}]})).rejected(404, 10013)
+    (await game.backend.post("/lobbies", json=body)).rejected(403, 50001)
+    (await game.backend.post("/lobbies", json={"members": [{"id": "1"}]})).rejected(404, 10013)
 
 
 async def test_a_lobby_of_another_application_is_inaccessible(world: World) -> None:
-    played, other = await create_game(world), await create_game(world, "Other")
-    lobby = await create_lobby(played.backend)
+    game, other = await create_game(world), await create_game(world, "Other")
+    lobby = await create_lobby(game.backend)
 
     (await other.backend.get(f"/lobbies/{lobby['id']}")).rejected(403, 50001)
     (await other.backend.delete(f"/lobbies/{lobby['id']}")).rejected(403, 50001)
-    (await played.backend.get("/lobbies/1")).rejected(404, 10031)
+    (await game.backend.get("/lobbies/1")).rejected(404, 10031)
 
 
 async def test_updating_members_replaces_the_whole_list(world: World) -> None:
-    played = await create_game(world)
-    alice, bob, carol = [await played.add_player() for _ in range(3)]
-    lobby = await create_lobby(played.backend, alice, bob)
+    game = await create_game(world)
+    alice, bob, carol = [await game.add_player() for _ in range(3)]
+    lobby = await create_lobby(game.backend, alice, bob)
     sessions = [await player.connect_sdk() for player in (alice, bob, carol)]
 
     body = {"members": [{"id": str(alice.id)}, {"id": str(carol.id)}], "metadata": None}
-    updated = (await played.backend.patch(f"/lobbies/{lobby['id']}", json=body)).ok()
+    updated = (await game.backend.patch(f"/lobbies/{lobby['id']}", json=body)).ok()
 
     assert {member["id"] for member in updated["members"]} == {str(alice.id), str(carol.id)}
     assert (await sessions[1].next("LOBBY_DELETE")) == {"id": lobby["id"], "reason": "removed"}
@@ -78,16 +73,16 @@ async def test_updating_members_replaces_the_whole_list(world: World) -> None:
 
 
 async def test_deleting_a_lobby_is_idempotent_and_notifies_members(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
-    lobby = await create_lobby(played.backend, alice)
+    game = await create_game(world)
+    alice = await game.add_player()
+    lobby = await create_lobby(game.backend, alice)
     session = await alice.connect_sdk()
 
     for _ in range(2):
-        assert (await played.backend.delete(f"/lobbies/{lobby['id']}")).status == 204
+        assert (await game.backend.delete(f"/lobbies/{lobby['id']}")).status == 204
 
     assert await session.next("LOBBY_DELETE") == {"id": lobby["id"], "reason": "deleted"}
-    (await played.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
+    (await game.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
 
 @pytest.mark.parametrize(
@@ -105,60 +100,60 @@ async def test_deleting_a_lobby_is_idempotent_and_notifies_members(world: World)
     ],
 )
 async def test_invalid_lobby_fields_are_rejected(world: World, body: Any, path: str) -> None:
-    played = await create_game(world)
+    game = await create_game(world)
 
-    assert (await played.backend.post("/lobbies", json=body)).errors(path)
+    assert (await game.backend.post("/lobbies", json=body)).errors(path)
 
 
 async def test_the_backend_sets_member_metadata_flags_and_additional_name(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
-    lobby = await create_lobby(played.backend)
+    game = await create_game(world)
+    alice = await game.add_player()
+    lobby = await create_lobby(game.backend)
     session = await alice.connect_sdk()
     path = f"/lobbies/{lobby['id']}/members/{alice.id}"
 
     body = {"metadata": {"team": "red"}, "flags": 1, "additional_name": "Gandalf"}
-    assert (await played.backend.put(path, json=body)).ok() == {"id": str(alice.id), **body}
+    assert (await game.backend.put(path, json=body)).ok() == {"id": str(alice.id), **body}
     assert (await session.next("LOBBY_CREATE"))["members"][0]["additional_name"] == "Gandalf"
-    assert (await played.backend.put(path, json={"metadata": None})).ok()["additional_name"] == "Gandalf"
-    assert "additional_name" not in (await played.backend.put(path, json={"additional_name": None})).ok()
+    assert (await game.backend.put(path, json={"metadata": None})).ok()["additional_name"] == "Gandalf"
+    assert "additional_name" not in (await game.backend.put(path, json={"additional_name": None})).ok()
     assert (await session.next("LOBBY_MEMBER_UPDATE"))["member"]["metadata"] is None
-    assert (await played.backend.put(path, json={"additional_name": "x" * 81})).errors("additional_name")
+    assert (await game.backend.put(path, json={"additional_name": "x" * 81})).errors("additional_name")
 
 
 async def test_removing_a_member_is_idempotent(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
-    lobby = await create_lobby(played.backend, alice, bob)
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
+    lobby = await create_lobby(game.backend, alice, bob)
     session = await bob.connect_sdk()
 
     for _ in range(2):
-        assert (await played.backend.delete(f"/lobbies/{lobby['id']}/members/{alice.id}")).status == 204
+        assert (await game.backend.delete(f"/lobbies/{lobby['id']}/members/{alice.id}")).status == 204
 
     assert (await session.next("LOBBY_MEMBER_REMOVE"))["member"]["user"]["id"] == str(alice.id)
-    members = (await played.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"]
+    members = (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"]
     assert [member["id"] for member in members] == [str(bob.id)]
 
 
 @pytest.mark.dated(changes.LOBBY_ADDITIONAL_NAME)
 async def test_additional_names_are_ignored_before_their_release_date(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
-    lobby = await create_lobby(played.backend)
+    game = await create_game(world)
+    alice = await game.add_player()
+    lobby = await create_lobby(game.backend)
     path = f"/lobbies/{lobby['id']}/members/{alice.id}"
     body = {"additional_name": "Gandalf"}
 
     world.clock.set(changes.LOBBY_ADDITIONAL_NAME.at_ms - 1)
-    assert "additional_name" not in (await played.backend.put(path, json=body)).ok()
+    assert "additional_name" not in (await game.backend.put(path, json=body)).ok()
     world.clock.set(changes.LOBBY_ADDITIONAL_NAME.at_ms)
-    assert (await played.backend.put(path, json=body)).ok()["additional_name"] == "Gandalf"
+    assert (await game.backend.put(path, json=body)).ok()["additional_name"] == "Gandalf"
 
 
 async def test_a_bulk_update_adds_updates_and_removes_and_skips_non_players(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
     stranger = await world.user()
-    lobby = await create_lobby(played.backend, alice)
+    lobby = await create_lobby(game.backend, alice)
     path = f"/lobbies/{lobby['id']}/members/bulk"
 
     body: list[Any] = [
@@ -166,34 +161,34 @@ async def test_a_bulk_update_adds_updates_and_removes_and_skips_non_players(worl
         {"id": str(bob.id), "additional_name": "Frodo"},
         {"id": str(stranger.id)},
     ]
-    assert [member["id"] for member in (await played.backend.post(path, json=body)).ok()] == [str(bob.id)]
-    assert [member["id"] for member in (await played.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"]] == [
+    assert [member["id"] for member in (await game.backend.post(path, json=body)).ok()] == [str(bob.id)]
+    assert [member["id"] for member in (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"]] == [
         str(bob.id)
     ]
 
-    (await played.backend.post(path, json=[{"id": "1"}])).rejected(404, 10013)
-    assert (await played.backend.post(path, json=[])).status == 400
-    assert (await played.backend.post(path, json=[{"id": str(bob.id)}] * 2)).errors("1.id")
+    (await game.backend.post(path, json=[{"id": "1"}])).rejected(404, 10013)
+    assert (await game.backend.post(path, json=[])).status == 400
+    assert (await game.backend.post(path, json=[{"id": str(bob.id)}] * 2)).errors("1.id")
 
 
 @pytest.mark.dated(changes.BULK_LOBBY_MEMBERS)
 async def test_the_bulk_route_is_unknown_before_its_release_date(world: World) -> None:
-    played = await create_game(world)
-    lobby = await create_lobby(played.backend)
+    game = await create_game(world)
+    lobby = await create_lobby(game.backend)
     path = f"/lobbies/{lobby['id']}/members/bulk"
 
     world.clock.set(changes.BULK_LOBBY_MEMBERS.at_ms - 1)
-    (await played.backend.post(path, json=[{"id": "1"}])).rejected(404, 0)
+    (await game.backend.post(path, json=[{"id": "1"}])).rejected(404, 0)
     world.clock.set(changes.BULK_LOBBY_MEMBERS.at_ms)
-    (await played.backend.post(path, json=[{"id": "1"}])).rejected(404, 10013)
+    (await game.backend.post(path, json=[{"id": "1"}])).rejected(404, 10013)
 
 
 # Players
 
 
 async def test_a_secret_creates_a_lobby_that_others_can_join(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
     session = await alice.connect_sdk()
 
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy", "lobby_metadata": {"map": "dust"}})).ok()
@@ -209,90 +204,90 @@ async def test_a_secret_creates_a_lobby_that_others_can_join(world: World) -> No
 
 
 async def test_the_same_secret_in_two_applications_is_two_lobbies(world: World) -> None:
-    played, other = await create_game(world), await create_game(world, "Other")
+    game, other = await create_game(world), await create_game(world, "Other")
     user = await world.user()
 
-    first = (await (await played.add_player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
+    first = (await (await game.add_player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
     second = (await (await other.add_player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
 
     assert first["id"] != second["id"]
 
 
 async def test_a_secret_expires_after_thirty_days(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
     await alice.connect_sdk()
     body = {"secret": "xyzzy", "idle_timeout_seconds": 604_800}
     lobby = (await alice.put("/lobbies", json=body)).ok()
 
     world.clock.advance(30 * 24 * 3_600_000)
-    bob = await played.add_player()
+    bob = await game.add_player()
     other = (await bob.put("/lobbies", json={"secret": "xyzzy"})).ok()
 
     assert other["id"] != lobby["id"]
-    assert (await played.backend.get(f"/lobbies/{lobby['id']}")).status == 200
+    assert (await game.backend.get(f"/lobbies/{lobby['id']}")).status == 200
 
 
 async def test_players_do_not_see_the_event_webhook_url(near_world: World, receiver: Receiver) -> None:
-    played = await create_game(near_world)
-    receiver.use_verify_key_of((await played.backend.get("/applications/@me")).ok())
-    alice = await played.add_player()
+    game = await create_game(near_world)
+    receiver.use_verify_key_of((await game.backend.get("/applications/@me")).ok())
+    alice = await game.add_player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     url = receiver.url
     body = {"override_event_webhooks_url": url}
-    assert (await played.backend.patch(f"/lobbies/{lobby_id}", json=body)).ok()["override_event_webhooks_url"] == url
+    assert (await game.backend.patch(f"/lobbies/{lobby_id}", json=body)).ok()["override_event_webhooks_url"] == url
 
     assert "override_event_webhooks_url" not in (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
-    assert (await played.backend.get(f"/lobbies/{lobby_id}")).ok()["override_event_webhooks_url"] == url
+    assert (await game.backend.get(f"/lobbies/{lobby_id}")).ok()["override_event_webhooks_url"] == url
 
 
 async def test_an_event_webhook_url_is_verified_before_it_is_stored(near_world: World, receiver: Receiver) -> None:
-    played = await create_game(near_world)
-    receiver.use_verify_key_of((await played.backend.get("/applications/@me")).ok())
+    game = await create_game(near_world)
+    receiver.use_verify_key_of((await game.backend.get("/applications/@me")).ok())
     body = {"override_event_webhooks_url": receiver.url}
-    lobby = (await played.backend.post("/lobbies", json=body)).ok()
+    lobby = (await game.backend.post("/lobbies", json=body)).ok()
     assert (lobby["override_event_webhooks_url"], receiver.invalid_signatures) == (receiver.url, 1)
     assert [request["type"] for request in receiver.requests] == [0]
-    plain = await create_lobby(played.backend)
-    (await played.backend.patch(f"/lobbies/{lobby['id']}", json={"override_event_webhooks_url": None})).ok()
-    assert "override_event_webhooks_url" not in (await played.backend.get(f"/lobbies/{lobby['id']}")).ok()
+    plain = await create_lobby(game.backend)
+    (await game.backend.patch(f"/lobbies/{lobby['id']}", json={"override_event_webhooks_url": None})).ok()
+    assert "override_event_webhooks_url" not in (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
 
     receiver.accept_invalid_signatures = True
     rejected = [
-        await played.backend.post("/lobbies", json=body),
-        await played.backend.patch(f"/lobbies/{plain['id']}", json={**body, "metadata": {"a": "b"}}),
+        await game.backend.post("/lobbies", json=body),
+        await game.backend.patch(f"/lobbies/{plain['id']}", json={**body, "metadata": {"a": "b"}}),
     ]
     receiver.accept_invalid_signatures = False
     await receiver.close()
-    rejected.append(await played.backend.post("/lobbies", json=body))
+    rejected.append(await game.backend.post("/lobbies", json=body))
 
     for response in rejected:
         assert response.errors("override_event_webhooks_url") == ["APPLICATION_OVERRIDE_EVENT_WEBHOOKS_URL_INVALID"]
-    assert (await played.backend.get(f"/lobbies/{plain['id']}")).ok() == plain
+    assert (await game.backend.get(f"/lobbies/{plain['id']}")).ok() == plain
     other = await create_game(near_world, "Other")
     (await other.backend.patch(f"/lobbies/{plain['id']}", json=body)).rejected(403, 50001)
 
 
 async def test_players_can_leave_secret_lobbies_but_not_backend_lobbies(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
+    game = await create_game(world)
+    alice = await game.add_player()
     secret_lobby = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
-    backend_lobby = await create_lobby(played.backend, alice)
+    backend_lobby = await create_lobby(game.backend, alice)
 
     assert (await alice.delete(f"/lobbies/{secret_lobby['id']}/members/@me")).status == 204
     (await alice.delete(f"/lobbies/{backend_lobby['id']}/members/@me")).rejected(403, 50013)
 
 
 async def test_joining_a_lobby_requires_the_scope(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player(scope="openid sdk.social_layer_presence")
+    game = await create_game(world)
+    alice = await game.add_player(scope="openid sdk.social_layer_presence")
 
     (await alice.put("/lobbies", json={"secret": "xyzzy"})).rejected(403, 50026)
 
 
 async def test_a_user_is_in_at_most_a_hundred_lobbies_of_a_game(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
+    game = await create_game(world)
+    alice = await game.add_player()
     for number in range(100):
         (await alice.put("/lobbies", json={"secret": f"s{number}"})).ok()
 
@@ -300,8 +295,8 @@ async def test_a_user_is_in_at_most_a_hundred_lobbies_of_a_game(world: World) ->
 
 
 async def test_secret_lobbies_work_before_the_documented_release_date(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
+    game = await create_game(world)
+    alice = await game.add_player()
 
     world.clock.set(changes.LOBBY_ROUTES.at_ms - 1)
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
@@ -312,9 +307,9 @@ async def test_secret_lobbies_work_before_the_documented_release_date(world: Wor
 
 
 async def test_members_receive_connect_and_disconnect_events(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
-    lobby = await create_lobby(played.backend, alice, bob)
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
+    lobby = await create_lobby(game.backend, alice, bob)
     session = await alice.connect_sdk()
 
     other = await bob.connect_sdk()
@@ -330,13 +325,13 @@ async def test_members_receive_connect_and_disconnect_events(world: World) -> No
 
 
 async def test_lobby_events_stay_within_the_game(world: World) -> None:
-    played, other = await create_game(world), await create_game(world, "Other")
+    game, other = await create_game(world), await create_game(world, "Other")
     user = await world.user()
-    player, other_player = await played.add_player(user), await other.add_player(user)
+    player, other_player = await game.add_player(user), await other.add_player(user)
     other_session, user_session = await other_player.connect_sdk(), await user.connect()
     session = await player.connect_sdk()
 
-    await create_lobby(played.backend, player)
+    await create_lobby(game.backend, player)
 
     await session.next("LOBBY_CREATE")
     await other_session.none_of("LOBBY_CREATE")
@@ -344,38 +339,40 @@ async def test_lobby_events_stay_within_the_game(world: World) -> None:
 
 
 async def test_an_idle_lobby_expires_and_a_connected_one_does_not(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
+    game = await create_game(world)
+    alice = await game.add_player()
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy", "idle_timeout_seconds": 60})).ok()
 
     world.clock.advance(59_000)
     session = await alice.connect_sdk()
     world.clock.advance(3_600_000)
     await run_due_jobs(world)
-    assert (await played.backend.get(f"/lobbies/{lobby['id']}")).status == 200
+    assert (await game.backend.get(f"/lobbies/{lobby['id']}")).status == 200
 
     await session.close()
-    await wait_until_idle(world, played, lobby["id"])
+    await wait_until_idle(world, game, lobby["id"])
     world.clock.advance(60_000)
     await run_due_jobs(world)
-    (await played.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
+    (await game.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
 
 async def test_a_lobby_without_any_connection_expires(world: World) -> None:
-    played = await create_game(world)
-    lobby = await create_lobby(played.backend, await played.add_player(), idle_timeout_seconds=60)
+    game = await create_game(world)
+    lobby = await create_lobby(game.backend, await game.add_player(), idle_timeout_seconds=60)
 
     world.clock.advance(60_000)
     await run_due_jobs(world)
 
-    (await played.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
+    (await game.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
 
 async def wait_until_idle(world: World, game: Game, lobby_id: str) -> None:
     """Wait until the server has stored that no member is connected."""
     for _ in range(500):
-        idle = await world.write(lambda call: call.tx.value("SELECT idle_ms FROM lobbies WHERE id = ?", int(lobby_id)))
-        if idle is not None:
+        idle_ms = await world.write(
+            lambda call: call.tx.value("SELECT idle_ms FROM lobbies WHERE id = ?", int(lobby_id))
+        )
+        if idle_ms is not None:
             return
         await world.request("GET", f"{world.url}/healthz")
     raise AssertionError("the lobby is not idle")
@@ -385,10 +382,10 @@ async def wait_until_idle(world: World, game: Game, lobby_id: str) -> None:
 
 
 async def test_members_send_and_list_lobby_messages(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
-    lobby = await create_lobby(played.backend, alice, bob)
-    await played.backend.put(f"/lobbies/{lobby['id']}/members/{alice.id}", json={"additional_name": "Gandalf"})
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
+    lobby = await create_lobby(game.backend, alice, bob)
+    await game.backend.put(f"/lobbies/{lobby['id']}/members/{alice.id}", json={"additional_name": "Gandalf"})
     session = await bob.connect_sdk()
     path = f"/lobbies/{lobby['id']}/messages"
 
@@ -406,9 +403,9 @@ async def test_members_send_and_list_lobby_messages(world: World) -> None:
 
 
 async def test_a_non_member_cannot_read_or_send_messages(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
-    lobby = await create_lobby(played.backend)
+    game = await create_game(world)
+    alice = await game.add_player()
+    lobby = await create_lobby(game.backend)
     path = f"/lobbies/{lobby['id']}/messages"
 
     (await alice.get(path)).rejected(403, 50001)
@@ -418,9 +415,9 @@ async def test_a_non_member_cannot_read_or_send_messages(world: World) -> None:
 
 
 async def test_an_unlinked_lobby_accepts_only_text(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
-    lobby = await create_lobby(played.backend, alice)
+    game = await create_game(world)
+    alice = await game.add_player()
+    lobby = await create_lobby(game.backend, alice)
     path = f"/lobbies/{lobby['id']}/messages"
 
     (await alice.post(path, json={"content": "  "})).rejected(400, 50006)
@@ -429,10 +426,10 @@ async def test_an_unlinked_lobby_accepts_only_text(world: World) -> None:
 
 
 async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
-    lobby = await create_lobby(played.backend, alice, bob)
-    other = await create_lobby(played.backend, alice)
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
+    lobby = await create_lobby(game.backend, alice, bob)
+    other = await create_lobby(game.backend, alice)
     session = await bob.connect_sdk()
     path, body = f"/lobbies/{lobby['id']}/messages", {"nonce": "n1", "enforce_nonce": True}
 
@@ -456,8 +453,8 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
 
 
 async def test_a_lobby_message_keeps_the_flags_valid_for_text(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
+    game = await create_game(world)
+    alice = await game.add_player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     path = f"/lobbies/{lobby_id}/messages"
 
@@ -469,9 +466,9 @@ async def test_a_lobby_message_keeps_the_flags_valid_for_text(world: World) -> N
 
 
 async def test_messages_expire_after_72_hours_and_are_deleted(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
-    lobby = await create_lobby(played.backend, alice, idle_timeout_seconds=604_800)
+    game = await create_game(world)
+    alice = await game.add_player()
+    lobby = await create_lobby(game.backend, alice, idle_timeout_seconds=604_800)
     path = f"/lobbies/{lobby['id']}/messages"
     (await alice.post(path, json={"content": "old"})).ok()
 
@@ -485,52 +482,52 @@ async def test_messages_expire_after_72_hours_and_are_deleted(world: World) -> N
 
 
 async def test_moderation_metadata_reaches_players_and_is_replaced_as_a_whole(world: World) -> None:
-    played, other = await create_game(world), await create_game(world, "Other")
-    alice = await played.add_player()
-    lobby = await create_lobby(played.backend, alice)
+    game, other = await create_game(world), await create_game(world, "Other")
+    alice = await game.add_player()
+    lobby = await create_lobby(game.backend, alice)
     message = (await alice.post(f"/lobbies/{lobby['id']}/messages", json={"content": "rude"})).ok()
     session = await alice.connect_sdk()
     path = f"/lobbies/{lobby['id']}/messages/{message['id']}/moderation-metadata"
 
-    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
+    assert (await game.backend.put(path, json={"verdict": "hide"})).status == 204
     assert (await session.next("LOBBY_MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "hide"}
-    (listed,) = (await alice.get(f"/lobbies/{lobby['id']}/messages")).ok()
-    assert listed["moderation_metadata"] == {"verdict": "hide"}
-    assert (await played.backend.put(path, json={})).status == 204
+    (listed_message,) = (await alice.get(f"/lobbies/{lobby['id']}/messages")).ok()
+    assert listed_message["moderation_metadata"] == {"verdict": "hide"}
+    assert (await game.backend.put(path, json={})).status == 204
     assert (await session.next("LOBBY_MESSAGE_UPDATE"))["moderation_metadata"] == {}
 
     (await other.backend.put(path, json={})).rejected(403, 50001)
     unknown = f"/lobbies/{lobby['id']}/messages/1/moderation-metadata"
-    (await played.backend.put(unknown, json={})).rejected(404, 10008)
-    assert (await played.backend.put(path, json={str(n): "" for n in range(6)})).status == 400
-    assert (await played.backend.put(path, json={"k": "v" * 2001})).status == 400
+    (await game.backend.put(unknown, json={})).rejected(404, 10008)
+    assert (await game.backend.put(path, json={str(n): "" for n in range(6)})).status == 400
+    assert (await game.backend.put(path, json={"k": "v" * 2001})).status == 400
 
 
 @pytest.mark.dated(changes.MODERATION_METADATA)
 async def test_moderation_metadata_is_unknown_before_its_release_date(world: World) -> None:
-    played = await create_game(world)
-    alice = await played.add_player()
-    lobby = await create_lobby(played.backend, alice)
+    game = await create_game(world)
+    alice = await game.add_player()
+    lobby = await create_lobby(game.backend, alice)
     message = (await alice.post(f"/lobbies/{lobby['id']}/messages", json={"content": "rude"})).ok()
     path = f"/lobbies/{lobby['id']}/messages/{message['id']}/moderation-metadata"
 
     world.clock.set(changes.MODERATION_METADATA.at_ms - 1)
-    (await played.backend.put(path, json={"verdict": "hide"})).rejected(404, 0)
+    (await game.backend.put(path, json={"verdict": "hide"})).rejected(404, 0)
     world.clock.set(changes.MODERATION_METADATA.at_ms)
-    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
+    assert (await game.backend.put(path, json={"verdict": "hide"})).status == 204
 
 
 # Account merges
 
 
 async def test_a_merge_moves_memberships_and_messages(world: World) -> None:
-    played = await create_game(world)
-    guest, alice = await played.add_player(), await played.add_player()
-    lobby = await create_lobby(played.backend, guest, flags=0)
+    game = await create_game(world)
+    guest, alice = await game.add_player(), await game.add_player()
+    lobby = await create_lobby(game.backend, guest, flags=0)
     (await guest.post(f"/lobbies/{lobby['id']}/messages", json={"content": "hi"})).ok()
     session = await alice.connect_sdk()
 
-    signal = AccountsMerged(family_id=played.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
+    signal = AccountsMerged(family_id=game.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
     await world.write(lambda call: call.notify(signal))
 
     assert (await session.next("LOBBY_CREATE"))["id"] == lobby["id"]
@@ -540,18 +537,18 @@ async def test_a_merge_moves_memberships_and_messages(world: World) -> None:
 
 
 async def test_an_unmerge_and_an_account_deletion_update_the_members(world: World) -> None:
-    played = await create_game(world)
-    alice, guest = await played.add_player(), await played.add_player()
-    made = await create_lobby(played.backend, alice)
+    game = await create_game(world)
+    alice, guest = await game.add_player(), await game.add_player()
+    lobby = await create_lobby(game.backend, alice)
 
     signal = AccountUnmerged(
-        family_id=played.id,  # type: ignore[arg-type]
+        family_id=game.id,  # type: ignore[arg-type]
         user_id=UserId(alice.id),
         provisional_id=UserId(guest.id),
         is_restricted=False,
     )
     await world.write(lambda call: call.notify(signal))
-    lobby = (await played.backend.get(f"/lobbies/{made['id']}")).ok()
-    assert [member["id"] for member in lobby["members"]] == [str(guest.id)]
+    updated_lobby = (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
+    assert [member["id"] for member in updated_lobby["members"]] == [str(guest.id)]
     await world.write(lambda call: call.notify(users.UserDeleted(UserId(guest.id))))
-    assert (await played.backend.get(f"/lobbies/{made['id']}")).ok()["members"] == []
+    assert (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"] == []

@@ -4,17 +4,14 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import ActivityActionType, ChannelType, GatewayOpcode, RelationshipType
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts
 from tests.game import SDK_INTENTS, Player, create_game
 from tests.receiver import Receiver, subscribe_to_events
-from tests.server.play.test_user_messages import (
-    PRESENCE_SCOPES,
-    create_game_with_friends,
-    start_joinable_activity,
-)
+from tests.server.play.joinable_activities import PRESENCE_SCOPES, create_game_with_friends, start_joinable_activity
 from tests.world import World, befriend
 
 DIRECT_MESSAGE_EVENTS = tuple(f"GAME_DIRECT_MESSAGE_{action}" for action in ("CREATE", "UPDATE", "DELETE"))
@@ -22,13 +19,13 @@ DIRECT_MESSAGE_EVENTS = tuple(f"GAME_DIRECT_MESSAGE_{action}" for action in ("CR
 
 async def block(player: Player, other: Player) -> None:
     """Block a player."""
-    (await player.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).ok()
+    (await player.put(f"/users/@me/relationships/{other.id}", json={"type": RelationshipType.BLOCKED})).ok()
 
 
 async def create_strangers(world: World) -> tuple[Player, Player]:
     """Create two players of one game who are not friends."""
-    played = await create_game(world)
-    return await played.add_player(), await played.add_player()
+    game = await create_game(world)
+    return await game.add_player(), await game.add_player()
 
 
 # Blocks
@@ -75,18 +72,20 @@ async def test_a_join_request_requires_a_joinable_activity(world: World) -> None
     _, alice, bob = await create_game_with_friends(world)
     alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     activity = {"name": "Game", "type": 0, "party": {"id": "party", "size": [1, 4]}, "supported_platforms": ["desktop"]}
-    await alice_session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
+    await alice_session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"status": "online", "activities": [activity], "since": None, "afk": False}
+    )
     await alice_session.wait_processed()
 
-    request = {"type": 5, "session_id": bob_session.ready["session_id"]}
+    request = {"type": ActivityActionType.JOIN_REQUEST, "session_id": bob_session.ready["session_id"]}
     (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).rejected(400, 50039)
 
 
 @pytest.mark.parametrize("known_by", ["platform", "game", "voice", "nothing"])
 async def test_joining_a_public_party_requires_a_relation_to_the_host(world: World, relation: str) -> None:
-    played = await create_game(world)
+    game = await create_game(world)
     host_user, guest_user = await world.user(), await world.user()
-    alice, bob = await played.add_player(host_user), await played.add_player(guest_user)
+    alice, bob = await game.add_player(host_user), await game.add_player(guest_user)
     if relation == "platform":
         await befriend(alice, bob)
     elif relation == "game":
@@ -94,17 +93,22 @@ async def test_joining_a_public_party_requires_a_relation_to_the_host(world: Wor
             (await player.put(f"/users/@me/game-relationships/{other.id}")).ok()
     elif relation == "voice":
         guild = await world.guild(host_user, guest_user)
-        lounge = await guild.channel("Lounge", type=2)
+        lounge = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
         for user in (host_user, guest_user):
             session = await user.connect()
-            await session.send(4, {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": False})
+            await session.send(
+                GatewayOpcode.VOICE_STATE_UPDATE,
+                {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": False},
+            )
             await session.next("VOICE_SERVER_UPDATE")
     host_session = await alice.connect_sdk()
     activity = {"name": "Game", "type": 0, "party": {"id": "party", "privacy": 1}, "secrets": {"join": "open sesame"}}
-    await host_session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
+    await host_session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"status": "online", "activities": [activity], "since": None, "afk": False}
+    )
     await host_session.wait_processed()
 
-    path = f"/users/{alice.id}/sessions/{host_session.ready['session_id']}/activities/{played.id}/1"
+    path = f"/users/{alice.id}/sessions/{host_session.ready['session_id']}/activities/{game.id}/1"
     response = await bob.get(path)
 
     if relation == "nothing":
@@ -235,9 +239,9 @@ async def test_webhooks_contain_the_whole_stored_message(near_world: World, rece
 
 
 async def test_webhooks_of_deleted_unstored_messages_omit_the_content(near_world: World, receiver: Receiver) -> None:
-    played = await create_game(near_world)
-    alice, bob = await played.add_player(), await played.add_player()
-    await subscribe_to_events(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
+    game = await create_game(near_world)
+    alice, bob = await game.add_player(), await game.add_player()
+    await subscribe_to_events(receiver, game.backend, *DIRECT_MESSAGE_EVENTS)
     await alice.connect_sdk()
     await bob.connect_sdk()
     path = f"/users/{bob.id}/messages"
@@ -256,6 +260,6 @@ async def test_webhooks_of_deleted_unstored_messages_omit_the_content(near_world
             str(alice.id),
             str(bob.id),
         )
-        assert (event["application_id"], event["flags"]) == (str(played.id), 1 << 16)
+        assert (event["application_id"], event["flags"]) == (str(game.id), 1 << 16)
         # The message is not stored, so its channel is the other player.
-        assert (event["channel"]["type"], event["channel"]["id"]) == (18, str(alice.id))
+        assert (event["channel"]["type"], event["channel"]["id"]) == (ChannelType.EPHEMERAL_DM, str(alice.id))

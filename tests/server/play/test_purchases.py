@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import aiohttp
 import pytest
 
+from hubbub.protocol.enums import SkuType, SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
@@ -16,16 +17,8 @@ from hubbub.server.play.subscriptions import ledger
 from tests.fixtures.validator import ResponseMonitor
 from tests.pages import Browser
 from tests.server.identity.accounts import delete_account, register_user
-from tests.server.play.test_entitlements import owner_of, publish_sku
-from tests.server.play.test_subscriptions import (
-    DAY_MS,
-    INACTIVE,
-    buy,
-    event_names,
-    received_events,
-    run_due_jobs,
-    timestamp_ms,
-)
+from tests.server.play.helpers import DAY_MS, owner_of, run_due_jobs
+from tests.server.play.purchases import buy, event_names, publish_sku, received_events, timestamp_ms
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, Session, World
 
 
@@ -51,33 +44,35 @@ class FakePaymentProvider:
         if self.response_gate is not None:
             await self.response_gate.wait()
         if self.is_down:
-            raise ConnectionError("the bank is closed")
+            raise ConnectionError("the provider is unreachable")
         if self.is_declining:
-            raise PaymentDeclined("no money")
+            raise PaymentDeclined("insufficient funds")
         self.held_amounts[charge.key] = charge.amount
         if self.loses_response:
-            raise ConnectionError("the line went dead")
+            raise ConnectionError("the connection was lost")
 
     async def refund(self, charge: Charge) -> None:
         """Record the refund, then accept, decline or fail."""
         self.refunds.append(charge)
         if self.is_down:
-            raise ConnectionError("the bank is closed")
+            raise ConnectionError("the provider is unreachable")
         if self.is_declining:
             raise PaymentDeclined("too late")
         self.held_amounts.pop(charge.key, None)
 
 
 @pytest.fixture
-def bank() -> FakePaymentProvider:
+def provider() -> FakePaymentProvider:
     """Return the payment provider of `paid_world`."""
     return FakePaymentProvider()
 
 
 @pytest.fixture
-async def paid_world(store_config: Config, watch: ResponseMonitor, bank: FakePaymentProvider) -> AsyncIterator[World]:
+async def paid_world(
+    store_config: Config, watch: ResponseMonitor, provider: FakePaymentProvider
+) -> AsyncIterator[World]:
     """Run a world with a payment provider."""
-    app = App(store_config, clock=ControlledClock(NOW_MS, running=False), payments=bank)
+    app = App(store_config, clock=ControlledClock(NOW_MS, running=False), payments=provider)
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)
@@ -108,24 +103,24 @@ async def create_subscription(world: World, **sku_fields: Any) -> PaidSubscripti
     )
 
 
-async def test_the_provider_is_charged_once_per_payment(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_the_provider_is_charged_once_per_payment(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot, price=499, currency="eur")
     purchase = await buy(alice, sku)
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(62 * DAY_MS)
 
-    first, second, third = bank.charges
+    first, second, third = provider.charges
     assert (first.user_id, first.sku_id, first.amount, first.currency) == (alice.id, sku, 499, "eur")
     assert second.subscription_id == third.subscription_id == int(purchase["subscription"]["id"])
-    assert len({charge.key for charge in bank.charges}) == 3
+    assert len({charge.key for charge in provider.charges}) == 3
 
 
-async def test_a_declined_purchase_has_no_effect(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_a_declined_purchase_has_no_effect(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot)
     session = await bot.connect(intents=0)
-    bank.is_declining = True
+    provider.is_declining = True
 
     response = await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})
 
@@ -133,24 +128,24 @@ async def test_a_declined_purchase_has_no_effect(paid_world: World, bank: FakePa
     assert response.json["message"] == "The payment was declined. Nothing was bought."
 
     assert await received_events(session) == []
-    bank.is_declining = False
+    provider.is_declining = False
     await buy(alice, sku)
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(DAY_MS)
-    assert len(bank.charges) == 2
+    assert len(provider.charges) == 2
 
 
-async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot)
     session = await bot.connect(intents=0)
-    bank.is_down = True
+    provider.is_down = True
 
     (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(503, 0)
     assert await received_events(session) == []
     # The outcome is unknown, so a second purchase is rejected.
     (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(400, 40074)
-    bank.is_down = False
+    provider.is_down = False
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(60_000)
 
@@ -159,72 +154,74 @@ async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, ba
         "ENTITLEMENT_CREATE",
         "SUBSCRIPTION_UPDATE",
     ]
-    assert len({charge.key for charge in bank.charges}) == 1
+    assert len({charge.key for charge in provider.charges}) == 1
 
 
-async def test_concurrent_purchases_charge_once(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_concurrent_purchases_charge_once(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    hat = await publish_sku(bot, 2)
-    bank.response_gate = asyncio.Event()
+    hat = await publish_sku(bot, SkuType.DURABLE)
+    provider.response_gate = asyncio.Event()
 
     async def try_to_buy() -> ApiResponse:
         return await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})
 
     first = asyncio.create_task(try_to_buy())
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not bank.charges:
+        while not provider.charges:
             await asyncio.sleep(0.001)
     (await try_to_buy()).rejected(400, 40074)
-    bank.response_gate.set()
+    provider.response_gate.set()
 
     (await first).ok()
-    assert len(bank.charges) == 1
+    assert len(provider.charges) == 1
 
 
-async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, provider: FakePaymentProvider) -> None:
     _, _, purchase, session, end_ms = await create_subscription(paid_world)
-    bank.is_declining = True
+    provider.is_declining = True
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS - 1)
 
     # The charge is retried daily, and the subscription stays active.
-    assert len(bank.charges) == 4
+    assert len(provider.charges) == 4
     assert await received_events(session) == []
-    assert len({charge.key for charge in bank.charges[1:]}) == 1
+    assert len({charge.key for charge in provider.charges[1:]}) == 1
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
 
     (name, ended), (_, over) = await received_events(session)
     assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", purchase["subscription"]["current_period_end"])
-    assert over["status"] == INACTIVE
+    assert over["status"] == SubscriptionStatus.INACTIVE
     await paid_world.clock.run_for(60 * DAY_MS)
-    assert len(bank.charges) == 5
+    assert len(provider.charges) == 5
 
 
-async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, provider: FakePaymentProvider) -> None:
     _, _, purchase, session, end_ms = await create_subscription(paid_world)
-    bank.is_declining = True
+    provider.is_declining = True
     await paid_world.clock.run_until(end_ms + DAY_MS - 1)
-    bank.is_declining = False
+    provider.is_declining = False
     await paid_world.clock.run_until(end_ms + DAY_MS)
 
     ((_, renewed),) = await received_events(session)
     assert renewed["current_period_start"] == purchase["subscription"]["current_period_end"]
 
 
-async def test_a_server_without_a_provider_sells_nothing(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_a_server_without_a_provider_sells_nothing(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot)
-    bank.enabled = False
+    provider.enabled = False
 
     (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(400, 50097)
-    assert bank.charges == []
+    assert provider.charges == []
 
 
 # A provider that does not respond
 
 
-async def test_a_renewal_is_charged_once_after_a_two_day_outage(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_a_renewal_is_charged_once_after_a_two_day_outage(
+    paid_world: World, provider: FakePaymentProvider
+) -> None:
     bot, sku, purchase, session, end_ms = await create_subscription(paid_world, price=499)
-    bank.is_down = True
+    provider.is_down = True
     await paid_world.clock.run_until(end_ms + 1)
     # A price change does not affect the charge whose outcome is unknown.
     path = f"/applications/{bot.application_id}/skus/{sku}"
@@ -232,102 +229,104 @@ async def test_a_renewal_is_charged_once_after_a_two_day_outage(paid_world: Worl
     await paid_world.clock.run_until(end_ms + 2 * DAY_MS)
 
     assert await received_events(session) == []
-    assert len(bank.charges) > 40
-    bank.is_down = False
+    assert len(provider.charges) > 40
+    provider.is_down = False
     await paid_world.clock.run_for(DAY_MS // 24)
 
     ((name, renewed),) = await received_events(session)
     assert (name, renewed["status"]) == ("SUBSCRIPTION_UPDATE", 0)
     assert renewed["current_period_start"] == purchase["subscription"]["current_period_end"]
-    assert len({(charge.key, charge.amount) for charge in bank.charges[1:]}) == 1
-    assert list(bank.held_amounts.values()) == [499, 499]
-    assert bank.refunds == []
+    assert len({(charge.key, charge.amount) for charge in provider.charges[1:]}) == 1
+    assert list(provider.held_amounts.values()) == [499, 499]
+    assert provider.refunds == []
     await paid_world.clock.run_until(timestamp_ms(renewed["current_period_end"][:19]))
-    assert list(bank.held_amounts.values()) == [499, 499, 999]
+    assert list(provider.held_amounts.values()) == [499, 499, 999]
 
 
-async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, provider: FakePaymentProvider) -> None:
     _, _, purchase, session, end_ms = await create_subscription(paid_world)
     # The provider took the payment, its response was lost, and it is unreachable since.
-    bank.loses_response = True
+    provider.loses_response = True
     await paid_world.clock.run_until(end_ms + 1)
-    bank.is_down = True
+    provider.is_down = True
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS - 1)
     assert await received_events(session) == []
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
 
     (name, ended), (_, over) = await received_events(session)
     assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", purchase["subscription"]["current_period_end"])
-    assert over["status"] == INACTIVE
-    charges = len(bank.charges)
+    assert over["status"] == SubscriptionStatus.INACTIVE
+    charges = len(provider.charges)
 
     # A payment without effect is refunded, however late.
     await paid_world.clock.run_for(5 * DAY_MS)
-    assert len(bank.held_amounts) == 2
-    bank.is_down = bank.loses_response = False
+    assert len(provider.held_amounts) == 2
+    provider.is_down = provider.loses_response = False
     await paid_world.clock.run_for(DAY_MS)
-    assert list(bank.held_amounts) == [bank.charges[0].key]
-    assert len(bank.charges) == charges
-    assert {charge.key for charge in bank.refunds} == {bank.charges[1].key}
-    refunds = len(bank.refunds)
+    assert list(provider.held_amounts) == [provider.charges[0].key]
+    assert len(provider.charges) == charges
+    assert {charge.key for charge in provider.refunds} == {provider.charges[1].key}
+    refunds = len(provider.refunds)
     await paid_world.clock.run_for(60 * DAY_MS)
-    assert len(bank.refunds) == refunds
+    assert len(provider.refunds) == refunds
     assert await received_events(session) == []
 
 
 async def test_days_of_outage_and_of_declines_are_counted_together(
-    paid_world: World, bank: FakePaymentProvider
+    paid_world: World, provider: FakePaymentProvider
 ) -> None:
     _, _, _, session, end_ms = await create_subscription(paid_world)
-    bank.is_down = True
+    provider.is_down = True
     await paid_world.clock.run_until(end_ms + 5 * DAY_MS // 2)
-    bank.is_down, bank.is_declining = False, True
+    provider.is_down, provider.is_declining = False, True
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
 
     assert event_names(await received_events(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
     await paid_world.clock.run_for(DAY_MS)
     # The provider confirmed that it took nothing.
-    assert bank.refunds == []
+    assert provider.refunds == []
 
 
 async def test_a_provider_timeout_counts_as_no_response(
-    paid_world: World, bank: FakePaymentProvider, monkeypatch: pytest.MonkeyPatch
+    paid_world: World, provider: FakePaymentProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "TIMEOUT_SECONDS", 0.01)
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot)
-    bank.response_gate = asyncio.Event()
+    provider.response_gate = asyncio.Event()
 
     (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(503, 0)
 
-    bank.response_gate = None
+    provider.response_gate = None
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(60_000)
     assert len((await alice.get("/users/@me/subscriptions")).ok()) == 1
-    assert len(bank.held_amounts) == 1
+    assert len(provider.held_amounts) == 1
 
 
-async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(
+    paid_world: World, provider: FakePaymentProvider
+) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     body = {"sku_id": str(await publish_sku(bot))}
     session = await bot.connect(intents=0)
-    bank.loses_response = True
+    provider.loses_response = True
     (await alice.post("/users/@me/purchases", json=body)).rejected(503, 0)
-    bank.is_down = True
+    provider.is_down = True
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(DAY_MS - 1)
     (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
     await paid_world.clock.run_for(DAY_MS // 24)
     assert await received_events(session) == []
-    (first,) = bank.held_amounts
+    (first,) = provider.held_amounts
 
-    bank.is_down = bank.loses_response = False
+    provider.is_down = provider.loses_response = False
     (await alice.post("/users/@me/purchases", json=body)).ok()
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(DAY_MS)
 
     # The purchase is paid once.
-    assert list(bank.held_amounts) == [bank.charges[-1].key] != [first]
+    assert list(provider.held_amounts) == [provider.charges[-1].key] != [first]
     assert event_names(await received_events(session)) == [
         "SUBSCRIPTION_CREATE",
         "ENTITLEMENT_CREATE",
@@ -338,35 +337,37 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: Wo
 # Refunds
 
 
-async def test_a_refund_returns_the_last_payment_once(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_a_refund_returns_the_last_payment_once(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot, price=499, currency="eur"))
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(32 * DAY_MS)
-    first, second = bank.charges
+    first, second = provider.charges
     path = f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund"
     owner = await owner_of(paid_world, bot)
 
     # The outage lasts longer than the retry period of other jobs.
-    bank.is_down = True
+    provider.is_down = True
     (await owner.post(path)).ok()
     (await owner.post(path)).rejected(404, 10029)
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(3 * DAY_MS)
-    assert list(bank.held_amounts) == [first.key, second.key]
-    bank.is_down = False
+    assert list(provider.held_amounts) == [first.key, second.key]
+    provider.is_down = False
     await paid_world.clock.run_for(DAY_MS)
 
-    assert list(bank.held_amounts) == [first.key]
-    assert set(bank.refunds) == {second}
-    refunds = len(bank.refunds)
+    assert list(provider.held_amounts) == [first.key]
+    assert set(provider.refunds) == {second}
+    refunds = len(provider.refunds)
     await paid_world.clock.run_for(40 * DAY_MS)
-    assert (len(bank.charges), len(bank.refunds)) == (2, refunds)
+    assert (len(provider.charges), len(provider.refunds)) == (2, refunds)
 
 
-async def test_a_one_time_purchase_is_refunded_at_the_price_paid(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_a_one_time_purchase_is_refunded_at_the_price_paid(
+    paid_world: World, provider: FakePaymentProvider
+) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    hat = await publish_sku(bot, 2, price=300)
+    hat = await publish_sku(bot, SkuType.DURABLE, price=300)
     purchase = await buy(alice, hat)
     (await bot.patch(f"/applications/{bot.application_id}/skus/{hat}", json={"price": 900})).ok()
     owner = await owner_of(paid_world, bot)
@@ -374,29 +375,29 @@ async def test_a_one_time_purchase_is_refunded_at_the_price_paid(paid_world: Wor
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
     await run_due_jobs(paid_world)
 
-    assert [(refund.key, refund.amount) for refund in bank.refunds] == [(bank.charges[0].key, 300)]
-    assert bank.held_amounts == {}
+    assert [(refund.key, refund.amount) for refund in provider.refunds] == [(provider.charges[0].key, 300)]
+    assert provider.held_amounts == {}
     await buy(alice, hat)
 
 
 async def test_a_declined_refund_is_not_retried(
-    paid_world: World, bank: FakePaymentProvider, caplog: pytest.LogCaptureFixture
+    paid_world: World, provider: FakePaymentProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    purchase = await buy(alice, await publish_sku(bot, 2))
+    purchase = await buy(alice, await publish_sku(bot, SkuType.DURABLE))
     owner = await owner_of(paid_world, bot)
-    bank.is_declining = True
+    provider.is_declining = True
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(10 * DAY_MS)
 
-    assert len(bank.refunds) == 1
+    assert len(provider.refunds) == 1
     assert "was declined: too late" in caplog.text
 
 
 async def test_a_payment_completed_after_the_refund_is_refunded_too(
-    paid_world: World, bank: FakePaymentProvider
+    paid_world: World, provider: FakePaymentProvider
 ) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot))
@@ -404,36 +405,36 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(
     end_ms = timestamp_ms(purchase["subscription"]["current_period_end"][:19])
     await run_due_jobs(paid_world)
     # The renewal is being charged while the refund is requested.
-    bank.response_gate = asyncio.Event()
+    provider.response_gate = asyncio.Event()
     paid_world.clock.set(end_ms)
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while len(bank.charges) < 2:
+        while len(provider.charges) < 2:
             await asyncio.sleep(0.001)
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while len(bank.refunds) < 2:
+        while len(provider.refunds) < 2:
             await asyncio.sleep(0.001)
-    bank.response_gate.set()
+    provider.response_gate.set()
     await run_due_jobs(paid_world)
 
-    assert bank.held_amounts == {}
+    assert provider.held_amounts == {}
     (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
-    assert subscription["status"] == INACTIVE
+    assert subscription["status"] == SubscriptionStatus.INACTIVE
 
 
 # Account deletion
 
 
-async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, provider: FakePaymentProvider) -> None:
     mary, bot, other, third = await register_user(paid_world), *[await paid_world.bot() for _ in range(3)]
     guild = await paid_world.guild(None, mary)
     purchase = await buy(mary, await publish_sku(bot))
     guild_purchase = await buy(
         mary, await publish_sku(other, flags=SkuFlags.GUILD_SUBSCRIPTION), guild_id=str(guild.id)
     )
-    bank.loses_response = True
+    provider.loses_response = True
     (await mary.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(third))})).rejected(503, 0)
-    bank.loses_response = False
+    provider.loses_response = False
     sessions = [await seller.connect(intents=0) for seller in (bot, other, third)]
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(1000)
@@ -458,14 +459,16 @@ async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, 
     for session in sessions:
         assert await received_events(session) == []
     # No further charges are made, and the pending purchase is refunded.
-    assert len(bank.charges) == 3
-    assert list(bank.held_amounts) == [charge.key for charge in bank.charges[:2]]
+    assert len(provider.charges) == 3
+    assert list(provider.held_amounts) == [charge.key for charge in provider.charges[:2]]
 
 
 # Currencies
 
 
-async def test_prices_of_different_currencies_are_not_compared(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_prices_of_different_currencies_are_not_compared(
+    paid_world: World, provider: FakePaymentProvider
+) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     dollars, yen = await publish_sku(bot, price=499, currency="usd"), await publish_sku(bot, price=500, currency="jpy")
     purchase = await buy(alice, dollars)
@@ -476,10 +479,10 @@ async def test_prices_of_different_currencies_are_not_compared(paid_world: World
 
     ((_, changed),) = await received_events(session)
     assert (changed["sku_ids"], changed["renewal_sku_ids"]) == ([str(dollars)], [str(yen)])
-    assert len(bank.charges) == 1
+    assert len(provider.charges) == 1
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(32 * DAY_MS)
-    assert [(charge.amount, charge.currency) for charge in bank.charges] == [(499, "usd"), (500, "jpy")]
+    assert [(charge.amount, charge.currency) for charge in provider.charges] == [(499, "usd"), (500, "jpy")]
     assert event_names(await received_events(session)) == [
         "ENTITLEMENT_UPDATE",
         "ENTITLEMENT_CREATE",
@@ -490,27 +493,27 @@ async def test_prices_of_different_currencies_are_not_compared(paid_world: World
 # Store page
 
 
-async def test_the_store_page_explains_the_payment_result(paid_world: World, bank: FakePaymentProvider) -> None:
+async def test_the_store_page_explains_the_payment_result(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    hat = await publish_sku(bot, 2, name="Hat")
+    hat = await publish_sku(bot, SkuType.DURABLE, name="Hat")
     browser = Browser(paid_world)
     browser.sign_in_as(alice)
     page = await browser.open(f"/application-directory/{bot.application_id}/store/{hat}")
 
-    bank.is_declining = True
+    provider.is_declining = True
     declined = await browser.submit(page, "Buy Hat")
     assert (declined.status, "The payment was declined." in declined.text) == (400, True)
-    bank.is_declining, bank.enabled = False, False
+    provider.is_declining, provider.enabled = False, False
     disabled = await browser.submit(declined, "Buy Hat")
     assert (disabled.status, "Purchases are currently disabled" in disabled.text) == (400, True)
-    bank.enabled, bank.loses_response = True, True
+    provider.enabled, provider.loses_response = True, True
     unconfirmed = await browser.submit(disabled, "Buy Hat")
     assert (unconfirmed.status, "still being processed" in unconfirmed.text) == (503, True)
     pending = await browser.submit(page, "Buy Hat")
     assert (pending.status, "payment is pending" in pending.text) == (400, True)
 
-    bank.loses_response = False
+    provider.loses_response = False
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(60_000)
     assert "Owned" in (await browser.open(page.url)).text
-    assert len(bank.held_amounts) == 1
+    assert len(provider.held_amounts) == 1

@@ -7,49 +7,19 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import SkuType, SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.play.subscriptions.periods import anchor_day, next_month
 from tests.receiver import Receiver, subscribe_to_events
-from tests.server.play.test_entitlements import bearer_headers, owner_of, publish_sku
-from tests.world import Actor, Session, World
-
-ACTIVE, INACTIVE, ENDING = 0, 1, 2
-DAY_MS = 24 * 3_600_000
-
-
-def timestamp_ms(text: str) -> int:
-    """Return a UTC timestamp in milliseconds."""
-    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
-
-
-async def run_due_jobs(world: World) -> None:
-    """Run the jobs that are due."""
-    assert world.app.worker is not None
-    await world.app.worker.run_due()
+from tests.server.play.helpers import DAY_MS, owner_of, run_due_jobs
+from tests.server.play.purchases import bearer_headers, buy, event_names, publish_sku, received_events, timestamp_ms
+from tests.world import World
 
 
 async def run_until(world: World, text: str) -> None:
     """Advance the clock to this time and run the jobs on the way."""
     await run_due_jobs(world)
     await world.clock.run_until(timestamp_ms(text))
-
-
-async def buy(user: Actor, sku_id: int, **fields: Any) -> Any:
-    """Buy a SKU and return the response."""
-    return (await user.post("/users/@me/purchases", json={"sku_id": str(sku_id), **fields})).ok()
-
-
-async def received_events(session: Session) -> list[tuple[str, Any]]:
-    """Return the events that the session received since the last call, in order."""
-    await session.settle()
-    frames = [frame for frame in session.dispatches[session._position :] if frame["t"] != "PING"]
-    session._position = len(session.dispatches)
-    return [(frame["t"], frame["d"]) for frame in frames]
-
-
-def event_names(events: list[tuple[str, Any]]) -> list[str]:
-    """Return the names of events."""
-    return [name for name, _ in events]
 
 
 def period(start: str, end: str) -> dict[str, str]:
@@ -90,7 +60,7 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
             "entitlement_ids": [],
             "current_period_start": "2027-01-31T10:00:00.000000+00:00",
             "current_period_end": "2027-02-28T10:00:00.000000+00:00",
-            "status": INACTIVE,
+            "status": SubscriptionStatus.INACTIVE,
             "canceled_at": None,
         },
     )
@@ -100,7 +70,11 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
     assert first["ends_at"] is None
     assert first["starts_at"] == "2027-01-31T10:00:00.000000+00:00"
     assert first["subscription_id"] == subscription_id
-    subscription = created[1] | {"entitlement_ids": [first["id"]], "renewal_sku_ids": [str(gold)], "status": ACTIVE}
+    subscription = created[1] | {
+        "entitlement_ids": [first["id"]],
+        "renewal_sku_ids": [str(gold)],
+        "status": SubscriptionStatus.ACTIVE,
+    }
     assert activated == ("SUBSCRIPTION_UPDATE", subscription)
     assert purchase["subscription"] == subscription
 
@@ -167,7 +141,11 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
         subscription, "08:00:00", "2027-07-15", "2027-08-15", "2027-09-15"
     )
     (await alice.post(f"{path}/{subscription_id}/cancel")).ok()
-    canceled = {"status": ENDING, "canceled_at": "2027-09-01T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    canceled = {
+        "status": SubscriptionStatus.ENDING,
+        "canceled_at": "2027-09-01T00:00:00.000000+00:00",
+        "renewal_sku_ids": None,
+    }
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription | canceled)]
     (await alice.post(f"{path}/{subscription_id}/resume")).ok()
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
@@ -177,14 +155,18 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
     months = ("2027-09-15", "2027-10-15", "2027-11-15", "2027-12-15", "2028-01-15")
     assert await received_events(session) == renewal_events(subscription, "08:00:00", *months)
     (await alice.post(f"{path}/{subscription_id}/cancel")).ok()
-    subscription |= {"status": ENDING, "canceled_at": "2027-12-20T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    subscription |= {
+        "status": SubscriptionStatus.ENDING,
+        "canceled_at": "2027-12-20T00:00:00.000000+00:00",
+        "renewal_sku_ids": None,
+    }
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2028-01-15T07:59:59")
     assert await received_events(session) == []
     await run_until(world, "2028-01-15T08:00:00")
     ended, expired = await received_events(session)
     assert ended == ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"})
-    assert expired == ("SUBSCRIPTION_UPDATE", subscription | {"status": INACTIVE})
+    assert expired == ("SUBSCRIPTION_UPDATE", subscription | {"status": SubscriptionStatus.INACTIVE})
     await run_until(world, "2028-06-01T00:00:00")
     assert await received_events(session) == []
 
@@ -229,14 +211,14 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_wo
         "sku_ids": [str(gold)],
         "entitlement_ids": [],
         **period("2024-08-05T10:00:00", "2024-09-05T10:00:00"),
-        "status": INACTIVE,
+        "status": SubscriptionStatus.INACTIVE,
         "canceled_at": None,
     }
     assert created == ("SUBSCRIPTION_CREATE", subscription)
     old_entitlement = purchase["entitlement"]
     assert (old_entitlement["type"], old_entitlement["ends_at"]) == (8, "2024-09-05T10:00:00.000000+00:00")
     assert granted == ("ENTITLEMENT_CREATE", old_entitlement)
-    subscription |= {"entitlement_ids": [old_entitlement["id"]], "status": ACTIVE}
+    subscription |= {"entitlement_ids": [old_entitlement["id"]], "status": SubscriptionStatus.ACTIVE}
     assert activated == ("SUBSCRIPTION_UPDATE", subscription)
 
     # September: the renewal moves the end of the entitlement.
@@ -275,13 +257,17 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_wo
 
     # July: canceled; it expires in August.
     (await alice.post(f"{path}/{subscription['id']}/cancel")).ok()
-    subscription |= {"status": ENDING, "canceled_at": "2025-07-06T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    subscription |= {
+        "status": SubscriptionStatus.ENDING,
+        "canceled_at": "2025-07-06T00:00:00.000000+00:00",
+        "renewal_sku_ids": None,
+    }
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2025-08-05T10:00:00")
     new_entitlement |= {"ends_at": "2025-08-05T10:00:00.000000+00:00"}
     assert await received_events(session) == [
         ("ENTITLEMENT_UPDATE", new_entitlement),
-        ("SUBSCRIPTION_UPDATE", subscription | {"status": INACTIVE}),
+        ("SUBSCRIPTION_UPDATE", subscription | {"status": SubscriptionStatus.INACTIVE}),
     ]
     await run_until(world, "2025-12-01T00:00:00")
     assert await received_events(session) == []
@@ -337,7 +323,7 @@ async def test_a_guild_subscription_requires_membership_in_the_guild(world: Worl
     await run_due_jobs(world)
     await world.clock.run_for(32 * DAY_MS)
     (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
-    assert subscription["status"] == INACTIVE
+    assert subscription["status"] == SubscriptionStatus.INACTIVE
 
 
 async def test_a_user_has_one_subscription_per_application(world: World) -> None:
@@ -375,7 +361,7 @@ async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
 
     (_, deleted), (_, expired) = await received_events(session)
     assert deleted["deleted"] is True
-    assert expired["status"] == INACTIVE
+    assert expired["status"] == SubscriptionStatus.INACTIVE
     await run_due_jobs(world)
     await world.clock.run_for(40 * DAY_MS)
     assert await received_events(session) == []
@@ -386,7 +372,7 @@ async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
 
 async def test_only_the_subscriber_changes_a_subscription(world: World) -> None:
     bot, other, alice, bob = await world.bot(), await world.bot(), await world.user(), await world.user()
-    gold, hat, foreign = await publish_sku(bot), await publish_sku(bot, 2), await publish_sku(other)
+    gold, hat, foreign = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE), await publish_sku(other)
     path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
 
     for action in ("cancel", "resume"):

@@ -5,42 +5,15 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import RelationshipType
-from hubbub.protocol.flags import ApplicationFlags, UserFlags
+from hubbub.protocol.enums import ActivityActionType, ChannelType, RelationshipType
+from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity.identities import AccountsMerged
-from tests.game import Game, Player, create_game
+from tests.game import create_game
 from tests.receiver import Receiver, subscribe_to_events
-from tests.world import Session, World, befriend
-
-PRESENCE_SCOPES = "openid sdk.social_layer_presence"
-
-
-async def create_game_with_friends(world: World) -> tuple[Game, Player, Player]:
-    """Create a game with two players who are friends."""
-    played = await create_game(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
-    alice, bob = await played.add_player(), await played.add_player()
-    await befriend(alice, bob)
-    return played, alice, bob
-
-
-async def start_joinable_activity(
-    player: Player, session: Session, *, join: str = "open sesame", size: Any = (1, 4)
-) -> dict[str, Any]:
-    """Set a joinable activity on a session; return the invite to it."""
-    activity = {
-        "name": "Game",
-        "type": 0,
-        "application_id": str(player.application_id),
-        "party": {"id": "party", "size": list(size)},
-        "secrets": {"join": join},
-        "supported_platforms": ["desktop"],
-    }
-    await session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
-    await session.wait_processed()
-    return {"type": 1, "session_id": session.ready["session_id"], "party_id": "party"}
-
+from tests.server.play.joinable_activities import PRESENCE_SCOPES, create_game_with_friends, start_joinable_activity
+from tests.world import World, befriend
 
 # Stored messages
 
@@ -99,7 +72,9 @@ async def test_messages_to_strangers_and_blocking_users_are_rejected(world: Worl
     (await alice.post(f"/users/{carol.id}/messages", json={"content": "hi"})).rejected(403, 50278)
     (await alice.post("/users/1/messages", json={"content": "hi"})).rejected(404, 10013)
     (await alice.post(f"/users/{alice.id}/messages", json={"content": "hi"})).rejected(400, 50033)
-    assert (await bob.put(f"/users/@me/relationships/{alice.id}", json={"type": 2})).status == 204
+    assert (
+        await bob.put(f"/users/@me/relationships/{alice.id}", json={"type": RelationshipType.BLOCKED})
+    ).status == 204
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).rejected(403, 50007)
     message_count = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM direct_messages"))
     assert message_count == 0
@@ -118,15 +93,19 @@ async def test_a_block_applies_to_the_chat_client_too(world: World) -> None:
 
 
 async def test_messages_between_players_of_a_game_are_not_stored(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
     alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
 
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
 
     assert message["channel_id"] == str(bob.id)
     event = await bob_session.next("MESSAGE_CREATE")
-    assert (event["channel_id"], event["channel"]["type"], event["content"]) == (str(alice.id), 18, "hi")
+    assert (event["channel_id"], event["channel"]["type"], event["content"]) == (
+        str(alice.id),
+        ChannelType.EPHEMERAL_DM,
+        "hi",
+    )
     assert (await alice_session.next("MESSAGE_CREATE"))["channel_id"] == str(bob.id)
     (await bob.get(f"/users/{alice.id}/messages")).rejected(404, 10003)
     changed = (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "ho"})).ok()
@@ -175,7 +154,7 @@ async def test_empty_messages_and_missing_scopes_are_rejected(world: World) -> N
 
 
 async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: World) -> None:
-    played, alice, bob = await create_game_with_friends(world)
+    game, alice, bob = await create_game_with_friends(world)
     other = await create_game(world, "Other")
     other_player = await other.add_player(await world.user())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
@@ -183,7 +162,7 @@ async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: 
     other_session = await other_player.connect_sdk()
     path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{message['id']}/moderation-metadata"
 
-    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
+    assert (await game.backend.put(path, json={"verdict": "hide"})).status == 204
 
     for session in sessions:
         assert (await session.next("MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "hide"}
@@ -195,7 +174,7 @@ async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: 
     assert (cleared["content"], cleared["moderation_metadata"]) == ("kind", {})
     (await other.backend.put(path, json={})).rejected(403, 50001)
     unknown = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/1/moderation-metadata"
-    (await played.backend.put(unknown, json={})).rejected(404, 10008)
+    (await game.backend.put(unknown, json={})).rejected(404, 10008)
 
 
 @pytest.mark.dated(changes.MODERATION_METADATA)
@@ -211,14 +190,14 @@ async def test_moderation_metadata_is_unknown_before_its_release_date(world: Wor
 
 
 async def test_unstored_messages_can_be_moderated(world: World) -> None:
-    played = await create_game(world)
-    alice, bob = await played.add_player(), await played.add_player()
+    game = await create_game(world)
+    alice, bob = await game.add_player(), await game.add_player()
     await alice.connect_sdk()
     bob_session = await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
     path = f"/partner-sdk/dms/{alice.id}/{bob.id}/messages/{message['id']}/moderation-metadata"
 
-    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
+    assert (await game.backend.put(path, json={"verdict": "hide"})).status == 204
 
     event = await bob_session.next("MESSAGE_UPDATE")
     assert event == {"id": message["id"], "channel_id": str(alice.id), "moderation_metadata": {"verdict": "hide"}}
@@ -302,7 +281,7 @@ async def test_a_session_without_message_scope_receives_only_the_invite(world: W
     event = await session.next("ACTIVITY_INVITE_CREATE")
     assert (event["author"]["id"], event["activity"]) == (
         str(alice.id),
-        {"type": 1, "party_id": "party", "session_id": activity["session_id"]},
+        {"type": ActivityActionType.JOIN, "party_id": "party", "session_id": activity["session_id"]},
     )
     await session.none_of("MESSAGE_CREATE")
 
@@ -311,7 +290,7 @@ async def test_a_join_request_names_the_hosts_party(world: World) -> None:
     _played, alice, bob = await create_game_with_friends(world)
     alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     await start_joinable_activity(alice, alice_session)
-    request = {"type": 5, "session_id": bob_session.ready["session_id"]}
+    request = {"type": ActivityActionType.JOIN_REQUEST, "session_id": bob_session.ready["session_id"]}
 
     (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).ok()
 
@@ -325,7 +304,11 @@ async def test_an_invite_requires_a_joinable_activity(world: World, problem: str
     other = await create_game(world, "Other")
     alice_session = await alice.connect_sdk()
     if problem == "nothing":
-        activity = {"type": 1, "session_id": alice_session.ready["session_id"], "party_id": "party"}
+        activity = {
+            "type": ActivityActionType.JOIN,
+            "session_id": alice_session.ready["session_id"],
+            "party_id": "party",
+        }
     else:
         activity = await start_joinable_activity(alice, alice_session, size=(4, 4) if problem == "full" else (1, 4))
     body: dict[str, Any] = {"activity": activity}
@@ -362,7 +345,7 @@ async def test_a_merge_moves_channels_and_converts_duplicates_to_groups(world: W
             alice.id,
         )
     )
-    assert [row[0] for row in rows] == [1, 1, 3]
+    assert [row[0] for row in rows] == [ChannelType.DM, ChannelType.DM, ChannelType.GROUP_DM]
 
 
 async def test_a_disclosure_is_acknowledged_once(world: World) -> None:

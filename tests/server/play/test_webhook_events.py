@@ -5,15 +5,12 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import WebhookEventType
+from hubbub.protocol.enums import EventWebhooksStatus, WebhookEventType
 from hubbub.protocol.ids import ApplicationId, UserId
-from hubbub.server.core.call import Call
-from hubbub.server.identity import applications
 from hubbub.server.play import webhook_events
 from tests.receiver import Receiver, subscribe_to_events
+from tests.server.play.helpers import DAY_MS, owner_of, run_due_jobs
 from tests.world import Actor, World
-
-DAY_MS = 24 * 3_600_000
 
 
 async def send_event(world: World, bot: Actor, subject_id: int, data: Any = None, **options: Any) -> None:
@@ -24,25 +21,6 @@ async def send_event(world: World, bot: Actor, subject_id: int, data: Any = None
     await world.write(
         lambda call: webhook_events.send(call, application_id, event_type, data, subject_id=subject_id, **options)
     )
-
-
-async def run_due_jobs(world: World) -> None:
-    """Run the jobs that are due."""
-    assert world.app.worker is not None
-    await world.app.worker.run_due()
-
-
-async def owner_of(world: World, bot: Actor) -> Actor:
-    """Return the owner of a bot's application, with a token."""
-    from hubbub.server.core import auth
-
-    def sign_in(call: Call) -> tuple[int, str]:
-        row = applications.find_by_bot(call.tx, bot.id)
-        assert row is not None
-        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now_ms, ids=call.ids)
-
-    user_id, token = await world.write(sign_in)
-    return Actor(world, user_id, token, "owner")
 
 
 async def test_a_url_is_pinged_and_probed_before_it_is_stored(near_world: World, receiver: Receiver) -> None:
@@ -157,9 +135,9 @@ async def test_only_subscribed_events_are_sent(near_world: World, receiver: Rece
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "QUEST_USER_ENROLLMENT")
 
     await send_event(near_world, bot, 7, type=WebhookEventType.ENTITLEMENT_DELETE)
-    (await bot.patch("/applications/@me", json={"event_webhooks_status": 1})).ok()
+    (await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.DISABLED})).ok()
     await send_event(near_world, bot, 7)
-    (await bot.patch("/applications/@me", json={"event_webhooks_status": 2})).ok()
+    (await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})).ok()
     await send_event(near_world, bot, 7, 2)
     await run_due_jobs(near_world)
 
@@ -275,14 +253,14 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, re
         await send_event(near_world, bot, number)
     await run_due_jobs(near_world)
     await near_world.clock.run_for(600_000)
-    assert await webhooks_status() == 2
+    assert await webhooks_status() == EventWebhooksStatus.ENABLED
     await near_world.clock.run_for(DAY_MS - 600_001)
     await send_event(near_world, bot, 100)
     await run_due_jobs(near_world)
-    assert await webhooks_status() == 2
+    assert await webhooks_status() == EventWebhooksStatus.ENABLED
     await near_world.clock.run_for(600_000)
 
-    assert await webhooks_status() == 3
+    assert await webhooks_status() == EventWebhooksStatus.DISABLED_BY_PLATFORM
     assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.url
     # No more events are queued, and the owner can enable them again.
     count = len(receiver.events)
@@ -290,7 +268,7 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, re
     await run_due_jobs(near_world)
     assert len(receiver.events) == count
     receiver.default_status = 204
-    (await bot.patch("/applications/@me", json={"event_webhooks_status": 2})).ok()
+    (await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})).ok()
     await send_event(near_world, bot, 102, "back")
     await run_due_jobs(near_world)
     assert receiver.events[-1]["data"] == "back"
@@ -320,9 +298,9 @@ async def test_deleting_an_application_deletes_its_events(near_world: World, rec
     await run_due_jobs(world)
     await world.clock.run_for(DAY_MS + 600_000)
 
-    async def stored_rows(each: Actor) -> list[Any]:
-        jobs = f"SELECT kind, key, state FROM jobs WHERE key LIKE 'webhook_events.%/{each.application_id}%'"
-        failures = f"SELECT * FROM webhook_event_failures WHERE application_id = {each.application_id}"
+    async def stored_rows(app_bot: Actor) -> list[Any]:
+        jobs = f"SELECT kind, key, state FROM jobs WHERE key LIKE 'webhook_events.%/{app_bot.application_id}%'"
+        failures = f"SELECT * FROM webhook_event_failures WHERE application_id = {app_bot.application_id}"
         rows: list[Any] = await world.app.database.read(lambda tx: [*tx.all(jobs), *tx.all(failures)])
         return rows
 
@@ -361,23 +339,29 @@ async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(near_world
     await near_world.clock.run_for(DAY_MS)
 
     application = (await bot.get("/applications/@me")).ok()
-    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (None, 3)
+    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (
+        None,
+        EventWebhooksStatus.DISABLED_BY_PLATFORM,
+    )
     count = receiver.invalid_signatures
     await near_world.clock.run_for(3 * DAY_MS)
     assert receiver.invalid_signatures == count
-    response = await bot.patch("/applications/@me", json={"event_webhooks_status": 2})
+    response = await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})
     assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
 
 
 async def test_enabling_events_requires_a_url(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    response = await bot.patch("/applications/@me", json={"event_webhooks_status": 2})
+    response = await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})
     assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
 
     application = (await bot.patch("/applications/@me", json={"event_webhooks_url": None})).ok()
 
-    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (None, 1)
+    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (
+        None,
+        EventWebhooksStatus.DISABLED,
+    )
 
 
 async def test_duplicate_event_types_are_rejected(world: World) -> None:

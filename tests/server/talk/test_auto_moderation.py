@@ -26,7 +26,7 @@ from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.places import members
 from tests.fixtures.validator import ResponseMonitor
-from tests.server.play.test_interactions import InteractionSetup
+from tests.server.play.interaction_setup import InteractionSetup
 from tests.world import NOW_MS, Actor, Guild, World, small_config
 
 PROFANITY = AutoModerationKeywordPresetType.PROFANITY
@@ -574,14 +574,14 @@ async def test_exempt_members_bots_and_channels_are_not_checked(world: World) ->
 
 async def test_webhooks_and_interaction_responses_are_not_checked(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
-    stage = InteractionSetup(world, guild, bob, await world.bot(guild))
-    stage.app_session = await stage.bot.connect()
+    interactions = InteractionSetup(world, guild, bob, await world.bot(guild))
+    interactions.app_session = await interactions.bot.connect()
     await create_rule(guild, keyword_rule("bad"))
     (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
     interaction, deferred = (
-        await stage.run_command(await stage.create_command()),
-        await stage.run_command(await stage.create_command("later")),
+        await interactions.run_command(await interactions.create_command()),
+        await interactions.run_command(await interactions.create_command("later")),
     )
     await interaction.respond_with_message(content="bad")
     (await deferred.respond(5)).ok()

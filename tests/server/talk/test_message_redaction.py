@@ -9,7 +9,7 @@ import pytest
 from hubbub.protocol.enums import ButtonStyle, ComponentType, MessageReferenceType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.intents import Intents
-from tests.server.play.test_interactions import InteractionSetup
+from tests.server.play.interaction_setup import InteractionSetup
 from tests.world import Actor, Guild, Session, World
 
 INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES

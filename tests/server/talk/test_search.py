@@ -17,7 +17,7 @@ from hubbub.server.talk.search import index_jobs
 from hubbub.server.talk.search.tokens import is_near, parse_query, score, tokenize
 from hubbub.server.transports.cdn import default_avatar
 from tests.fixtures.validator import ResponseMonitor
-from tests.server.play.test_interactions import InteractionSetup
+from tests.server.play.interaction_setup import InteractionSetup
 from tests.server.talk.message_search import build_index, create_indexed_guild, search_messages, search_path
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World, small_config
 
@@ -287,9 +287,11 @@ async def test_messages_are_found_by_their_author(world: World) -> None:
 async def test_interaction_responses_are_found_by_author_type_bot(world: World) -> None:
     bob = await world.user()
     guild = await create_indexed_guild(world, bob)
-    stage = InteractionSetup(world, guild, bob, await world.bot(guild))
-    stage.app_session = await stage.bot.connect()
-    await (await stage.run_command(await stage.create_command())).respond_with_message(content="of the bot")
+    interactions = InteractionSetup(world, guild, bob, await world.bot(guild))
+    interactions.app_session = await interactions.bot.connect()
+    await (await interactions.run_command(await interactions.create_command())).respond_with_message(
+        content="of the bot"
+    )
     assert await search_contents(bob, guild, author_type="bot") == ["of the bot"]
     assert await search_contents(bob, guild, author_type="webhook") == []
 

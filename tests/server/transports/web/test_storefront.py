@@ -2,11 +2,12 @@
 
 import pytest
 
+from hubbub.protocol.enums import SkuType
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.transports.web.templating import format_price
 from tests.pages import Browser
 from tests.server.identity.accounts import PASSWORD, register_user
-from tests.server.play.test_entitlements import CONSUMABLE, DURABLE, publish_sku
+from tests.server.play.purchases import publish_sku
 from tests.world import Actor, World
 
 
@@ -31,9 +32,9 @@ async def owned_skus(user: Actor, bot: Actor) -> list[str]:
 async def test_the_store_is_public_and_shows_listed_skus(world: World) -> None:
     bot = await world.bot(name="Orchard")
     gold = await publish_sku(bot, name="Gold <b>", description="All the apples.", price=499, currency="eur")
-    await publish_sku(bot, DURABLE, name="Hat", price=500, currency="jpy")
-    hidden = await publish_sku(bot, DURABLE, name="Secret", listed=False, price=0)
-    draft = await publish_sku(bot, DURABLE, name="Draft", published=False)
+    await publish_sku(bot, SkuType.DURABLE, name="Hat", price=500, currency="jpy")
+    hidden = await publish_sku(bot, SkuType.DURABLE, name="Secret", listed=False, price=0)
+    draft = await publish_sku(bot, SkuType.DURABLE, name="Draft", published=False)
     browser = Browser(world)
 
     page = await browser.open(store_of(bot))
@@ -77,7 +78,10 @@ async def test_the_login_returns_to_the_sku(world: World) -> None:
 
 async def test_a_bought_sku_cannot_be_bought_again_from_the_list(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    coins, hat = await publish_sku(bot, CONSUMABLE, name="Coins"), await publish_sku(bot, DURABLE, name="Hat")
+    coins, hat = (
+        await publish_sku(bot, SkuType.CONSUMABLE, name="Coins"),
+        await publish_sku(bot, SkuType.DURABLE, name="Hat"),
+    )
     browser = await browser_of(world, alice)
 
     page = await browser.submit(await browser.open(store_of(bot)), "Buy Coins")
@@ -89,7 +93,7 @@ async def test_a_bought_sku_cannot_be_bought_again_from_the_list(world: World) -
 
 async def test_an_outdated_page_cannot_buy_a_sku_twice(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hat = await publish_sku(bot, DURABLE, name="Hat")
+    hat = await publish_sku(bot, SkuType.DURABLE, name="Hat")
     browser = await browser_of(world, alice)
     old = await browser.open(f"{store_of(bot)}/{hat}")
     await browser.submit(old, "Buy Hat")
@@ -122,7 +126,7 @@ async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
 
 async def test_a_cross_site_form_buys_nothing(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hat = await publish_sku(bot, DURABLE, name="Hat")
+    hat = await publish_sku(bot, SkuType.DURABLE, name="Hat")
     browser = await browser_of(world, alice)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -137,7 +141,10 @@ async def test_a_cross_site_form_buys_nothing(world: World) -> None:
 
 async def test_a_sku_can_only_be_bought_in_its_own_store(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
-    hat, cap = await publish_sku(bot, DURABLE, name="Hat"), await publish_sku(other, DURABLE, name="Cap")
+    hat, cap = (
+        await publish_sku(bot, SkuType.DURABLE, name="Hat"),
+        await publish_sku(other, SkuType.DURABLE, name="Cap"),
+    )
     browser = await browser_of(world, alice)
     page = await browser.open(f"{store_of(bot)}/{hat}")
     page.form("Buy Hat").action = f"{store_of(bot)}/{cap}"

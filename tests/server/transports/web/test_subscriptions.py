@@ -4,18 +4,11 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
 from tests.pages import Browser
-from tests.server.play.test_entitlements import owner_of, publish_sku
-from tests.server.play.test_subscriptions import (
-    ACTIVE,
-    DAY_MS,
-    ENDING,
-    INACTIVE,
-    buy,
-    received_events,
-    run_due_jobs,
-)
+from tests.server.play.helpers import DAY_MS, owner_of, run_due_jobs
+from tests.server.play.purchases import buy, publish_sku, received_events
 from tests.world import Actor, World
 
 PATH = "/settings/subscriptions"
@@ -49,26 +42,26 @@ async def test_a_subscription_is_canceled_after_confirmation_and_resumed(near_wo
     page = await browser.open(cancel_url)
     assert "Cancel Gold <b>?" in page.text
     # Opening the confirmation page cancels nothing.
-    assert await status(alice) == ACTIVE
+    assert await status(alice) == SubscriptionStatus.ACTIVE
     page = await browser.submit(page, "Cancel subscription")
 
     assert browser.history[-1].url == PATH
     assert "Gold <b> was canceled." in page.text
     assert "will not be charged again." in page.text
     ((name, ending),) = await received_events(session)
-    assert (name, ending["id"], ending["status"]) == ("SUBSCRIPTION_UPDATE", subscription_id, ENDING)
+    assert (name, ending["id"], ending["status"]) == ("SUBSCRIPTION_UPDATE", subscription_id, SubscriptionStatus.ENDING)
     # The user keeps the entitlement, and the page only offers to resume.
     assert len((await alice.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()) == 1
     assert "Cancel Gold <b>" not in [text for text, _ in page.links]
     page = await browser.submit(page, "Resume Gold <b>")
     assert "Gold <b> was resumed." in page.text
     ((_, resumed),) = await received_events(session)
-    assert resumed["status"] == ACTIVE
+    assert resumed["status"] == SubscriptionStatus.ACTIVE
 
     page = await browser.submit(await browser.open(cancel_url), "Cancel subscription")
     await run_due_jobs(world)
     await world.clock.run_for(32 * DAY_MS)
-    assert await status(alice) == INACTIVE
+    assert await status(alice) == SubscriptionStatus.INACTIVE
     assert (await alice.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok() == []
     late = await browser.submit(page, "Resume Gold <b>")
     assert "This subscription has already ended." in late.text
@@ -85,7 +78,7 @@ async def test_a_cross_site_form_cancels_nothing(world: World) -> None:
         for origin in ("https://evil.example", world.url):
             path = f"{PATH}/{subscription_id}/{step}"
             assert (await browser.request("POST", path, headers=headers | {"Origin": origin}, data="")).status == 403
-    assert await status(alice) == ACTIVE
+    assert await status(alice) == SubscriptionStatus.ACTIVE
 
 
 async def test_subscriptions_of_other_users_are_not_visible(world: World) -> None:
@@ -98,7 +91,7 @@ async def test_subscriptions_of_other_users_are_not_visible(world: World) -> Non
     assert (await other.open(f"{PATH}/{subscription_id}/cancel")).status == 404
     browser.jar.clear()
     assert (await browser.submit(page, "Cancel subscription", follow=False)).location.startswith("/login?next=")
-    assert await status(alice) == ACTIVE
+    assert await status(alice) == SubscriptionStatus.ACTIVE
 
 
 async def test_subscriptions_show_their_guild_and_renewal(world: World) -> None:

@@ -1,0 +1,26 @@
+"""Helpers that the tests of several slices share."""
+
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from tests.world import Actor, World
+
+DAY_MS = 24 * 3_600_000
+
+
+async def owner_of(world: World, bot: Actor) -> Actor:
+    """Return the user who owns a bot's application, with a token."""
+
+    def sign_in(call: Call) -> tuple[int, str]:
+        row = applications.find_by_bot(call.tx, bot.id)
+        assert row is not None
+        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now_ms, ids=call.ids)
+
+    user_id, token = await world.write(sign_in)
+    return Actor(world, user_id, token, "owner")
+
+
+async def run_due_jobs(world: World) -> None:
+    """Run the jobs that are due."""
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
