@@ -210,7 +210,7 @@ def test_the_game_explains_every_mistake_of_a_player(ready_file: Path) -> None:
             alice.expect(output)
 
     assert "is not a ready file" in run_example("game", "nowhere.json", status=1)
-    assert "cannot be reached" in run(
+    assert "cannot be reached" in run_example(
         "game", str(ready_file), "--guest", "Hero", "--backend", "http://127.0.0.1:9", status=1
     )
     assert "game: Login or password is invalid." in run_example(
@@ -422,13 +422,13 @@ def test_the_bot_answers_a_message_sent_over_http(ready_file: Path) -> None:
 
 def test_the_examples_explain_unknown_names(ready_file: Path) -> None:
     ready_path = str(ready_file)
-    assert "unknown user dora; choose one of alice, bob, carol" in run(
+    assert "unknown user dora; choose one of alice, bob, carol" in run_example(
         "send_message.py", ready_path, "dora", "general", "hi", status=1
     )
-    assert "unknown channel attic; choose one of general" in run(
+    assert "unknown channel attic; choose one of general" in run_example(
         "send_message.py", ready_path, "bob", "attic", "hi", status=1
     )
-    assert "bob cannot do this in staff: Missing Access" in run(
+    assert "bob cannot do this in staff: Missing Access" in run_example(
         "send_message.py", ready_path, "bob", "staff", "hi", status=1
     )
     assert "usage: send_message.py" in run_example("send_message.py", ready_path, status=1)

@@ -192,7 +192,7 @@ async def test_a_ticket_without_an_instance_is_for_the_last_joined_one(activity:
 
 
 @pytest.mark.parametrize(
-    "how", ["forged", "other key", "wrong payload", "empty", "too long", "no signature", "not hex", "extra part"]
+    "problem", ["forged", "other key", "wrong payload", "empty", "too long", "no signature", "not hex", "extra part"]
 )
 async def test_an_invalid_ticket_is_ignored(activity: ProxiedActivity, problem: str) -> None:
     alice, bob = await activity.world.user(), await activity.world.user()
@@ -231,10 +231,10 @@ async def test_a_modified_payload_fails_verification(activity: ProxiedActivity) 
 
 
 @pytest.mark.parametrize(
-    ("sent", "signed"),
+    ("headers", "expected"),
     [
         ({}, True),
-        ({"Origin": "{own}", "Sec-Fetch-Site": "same-origin"}, True),
+        ({"Origin": "{own_origin}", "Sec-Fetch-Site": "same-origin"}, True),
         ({"Sec-Fetch-Site": "none"}, True),
         ({"Origin": "https://evil.example.org"}, False),
         ({"Origin": "null"}, False),
@@ -248,7 +248,7 @@ async def test_a_cookie_is_ignored_in_cross_site_requests(
     alice = await activity.world.user()
     await launch(activity, alice)
     own_origin = f"http://{activity.host}:{activity.world.url.rpartition(':')[2]}"
-    request_headers = {name: value.format(own=own_origin) for name, value in headers.items()}
+    request_headers = {name: value.format(own_origin=own_origin) for name, value in headers.items()}
 
     ticket = await create_ticket(activity, alice)
     echoed = await activity.echo("/", "POST", headers={"Cookie": f"hubbub_proxy_ticket={ticket}", **request_headers})

@@ -161,7 +161,7 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("requested", "expected"),
     [
         ([(1, "c"), (2, "a")], [1, 2]),
         ([(2, "a"), (1, "c")], [2, 1]),
@@ -779,7 +779,7 @@ def of_channel(channel_id: int, allowed: bool) -> CommandPermission:
 
 
 @pytest.mark.parametrize(
-    ("permissions", "needed", "of_command", "of_application", "expected"),
+    ("permissions", "required", "command_entries", "application_entries", "expected"),
     [
         (0, None, [], [], False),
         (USE, None, [], [], True),

@@ -14,24 +14,22 @@ from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2 import InstallationRow
 from tests.oauth import create_application
 from tests.receiver import Receiver, extend_timeouts, receive_interactions
-from tests.server.play.interaction_setup import BUTTON, InteractionSetup
+from tests.server.play.interaction_setup import BUTTON, InteractionSetup, create_interaction_setup
 from tests.world import Actor, World
 
 
-def respond_with(kind: int, data: Any = None) -> Any:
+def respond_with(callback_type: int, data: Any = None) -> Any:
     """Return a handler that responds with this type and data."""
-    return lambda _: web.json_response({"type": kind} if data is None else {"type": kind, "data": data})
+    return lambda _: web.json_response(
+        {"type": callback_type} if data is None else {"type": callback_type, "data": data}
+    )
 
 
 @pytest.fixture
 async def setup(near_world: World, receiver: Receiver) -> InteractionSetup:
-    user = await near_world.user("asker")
-    guild = await near_world.guild(None, user)
-    bot = await near_world.bot(guild, name="answerer")
-    await receive_interactions(receiver, bot)
-    setup = InteractionSetup(near_world, guild, user, bot)
-    setup.app_session = await bot.connect()
-    setup.user_session = await user.connect()
+    """An app whose interactions are posted to `receiver`, and a user in its guild."""
+    setup = await create_interaction_setup(near_world)
+    await receive_interactions(receiver, setup.bot)
     return setup
 
 
@@ -44,7 +42,7 @@ async def send_interaction(setup: InteractionSetup, kind: int, data: dict[str, A
 
 
 async def run_command(setup: InteractionSetup, **data: Any) -> None:
-    """Run a command of the app."""
+    """Create a command, run it and deliver the interaction to the endpoint."""
     command = await setup.create_command()
     await send_interaction(
         setup, InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": command["name"], **data}
@@ -216,7 +214,7 @@ async def test_autocomplete_choices_are_returned_in_the_body(setup: InteractionS
 
 
 @pytest.mark.parametrize(
-    ("answering", "expected"),
+    ("interaction_handler", "expected"),
     [
         (
             respond_with(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "x" * 4001}),

@@ -4,10 +4,15 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import MessageType
+from hubbub.protocol.enums import InteractionCallbackType, MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.resources.interactions import TOKEN_LIFETIME_MS
-from tests.server.play.interaction_setup import InteractionSetup, ReceivedInteraction, create_global_command
+from tests.server.play.interaction_setup import (
+    InteractionSetup,
+    ReceivedInteraction,
+    create_global_command,
+    create_interaction_setup,
+)
 from tests.world import ApiResponse, World
 
 POLL = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
@@ -15,20 +20,16 @@ POLL = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}],
 
 @pytest.fixture(params=["guild", "dm"])
 async def setup(world: World, request: pytest.FixtureRequest) -> InteractionSetup:
-    """Create a user and an app, in a guild or in their direct message channel."""
-    user = await world.user("asker")
-    guild = await world.guild(None, user)
-    bot = await world.bot(guild, name="answerer")
-    result = InteractionSetup(world, guild, user, bot)
+    """A user and an app, in a guild or in their direct message channel."""
+    setup = await create_interaction_setup(world)
     if request.param == "dm":
-        dm = (await user.post("/users/@me/channels", json={"recipient_id": str(bot.id)})).ok()
-        result.channel = int(dm["id"])
-    result.app_session, result.user_session = await bot.connect(), await user.connect()
-    return result
+        dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
+        setup.channel = int(dm["id"])
+    return setup
 
 
-async def expired_response(
-    setup: InteractionSetup, callback_type: int = 4, **data: Any
+async def create_expired_response(
+    setup: InteractionSetup, callback_type: int = InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, **data: Any
 ) -> tuple[str, ReceivedInteraction]:
     """Respond to an interaction, let its token expire, and return the message's path and the interaction."""
     interaction = await setup.run_command(await create_global_command(setup))
@@ -38,7 +39,7 @@ async def expired_response(
 
 
 async def test_a_bot_edits_its_response(setup: InteractionSetup) -> None:
-    path, interaction = await expired_response(setup, content="before")
+    path, interaction = await create_expired_response(setup, content="before")
     (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "too late"})).rejected(
         404, 10015
     )
@@ -54,7 +55,7 @@ async def test_a_bot_edits_its_response(setup: InteractionSetup) -> None:
 
 
 async def test_a_bot_deletes_its_response(setup: InteractionSetup) -> None:
-    path, _ = await expired_response(setup, content="hello")
+    path, _ = await create_expired_response(setup, content="hello")
     (await setup.user.delete(path)).rejected(*((403, 50013) if setup.channel == setup.guild.general else (400, 50003)))
 
     (await setup.bot.delete(path)).ok()
@@ -79,7 +80,9 @@ async def test_a_bot_ends_the_poll_of_its_response(setup: InteractionSetup) -> N
 
 
 async def test_a_bot_completes_a_deferred_response_after_the_token_expired(setup: InteractionSetup) -> None:
-    path, _ = await expired_response(setup, kind=5)
+    path, _ = await create_expired_response(
+        setup, callback_type=InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE
+    )
     (await setup.bot.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).rejected(400, 50006)
 
     edited = (await setup.bot.patch(path, json={"content": "at last"})).ok()
@@ -92,7 +95,7 @@ async def test_a_bot_completes_a_deferred_response_after_the_token_expired(setup
 
 
 async def test_a_reaction_event_names_the_responding_bot(setup: InteractionSetup) -> None:
-    path, _ = await expired_response(setup, content="react to me")
+    path, _ = await create_expired_response(setup, content="react to me")
 
     (await setup.user.put(f"{path}/reactions/🔥/@me")).ok()
 

@@ -20,6 +20,7 @@ from tests.server.play.interaction_setup import (
     InteractionSetup,
     ReceivedInteraction,
     create_global_command,
+    create_interaction_setup,
     install_for_user,
 )
 from tests.world import Actor, ApiResponse, Guild, World
@@ -29,17 +30,12 @@ EPHEMERAL = MessageFlags.EPHEMERAL
 
 @pytest.fixture
 async def setup(world: World) -> InteractionSetup:
-    user = await world.user("asker")
-    guild = await world.guild(None, user)
-    bot = await world.bot(guild, name="answerer")
-    setup = InteractionSetup(world, guild, user, bot)
-    setup.app_session = await bot.connect()
-    return setup
+    return await create_interaction_setup(world)
 
 
 @pytest.fixture
-async def away(setup: InteractionSetup) -> Guild:
-    """A guild without the app, in which a user with the app installed runs its commands."""
+async def other_guild(setup: InteractionSetup) -> Guild:
+    """A guild without the app, in which the user runs commands of the user-installed app."""
     guild = await setup.world.guild(None, setup.user)
     await install_for_user(setup)
     setup.channel = guild.general
@@ -144,7 +140,7 @@ async def test_an_app_of_the_guild_responds_publicly_to_every_user(setup: Intera
 # Permissions of the app
 
 
-LENDABLE = (
+INHERITED_PERMISSIONS = (
     Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE | Permissions.USE_EXTERNAL_EMOJIS
 )
 
@@ -166,22 +162,27 @@ async def usable_permissions(interaction: ReceivedInteraction, method: str, path
     }
 
 
-@pytest.mark.parametrize("lent", [True, False])
+@pytest.mark.parametrize("is_granted", [True, False])
 async def test_a_user_installed_app_can_use_the_stated_permissions(
     setup: InteractionSetup, other_guild: Guild, is_granted: bool
 ) -> None:
     command = await create_global_command(setup)
     # @everyone has exactly the permissions that the user lacks.
     await other_guild.overwrite(
-        other_guild.general, other_guild.id, **{"deny" if is_granted else "allow": LENDABLE}, kind=OverwriteType.ROLE
+        other_guild.general,
+        other_guild.id,
+        **{"deny" if is_granted else "allow": INHERITED_PERMISSIONS},
+        kind=OverwriteType.ROLE,
     )
-    await other_guild.overwrite(other_guild.general, setup.user.id, **{"allow" if is_granted else "deny": LENDABLE})
+    await other_guild.overwrite(
+        other_guild.general, setup.user.id, **{"allow" if is_granted else "deny": INHERITED_PERMISSIONS}
+    )
 
     interaction = await setup.run_command(command)
     await interaction.respond_with_message(content="first")
 
     permissions = int(interaction.payload["app_permissions"])
-    assert permissions == (LENDABLE if is_granted else 0)
+    assert permissions == (INHERITED_PERMISSIONS if is_granted else 0)
     for method, path in (("POST", ""), ("PATCH", "/messages/@original")):
         for permission, is_usable in (await usable_permissions(interaction, method, path)).items():
             assert is_usable is bool(permissions & permission), (method, permission)
@@ -191,9 +192,9 @@ async def test_the_users_permissions_are_checked_at_each_response(setup: Interac
     command = await create_global_command(setup)
     interaction = await setup.run_command(command)
     await interaction.respond_with_message(content="first")
-    await other_guild.overwrite(other_guild.general, setup.user.id, allow=LENDABLE)
+    await other_guild.overwrite(other_guild.general, setup.user.id, allow=INHERITED_PERMISSIONS)
     assert set((await usable_permissions(interaction, "PATCH", "/messages/@original")).values()) == {True}
-    await other_guild.overwrite(other_guild.general, setup.user.id, deny=LENDABLE)
+    await other_guild.overwrite(other_guild.general, setup.user.id, deny=INHERITED_PERMISSIONS)
 
     permissions = await usable_permissions(interaction, "POST")
 

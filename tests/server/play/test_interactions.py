@@ -28,26 +28,26 @@ from hubbub.server.places import activity_instances, members
 from hubbub.server.play.interactions import activity_launch, store
 from hubbub.server.talk import messages
 from hubbub.server.transports.cdn import default_avatar
-from tests.server.play.interaction_setup import BUTTON, InteractionSetup, ReceivedInteraction, install_for_user
+from tests.server.play.interaction_setup import (
+    BUTTON,
+    InteractionSetup,
+    ReceivedInteraction,
+    create_interaction_setup,
+    install_for_user,
+)
 from tests.world import PRIVILEGED, Actor, ApiResponse, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 LOADING = MessageFlags.LOADING
 V2 = MessageFlags.IS_COMPONENTS_V2
-ANSWERING = (
+PRIVATE_RESPONSE_PERMISSIONS = (
     Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE | Permissions.USE_EXTERNAL_EMOJIS
 )
 
 
 @pytest.fixture
 async def setup(world: World) -> InteractionSetup:
-    user = await world.user("asker")
-    guild = await world.guild(None, user)
-    bot = await world.bot(guild, name="answerer")
-    setup = InteractionSetup(world, guild, user, bot)
-    setup.app_session = await bot.connect()
-    setup.user_session = await user.connect()
-    return setup
+    return await create_interaction_setup(world)
 
 
 # Commands
@@ -156,7 +156,7 @@ async def test_options_of_every_type_are_resolved(setup: InteractionSetup) -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "given", "path", "code"),
+    ("options", "submitted", "path", "code"),
     [
         ([{"type": CommandOptionType.STRING, "required": True}], [], "data.options.a", "BASE_TYPE_REQUIRED"),
         (
@@ -506,7 +506,7 @@ async def test_global_commands_work_in_the_bots_dm(setup: InteractionSetup) -> N
     assert (event["context"], event["user"]["id"]) == (1, str(setup.user.id))
     assert not {"member", "guild_id", "guild"} & set(event)
     assert event["authorizing_integration_owners"] == {"0": "0"}
-    assert int(event["app_permissions"]) == ANSWERING
+    assert int(event["app_permissions"]) == PRIVATE_RESPONSE_PERMISSIONS
     assert (await setup.user_session.next("MESSAGE_CREATE"))["id"] == message["id"]
     guild_command = (
         await setup.bot.post(
@@ -531,7 +531,7 @@ async def test_user_installed_apps_work_in_other_guilds(setup: InteractionSetup)
     message = await interaction.respond_with_message(content="hello @everyone")
 
     assert interaction.payload["authorizing_integration_owners"] == {"1": str(setup.user.id)}
-    assert not int(interaction.payload["app_permissions"]) & ~ANSWERING
+    assert not int(interaction.payload["app_permissions"]) & ~PRIVATE_RESPONSE_PERMISSIONS
     assert not message["flags"] & EPHEMERAL
     assert message["author"]["id"] == str(setup.bot.id)
     for _ in range(5):
@@ -969,14 +969,9 @@ async def test_premium_required_responses_are_still_accepted(setup: InteractionS
 
 
 @pytest.fixture
-async def playing(world: World) -> InteractionSetup:
-    """A setup whose app has an activity."""
-    user = await world.user()
-    guild = await world.guild(None, user)
-    bot = await world.bot(guild, name="game", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
-    setup = InteractionSetup(world, guild, user, bot)
-    setup.app_session, setup.user_session = await bot.connect(), await user.connect()
-    return setup
+async def activity_setup(world: World) -> InteractionSetup:
+    """An interaction setup whose app has an activity."""
+    return await create_interaction_setup(world, name="game", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
 
 
 async def list_participants(setup: InteractionSetup, instance_id: str) -> list[str]:
@@ -986,54 +981,63 @@ async def list_participants(setup: InteractionSetup, instance_id: str) -> list[s
     return user_ids
 
 
-async def test_an_app_responds_by_launching_its_activity(setup: InteractionSetup) -> None:
+async def test_an_app_responds_by_launching_its_activity(activity_setup: InteractionSetup) -> None:
     first = (
-        await (await setup.run_command(await setup.create_command())).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
+        await (await activity_setup.run_command(await activity_setup.create_command())).respond(
+            InteractionCallbackType.LAUNCH_ACTIVITY
+        )
     ).ok()
-    other = await setup.world.user()
-    await setup.world.write(lambda call: members.add(call, setup.guild.id, other.id), actor=setup.guild.owner.id)
+    other = await activity_setup.world.user()
+    await activity_setup.world.write(
+        lambda call: members.add(call, activity_setup.guild.id, other.id), actor=activity_setup.guild.owner.id
+    )
     (
-        await setup.create_interaction(
+        await activity_setup.create_interaction(
             InteractionType.APPLICATION_COMMAND,
-            {"id": (await setup.create_command())["id"], "name": "greet"},
+            {"id": (await activity_setup.create_command())["id"], "name": "greet"},
             actor=other,
         )
     ).ok()
-    interaction = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
+    interaction = ReceivedInteraction(activity_setup, await activity_setup.app_session.next("INTERACTION_CREATE"))
     second = (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).ok()
 
     instance_id = first["interaction"]["activity_instance_id"]
     assert first["resource"] == {"type": 12, "activity_instance": {"id": instance_id}}
     assert second["interaction"]["activity_instance_id"] == instance_id
-    assert await list_participants(setup, instance_id) == [str(setup.user.id), str(other.id)]
-    event = await setup.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
-    assert event["application_id"] == str(setup.application_id)
-    await setup.user_session.next("INTERACTION_SUCCESS")
+    assert await list_participants(activity_setup, instance_id) == [str(activity_setup.user.id), str(other.id)]
+    event = await activity_setup.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
+    assert event["application_id"] == str(activity_setup.application_id)
+    await activity_setup.user_session.next("INTERACTION_SUCCESS")
 
 
-async def test_an_activity_ends_with_the_session_that_launched_it(setup: InteractionSetup) -> None:
-    command = await setup.create_command()
-    session_id = setup.user_session.ready["session_id"]
+async def test_an_activity_ends_with_the_session_that_launched_it(activity_setup: InteractionSetup) -> None:
+    command = await activity_setup.create_command()
+    session_id = activity_setup.user_session.ready["session_id"]
     (
-        await setup.create_interaction(
+        await activity_setup.create_interaction(
             InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"}, session_id=session_id
         )
     ).ok()
-    interaction = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
+    interaction = ReceivedInteraction(activity_setup, await activity_setup.app_session.next("INTERACTION_CREATE"))
     instance_id = (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).ok()["interaction"][
         "activity_instance_id"
     ]
 
-    await setup.user_session.close()
-    await setup.app_session.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda event: not event["participants"])
+    await activity_setup.user_session.close()
+    await activity_setup.app_session.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda event: not event["participants"])
 
-    (await setup.bot.get(f"{setup.application_path}/activity-instances/{instance_id}")).rejected(404, 0)
+    (await activity_setup.bot.get(f"{activity_setup.application_path}/activity-instances/{instance_id}")).rejected(
+        404, 0
+    )
 
 
-async def test_an_app_cannot_launch_an_activity_without_the_users_permission(setup: InteractionSetup) -> None:
-    interaction = await setup.run_command(await setup.create_command())
-    await setup.guild.overwrite(
-        setup.channel, setup.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=OverwriteType.ROLE
+async def test_an_app_cannot_launch_an_activity_without_the_users_permission(activity_setup: InteractionSetup) -> None:
+    interaction = await activity_setup.run_command(await activity_setup.create_command())
+    await activity_setup.guild.overwrite(
+        activity_setup.channel,
+        activity_setup.guild.id,
+        deny=Permissions.USE_EMBEDDED_ACTIVITIES,
+        kind=OverwriteType.ROLE,
     )
 
     (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).rejected(403, 50013)
@@ -1041,75 +1045,89 @@ async def test_an_app_cannot_launch_an_activity_without_the_users_permission(set
     assert (await interaction.respond_with_message(content="then not"))["content"] == "then not"
 
 
-async def test_the_platform_launches_the_activity_of_an_entry_point(setup: InteractionSetup) -> None:
+async def test_the_platform_launches_the_activity_of_an_entry_point(activity_setup: InteractionSetup) -> None:
     entry = {"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT, "handler": 2}
-    created = (await setup.bot.post(f"{setup.application_path}/commands", json=entry)).ok()
+    created = (await activity_setup.bot.post(f"{activity_setup.application_path}/commands", json=entry)).ok()
 
     assert (
-        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "launch"})
+        await activity_setup.create_interaction(
+            InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "launch"}
+        )
     ).status == 204
 
-    await setup.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
-    message = await setup.user_session.next("MESSAGE_CREATE")
+    await activity_setup.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
+    message = await activity_setup.user_session.next("MESSAGE_CREATE")
     assert (message["content"], message["author"]["id"]) == (
-        f"<@{setup.user.id}> launched game",
-        str(setup.bot.id),
+        f"<@{activity_setup.user.id}> launched game",
+        str(activity_setup.bot.id),
     )
-    assert message["interaction_metadata"]["user"]["id"] == str(setup.user.id)
+    assert message["interaction_metadata"]["user"]["id"] == str(activity_setup.user.id)
     assert message["mentions"] == []
-    await setup.user_session.next("INTERACTION_SUCCESS")
-    await setup.app_session.none_of("INTERACTION_CREATE")
+    await activity_setup.user_session.next("INTERACTION_SUCCESS")
+    await activity_setup.app_session.none_of("INTERACTION_CREATE")
 
 
-async def test_a_failed_launch_without_permission_is_reported(setup: InteractionSetup) -> None:
+async def test_a_failed_launch_without_permission_is_reported(activity_setup: InteractionSetup) -> None:
     created = (
-        await setup.bot.post(
-            f"{setup.application_path}/commands",
+        await activity_setup.bot.post(
+            f"{activity_setup.application_path}/commands",
             json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT, "handler": 2},
         )
     ).ok()
-    await setup.guild.overwrite(
-        setup.channel, setup.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=OverwriteType.ROLE
+    await activity_setup.guild.overwrite(
+        activity_setup.channel,
+        activity_setup.guild.id,
+        deny=Permissions.USE_EMBEDDED_ACTIVITIES,
+        kind=OverwriteType.ROLE,
     )
 
     assert (
-        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "launch"})
+        await activity_setup.create_interaction(
+            InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "launch"}
+        )
     ).status == 204
 
-    assert (await setup.user_session.next("INTERACTION_FAILURE"))[
+    assert (await activity_setup.user_session.next("INTERACTION_FAILURE"))[
         "reason_code"
     ] == LaunchFailureReason.MISSING_PERMISSIONS
-    await setup.user_session.none_of("MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS")
+    await activity_setup.user_session.none_of("MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS")
 
 
-@pytest.mark.parametrize(("kind", "reason"), [("afk", 9), ("not-embedded", 14), ("full", 17)])
-async def test_a_failed_launch_has_a_specific_reason_code(setup: InteractionSetup, problem: str, reason: int) -> None:
+@pytest.mark.parametrize(("problem", "reason"), [("afk", 9), ("not-embedded", 14), ("full", 17)])
+async def test_a_failed_launch_has_a_specific_reason_code(
+    activity_setup: InteractionSetup, problem: str, reason: int
+) -> None:
     created = (
-        await setup.bot.post(
-            f"{setup.application_path}/commands",
+        await activity_setup.bot.post(
+            f"{activity_setup.application_path}/commands",
             json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT, "handler": 2},
         )
     ).ok()
-    channel = setup.channel
+    channel = activity_setup.channel
     if problem == "afk":
-        channel = await setup.guild.channel("away", type=CommandType.USER)
+        channel = await activity_setup.guild.channel("away", type=CommandType.USER)
         body = {"afk_channel_id": str(channel)}
-        (await setup.guild.owner.patch(f"/guilds/{setup.guild.id}", json=body)).ok()
+        (await activity_setup.guild.owner.patch(f"/guilds/{activity_setup.guild.id}", json=body)).ok()
     elif problem == "not-embedded":
-        await setup.world.write(
-            lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", setup.application_id)
+        await activity_setup.world.write(
+            lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", activity_setup.application_id)
         )
     else:
-        (await setup.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
-        launch_arguments = (setup.application_id, setup.guild.owner.id, setup.channel, setup.guild.id)
-        await setup.world.write(lambda call: activity_instances.launch(call, *launch_arguments))
+        (await activity_setup.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
+        launch_arguments = (
+            activity_setup.application_id,
+            activity_setup.guild.owner.id,
+            activity_setup.channel,
+            activity_setup.guild.id,
+        )
+        await activity_setup.world.write(lambda call: activity_instances.launch(call, *launch_arguments))
 
     data = {"id": created["id"], "name": "launch"}
     assert (
-        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(channel))
+        await activity_setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(channel))
     ).status == 204
 
-    assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == reason
+    assert (await activity_setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == reason
 
 
 def test_every_launch_error_has_a_reason_code() -> None:

@@ -8,34 +8,35 @@ from hubbub.protocol.changes import Change
 from hubbub.protocol.enums import InteractionCallbackType, OverwriteType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.permissions import Permissions
-from tests.server.play.interaction_setup import BUTTON, InteractionSetup, create_global_command, install_for_user
+from tests.server.play.interaction_setup import (
+    BUTTON,
+    InteractionSetup,
+    create_global_command,
+    create_interaction_setup,
+    install_for_user,
+)
 from tests.world import PRIVILEGED, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 OFFSETS_MS = (-1, 0)
+"""Times in milliseconds relative to the date of a change: just before it, and at it."""
 
 
 @pytest.fixture
 async def setup(world: World) -> InteractionSetup:
-    user = await world.user("asker")
-    guild = await world.guild(None, user)
-    bot = await world.bot(guild, name="answerer", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
-    setup = InteractionSetup(world, guild, user, bot)
-    setup.app_session = await bot.connect()
-    setup.user_session = await user.connect()
-    return setup
+    return await create_interaction_setup(world, flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
 
 
-async def enter_guild_without_app(setup: InteractionSetup) -> Guild:
-    """Move the setup to a guild without the app, with the app installed for the user."""
+async def select_guild_without_app(setup: InteractionSetup) -> Guild:
+    """Install the app for the user and select a channel in a new guild without the app; return the guild."""
     guild = await setup.world.guild(None, setup.user)
     await install_for_user(setup)
     setup.channel = guild.general
     return guild
 
 
-async def enter_dm_with_app(setup: InteractionSetup) -> int:
-    """Move the setup to the direct message channel of user and bot, and return its id."""
+async def select_dm_with_app(setup: InteractionSetup) -> int:
+    """Select the direct message channel of the user and the bot, and return its ID."""
     dm = await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})
     setup.channel = int(dm.ok()["id"])
     return setup.channel
@@ -48,7 +49,7 @@ def set_clock(setup: InteractionSetup, change: Change, offset_ms: int) -> None:
 @pytest.mark.dated(changes.EXTERNAL_APPS)
 async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    await enter_guild_without_app(setup)
+    await select_guild_without_app(setup)
     statuses = []
     for offset_ms in OFFSETS_MS:
         set_clock(setup, changes.EXTERNAL_APPS, offset_ms)
@@ -67,7 +68,7 @@ async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(s
 @pytest.mark.dated(changes.EXTERNAL_APPS)
 async def test_the_external_apps_permission_replaces_the_guild_size_rule(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    guild = await enter_guild_without_app(setup)
+    guild = await select_guild_without_app(setup)
 
     async def is_ephemeral(members: int, *, denied: int = 0) -> bool:
         await guild.overwrite(guild.general, guild.id, deny=denied, kind=OverwriteType.ROLE)
@@ -87,7 +88,7 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(setup: 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
 async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    channel = await enter_dm_with_app(setup)
+    channel = await select_dm_with_app(setup)
     for offset_ms, zero in zip(OFFSETS_MS, (0, "0"), strict=True):
         set_clock(setup, changes.EXTERNAL_APPS, offset_ms)
         interaction = await setup.run_command(command)
@@ -107,7 +108,7 @@ async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(setup: In
 async def test_app_permissions_are_sent_in_dms_from_the_date(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
     guild_channel = setup.channel
-    dm_channel = await enter_dm_with_app(setup)
+    dm_channel = await select_dm_with_app(setup)
     for offset_ms in OFFSETS_MS:
         set_clock(setup, changes.USER_INSTALLS, offset_ms)
         for channel in (guild_channel, dm_channel):

@@ -81,7 +81,7 @@ async def test_a_join_request_requires_a_joinable_activity(world: World) -> None
     (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).rejected(400, 50039)
 
 
-@pytest.mark.parametrize("known_by", ["platform", "game", "voice", "nothing"])
+@pytest.mark.parametrize("relation", ["platform", "game", "voice", "nothing"])
 async def test_joining_a_public_party_requires_a_relation_to_the_host(world: World, relation: str) -> None:
     game = await create_game(world)
     host_user, guest_user = await world.user(), await world.user()

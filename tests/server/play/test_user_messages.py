@@ -298,7 +298,7 @@ async def test_a_join_request_names_the_hosts_party(world: World) -> None:
     (await alice.post(f"/users/{bob.id}/messages", json={"activity": request})).rejected(400, 50039)
 
 
-@pytest.mark.parametrize("wrong", ["session", "party", "application", "full", "nothing"])
+@pytest.mark.parametrize("problem", ["session", "party", "application", "full", "nothing"])
 async def test_an_invite_requires_a_joinable_activity(world: World, problem: str) -> None:
     _played, alice, bob = await create_game_with_friends(world)
     other = await create_game(world, "Other")
