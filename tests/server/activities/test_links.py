@@ -9,7 +9,7 @@ from tests.media import data_uri, png
 from tests.pages import Browser
 from tests.world import Actor, World
 
-DAY = 86_400_000
+DAY_MS = 86_400_000
 
 
 def link_body(**fields: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ async def test_a_quick_link_is_public_and_expires_after_30_days(world: World) ->
     # The trailing slash is optional.
     assert (await bot.post(links_path(bot).rstrip("/"), json=link_body())).ok()["custom_id"] is None
 
-    world.clock.advance(30 * DAY - 1)
+    world.clock.advance(30 * DAY_MS - 1)
     (await world.request("GET", links_path(bot, "quick", link["link_id"]))).ok()
     world.clock.advance(1)
     (await world.request("GET", links_path(bot, "quick", link["link_id"]))).rejected(404, 0)
@@ -99,7 +99,7 @@ async def test_managed_links_are_stored_updated_and_deleted(world: World) -> Non
     ).ok()
     assert updated == {**link, "title": "Round three", "custom_id": "x"}
     assert (await bot.patch(path, json={"description": "New", "custom_id": None})).ok()["custom_id"] is None
-    world.clock.advance(400 * DAY)
+    world.clock.advance(400 * DAY_MS)
     stored = (await stranger.get(path)).ok()
     assert stored["description"] == "New"
     assert (await bot.get(links_path(bot, "managed"))).ok() == [stored]

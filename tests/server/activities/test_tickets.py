@@ -15,8 +15,8 @@ from hubbub.server.transports.activities import headers
 from tests.server.activities.upstream import EchoedRequest, ProxiedActivity, create_proxied_activity
 from tests.world import Actor
 
-HALF_HOUR = 1_800_000
-SIGNED = ("X-Signature-Ed25519", "X-Signature-Timestamp", "X-Discord-Proxy-Payload")
+HALF_HOUR_MS = 1_800_000
+SIGNED_HEADERS = ("X-Signature-Ed25519", "X-Signature-Timestamp", "X-Discord-Proxy-Payload")
 
 
 async def launch(activity: ProxiedActivity, actor: Actor, session_id: str = "") -> str:
@@ -49,7 +49,7 @@ async def verified_payload(activity: ProxiedActivity, echoed: EchoedRequest) -> 
 
 def is_signed(echoed: EchoedRequest) -> bool:
     """Return whether the request has any of the signed headers."""
-    return bool({name.lower() for name in SIGNED} & {name.lower() for name in echoed.headers})
+    return bool({name.lower() for name in SIGNED_HEADERS} & {name.lower() for name in echoed.headers})
 
 
 async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activity: ProxiedActivity) -> None:
@@ -101,7 +101,7 @@ async def test_a_ticket_expires_after_30_minutes_and_can_be_renewed(store_activi
     await launch(activity, alice)
     ticket = await create_ticket(activity, alice)
 
-    activity.world.clock.advance(HALF_HOUR - 1000)
+    activity.world.clock.advance(HALF_HOUR_MS - 1000)
     assert is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}"))
     activity.world.clock.advance(1000)
     assert not is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}"))

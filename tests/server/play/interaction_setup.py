@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hubbub.protocol.enums import ComponentType, InteractionCallbackType, InteractionType
+from hubbub.protocol.enums import CommandType, ComponentType, InteractionCallbackType, InteractionType
 from tests.world import Actor, ApiResponse, Guild, Session, World
 
 BUTTON = {
@@ -35,16 +35,16 @@ class InteractionSetup:
     async def create_command(self, name: str = "greet", **body: Any) -> Any:
         """Create a command for the guild."""
         command = {"name": name, "description": "says hello", **body}
-        if command.get("type", 1) != 1:
+        if command.get("type", CommandType.CHAT_INPUT) != CommandType.CHAT_INPUT:
             del command["description"]
         return (await self.bot.post(f"{self.application_path}/guilds/{self.guild.id}/commands", json=command)).ok()
 
     async def create_interaction(
-        self, kind: int, data: dict[str, Any], *, actor: Actor | None = None, **body: Any
+        self, interaction_type: int, data: dict[str, Any], *, actor: Actor | None = None, **body: Any
     ) -> ApiResponse:
         """Create an interaction and return the response."""
         interaction = {
-            "type": kind,
+            "type": interaction_type,
             "application_id": str(self.bot.application_id),
             "channel_id": str(self.channel),
             "nonce": "n1",
@@ -54,18 +54,20 @@ class InteractionSetup:
         return await (actor or self.user).post("/interactions", json=interaction)
 
     async def run_command(
-        self, command: dict[str, Any], kind: int = InteractionType.APPLICATION_COMMAND, **data: Any
+        self, command: dict[str, Any], interaction_type: int = InteractionType.APPLICATION_COMMAND, **data: Any
     ) -> "ReceivedInteraction":
         """Run a command and return the interaction that the app receives."""
-        response = await self.create_interaction(kind, {"id": command["id"], "name": command["name"], **data})
+        response = await self.create_interaction(
+            interaction_type, {"id": command["id"], "name": command["name"], **data}
+        )
         assert response.status == 204, response.body
         return ReceivedInteraction(self, await self.app_session.next("INTERACTION_CREATE"))
 
     async def use_component(
-        self, message_id: str, custom_id: str = "go", kind: int = 2, **data: Any
+        self, message_id: str, custom_id: str = "go", component_type: int = ComponentType.BUTTON, **data: Any
     ) -> "ReceivedInteraction":
         """Use a component and return the interaction that the app receives."""
-        submitted = {"component_type": kind, "custom_id": custom_id, **data}
+        submitted = {"component_type": component_type, "custom_id": custom_id, **data}
         response = await self.create_interaction(InteractionType.MESSAGE_COMPONENT, submitted, message_id=message_id)
         assert response.status == 204, response.body
         return ReceivedInteraction(self, await self.app_session.next("INTERACTION_CREATE"))
@@ -78,9 +80,9 @@ class ReceivedInteraction:
         self.setup, self.payload = setup, payload
         self.webhook_path = f"/webhooks/{setup.bot.application_id}/{payload['token']}"
 
-    async def respond(self, kind: int, data: Any = None, query: str = "?with_response=true") -> ApiResponse:
+    async def respond(self, callback_type: int, data: Any = None, query: str = "?with_response=true") -> ApiResponse:
         """Send the initial response."""
-        body = {"type": kind} if data is None else {"type": kind, "data": data}
+        body = {"type": callback_type} if data is None else {"type": callback_type, "data": data}
         path = f"/interactions/{self.payload['id']}/{self.payload['token']}/callback{query}"
         return await self.setup.world.request("POST", path, json=body)
 
@@ -103,17 +105,17 @@ async def install_for_user(setup: InteractionSetup) -> None:
 
 async def create_global_command(setup: InteractionSetup) -> dict[str, Any]:
     """Create a global command."""
-    created: dict[str, Any] = (
+    command: dict[str, Any] = (
         await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})
     ).ok()
-    return created
+    return command
 
 
 async def create_interaction_setup(world: World, **bot_options: Any) -> InteractionSetup:
     """Create a user and an app in a guild, and connect both to the gateway."""
-    user = await world.user("asker")
+    user = await world.user("invoker")
     guild = await world.guild(None, user)
-    bot = await world.bot(guild, **{"name": "answerer", **bot_options})
+    bot = await world.bot(guild, **{"name": "responder", **bot_options})
     setup = InteractionSetup(world, guild, user, bot)
     setup.app_session = await bot.connect()
     setup.user_session = await user.connect()

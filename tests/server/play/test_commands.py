@@ -23,9 +23,9 @@ def chat_command(name: str = "greet", **fields: Any) -> dict[str, Any]:
     return {"name": name, "description": "says hello", **fields}
 
 
-def option(kind: int = CommandOptionType.STRING, name: str = "a", **fields: Any) -> dict[str, Any]:
+def option(option_type: int = CommandOptionType.STRING, name: str = "a", **fields: Any) -> dict[str, Any]:
     """Return a command option."""
-    return {"type": kind, "name": name, "description": "x", **fields}
+    return {"type": option_type, "name": name, "description": "x", **fields}
 
 
 def global_path(bot: Actor) -> str:
@@ -737,7 +737,9 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
     (await member.put(f"{guild_path(bot, guild)}/1/permissions", json=body)).rejected(404, 10063)
 
     async def put_permissions(actor: Actor, *entries: tuple[int, int]) -> ApiResponse:
-        permissions = [{"id": str(target), "type": kind, "permission": True} for target, kind in entries]
+        permissions = [
+            {"id": str(target), "type": permission_type, "permission": True} for target, permission_type in entries
+        ]
         return await actor.put(path, json={"permissions": permissions})
 
     position_change = {"id": str(higher_role_id), "position": 5}
@@ -762,8 +764,8 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
 GUILD, USER, ROLE, CHANNEL = 1000, 1, 7, 50
 
 
-def entry(target_id: int, kind: CommandPermissionType, allowed: bool) -> CommandPermission:
-    return CommandPermission(id=Snowflake(target_id), type=kind, permission=allowed)
+def entry(target_id: int, permission_type: CommandPermissionType, allowed: bool) -> CommandPermission:
+    return CommandPermission(id=Snowflake(target_id), type=permission_type, permission=allowed)
 
 
 def of_role(role_id: int, allowed: bool) -> CommandPermission:

@@ -208,8 +208,8 @@ async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
     sku, hat, other_sku = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE), await publish_sku(other)
     path = f"/applications/{bot.application_id}/entitlements"
 
-    def body(sku_id: int, owner: int, kind: int = 2) -> dict[str, Any]:
-        return {"sku_id": str(sku_id), "owner_id": str(owner), "owner_type": kind}
+    def body(sku_id: int, owner: int, owner_type: int = 2) -> dict[str, Any]:
+        return {"sku_id": str(sku_id), "owner_id": str(owner), "owner_type": owner_type}
 
     (await bot.post(path, json=body(other_sku, alice.id))).rejected(404, 10027)
     (await bot.post(path, json=body(hat, alice.id))).rejected(400, 50057)

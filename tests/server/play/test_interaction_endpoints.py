@@ -33,9 +33,9 @@ async def setup(near_world: World, receiver: Receiver) -> InteractionSetup:
     return setup
 
 
-async def send_interaction(setup: InteractionSetup, kind: int, data: dict[str, Any], **body: Any) -> None:
+async def send_interaction(setup: InteractionSetup, interaction_type: int, data: dict[str, Any], **body: Any) -> None:
     """Send an interaction and deliver it to the endpoint."""
-    response = await setup.create_interaction(kind, data, **body)
+    response = await setup.create_interaction(interaction_type, data, **body)
     assert response.status == 204, response.body
     assert setup.world.app.worker is not None
     await setup.world.app.worker.run_due()

@@ -22,9 +22,9 @@ HTTP = HttpConfig(max_body_bytes=16 * KIB, max_upload_bytes=64 * KIB, max_file_b
 
 
 async def create_stage(world: World, premium: PremiumType) -> InteractionSetup:
-    user = await world.user("asker")
+    user = await world.user("invoker")
     guild = await world.guild(None, user)
-    setup = InteractionSetup(world, guild, user, await world.bot(guild, name="answerer"))
+    setup = InteractionSetup(world, guild, user, await world.bot(guild, name="responder"))
     setup.app_session = await setup.bot.connect()
     if premium:
         await world.give_premium(user, premium)

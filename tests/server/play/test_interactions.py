@@ -21,7 +21,7 @@ from hubbub.protocol.enums import (
     OverwriteType,
     SkuType,
 )
-from hubbub.protocol.flags import ApplicationFlags, MessageFlags
+from hubbub.protocol.flags import ApplicationFlags, MessageFlags, SkuFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.places import activity_instances, members
@@ -144,7 +144,7 @@ async def test_options_of_every_type_are_resolved(setup: InteractionSetup) -> No
     data = interaction.payload["data"]
     assert {option["name"]: option["value"] for option in data["options"]} == values
     resolved = data["resolved"]
-    assert resolved["users"][str(setup.user.id)]["username"] == "asker"
+    assert resolved["users"][str(setup.user.id)]["username"] == "invoker"
     member = resolved["members"][str(setup.user.id)]
     assert not {"user", "deaf", "mute"} & set(member)
     assert int(member["permissions"]) & Permissions.VIEW_CHANNEL
@@ -491,7 +491,7 @@ async def test_age_restricted_commands_in_dms_require_a_user_installation(setup:
     await install_for_user(setup)
 
     assert (await setup.run_command(created)).payload["context"] == 1
-    assert await available_commands(setup) == {"answerer": ["hi"]}
+    assert await available_commands(setup) == {"responder": ["hi"]}
 
 
 async def test_global_commands_work_in_the_bots_dm(setup: InteractionSetup) -> None:
@@ -648,7 +648,7 @@ async def test_a_command_is_answered_with_a_message(setup: InteractionSetup) -> 
     }
     application_id = str(setup.bot.application_id)
     assert (message["webhook_id"], message["application_id"]) == (application_id, application_id)
-    assert (message["author"]["id"], message["author"]["username"]) == (str(setup.bot.id), "answerer")
+    assert (message["author"]["id"], message["author"]["username"]) == (str(setup.bot.id), "responder")
     assert message["author"]["discriminator"] != "0000"
     assert (message["type"], message["mention_everyone"]) == (MessageType.CHAT_INPUT_COMMAND, False)
     assert [mention["id"] for mention in message["mentions"]] == [str(setup.user.id)]
@@ -666,7 +666,7 @@ async def test_a_command_is_answered_with_a_message(setup: InteractionSetup) -> 
     assert (await setup.user_session.next("INTERACTION_SUCCESS")) == {"id": interaction.payload["id"], "nonce": "n1"}
     stored_message = (await setup.user.get(f"/channels/{setup.channel}/messages/{message['id']}")).ok()
     assert stored_message["interaction_metadata"] == metadata
-    assert stored_message["author"]["username"] == "answerer"
+    assert stored_message["author"]["username"] == "responder"
 
 
 async def test_the_callback_body_is_empty_without_with_response(setup: InteractionSetup) -> None:
@@ -705,12 +705,23 @@ async def test_an_interaction_is_answered_once_within_three_seconds(setup: Inter
     assert sum(frame["t"] == "INTERACTION_FAILURE" for frame in setup.user_session.dispatches) == 1
 
 
-@pytest.mark.parametrize("kind", [1, 6, 7, 8, 12])
-async def test_a_command_rejects_other_response_types(setup: InteractionSetup, kind: int) -> None:
+@pytest.mark.parametrize(
+    "callback_type",
+    [
+        InteractionCallbackType.PONG,
+        InteractionCallbackType.DEFERRED_UPDATE_MESSAGE,
+        InteractionCallbackType.UPDATE_MESSAGE,
+        InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT,
+        InteractionCallbackType.LAUNCH_ACTIVITY,
+    ],
+)
+async def test_a_command_rejects_other_response_types(setup: InteractionSetup, callback_type: int) -> None:
     interaction = await setup.run_command(await setup.create_command())
-    data: dict[str, Any] = {"choices": []} if kind == 8 else {}
+    data: dict[str, Any] = (
+        {"choices": []} if callback_type == InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT else {}
+    )
 
-    assert (await interaction.respond(kind, data)).errors("type") == ["BASE_TYPE_CHOICES"]
+    assert (await interaction.respond(callback_type, data)).errors("type") == ["BASE_TYPE_CHOICES"]
     assert (await interaction.respond(2)).errors("type") == ["UNION_TYPE_CHOICES"]
     await interaction.respond_with_message(content="still there")
 
@@ -923,7 +934,7 @@ async def test_followups_are_created_edited_and_deleted(setup: InteractionSetup)
     public_followup = (await interaction.webhook_request("POST", json={"content": "two", "username": "ignored"})).ok()
     ephemeral_followup = (await interaction.webhook_request("POST", json={"content": "three", "flags": EPHEMERAL})).ok()
 
-    assert public_followup["author"]["username"] == "answerer"
+    assert public_followup["author"]["username"] == "responder"
     assert public_followup["interaction_metadata"]["original_response_message_id"] == first["id"]
     assert "interaction" not in public_followup
     assert (public_followup["type"], public_followup["message_reference"]["message_id"]) == (
@@ -932,7 +943,10 @@ async def test_followups_are_created_edited_and_deleted(setup: InteractionSetup)
     )
     assert ephemeral_followup["flags"] == EPHEMERAL
     voice_followup = (
-        await interaction.webhook_request("POST", json={"content": "no voice", "flags": 1 << 13 | 1 << 12})
+        await interaction.webhook_request(
+            "POST",
+            json={"content": "no voice", "flags": MessageFlags.IS_VOICE_MESSAGE | MessageFlags.SUPPRESS_NOTIFICATIONS},
+        )
     ).ok()
     assert voice_followup["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS
     for message in (public_followup, ephemeral_followup):
@@ -958,7 +972,8 @@ async def test_premium_required_responses_are_still_accepted(setup: InteractionS
     assert (await interaction.respond(InteractionCallbackType.PREMIUM_REQUIRED)).errors("type") == ["BASE_TYPE_CHOICES"]
     (
         await setup.bot.post(
-            f"{setup.application_path}/skus", json={"type": SkuType.SUBSCRIPTION, "name": "Gold", "flags": 1 << 8}
+            f"{setup.application_path}/skus",
+            json={"type": SkuType.SUBSCRIPTION, "name": "Gold", "flags": SkuFlags.USER_SUBSCRIPTION},
         )
     ).ok()
 
@@ -975,7 +990,7 @@ async def activity_setup(world: World) -> InteractionSetup:
 
 
 async def list_participants(setup: InteractionSetup, instance_id: str) -> list[str]:
-    """Return the user ids of an instance's participants, as the bot reads them."""
+    """Return the user IDs of an instance's participants, as the bot reads them."""
     instance_view = (await setup.bot.get(f"{setup.application_path}/activity-instances/{instance_id}")).ok()
     user_ids: list[str] = instance_view["users"]
     return user_ids
@@ -1002,7 +1017,10 @@ async def test_an_app_responds_by_launching_its_activity(activity_setup: Interac
     second = (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).ok()
 
     instance_id = first["interaction"]["activity_instance_id"]
-    assert first["resource"] == {"type": 12, "activity_instance": {"id": instance_id}}
+    assert first["resource"] == {
+        "type": InteractionCallbackType.LAUNCH_ACTIVITY,
+        "activity_instance": {"id": instance_id},
+    }
     assert second["interaction"]["activity_instance_id"] == instance_id
     assert await list_participants(activity_setup, instance_id) == [str(activity_setup.user.id), str(other.id)]
     event = await activity_setup.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
@@ -1339,7 +1357,7 @@ async def test_a_modal_is_shown_and_submitted(setup: InteractionSetup) -> None:
         "form",
         "Tell us",
     )
-    assert modal_event["application"]["name"] == "answerer"
+    assert modal_event["application"]["name"] == "responder"
     assert [component["id"] for component in modal_event["components"]] == [1, 2, 4, 6, 8]
     components = [
         {
@@ -1597,7 +1615,8 @@ async def test_commands_and_responses_contain_installation_data_from_the_date(se
 async def test_an_interaction_contains_the_users_entitlements(setup: InteractionSetup) -> None:
     command = await setup.create_command()
     created = await setup.bot.post(
-        f"{setup.application_path}/skus", json={"type": SkuType.SUBSCRIPTION, "name": "Gold", "flags": 1 << 8}
+        f"{setup.application_path}/skus",
+        json={"type": SkuType.SUBSCRIPTION, "name": "Gold", "flags": SkuFlags.USER_SUBSCRIPTION},
     )
     sku = created.ok()["id"]
     entitlement_body = {"sku_id": sku, "owner_id": str(setup.user.id), "owner_type": 2}
@@ -1641,8 +1660,8 @@ async def test_the_command_index_lists_the_usable_commands(setup: InteractionSet
         )
     ).ok()
 
-    assert await available_commands(setup) == {"answerer": ["global", "hello"]}
-    assert await available_commands(setup, setup.guild.owner) == {"answerer": ["global", "staff", "hello"]}
+    assert await available_commands(setup) == {"responder": ["global", "hello"]}
+    assert await available_commands(setup, setup.guild.owner) == {"responder": ["global", "staff", "hello"]}
     response = await setup.user.get(
         f"/channels/{setup.channel}/application-command-index", headers={"X-Discord-Locale": "de"}
     )
@@ -1659,7 +1678,7 @@ async def test_the_command_index_lists_user_installed_and_dm_commands(setup: Int
     friend = await setup.world.user()
     friend_dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(friend.id)})).ok()
     setup.channel = int(dm["id"])
-    assert await available_commands(setup) == {"answerer": ["hi"]}
+    assert await available_commands(setup) == {"responder": ["hi"]}
     for channel in (other_guild.general, int(friend_dm["id"])):
         setup.channel = channel
         assert await available_commands(setup) == {}
@@ -1668,6 +1687,6 @@ async def test_the_command_index_lists_user_installed_and_dm_commands(setup: Int
 
     for channel in (other_guild.general, int(friend_dm["id"]), int(dm["id"])):
         setup.channel = channel
-        assert await available_commands(setup) == {"answerer": ["hi"]}
+        assert await available_commands(setup) == {"responder": ["hi"]}
     setup.channel = other_guild.general
     assert await available_commands(setup, other_guild.owner) == {}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from hubbub.protocol.enums import ChannelType, InviteTargetType, MessageType, OverwriteType
+from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
 from tests.game import Game, Player, create_game
 from tests.receiver import Receiver, subscribe_to_events
@@ -75,7 +76,7 @@ async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> N
     message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "from the game"})).ok()
     event = await user_session.next("MESSAGE_CREATE")
     assert (event["id"], event["content"], event["author"]["id"]) == (message["id"], "from the game", str(bob.id))
-    assert (event["application_id"], event["flags"]) == (str(game.id), 1 << 16)
+    assert (event["application_id"], event["flags"]) == (str(game.id), MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION)
     assert message["channel_id"] == str(guild.general)
     lobby_event = await session.next("LOBBY_MESSAGE_CREATE")
     assert (lobby_event["id"], lobby_event["lobby_id"]) == (message["id"], lobby_id)
@@ -280,7 +281,11 @@ async def test_lobby_messages_are_delivered_to_event_webhooks(near_world: World,
 
     first, second, changed, deleted = [event["data"] for event in receiver.events]
     channel, owner = str(guild.general), str(guild.owner.id)
-    assert (first["channel_id"], first["author"]["id"], first["flags"]) == (channel, str(bob.id), 1 << 16)
+    assert (first["channel_id"], first["author"]["id"], first["flags"]) == (
+        channel,
+        str(bob.id),
+        MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
+    )
     assert (first["application_id"], first["lobby_id"], first["type"]) == (str(game.id), lobby_id, 0)
     assert (second["channel_id"], second["author"]["id"], second["flags"]) == (channel, owner, 0)
     assert "application_id" not in second

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.identity import users
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged
@@ -393,7 +394,7 @@ async def test_members_send_and_list_lobby_messages(world: World) -> None:
     assert response.status == 201
     message = response.ok()
     assert (message["content"], message["lobby_id"], message["channel_id"]) == ("fly", lobby["id"], lobby["id"])
-    assert message["flags"] == 1 << 16
+    assert message["flags"] == MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION
     assert message["lobby_member"] == {"additional_name": "Gandalf"}
     event = await session.next("LOBBY_MESSAGE_CREATE")
     assert (event["id"], event["metadata"], event["author"]["id"]) == (message["id"], {"colour": "red"}, str(alice.id))
@@ -458,11 +459,13 @@ async def test_a_lobby_message_keeps_the_flags_valid_for_text(world: World) -> N
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     path = f"/lobbies/{lobby_id}/messages"
 
-    message = (await alice.post(path, json={"content": "psst", "flags": 1 << 12})).ok()
+    message = (await alice.post(path, json={"content": "psst", "flags": MessageFlags.SUPPRESS_NOTIFICATIONS})).ok()
 
-    assert message["flags"] == 1 << 12 | 1 << 16
+    assert message["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS | MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION
     assert (await alice.get(path)).ok() == [message]
-    assert (await alice.post(path, json={"content": "x", "flags": 1 << 15})).errors("flags") == ["LOBBY_NOT_LINKED"]
+    assert (await alice.post(path, json={"content": "x", "flags": MessageFlags.IS_COMPONENTS_V2})).errors("flags") == [
+        "LOBBY_NOT_LINKED"
+    ]
 
 
 async def test_messages_expire_after_72_hours_and_are_deleted(world: World) -> None:

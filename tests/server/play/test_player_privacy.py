@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.enums import ActivityActionType, ChannelType, GatewayOpcode, RelationshipType
-from hubbub.protocol.flags import UserFlags
+from hubbub.protocol.flags import MessageFlags, UserFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts
@@ -232,13 +232,17 @@ async def test_webhooks_contain_the_whole_stored_message(near_world: World, rece
     for event in events:
         assert (event["id"], event["channel_id"]) == (message["id"], message["channel_id"])
         assert (event["author"]["id"], event["recipient_id"]) == (str(alice.id), str(bob.id))
-        assert (event["application_id"], event["flags"], event["metadata"]) == (str(game.id), 1 << 16, {"k": "v"})
+        assert (event["application_id"], event["flags"], event["metadata"]) == (
+            str(game.id),
+            MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
+            {"k": "v"},
+        )
         assert {user["id"] for user in event["channel"]["recipients"]} == {str(alice.id), str(bob.id)}
         assert "moderation_metadata" not in event
     assert [bool(event["edited_timestamp"]) for event in events] == [False, True, True]
 
 
-async def test_webhooks_of_deleted_unstored_messages_omit_the_content(near_world: World, receiver: Receiver) -> None:
+async def test_webhooks_of_deleted_passing_messages_omit_the_content(near_world: World, receiver: Receiver) -> None:
     game = await create_game(near_world)
     alice, bob = await game.add_player(), await game.add_player()
     await subscribe_to_events(receiver, game.backend, *DIRECT_MESSAGE_EVENTS)
@@ -260,6 +264,9 @@ async def test_webhooks_of_deleted_unstored_messages_omit_the_content(near_world
             str(alice.id),
             str(bob.id),
         )
-        assert (event["application_id"], event["flags"]) == (str(game.id), 1 << 16)
+        assert (event["application_id"], event["flags"]) == (
+            str(game.id),
+            MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
+        )
         # The message is not stored, so its channel is the other player.
         assert (event["channel"]["type"], event["channel"]["id"]) == (ChannelType.EPHEMERAL_DM, str(alice.id))

@@ -33,10 +33,13 @@ class FakePaymentProvider:
         self.held_amounts: dict[str, int] = {}
         """Amounts charged and not refunded, by charge key."""
         self.is_declining = False
+        """Whether charges and refunds are declined."""
         self.is_down = False
+        """Whether charges and refunds fail without an effect."""
         self.loses_response = False
-        """Whether it takes the payment but its response is lost."""
+        """Whether a charge succeeds but its response is lost."""
         self.response_gate: asyncio.Event | None = None
+        """If not None, a charge waits until this event is set."""
 
     async def charge(self, charge: Charge) -> None:
         """Record the charge, then accept, decline or fail."""
@@ -63,7 +66,7 @@ class FakePaymentProvider:
 
 @pytest.fixture
 def provider() -> FakePaymentProvider:
-    """Return the payment provider of `paid_world`."""
+    """The payment provider of `paid_world`."""
     return FakePaymentProvider()
 
 
@@ -71,7 +74,7 @@ def provider() -> FakePaymentProvider:
 async def paid_world(
     store_config: Config, watch: ResponseMonitor, provider: FakePaymentProvider
 ) -> AsyncIterator[World]:
-    """Run a world with a payment provider."""
+    """A world with a payment provider."""
     app = App(store_config, clock=ControlledClock(NOW_MS, running=False), payments=provider)
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -85,8 +88,8 @@ class PaidSubscription(NamedTuple):
     """A paid monthly subscription, and a session of the application's bot."""
 
     bot: Actor
-    sku: int
-    bought: Any
+    sku_id: int
+    purchase: Any
     session: Session
     end_ms: int
 

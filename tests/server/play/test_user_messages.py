@@ -6,7 +6,7 @@ import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.enums import ActivityActionType, ChannelType, RelationshipType
-from hubbub.protocol.flags import UserFlags
+from hubbub.protocol.flags import MessageFlags, UserFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity.identities import AccountsMerged
@@ -24,7 +24,11 @@ async def test_a_message_to_a_friend_is_a_direct_message(world: World) -> None:
 
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi", "metadata": {"k": "v"}})).ok()
 
-    assert (message["content"], message["flags"], message["application_id"]) == ("hi", 1 << 16, str(game.id))
+    assert (message["content"], message["flags"], message["application_id"]) == (
+        "hi",
+        MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
+        str(game.id),
+    )
     assert (message["recipient_id"], message["metadata"]) == (str(bob.id), {"k": "v"})
     event = await session.next("MESSAGE_CREATE")
     assert (event["id"], event["metadata"], event["channel_id"]) == (message["id"], {"k": "v"}, message["channel_id"])
@@ -115,7 +119,7 @@ async def test_messages_between_players_of_a_game_are_not_stored(world: World) -
     assert (await bob_session.next("MESSAGE_DELETE")) == {"id": message["id"], "channel_id": str(alice.id)}
 
 
-async def test_provisional_friends_exchange_unstored_messages_only_while_playing(world: World) -> None:
+async def test_provisional_friends_exchange_passing_messages_only_while_playing(world: World) -> None:
     _, alice, bob = await create_game_with_friends(world)
 
     def make_provisional(call: Call) -> None:
@@ -189,7 +193,7 @@ async def test_moderation_metadata_is_unknown_before_its_release_date(world: Wor
     assert (await game.backend.put(path, json={"verdict": "hide"})).status == 204
 
 
-async def test_unstored_messages_can_be_moderated(world: World) -> None:
+async def test_passing_messages_can_be_moderated(world: World) -> None:
     game = await create_game(world)
     alice, bob = await game.add_player(), await game.add_player()
     await alice.connect_sdk()
