@@ -23,7 +23,7 @@ async def publish_sku(bot: Actor, sku_type: int = SkuType.SUBSCRIPTION, **fields
 async def create_test_entitlement(
     bot: Actor, sku_id: int, owner_id: int, owner_type: int = EntitlementOwnerType.USER
 ) -> Any:
-    """Create a test entitlement."""
+    """Create a test entitlement of a user or a guild and return it."""
     body = {"sku_id": str(sku_id), "owner_id": str(owner_id), "owner_type": owner_type}
     return (await bot.post(f"/applications/{bot.application_id}/entitlements", json=body)).ok()
 
@@ -34,7 +34,7 @@ def timestamp_ms(text: str) -> int:
 
 
 async def buy(user: Actor, sku_id: int, **fields: Any) -> Any:
-    """Buy a SKU and return the response."""
+    """Buy a SKU and return the decoded response."""
     return (await user.post("/users/@me/purchases", json={"sku_id": str(sku_id), **fields})).ok()
 
 
@@ -47,5 +47,5 @@ async def received_events(session: Session) -> list[tuple[str, Any]]:
 
 
 def event_names(events: list[tuple[str, Any]]) -> list[str]:
-    """Return the names of events."""
+    """Return the names of events, in order."""
     return [name for name, _ in events]

@@ -340,7 +340,7 @@ async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(setup
 
 
 async def create_thread(guild: Guild) -> int:
-    """Create a public thread and return its id."""
+    """Create a public thread and return its ID."""
     created = (
         await guild.owner.post(
             f"/channels/{guild.general}/threads", json={"name": "talk", "type": ChannelType.PUBLIC_THREAD}
