@@ -56,7 +56,6 @@ _INVITE_COLUMNS = ", ".join(GameInviteRow._fields)
 
 
 def insert_passing_message(tx: Tx, row: PassingMessageRow) -> None:
-    """Insert a passing message."""
     tx.run(f"INSERT INTO passing_messages ({_PASSING_MESSAGE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -71,7 +70,6 @@ def find_passing_message(tx: Tx, message_id: int, now_ms: int) -> PassingMessage
 
 
 def delete_passing_message(tx: Tx, message_id: int) -> None:
-    """Delete a passing message."""
     tx.run("DELETE FROM passing_messages WHERE id = ?", message_id)
 
 
