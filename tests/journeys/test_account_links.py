@@ -301,7 +301,9 @@ class AccountLinks(RuleBasedStateMachine):
     @rule(data=st.data())
     def revoke_child(self, data: st.DataObject) -> None:
         """Revoke a single game token."""
-        grant = data.draw(st.sampled_from([candidate for candidate in self.grants if candidate.is_alive and candidate.child_tokens]))
+        grant = data.draw(
+            st.sampled_from([candidate for candidate in self.grants if candidate.is_alive and candidate.child_tokens])
+        )
         self.run_coroutine(self.child.post_form("/oauth2/token/revoke", token=grant.child_tokens[-1][0])).ok()
         for candidate in self.grants:
             if candidate.owner_id == grant.owner_id:

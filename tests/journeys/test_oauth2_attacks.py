@@ -133,10 +133,14 @@ async def test_open_redirect_by_denying(world: World) -> None:
 async def test_the_redirect_of_the_exchange_must_be_that_of_the_request(world: World) -> None:
     alice, client = await world.user(), await create_application(world, redirect_uris=(REDIRECT, LOOPBACK_REDIRECT))
 
-    assert_oauth2_error(await client.exchange(await client.request_code(alice), redirect_uri=LOOPBACK_REDIRECT), "invalid_grant")
+    assert_oauth2_error(
+        await client.exchange(await client.request_code(alice), redirect_uri=LOOPBACK_REDIRECT), "invalid_grant"
+    )
     assert_oauth2_error(await client.exchange(await client.request_code(alice), redirect_uri=None), "invalid_grant")
     loopback_code = await client.request_code(alice, redirect_uri="http://127.0.0.1:5001/callback")
-    assert_oauth2_error(await client.exchange(loopback_code, redirect_uri="http://127.0.0.1:5002/callback"), "invalid_grant")
+    assert_oauth2_error(
+        await client.exchange(loopback_code, redirect_uri="http://127.0.0.1:5002/callback"), "invalid_grant"
+    )
     (await client.exchange(loopback_code, redirect_uri="http://127.0.0.1:5001/callback")).ok()
 
 

@@ -90,7 +90,9 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     (await guild.owner.patch(path, json={"mute": False})).ok()
 
     lobby_game = await create_game(world)
-    carol, dave = [LobbyCaller(world, await (await lobby_game.add_player()).connect_sdk(), ssl_context) for _ in range(2)]
+    carol, dave = [
+        LobbyCaller(world, await (await lobby_game.add_player()).connect_sdk(), ssl_context) for _ in range(2)
+    ]
     lobby_id = await start_lobby_call(carol, dave, endpoint)
     servers[endpoint].terminate()
     for caller, event in (

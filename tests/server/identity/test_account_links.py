@@ -284,7 +284,8 @@ async def create_family(world: World, *, is_public: bool = False) -> tuple[Clien
     """Create a publisher and two of its games."""
     owner = await world.user()
     clients = [
-        await create_social_game(world, owner=owner, is_public=is_public, name=name) for name in ("Publisher", "One", "Two")
+        await create_social_game(world, owner=owner, is_public=is_public, name=name)
+        for name in ("Publisher", "One", "Two")
     ]
     for child in clients[1:]:
         await join_family(world, child, clients[0])
@@ -402,7 +403,9 @@ async def test_child_tokens_outlive_a_refresh_and_end_with_a_revocation(world: W
     parent, first_game, second_game = await create_family(world)
     alice = await world.user()
     tokens = await parent.request_tokens(alice, "sdk.social_layer")
-    first_bearer = first_game.bearer(alice, (await request_child_token(parent, tokens["access_token"], first_game)).ok()["access_token"])
+    first_bearer = first_game.bearer(
+        alice, (await request_child_token(parent, tokens["access_token"], first_game)).ok()["access_token"]
+    )
     session = await first_bearer.connect()
 
     tokens = (await parent.refresh(tokens["refresh_token"])).ok()
@@ -421,7 +424,9 @@ async def test_a_replayed_refresh_token_ends_the_games_tokens_too(world: World) 
     parent, child, _ = await create_family(world)
     alice = await world.user()
     tokens = await parent.request_tokens(alice, "sdk.social_layer")
-    bearer = child.bearer(alice, (await request_child_token(parent, tokens["access_token"], child)).ok()["access_token"])
+    bearer = child.bearer(
+        alice, (await request_child_token(parent, tokens["access_token"], child)).ok()["access_token"]
+    )
     (await parent.refresh(tokens["refresh_token"])).ok()
 
     assert_oauth2_error(await parent.refresh(tokens["refresh_token"]), "invalid_grant")

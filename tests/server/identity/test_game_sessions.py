@@ -1,9 +1,10 @@
 """Tests of stored game sessions, including those that remain after a crash of all nodes."""
 
-from hubbub.server.core.call import Call
-from hubbub.server.identity import game_sessions
 from tests.create_game import Game, Player
 from tests.create_game import create_game as create_game
+
+from hubbub.server.core.call import Call
+from hubbub.server.identity import game_sessions
 from tests.world import World
 
 

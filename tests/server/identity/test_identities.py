@@ -231,7 +231,9 @@ async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: Wor
     client, other_client = await create_social_game(world), await create_social_game(world)
     alice, player = await world.user(), await provisional_player(client, "hero-1")
     bearer = client.bearer(alice, (await client.request_tokens(alice, "sdk.social_layer"))["access_token"])
-    other_bearer = other_client.bearer(alice, (await other_client.request_tokens(alice, "sdk.social_layer"))["access_token"])
+    other_bearer = other_client.bearer(
+        alice, (await other_client.request_tokens(alice, "sdk.social_layer"))["access_token"]
+    )
     game_session, other_session, chat_session = (
         await bearer.connect(),
         await other_bearer.connect(),

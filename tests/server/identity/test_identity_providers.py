@@ -27,7 +27,9 @@ async def test_an_owner_configures_identity_providers(trusting_world: World, iss
     body = {"clients": [{"id": "game", "description": "live", "environment": "production"}]}
 
     oidc_configuration = (await configure_issuer(client, issuer, **body)).ok()
-    steam_configuration = (await client.owner.put(configuration_path(client, "STEAM"), json={"clients": [{"id": "480"}]})).ok()
+    steam_configuration = (
+        await client.owner.put(configuration_path(client, "STEAM"), json={"clients": [{"id": "480"}]})
+    ).ok()
 
     assert oidc_configuration == {"type": "OIDC", "oidc_issuer_url": issuer.url, **body}
     assert steam_configuration == {"type": "STEAM", "oidc_issuer_url": None, "clients": [{"id": "480"}]}
@@ -253,7 +255,10 @@ async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: 
 
 
 async def test_the_client_must_authenticate(trusting_world: World, issuer: Issuer) -> None:
-    client, public_client = await create_social_game(trusting_world), await create_social_game(trusting_world, public_client=True)
+    client, public_client = (
+        await create_social_game(trusting_world),
+        await create_social_game(trusting_world, public_client=True),
+    )
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(public_client, issuer)).ok()
 
@@ -274,7 +279,10 @@ async def test_the_client_must_authenticate(trusting_world: World, issuer: Issue
 
 
 async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: World, issuer: Issuer) -> None:
-    client, public_client = await create_social_game(trusting_world), await create_social_game(trusting_world, public_client=True)
+    client, public_client = (
+        await create_social_game(trusting_world),
+        await create_social_game(trusting_world, public_client=True),
+    )
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(public_client, issuer)).ok()
 

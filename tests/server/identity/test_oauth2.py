@@ -356,8 +356,14 @@ async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> N
 
 async def test_a_refresh_token_of_a_public_client_expires_when_unused(world: World) -> None:
     alice = await world.user()
-    public_client, confidential_client = await create_application(world, public_client=True), await create_application(world)
-    public_tokens, confidential_tokens = await public_client.request_tokens(alice), await confidential_client.request_tokens(alice)
+    public_client, confidential_client = (
+        await create_application(world, public_client=True),
+        await create_application(world),
+    )
+    public_tokens, confidential_tokens = (
+        await public_client.request_tokens(alice),
+        await confidential_client.request_tokens(alice),
+    )
 
     world.clock.advance(30 * DAY_MS)
 
@@ -394,7 +400,9 @@ async def test_refreshing_can_narrow_scopes_but_not_widen_them(world: World) -> 
 async def test_a_gateway_session_survives_a_refresh_and_ends_on_revocation(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     first_tokens = await client.request_tokens(alice, "sdk.social_layer_presence")
-    session = await client.bearer(alice, first_tokens["access_token"]).connect(token=f"Bearer {first_tokens['access_token']}")
+    session = await client.bearer(alice, first_tokens["access_token"]).connect(
+        token=f"Bearer {first_tokens['access_token']}"
+    )
 
     second_tokens = (await client.refresh(first_tokens["refresh_token"])).ok()
     await session.wait_processed()
@@ -604,7 +612,9 @@ async def test_a_device_that_polls_too_often_gets_slow_down(world: World) -> Non
 
 async def test_a_device_is_rejected_when_denied_or_expired(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
-    denied_device, expired_device = [(await client.post_form("/oauth2/device/authorize", scope="identify")).ok() for _ in range(2)]
+    denied_device, expired_device = [
+        (await client.post_form("/oauth2/device/authorize", scope="identify")).ok() for _ in range(2)
+    ]
 
     body = {"user_code": denied_device["user_code"], "result": "denied"}
     (await alice.post("/oauth2/device/finish", json=body)).ok()
