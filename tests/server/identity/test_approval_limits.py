@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 import aiohttp
 import msgspec
 import pytest
-from tests.create_game import create_game as create_game
 
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.operation import operations_of
@@ -15,6 +14,7 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
 from tests.fixtures.validator import ResponseMonitor
+from tests.game import create_game
 from tests.world import NOW_MS, World
 
 

@@ -1,10 +1,8 @@
 """Tests of stored game sessions, including those that remain after a crash of all nodes."""
 
-from tests.create_game import Game, Player
-from tests.create_game import create_game as create_game
-
 from hubbub.server.core.call import Call
 from hubbub.server.identity import game_sessions
+from tests.game import Game, Player, create_game
 from tests.world import World
 
 

@@ -357,7 +357,7 @@ async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> N
 async def test_a_refresh_token_of_a_public_client_expires_when_unused(world: World) -> None:
     alice = await world.user()
     public_client, confidential_client = (
-        await create_application(world, public_client=True),
+        await create_application(world, public=True),
         await create_application(world),
     )
     public_tokens, confidential_tokens = (
@@ -618,7 +618,7 @@ async def test_a_device_is_rejected_when_denied_or_expired(world: World) -> None
 
     body = {"user_code": denied_device["user_code"], "result": "denied"}
     (await alice.post("/oauth2/device/finish", json=body)).ok()
-    second_decision = await alice.post_form("/oauth2/device/finish", json=body)
+    second_decision = await alice.post("/oauth2/device/finish", json=body)
     assert second_decision.errors("user_code") == ["INVALID_USER_CODE"]
     assert_oauth2_error(
         await client.post_form("/oauth2/token", **DEVICE_GRANT_FIELDS, device_code=denied_device["device_code"]),
@@ -629,7 +629,7 @@ async def test_a_device_is_rejected_when_denied_or_expired(world: World) -> None
         await client.post_form("/oauth2/token", **DEVICE_GRANT_FIELDS, device_code=expired_device["device_code"]),
         "expired_token",
     )
-    verification = await alice.post_form("/oauth2/device/verify", json={"user_code": expired_device["user_code"]})
+    verification = await alice.post("/oauth2/device/verify", json={"user_code": expired_device["user_code"]})
     assert verification.errors("user_code") == ["INVALID_USER_CODE"]
 
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.create_game import create_game as create_game
 
 from hubbub.protocol.enums import ActivityType, GatewayOpcode
+from tests.game import create_game
 from tests.server.play.joinable_activities import start_joinable_activity
 from tests.world import Actor, World, befriend
 
