@@ -26,7 +26,7 @@ from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, Fault, GatewayFault, Ht
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.ready_document import ReadyDocument, build_document
-from hubbub.server.transports.http import decoding, limits, responses
+from hubbub.server.transports.http import decoding, request_limits, responses
 from hubbub.server.worlds import BuiltWorld, WorldError
 from hubbub.server.worlds.builder import BuiltUser
 
@@ -140,7 +140,7 @@ class ControlApi:
 
     async def _read_body(self, request: web.Request, body_type: type[T] | Any) -> T:
         """Decode the body of a request as `body_type`; an empty body counts as `{}`."""
-        data = await limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
+        data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
         body: T = decoding.decode(data or b"{}", body_type)
         return body
 
@@ -182,7 +182,7 @@ class ControlApi:
 
     async def _load_world(self, request: web.Request) -> ReadyDocument:
         """Load a world file, as TOML or JSON; `?seed=` determines its IDs and tokens."""
-        data = await limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
+        data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
         media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type == responses.JSON:
             world = worlds.read_mapping(decoding.decode(data, dict[str, Any]))

@@ -194,7 +194,7 @@ class Authenticator:
         self._hashes: dict[int, set[bytes]] = {}
         """Hashes of the cached tokens by user ID."""
         self._invalidations = 0
-        """Number of times that cached tokens were dropped; tells whether a lookup was overtaken by a revocation."""
+        """Number of times that cached tokens were dropped; if it changes during a lookup, the result is not cached."""
 
     async def authenticate(self, header: str | None) -> Actor | None:
         """Return the caller of a request, or None without a header. Raise UNAUTHORIZED for an invalid token."""

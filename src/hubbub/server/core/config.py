@@ -191,7 +191,7 @@ class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Identity providers. A rehearsal emulates the providers whose URLs are not set."""
 
     id_token_algorithm: Literal["RS256", "ES256"] = "RS256"
-    """The algorithm of our own ID tokens. Clients of the public platform expect RS256; ES256 needs far less CPU."""
+    """The algorithm of the platform's ID tokens. Clients of the public platform expect RS256; ES256 needs far less CPU."""
     any_issuer: bool = False
     """Whether OIDC issuers may have any URL, including http and single-label host names: for private networks."""
     steam_url: str | None = None

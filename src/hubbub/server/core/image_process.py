@@ -22,7 +22,7 @@ FRAME_PIXELS_MAX: Final = 40_000_000
 ANIMATED_SIDE_MAX: Final = 512
 """Maximum side length of an animated image."""
 FRAME_MS_DEFAULT: Final = 100
-"""Duration of a frame without a sensible one, as in browsers."""
+"""Duration in milliseconds of a frame without a duration or with one of 10 ms or less, as in browsers."""
 
 FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 
@@ -57,7 +57,7 @@ def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
 def _encode_still(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
     """Encode the first frame of an image; return the header of the result and the file."""
     image.seek(0)
-    # The orientation is in the EXIF data, which is not kept.
+    # The orientation is in the EXIF data, which is removed.
     upright = ImageOps.exif_transpose(image)
     frame = _fit(_strip(upright), box)
     output = BytesIO()
@@ -130,13 +130,13 @@ def run_task(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     try:
         return convert(data, task)
     except MemoryError:
-        return {"refused": "too much memory"}, b""
+        return {"rejected": "too much memory"}, b""
     except Exception as error:
         # Any decoder error is attributed to the image.
-        return {"refused": f"{type(error).__name__}: {error}"[:200]}, b""
+        return {"rejected": f"{type(error).__name__}: {error}"[:200]}, b""
 
 
-def read(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
+def read_task(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
     """Read the next task and its file; return None at the end of the input."""
     length = stream.read(4)
     if len(length) < 4:
@@ -145,7 +145,7 @@ def read(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
     return task, stream.read(task["bytes"])
 
 
-def write(stream: BinaryIO, header: dict[str, Any], data: bytes) -> None:
+def write_result(stream: BinaryIO, header: dict[str, Any], data: bytes) -> None:
     """Write a result and its file."""
     text = json.dumps(header | {"bytes": len(data)}).encode()
     stream.write(struct.pack(">I", len(text)) + text + data)
@@ -175,9 +175,9 @@ def main() -> None:
     Image.MAX_IMAGE_PIXELS = PIXELS_MAX
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
-    while (message := read(incoming)) is not None:
+    while (message := read_task(incoming)) is not None:
         task, data = message
-        write(outgoing, *run_task(data, task))
+        write_result(outgoing, *run_task(data, task))
 
 
 if __name__ == "__main__":

@@ -158,8 +158,8 @@ class ImageConverter:
                 self._idle.append(worker)
             else:
                 await self._end(worker)
-        if "refused" in result:
-            raise InvalidImageError(result["refused"])
+        if "rejected" in result:
+            raise InvalidImageError(result["rejected"])
         return result, output
 
     async def _start(self) -> "_ImageProcess":

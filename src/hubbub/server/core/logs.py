@@ -70,7 +70,7 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
 )
 
 _PLAIN_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-"""The attributes of every record; others came with `extra`."""
+"""The attributes of every record; the caller added all others with `extra`."""
 
 
 class Secrets:

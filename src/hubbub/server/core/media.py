@@ -58,9 +58,9 @@ def inspect_file(data: bytes, filename: str = "") -> Media:
 
 def _sniff(data: bytes, filename: str) -> str | None:
     """Return the type of a file that is not an image, or None if it is unknown."""
-    for signature, kind in _SIGNATURES:
+    for signature, content_type in _SIGNATURES:
         if data.startswith(signature):
-            return kind
+            return content_type
     if data[:4] == b"RIFF" and data[8:12] == b"WAVE":
         return "audio/wav"
     if data[4:8] == b"ftyp":
@@ -157,6 +157,6 @@ HEAD_BYTES: Final = 64
 
 
 def displayable_type(head: bytes) -> str | None:
-    """Return the type of an image, sound or video that a browser may display from our origin, otherwise None."""
+    """Return the type of an image, sound or video that a browser may display from the platform's origin, or None."""
     content_type = detect_image_type(head) or _sniff(head, "")
     return content_type if content_type in _DISPLAYABLE else None

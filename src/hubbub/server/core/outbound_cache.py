@@ -57,9 +57,9 @@ class OutboundCache:
             # Retrieve the exception: no caller may be waiting any more.
             task.exception()
 
-    async def _fetch(self, url: str, read: Callable[[bytes], T], now: int) -> T:
-        value = read(await self._fetch_document(url))
-        self._cached[url] = _CachedDocument(value, now)
+    async def _fetch(self, url: str, parse: Callable[[bytes], T], now_ms: int) -> T:
+        value = parse(await self._fetch_document(url))
+        self._cached[url] = _CachedDocument(value, now_ms)
         self._cached.move_to_end(url)
         while len(self._cached) > CACHE_ENTRIES_MAX:
             self._cached.popitem(last=False)

@@ -26,7 +26,7 @@ CONNECT_TIMEOUT_SECONDS: Final = 10.0
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
 """Seconds that the peer of a WebSocket has to complete the closing handshake."""
 HEARTBEAT_SECONDS: Final = 30.0
-IDEMPOTENT: Final = frozenset({"GET", "HEAD"})
+IDEMPOTENT_METHODS: Final = frozenset({"GET", "HEAD"})
 EXPLICIT_HEADERS: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that are sent only if the caller set them."""
 
@@ -37,6 +37,7 @@ class OutboundStreams:
     def __init__(self, *, allow_private: bool = False) -> None:
         self._allow_private = allow_private
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        """Sessions by whether they reuse connections."""
 
     async def is_private(self, host: str) -> bool:
         """Return whether a host is private and private hosts are allowed; such hosts are called without TLS."""
@@ -54,8 +55,8 @@ class OutboundStreams:
         self, method: str, url: URL, *, headers: Mapping[str, str], body: AsyncIterator[bytes] | None
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Start a request whose response body is not yet read and not decompressed. Raises aiohttp's errors."""
-        self._check(url)
-        return self._session(keep=method in IDEMPOTENT).request(
+        self._require_allowed_target(url)
+        return self._session(reuse_connections=method in IDEMPOTENT_METHODS).request(
             method,
             url,
             headers=headers,
@@ -68,8 +69,8 @@ class OutboundStreams:
         self, url: URL, *, headers: Mapping[str, str], protocols: Iterable[str], max_bytes: int
     ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
         """Open a WebSocket. Raises aiohttp's errors."""
-        self._check(url)
-        return self._session(keep=False).ws_connect(
+        self._require_allowed_target(url)
+        return self._session(reuse_connections=False).ws_connect(
             url,
             headers=headers,
             protocols=protocols,
@@ -83,20 +84,21 @@ class OutboundStreams:
         for session in self._sessions.values():
             await session.close()
 
-    def _check(self, url: URL) -> None:
+    def _require_allowed_target(self, url: URL) -> None:
+        """Raise ForbiddenTargetError for a URL that can be rejected without DNS."""
         if not url.host:
             raise ForbiddenTargetError("the URL has no host")
         require_host(url.host, allow_private=self._allow_private)
 
-    def _session(self, *, keep: bool) -> aiohttp.ClientSession:
+    def _session(self, *, reuse_connections: bool) -> aiohttp.ClientSession:
         """Return a session. Only idempotent requests reuse connections: a server that closes one loses the request."""
-        session = self._sessions.get(keep)
+        session = self._sessions.get(reuse_connections)
         if session is None:
-            options: dict[str, Any] = {} if keep else {"force_close": True}
+            options: dict[str, Any] = {} if reuse_connections else {"force_close": True}
             connector = aiohttp.TCPConnector(
                 resolver=PublicResolver(self._allow_private), use_dns_cache=False, limit=0, **options
             )
-            session = self._sessions[keep] = aiohttp.ClientSession(
+            session = self._sessions[reuse_connections] = aiohttp.ClientSession(
                 connector=connector,
                 trust_env=False,
                 cookie_jar=aiohttp.DummyCookieJar(),

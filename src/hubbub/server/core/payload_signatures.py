@@ -33,7 +33,7 @@ def signed_headers(key: bytes, now_ms: int, body: bytes) -> dict[str, str]:
 
 
 async def post_signed(
-    outside: OutboundClient,
+    client: OutboundClient,
     url: str,
     key: bytes,
     now_ms: int,
@@ -44,29 +44,29 @@ async def post_signed(
 ) -> OutboundResponse:
     """Send a signed request. Raise UnreachableError without a valid response in time."""
     signed = signed_headers(key, now_ms, body)
-    return await outside.request(
+    return await client.request(
         "POST", url, headers=signed, body=body, timeout_seconds=timeout_seconds, response_bytes_max=response_bytes_max
     )
 
 
-async def post_forged(outside: OutboundClient, url: str, now_ms: int, body: bytes) -> OutboundResponse:
+async def post_forged(client: OutboundClient, url: str, now_ms: int, body: bytes) -> OutboundResponse:
     """Send a request with a well-formed signature by a random key."""
-    return await post_signed(outside, url, Ed25519PrivateKey.generate().private_bytes_raw(), now_ms, body)
+    return await post_signed(client, url, Ed25519PrivateKey.generate().private_bytes_raw(), now_ms, body)
 
 
-async def accepts_forged(outside: OutboundClient, url: str, now_ms: int, ping: bytes) -> bool:
+async def accepts_forged(client: OutboundClient, url: str, now_ms: int, ping: bytes) -> bool:
     """Return whether an endpoint accepts a forged request.
 
     Unreachable endpoints and 5xx responses count as not accepting."""
     try:
-        status = (await post_forged(outside, url, now_ms, ping)).status
+        status = (await post_forged(client, url, now_ms, ping)).status
     except UnreachableError:
         return False
     return status != REJECTED_STATUS and status < 500
 
 
 async def verifies_signatures(
-    outside: OutboundClient,
+    client: OutboundClient,
     url: str,
     key: bytes,
     now_ms: int,
@@ -77,7 +77,7 @@ async def verifies_signatures(
 
     `accepts` returns whether a response to the ping is correct."""
     try:
-        response = await post_signed(outside, url, key, now_ms, ping)
-        return accepts(response) and (await post_forged(outside, url, now_ms, ping)).status == REJECTED_STATUS
+        response = await post_signed(client, url, key, now_ms, ping)
+        return accepts(response) and (await post_forged(client, url, now_ms, ping)).status == REJECTED_STATUS
     except UnreachableError:
         return False

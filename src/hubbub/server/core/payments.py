@@ -54,7 +54,7 @@ class PaymentProvider(Protocol):
         ...
 
     async def refund(self, charge: Charge) -> None:
-        """Refund the payment with this key, once regardless of the number of calls; does nothing if none was taken.
+        """Refund the payment with this key, once regardless of the number of calls; do nothing if none was taken.
 
         Raise PaymentDeclined if it will never be refunded. After any other error the refund is requested again until it
         succeeds."""

@@ -16,8 +16,8 @@ from hubbub.server.core.store import Database, Tx
 class RejectedWithSideEffects(ApiError):
     """An API error with side effects: `raise RejectedWithSideEffects(errors.X, callback)`.
 
-    The callback `aftermath` runs after the rollback, with a call of the same actor and time. The state may have changed by
-    then, so the callback must load the rows that it needs. Like any unit of work it may run more than once."""
+    The callback `side_effects` runs after the rollback, with a call of the same actor and time. The state may have changed
+    by then, so the callback must load the rows that it needs. Like any unit of work it may run more than once."""
 
     def __init__(self, kind: ErrorCode, side_effects: Callable[[Call], None], **extra: Any) -> None:
         super().__init__(kind, extra=extra)

@@ -670,7 +670,7 @@ class SqliteDatabase(Database):
         try:
             source.deserialize(image)
             migrations.migrate_sqlite(source)
-            # Commit numbers used since the image was made are never reused.
+            # Commit numbers used since the image was created are never reused.
             restored_sequence = int(source.execute(GET_SEQUENCE).fetchone()[0])
             self._sequence = max(self._sequence, restored_sequence)
             source.execute(_SET_SEQUENCE, (str(self._sequence),))

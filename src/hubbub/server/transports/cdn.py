@@ -1,7 +1,7 @@
 """The CDN: attachments at signed URLs, images at URLs with their hash, emoji, stickers and sounds by ID, and default
 avatars.
 
-Images are converted to the size and type that the URL requests; each result is made once and stored.
+Images are converted to the size and type that the URL requests; each result is converted once and stored.
 
 User uploads are served so that no browser executes them: the content type is detected from the bytes, anything other
 than images, audio and video is a download, and every response is sandboxed.

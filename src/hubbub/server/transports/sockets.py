@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 CLOSE_TIMEOUT_SECONDS: Final = 3.0
-"""Time in seconds that a client has to answer a close frame before the connection is aborted."""
+"""Time in seconds that a client has to respond to a close frame before the connection is aborted."""
 IGNORE_DISCONNECT: Final = contextlib.suppress(RuntimeError)
 """Ignores the RuntimeError of uvloop transports on a write after a disconnect; the read loop ends the connection."""
 
@@ -75,7 +75,7 @@ class OpenSocket:
         self.transport.abort()
 
     def close(self, code: int, reason: str, *, delay_seconds: float = 0.0) -> None:
-        """Start the close handshake and return at once; abort the connection if the client does not answer.
+        """Start the close handshake and return at once; abort the connection if the client does not respond.
 
         During `delay_seconds` before the handshake the client may close the connection itself.
         """

@@ -22,7 +22,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, Snapshot, Tx
 from hubbub.server.core.trace import Trace
-from hubbub.server.transports.gateway.arrivals import GuildArrival
+from hubbub.server.transports.gateway.guild_arrival import GuildArrival
 from hubbub.server.transports.gateway.ready import SessionOpening, ready_events
 from hubbub.server.transports.gateway.session import GatewaySession
 from hubbub.server.transports.gateway.standings import MemberStanding, Standings

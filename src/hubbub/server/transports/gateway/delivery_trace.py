@@ -74,8 +74,8 @@ def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
         return "missing permission: VIEW_CHANNEL in the channel"
     if audience.without_view_channel_id is not None:
         return "only for members who cannot see the user's new voice channel"
-    held = standing.base if channel_id is None else standing.permissions(channel_id)
-    if audience.permission and not held & audience.permission:
+    permissions = standing.base if channel_id is None else standing.permissions(channel_id)
+    if audience.permission and not permissions & audience.permission:
         return f"missing permission: {' or '.join(permission_names(audience.permission))}"
     if audience.members is not None and session.user_id not in audience.members:
         return "not in the private thread"

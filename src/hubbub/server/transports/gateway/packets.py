@@ -14,20 +14,20 @@ from hubbub.server.transports.gateway.compression import (
 class Packet:
     """An encoded event that all receiving sessions share; only `s` differs. Replay buffers hold references to it."""
 
-    __slots__ = ("_record", "_deflater", "_head", "_tail", "created_at", "event", "templates", "size")
+    __slots__ = ("_record", "_compressor", "_head", "_tail", "created_at", "event", "templates", "size")
 
     def __init__(
         self,
         event: str,
         body: bytes,
-        deflater: BlockCompressor,
+        compressor: BlockCompressor,
         created_at: float = 0.0,
         record: Callable[[str, int, int], None] | None = None,
     ) -> None:
         self.event = event
         self._head = b'{"t":"' + event.encode() + b'","s":'
         self._tail = b',"op":0,"d":' + body + b"}"
-        self._deflater = deflater
+        self._compressor = compressor
         self._record = record
         """Metrics callback: event name, number of connections, and size in bytes."""
         self.created_at = created_at
@@ -50,9 +50,9 @@ class Packet:
 
     def _build_template(self, kind: Compression) -> FrameTemplate:
         if kind is Compression.ZLIB_STREAM:
-            return FrameTemplate(kind, self._head, self._deflater.zlib_blocks(self._tail))
+            return FrameTemplate(kind, self._head, self._compressor.zlib_blocks(self._tail))
         if kind is Compression.ZSTD_STREAM:
-            return FrameTemplate(kind, self._head, self._deflater.zstd_blocks(self._tail))
+            return FrameTemplate(kind, self._head, self._compressor.zstd_blocks(self._tail))
         if kind is Compression.PAYLOAD and self.size >= PAYLOAD_COMPRESSION_MIN:
-            return PayloadFrameTemplate(self._head, self._tail, self._deflater.zlib_blocks(self._tail))
+            return PayloadFrameTemplate(self._head, self._tail, self._compressor.zlib_blocks(self._tail))
         return FrameTemplate(Compression.NONE, self._head, self._tail)

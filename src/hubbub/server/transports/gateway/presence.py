@@ -54,14 +54,14 @@ PRESENCE_SCOPES: Final = frozenset({Scope.ACTIVITIES_WRITE.value, Scope.PRESENCE
 
 
 class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A message between nodes. Its field names are the wire format."""
+    """A message between nodes, encoded as JSON."""
 
     node: str
     """The node that sent the message."""
-    said: list[SessionPresence] = []
+    session_presences: list[SessionPresence] = msgspec.field(default_factory=list, name="said")
     """For `NODE_REPORT`: the presences of sessions of the node."""
     full: bool = False
-    """Whether `said` holds all sessions of the node."""
+    """Whether `session_presences` holds all sessions of the node."""
     user_id: int = 0
     session_id: str = ""
     """For `NODE_SESSION_ENDED`: the session that ended."""
@@ -145,7 +145,7 @@ class PresenceFeed:
             showing_chat=request.showing_chat is True,
         )
         changed = self._presences.update(presence)
-        self._send(NODE_REPORT, said=[presence])
+        self._send(NODE_REPORT, session_presences=[presence])
         self._send_own_sessions(presence.user_id)
         self._queue_update(presence.user_id, changed, everywhere=True, bot=presence.bot)
 
@@ -193,15 +193,15 @@ class PresenceFeed:
             self._forget_node(message.node)
             return
         if dispatch.event == NODE_HELLO or message.node not in self._last_message_at:
-            # The other node does not know our sessions, or we may have missed its HELLO: send the full state.
-            self._send(NODE_REPORT, said=self._presences.sessions(), full=True)
+            # The other node does not know this node's sessions, or its HELLO may have been lost: send the full state.
+            self._send(NODE_REPORT, session_presences=self._presences.sessions(), full=True)
             if dispatch.event != NODE_HELLO and dispatch.event != NODE_REPORT:
                 self._send(NODE_HELLO)
         self._last_message_at[message.node] = asyncio.get_running_loop().time()
         if dispatch.event == NODE_REPORT and message.full:
-            self._replace(message.node, message.said)
+            self._replace(message.node, message.session_presences)
         elif dispatch.event == NODE_REPORT:
-            for session_presence in message.said:
+            for session_presence in message.session_presences:
                 self._presences.update(msgspec.structs.replace(session_presence, node=message.node))
                 self._send_own_sessions(session_presence.user_id)
         elif dispatch.event == NODE_SESSION_ENDED:
@@ -232,7 +232,7 @@ class PresenceFeed:
     def _resync(self) -> None:
         """Exchange full state with every node after the bus lost messages."""
         self._send(NODE_HELLO)
-        self._send(NODE_REPORT, said=self._presences.sessions(), full=True)
+        self._send(NODE_REPORT, session_presences=self._presences.sessions(), full=True)
 
     def _forget_node(self, node: str) -> None:
         """Remove a node and its sessions, and inform this node's sessions."""
@@ -282,7 +282,10 @@ class PresenceFeed:
         for change in self._changes:
             earlier = merged.pop((change.user_id, change.everywhere), None)
             if earlier is not None:
-                change = change._replace(seen=earlier.seen | change.seen, bot=earlier.bot or change.bot)
+                change = change._replace(
+                    presences_by_view=earlier.presences_by_view | change.presences_by_view,
+                    bot=earlier.bot or change.bot,
+                )
             merged[change.user_id, change.everywhere] = change
         self._changes = deque(merged.values())
         self._merge_at = max(PENDING_CHANGES_MAX, 2 * len(merged))
@@ -312,7 +315,7 @@ class _Change(NamedTuple):
     """A pending presence update of a user."""
 
     user_id: int
-    seen: dict[int, Presence | None]
+    presences_by_view: dict[int, Presence | None]
     """The presence that each family of applications sees; the key `PLATFORM_VIEW` is for all other users."""
     everywhere: bool
     """Whether the update is also sent to other nodes."""
@@ -325,7 +328,7 @@ def _updates(change: _Change, audience: PresenceAudience) -> Iterator[Dispatch]:
         change.user_id,
         {friend_id for family_id, friend_id in audience.friends if family_id == PLATFORM_VIEW},
     )
-    for view, presence in change.seen.items():
+    for view, presence in change.presences_by_view.items():
         if view == PLATFORM_VIEW:
             for guild_id in audience.guilds:
                 yield presence_update(user_id, guild_id, presence)
@@ -347,7 +350,7 @@ def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> D
 
 
 def friends_update(user_id: int, presence: Presence | None, audience: Audience, families: Iterable[int]) -> Dispatch:
-    """Return PRESENCE_UPDATE for friends. It tells each OAuth2 session whether the user plays its application.
+    """Return PRESENCE_UPDATE for friends. For OAuth2 sessions it contains whether the user plays their application.
 
     `families` are the families of applications that the user plays.
     """

@@ -54,7 +54,9 @@ class ReplayBuffer:
         number = self.last_seq - len(packets)
         while packets:
             number += 1
-            at = packets[0].created_at
-            if at >= created_before and not (number <= acknowledged and at < now - ACKNOWLEDGED_SECONDS):
+            created_at = packets[0].created_at
+            if created_at >= created_before and not (
+                number <= acknowledged and created_at < now - ACKNOWLEDGED_SECONDS
+            ):
                 break
             self.held_bytes -= packets.popleft().size

@@ -26,7 +26,7 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database
 from hubbub.server.core.trace import Trace
 from hubbub.server.transports import sockets
-from hubbub.server.transports.gateway import identification as identification
+from hubbub.server.transports.gateway import identification
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, has_zstd
 from hubbub.server.transports.gateway.context import GatewayContext

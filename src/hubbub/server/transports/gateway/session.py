@@ -14,8 +14,8 @@ from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Timer
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.store import Snapshot
-from hubbub.server.transports.gateway.arrivals import GuildArrival
 from hubbub.server.transports.gateway.connection import GatewayWebSocket
+from hubbub.server.transports.gateway.guild_arrival import GuildArrival
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.replay import ReplayBuffer
 from hubbub.server.transports.gateway.standings import MemberStanding

@@ -59,7 +59,7 @@ class GatewaySessions:
         self._sessions: dict[str, GatewaySession] = {}
         self._hubs: dict[int, tuple[GuildHub, Subscription]] = {}
         self._user_sessions: dict[int, UserSessions] = {}
-        self._deflater = BlockCompressor()
+        self._compressor = BlockCompressor()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gap_subscription: Subscription | None = None
         self._broadcast_subscription: Subscription | None = None
@@ -131,7 +131,7 @@ class GatewaySessions:
 
     def packet(self, event: str, body: bytes) -> Packet:
         """Return an encoded event that can be sent to any number of sessions."""
-        return Packet(event, body, self._deflater, self._loop.time(), self._record_delivered)
+        return Packet(event, body, self._compressor, self._loop.time(), self._record_delivered)
 
     def member_count(self, guild_id: int) -> int:
         """Return a guild's member count as of its last read, or 0 if no session of this node is in the guild."""

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from hubbub.protocol import errors
 from hubbub.server.core.faults import HttpFault
-from hubbub.server.transports.http.limits import RateLimitError
+from hubbub.server.transports.http.request_limits import RateLimitError
 
 
 class ConnectionDropped(ConnectionError):

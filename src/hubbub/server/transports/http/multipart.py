@@ -31,7 +31,7 @@ class RawUpload(msgspec.Struct, kw_only=True):
     """Number in the part's name, such as 2 in `files[2]`; None if the name has none."""
     filename: str
     content_type: str
-    """Media type of the part; DEFAULT_TYPE if it is absent or malformed."""
+    """Media type of the part; `DEFAULT_MEDIA_TYPE` if it is absent or malformed."""
     data: bytes
 
 

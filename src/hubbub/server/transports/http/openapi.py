@@ -162,13 +162,13 @@ class _Schemas:
 
 def _named_classes(kinds: Iterable[Any]) -> Iterator[type]:
     """Yield the models and enums that types mention, at any depth."""
-    seen: set[type] = set()
+    visited: set[type] = set()
     pending = list(kinds)
     while pending:
         kind = pending.pop()
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct | Enum):
-            if kind not in seen:
-                seen.add(kind)
+            if kind not in visited:
+                visited.add(kind)
                 yield kind
                 if issubclass(kind, msgspec.Struct):
                     pending += [field.type for field in msgspec.structs.fields(kind)]

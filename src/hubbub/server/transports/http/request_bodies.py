@@ -11,7 +11,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.operation import Operation
 from hubbub.server.core.config import HttpConfig
-from hubbub.server.transports.http import decoding, limits, multipart, responses
+from hubbub.server.transports.http import decoding, multipart, request_limits, responses
 
 FORM: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
@@ -53,11 +53,11 @@ class IncomingBody:
 
     async def read_all(self, bytes_max: int) -> bytes:
         """Read the whole body; raise 413 if it exceeds `bytes_max` bytes."""
-        return await limits.read_body(self._request, bytes_max, self._timeout_seconds)
+        return await request_limits.read_body(self._request, bytes_max, self._timeout_seconds)
 
     def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives."""
-        return limits.read_chunks(self._request, self._timeout_seconds)
+        return request_limits.read_chunks(self._request, self._timeout_seconds)
 
 
 class BufferedBody:
@@ -97,7 +97,7 @@ class BodyReader:
         self._bounds = multipart.MultipartLimits(
             total_bytes=config.max_upload_bytes, file_bytes=config.max_file_bytes, field_bytes=config.max_body_bytes
         )
-        self._budget = limits.UploadBudget(CONCURRENT_UPLOADS_MAX * config.max_upload_bytes)
+        self._budget = request_limits.UploadBudget(CONCURRENT_UPLOADS_MAX * config.max_upload_bytes)
 
     def release(self, body: DecodedBody) -> None:
         """Release the upload budget of a body."""

@@ -15,7 +15,7 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.operation import Operation
 from hubbub.server.core.endpoints import MethodNotAllowed
 from hubbub.server.core.slices import Response
-from hubbub.server.transports.http import limits
+from hubbub.server.transports.http import request_limits
 
 # spec/http.md#1.4: exactly this value, without parameters; discord.py compares the whole header.
 JSON: Final = "application/json"
@@ -69,7 +69,7 @@ def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResp
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = ", ".join(error.allowed)
     elif error.extra:
-        limits.add_retry_headers(headers, error)
+        request_limits.add_retry_headers(headers, error)
     headers.update(error.headers)
     return EncodedResponse(error.status, codec.encode(error.body()))
 

@@ -45,7 +45,7 @@ from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effe
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.trace import Trace
-from hubbub.server.transports.http import decoding, fault_injection, limits, multipart, openapi, responses
+from hubbub.server.transports.http import decoding, fault_injection, multipart, openapi, request_limits, responses
 from hubbub.server.transports.http.aiohttp_adapter import ServerRunner, SubtreeResource
 from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody, IncomingBody
 from hubbub.server.transports.http.responses import EncodedResponse
@@ -147,7 +147,7 @@ class HttpServer:
         return app
 
     def runner(self, **options: Any) -> web.AppRunner:
-        """Return the runner of the application, which also answers malformed HTTP with the platform's error body."""
+        """Return the runner of the application, which also responds to malformed HTTP with the platform's error body."""
         options.setdefault("lingering_time", LINGER_SECONDS)
         # This also limits the time until the request head is complete, and until the first request on a connection.
         options.setdefault("keepalive_timeout", self._read_timeout_seconds * IDLE_TIMEOUT_FACTOR)
@@ -177,7 +177,7 @@ class HttpServer:
             encoded = await self._handle_operation(state)
         except ApiError as error:
             encoded = responses.encode_error(error, headers)
-            if isinstance(error, limits.RateLimitError):
+            if isinstance(error, request_limits.RateLimitError):
                 self._metrics.rate_limited(error.scope).inc()
                 self._rate_limits.record_status(state.ip, 429, shared=error.scope == "shared")
             else:
@@ -235,13 +235,13 @@ class HttpServer:
     ) -> ResultT:
         """Run an operation for another server of this process, with the checks and limits of an HTTP request.
 
-        `path_values` are the path parameters in order. `request` is the request that the other server handles.
+        `values` are the path parameters in order. `request` is the request that the other server handles.
         """
         state = RequestState(request, self.client_address(request), {})
         try:
             encoded = await self._run_checked(state, operation, values, actor, body, query)
         except ApiError as error:
-            shared = isinstance(error, limits.RateLimitError) and error.scope == "shared"
+            shared = isinstance(error, request_limits.RateLimitError) and error.scope == "shared"
             self._rate_limits.record_status(state.ip, error.status, shared=shared)
             raise
         if encoded.body is None or operation.media_type != responses.JSON:
@@ -303,7 +303,7 @@ class HttpServer:
         if blocked_ms:
             # This simulates a ban at the edge, which clients recognize by the missing Via header.
             state.headers.pop("Via", None)
-            raise limits.RateLimitError(
+            raise request_limits.RateLimitError(
                 errors.RATE_LIMITED, {"retry_after": blocked_ms / 1000, "global": True}, "global"
             )
 
@@ -408,7 +408,7 @@ class HttpServer:
                 rule, "" if endpoint.ignores_tokens and rule.major_positions else caller, values
             )
             if verdict is not None:
-                limits.add_rate_limit_headers(state.headers, verdict)
+                request_limits.add_rate_limit_headers(state.headers, verdict)
                 self._require_allowed(verdict)
         cap = endpoint.operation.unapproved_calls_max
         if cap and actor is not None and actor.application_id is not None:
@@ -418,7 +418,7 @@ class HttpServer:
     def _require_allowed(self, verdict: Verdict | None) -> None:
         """Raise the rate limit error of a verdict that rejects the request."""
         if verdict is not None and not verdict.allowed:
-            raise limits.rate_limit_error(verdict)
+            raise request_limits.rate_limit_error(verdict)
 
     async def _store_uploads(self, body: DecodedBody, endpoint: Endpoint) -> list[Upload]:
         """Return the files of a body, after storing its images and sounds."""
@@ -510,7 +510,7 @@ class HttpServer:
         """Run an operation and encode its result; an async operation opens its own transactions."""
         operation = endpoint.operation
         if endpoint.is_async:
-            work = AsyncOperation(
+            async_operation = AsyncOperation(
                 self._db,
                 make_call,
                 self._executor,
@@ -519,7 +519,7 @@ class HttpServer:
                 outbound=self._outbound,
                 payments=self._payments,
             )
-            encoded = responses.encode(operation, await run_async(work, endpoint, arguments))
+            encoded = responses.encode(operation, await run_async(async_operation, endpoint, arguments))
             if self._settle is not None and endpoint.writes:
                 await self._settle()
             return encoded
@@ -537,8 +537,8 @@ class HttpServer:
             return await self._db.read(unit, long=endpoint.is_long)
         try:
             encoded = await self._db.write(unit, quick=endpoint.is_quick)
-        except RejectedWithSideEffects as refusal:
-            await run_side_effects(refusal, self._db, make_call)
+        except RejectedWithSideEffects as rejection:
+            await run_side_effects(rejection, self._db, make_call)
             raise
         if affects_other_processes and self._settle is not None:
             # Permissions changed or a token was revoked: the next request to any process must see this

@@ -10,7 +10,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Uploads
 from hubbub.server.transports.http import decoding as fields
-from hubbub.server.transports.http import limits, multipart
+from hubbub.server.transports.http import multipart, request_limits
 
 BODY_BYTES_MAX: Final = 64 * 1024
 """Size limit of a form without its file, in bytes."""
@@ -84,10 +84,10 @@ async def read(request: web.Request, file_field: str | None = None) -> Form:
         )
         uploads = None if file_field is None else Uploads(field=file_field, files_max=1, store_files=False)
         form = await multipart.read_form(
-            limits.read_chunks(request, READ_TIMEOUT_SECONDS), content_type, uploads, form_limits
+            request_limits.read_chunks(request, READ_TIMEOUT_SECONDS), content_type, uploads, form_limits
         )
         return Form(form.fields, {upload.field: upload.data for upload in form.files if upload.data})
-    data = await limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
+    data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
     return Form(fields.split_fields(data.decode("utf-8", "replace")))
 
 

@@ -220,12 +220,12 @@ class PathNode:
     """A new key for an ancestor of the committer's leaf, encrypted for the members below it."""
 
     encryption_key: bytes
-    sealed: tuple[tuple[bytes, bytes], ...]
+    ciphertexts: tuple[tuple[bytes, bytes], ...]
     """KEM output and ciphertext, one pair per recipient."""
 
     def encode(self) -> bytes:
         """Encode the node as in an update path."""
-        return vec(self.encryption_key) + vec(b"".join(vec(kem) + vec(text) for kem, text in self.sealed))
+        return vec(self.encryption_key) + vec(b"".join(vec(kem) + vec(text) for kem, text in self.ciphertexts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,10 +383,10 @@ def _read_path(reader: ByteReader) -> tuple[PathNode, ...]:
     while reader.has_more:
         key = reader.vec()
         inner = ByteReader(reader.vec())
-        sealed = []
+        ciphertexts = []
         while inner.has_more:
-            sealed.append((inner.vec(), inner.vec()))
-        nodes.append(PathNode(key, tuple(sealed)))
+            ciphertexts.append((inner.vec(), inner.vec()))
+        nodes.append(PathNode(key, tuple(ciphertexts)))
     return tuple(nodes)
 
 

@@ -519,8 +519,8 @@ def _require_bytes(payload: object) -> bytes:
 
 def _require_transition_id(payload: object) -> int:
     if not isinstance(payload, Mapping):
-        raise RejectedMessage("no transition id")
+        raise RejectedMessage("no transition ID")
     value = payload.get("transition_id")
     if type(value) is not int:
-        raise RejectedMessage("no transition id")
+        raise RejectedMessage("no transition ID")
     return value

@@ -7,7 +7,7 @@ from hubbub.server.core.store import Snapshot
 
 
 class GuildArrival(msgspec.Struct, kw_only=True):
-    """The data that adds a session to a guild."""
+    """The state of a guild and a member for a session, and the session's GUILD_CREATE."""
 
     state: GuildState
     snapshot: Snapshot
