@@ -14,7 +14,7 @@ from hubbub.server.core.config import Config, GatewayConfig
 from tests.fixtures.validator import ResponseMonitor
 from tests.game import create_game
 from tests.journeys.processes import Server, running_server
-from tests.server.voice.caller import Caller, opus
+from tests.server.voice.caller import Caller, fake_encrypted_frame
 from tests.server.voice.lobby_caller import LobbyCaller, create_lobby
 from tests.server.voice.private_caller import PrivateCaller, open_direct_channel
 from tests.world import World, befriend
@@ -72,16 +72,16 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     for caller in (alice, bob):
         await caller.join_and_connect(channel_id)
         await caller.heartbeat()
-    endpoint = alice.server["endpoint"]
-    assert bob.server["endpoint"] == endpoint
-    alice.send(opus("hello"))
-    assert await bob.receive_media() == (alice.ready["ssrc"], opus("hello"))
+    endpoint = alice.voice_server["endpoint"]
+    assert bob.voice_server["endpoint"] == endpoint
+    alice.send_frame(fake_encrypted_frame("hello"))
+    assert await bob.receive_media() == (alice.ready["ssrc"], fake_encrypted_frame("hello"))
     (other_endpoint,) = servers.keys() - {endpoint}
     unauthorized_caller = Caller(world, bob.session, guild, ssl_context)
-    unauthorized_caller.state, unauthorized_caller.server = bob.state, {**bob.server, "endpoint": other_endpoint}
+    unauthorized_caller.state, unauthorized_caller.voice_server = bob.state, {**bob.voice_server, "endpoint": other_endpoint}
     await unauthorized_caller.open()
     await unauthorized_caller.send_json(VoiceOpcode.IDENTIFY, unauthorized_caller.identify_payload())
-    assert await unauthorized_caller.closed() == VoiceCloseCode.SERVER_NOT_FOUND
+    assert await unauthorized_caller.wait_close_code() == VoiceCloseCode.SERVER_NOT_FOUND
 
     # The voice server applies mutes, whichever process they come from.
     path = f"/guilds/{guild.id}/members/{alice.actor.id}"
@@ -101,23 +101,23 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
         (carol, "LOBBY_VOICE_SERVER_UPDATE"),
         (dave, "LOBBY_VOICE_SERVER_UPDATE"),
     ):
-        caller.server = await caller.session.next(event)
-        assert caller.server["endpoint"] == other_endpoint
-        assert await caller.closed() == VoiceCloseCode.DISCONNECTED
-        caller.udp = None
+        caller.voice_server = await caller.session.next(event)
+        assert caller.voice_server["endpoint"] == other_endpoint
+        assert await caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
+        caller.udp_transport = None
     assert await servers[endpoint].wait_ended() == 0
     for caller in (alice, bob, carol, dave):
         await connect_caller(caller)
     for sender, receiver in ((alice, bob), (carol, dave)):
-        sender.send(opus("here"))
-        assert await receiver.receive_media() == (sender.ready["ssrc"], opus("here"))
+        sender.send_frame(fake_encrypted_frame("here"))
+        assert await receiver.receive_media() == (sender.ready["ssrc"], fake_encrypted_frame("here"))
     (await lobby_game.backend.delete(f"/lobbies/{lobby_id}")).ok()
     for caller in (carol, dave):
-        assert await caller.closed() == VoiceCloseCode.CALL_TERMINATED
+        assert await caller.wait_close_code() == VoiceCloseCode.CALL_TERMINATED
     await run_private_call(*[PrivateCaller(world, await (await world.user()).connect(), ssl_context) for _ in range(2)])
 
     (await guild.owner.patch(path, json={"channel_id": None})).ok()
-    assert await alice.closed() == VoiceCloseCode.DISCONNECTED
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
     assert (await bob.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(alice.actor.id)
     await bob.socket.close(code=1000)
     bob_id = str(bob.actor.id)
@@ -129,7 +129,7 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     servers[other_endpoint].terminate()
     assert await servers[other_endpoint].wait_ended() == 0
     await bob.join(channel_id)
-    assert bob.server["endpoint"] is None
+    assert bob.voice_server["endpoint"] is None
     for caller in (alice, bob, carol, dave):
         await caller.close()
 
@@ -138,8 +138,8 @@ async def connect_caller(caller: Caller) -> None:
     """Complete the connection that follows a voice ticket."""
     await caller.open()
     await caller.identify()
-    await caller.discover()
-    await caller.select()
+    await caller.discover_ip()
+    await caller.select_protocol()
     await caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
     await caller.heartbeat()
     caller.number = 0
@@ -153,7 +153,7 @@ async def start_lobby_call(sender: LobbyCaller, receiver: LobbyCaller, endpoint:
     for number in range(50):
         lobby_id = await create_lobby(sender.actor, receiver.actor, secret=f"lobby {number}")
         await sender.join(lobby_id)
-        if sender.server["endpoint"] == endpoint:
+        if sender.voice_server["endpoint"] == endpoint:
             break
         # Leave this call; the voice state of the session is enough.
         await sender.update_voice_state()
@@ -161,9 +161,9 @@ async def start_lobby_call(sender: LobbyCaller, receiver: LobbyCaller, endpoint:
     await connect_caller(sender)
     await receiver.join_and_connect(lobby_id)
     await receiver.heartbeat()
-    assert receiver.server["endpoint"] == endpoint
-    sender.send(opus("hello"))
-    assert await receiver.receive_media() == (sender.ready["ssrc"], opus("hello"))
+    assert receiver.voice_server["endpoint"] == endpoint
+    sender.send_frame(fake_encrypted_frame("hello"))
+    assert await receiver.receive_media() == (sender.ready["ssrc"], fake_encrypted_frame("hello"))
     return lobby_id
 
 
@@ -174,12 +174,12 @@ async def run_private_call(sender: PrivateCaller, receiver: PrivateCaller) -> No
     for caller in (sender, receiver):
         await caller.join_and_connect(channel_id)
         await caller.heartbeat()
-    sender.send(opus("hello"))
-    assert await receiver.receive_media() == (sender.ready["ssrc"], opus("hello"))
+    sender.send_frame(fake_encrypted_frame("hello"))
+    assert await receiver.receive_media() == (sender.ready["ssrc"], fake_encrypted_frame("hello"))
     (
         await receiver.actor.put(f"/users/@me/relationships/{sender.actor.id}", json={"type": RelationshipType.BLOCKED})
     ).ok()
     for caller in (sender, receiver):
-        assert await caller.closed() == VoiceCloseCode.CALL_TERMINATED
+        assert await caller.wait_close_code() == VoiceCloseCode.CALL_TERMINATED
         await caller.session.next("CALL_DELETE")
         await caller.close()

@@ -7,6 +7,7 @@ import aiohttp
 import msgspec
 import pytest
 
+from hubbub.protocol.enums import ChannelType
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, VoiceConfig
@@ -18,6 +19,7 @@ ENDPOINT = "voice.test:443"
 """The endpoint sent to clients. Test callers connect to the voice server directly, without TLS."""
 
 MakeCaller = Callable[..., Coroutine[Any, Any, Caller]]
+"""Creates a caller for the given actor, or for a new bot."""
 
 
 @pytest.fixture
@@ -43,21 +45,21 @@ async def guild(world: World) -> Guild:
     """A guild with two voice channels."""
     guild = await world.guild(await world.user("alice"))
     for name in ("Lounge", "Den"):
-        await guild.channel(name, type=2)
+        await guild.channel(name, type=ChannelType.GUILD_VOICE)
     return guild
 
 
 @pytest.fixture
-async def call(world: World, guild: Guild) -> AsyncIterator[MakeCaller]:
-    """Factory of callers, for the given actor or a new bot of the guild."""
+async def make_caller(world: World, guild: Guild) -> AsyncIterator[MakeCaller]:
+    """A function that creates a caller for the given actor, or for a new bot of the guild."""
     callers: list[Caller] = []
 
-    async def connect(actor: Actor | None = None) -> Caller:
+    async def create(actor: Actor | None = None) -> Caller:
         session = await (actor or await world.bot(guild)).connect()
         caller = Caller(world, session, guild)
         callers.append(caller)
         return caller
 
-    yield connect
+    yield create
     for caller in callers:
         await caller.close()

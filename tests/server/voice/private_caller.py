@@ -3,6 +3,7 @@
 import ssl
 from typing import Any
 
+from hubbub.protocol.enums import GatewayOpcode
 from tests.server.voice.caller import Caller
 from tests.world import Actor, Session, World
 
@@ -10,21 +11,25 @@ from tests.world import Actor, Session, World
 class PrivateCaller(Caller):
     """A voice client of a user in the call of a private channel."""
 
-    def __init__(self, world: World, session: Session, trust: ssl.SSLContext | None = None) -> None:
-        super().__init__(world, session, None, trust)  # type: ignore[arg-type]
+    def __init__(self, world: World, session: Session, tls_context: ssl.SSLContext | None = None) -> None:
+        super().__init__(world, session, None, tls_context)  # type: ignore[arg-type]
 
     @property
     def server_id(self) -> int:
-        """The id of the private channel."""
-        return int(self.server["channel_id"])
+        """The ID of the private channel."""
+        return int(self.voice_server["channel_id"])
 
-    async def update_voice_state(self, channel: int | None, **more: Any) -> None:
+    async def update_voice_state(self, channel_id: int | None, **fields: Any) -> None:
         """Send a voice state update (opcode 4) without a guild."""
-        channel_id = None if channel is None else str(channel)
-        state = {"guild_id": None, "channel_id": channel_id, "self_mute": False, "self_deaf": False, **more}
-        await self.session.send(4, state)
+        state = {
+            "guild_id": None,
+            "channel_id": None if channel_id is None else str(channel_id),
+            "self_mute": False,
+            "self_deaf": False,
+        }
+        await self.session.send(GatewayOpcode.VOICE_STATE_UPDATE, state | fields)
 
 
 async def open_direct_channel(one: Actor, other: Actor) -> int:
-    """Open the direct message channel of two users and return its id."""
+    """Open the direct message channel of two users and return its ID."""
     return int((await one.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()["id"])

@@ -12,62 +12,72 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.media.ciphers import CIPHERS
-from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES
+from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES, VoiceOpcode
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.transports.voice.sfu import Forwarder, ForwardingGroup
-from tests.server.voice.caller import encrypt_packet, opus
+from tests.server.voice.caller import encrypt_packet, fake_encrypted_frame
 from tests.server.voice.conftest import MakeCaller
 from tests.world import Guild
 
-VALUES: list[Any] = [None, True, -1, 2**70, 1.5, "", "x" * 3000, "\0", [], {}, [[]], {"": None}]
-FIELDS = {
-    0: ("server_id", "user_id", "session_id", "token", "max_dave_protocol_version", "streams", "channel_id"),
-    1: ("protocol", "data"),
-    3: ("t", "seq_ack"),
-    5: ("speaking", "delay", "ssrc"),
-    7: ("server_id", "session_id", "token", "seq_ack"),
-    12: ("audio_ssrc", "video_ssrc", "rtx_ssrc", "streams"),
-    14: ("codecs",),
-    15: ("any", "1", "99999999999999999999"),
-    16: ("voice",),
-    23: ("transition_id",),
-    31: ("transition_id",),
-    32: ("x",),
+INVALID_VALUES: list[Any] = [None, True, -1, 2**70, 1.5, "", "x" * 3000, "\0", [], {}, [[]], {"": None}]
+FIELDS_BY_OPCODE = {
+    VoiceOpcode.IDENTIFY: (
+        "server_id",
+        "user_id",
+        "session_id",
+        "token",
+        "max_dave_protocol_version",
+        "streams",
+        "channel_id",
+    ),
+    VoiceOpcode.SELECT_PROTOCOL: ("protocol", "data"),
+    VoiceOpcode.HEARTBEAT: ("t", "seq_ack"),
+    VoiceOpcode.SPEAKING: ("speaking", "delay", "ssrc"),
+    VoiceOpcode.RESUME: ("server_id", "session_id", "token", "seq_ack"),
+    VoiceOpcode.VIDEO: ("audio_ssrc", "video_ssrc", "rtx_ssrc", "streams"),
+    VoiceOpcode.SESSION_UPDATE: ("codecs",),
+    VoiceOpcode.MEDIA_SINK_WANTS: ("any", "1", "99999999999999999999"),
+    VoiceOpcode.BACKEND_VERSION: ("voice",),
+    VoiceOpcode.DAVE_TRANSITION_READY: ("transition_id",),
+    VoiceOpcode.MLS_INVALID_COMMIT_WELCOME: ("transition_id",),
+    VoiceOpcode.NO_ROUTE: ("x",),
 }
 
 
-def frames(op: int) -> list[str]:
+def invalid_frames(opcode: int) -> list[str]:
     """Return frames of an opcode with an invalid payload, or with one invalid field."""
-    payloads: list[Any] = [{"op": op}, *({"op": op, "d": value} for value in VALUES)]
+    frames: list[Any] = [{"op": opcode}, *({"op": opcode, "d": value} for value in INVALID_VALUES)]
     valid = {
-        0: {"server_id": "1", "user_id": "1", "session_id": "s", "token": "t"},
-        1: {"protocol": "udp", "data": {"mode": "x"}},
-        3: {"t": 1, "seq_ack": 1},
-        7: {"server_id": "1", "session_id": "s", "token": "t"},
-    }.get(op, dict.fromkeys(FIELDS[op], 1))
-    payloads += [{"op": op, "d": {**valid, field: value}} for field in FIELDS[op] for value in VALUES]
-    return [json.dumps(frame) for frame in payloads]
+        VoiceOpcode.IDENTIFY: {"server_id": "1", "user_id": "1", "session_id": "s", "token": "t"},
+        VoiceOpcode.SELECT_PROTOCOL: {"protocol": "udp", "data": {"mode": "x"}},
+        VoiceOpcode.HEARTBEAT: {"t": 1, "seq_ack": 1},
+        VoiceOpcode.RESUME: {"server_id": "1", "session_id": "s", "token": "t"},
+    }.get(opcode, dict.fromkeys(FIELDS_BY_OPCODE[opcode], 1))
+    frames += [
+        {"op": opcode, "d": {**valid, field: value}} for field in FIELDS_BY_OPCODE[opcode] for value in INVALID_VALUES
+    ]
+    return [json.dumps(frame) for frame in frames]
 
 
-@pytest.mark.parametrize("op", FIELDS)
+@pytest.mark.parametrize("opcode", FIELDS_BY_OPCODE)
 async def test_no_frame_causes_a_server_error(
-    guild: Guild, call: MakeCaller, op: int, caplog: pytest.LogCaptureFixture
+    guild: Guild, make_caller: MakeCaller, opcode: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caller, other = await call(), await call()
+    caller, other = await make_caller(), await make_caller()
     await other.join_and_connect(guild.channels["Lounge"])
     await caller.join(guild.channels["Lounge"])
     connected = False
-    for frame in frames(op):
+    for frame in invalid_frames(opcode):
         if not connected or caller.socket.closed:
-            await caller.open()
-            if op != 0:
+            await caller.open_socket()
+            if opcode != VoiceOpcode.IDENTIFY:
                 if (await caller.actor.get(f"/guilds/{guild.id}/voice-states/@me")).status == 404:
                     # The client was rejected with a valid ticket, so it left the channel.
                     await caller.join(guild.channels["Lounge"])
                 await caller.identify()
             connected = True
         await caller.socket.send_str(frame)
-        await caller.send_json(3, {"t": 77, "seq_ack": -1})
+        await caller.send_json(VoiceOpcode.HEARTBEAT, {"t": 77, "seq_ack": -1})
         message = await caller.socket.receive(timeout=10)
         while message.type.name in ("TEXT", "BINARY") and '"t":77' not in str(message.data):
             message = await caller.socket.receive(timeout=10)
@@ -79,7 +89,7 @@ async def test_no_frame_causes_a_server_error(
 
 
 @pytest.fixture
-def udp() -> Any:
+def unread_udp_socket() -> Any:
     """A socket that is never read."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("127.0.0.1", 0))
@@ -88,17 +98,17 @@ def udp() -> Any:
 
 
 @pytest.mark.parametrize("mode", [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES])
-def test_no_datagram_causes_a_forwarder_error(udp: socket.socket, mode: str) -> None:
-    address = udp.getsockname()
+def test_no_datagram_causes_a_forwarder_error(unread_udp_socket: socket.socket, mode: str) -> None:
+    address = unread_udp_socket.getsockname()
 
     async def forward(packets: list[bytes]) -> None:
-        forwarder, party = Forwarder(udp, Metrics()), ForwardingGroup(lambda: False)
+        forwarder, group = Forwarder(unread_udp_socket, Metrics()), ForwardingGroup(lambda: False)
         sender, receiver = forwarder.add_peer(), forwarder.add_peer()
         key = forwarder.create_key(sender, mode)
         forwarder.create_key(receiver, mode)
         for peer in (sender, receiver):
             peer.address, peer.has_announced_speaking, peer.supports_dave = address, True, True
-            party.add(peer)
+            group.add(peer)
         ssrc = struct.pack(">I", sender.ssrc)
         for number, packet in enumerate(packets):
             forwarder.handle_datagram(packet, address)
@@ -106,7 +116,7 @@ def test_no_datagram_causes_a_forwarder_error(udp: socket.socket, mode: str) -> 
             forwarder.handle_datagram(packet[:8] + ssrc + packet[12:], address)
             header = bytes((0x80 | packet[0] & 0x3F if packet else 0x80, 0x78)) + struct.pack(">HI", number, 1) + ssrc
             forwarder.handle_datagram(encrypt_packet(mode, key, header, packet, number), address)
-            forwarder.handle_datagram(encrypt_packet(mode, key, header, opus("x"), number), address)
+            forwarder.handle_datagram(encrypt_packet(mode, key, header, fake_encrypted_frame("x"), number), address)
             forwarder.handle_datagram(bytes((0x80, 201, 0, 1)) + ssrc + packet, address)
         for peer in (sender, receiver):
             forwarder.remove_peer(peer)
@@ -123,7 +133,7 @@ def test_no_datagram_causes_a_forwarder_error(udp: socket.socket, mode: str) -> 
 @given(header=st.binary(min_size=12, max_size=40), body=st.binary(max_size=300))
 def test_encrypted_packets_decrypt_to_their_content(mode: str, header: bytes, body: bytes) -> None:
     key = bytes(range(32))
-    mine, theirs = CIPHERS[mode](key), CIPHERS[mode](key)
-    if not mine.has_full_clear_header:
+    sender_cipher, receiver_cipher = CIPHERS[mode](key), CIPHERS[mode](key)
+    if not sender_cipher.has_full_clear_header:
         header = header[:12]
-    assert theirs.decrypt(mine.encrypt(header, body), len(header))[0] == body
+    assert receiver_cipher.decrypt(sender_cipher.encrypt(header, body), len(header))[0] == body

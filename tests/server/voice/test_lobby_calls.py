@@ -7,23 +7,30 @@ from typing import Any
 import msgspec
 import pytest
 
+from hubbub.protocol.enums import CloseCode, GatewayOpcode, VoiceCloseCode
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.lobby_calls import LOBBY_CALL_PARTICIPANTS_MAX
-from hubbub.server.core.call import Call as PlatformCall
+from hubbub.protocol.voice import VoiceOpcode
+from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.identity import accounts
 from hubbub.server.places.voice_states import CallKind, calls, voice_server
 from tests.game import Game, Player, create_game
-from tests.server.voice.caller import opus
+from tests.server.voice.caller import (
+    abort_connection,
+    assert_identify_rejected,
+    fake_encrypted_frame,
+    last_seq,
+    resume_payload,
+    wait_connection_lost,
+)
 from tests.server.voice.conftest import ENDPOINT
+from tests.server.voice.encrypted_caller import EncryptedCaller
 from tests.server.voice.lobby_caller import LobbyCaller, create_lobby
-from tests.server.voice.test_end_to_end_encryption import Member
-from tests.server.voice.test_resume import last_seq, resume_payload
-from tests.server.voice.test_tickets import abort_connection, require_close_code, wait_connection_lost
 from tests.world import World
 
 MakeCaller = Callable[..., Coroutine[Any, Any, LobbyCaller]]
-STATE, SERVER = "LOBBY_VOICE_STATE_UPDATE", "LOBBY_VOICE_SERVER_UPDATE"
+VOICE_STATE_EVENT, VOICE_SERVER_EVENT = "LOBBY_VOICE_STATE_UPDATE", "LOBBY_VOICE_SERVER_UPDATE"
 
 
 @pytest.fixture
@@ -34,15 +41,15 @@ async def app(world: World) -> Game:
 
 @pytest.fixture
 async def make_caller(world: World, app: Game) -> AsyncIterator[MakeCaller]:
-    """Factory of callers, each in its own session, for the given player or a new one."""
+    """A function that creates a caller with its own session, for the given player or a new one."""
     callers: list[LobbyCaller] = []
 
-    async def connect(player: Player | None = None) -> LobbyCaller:
-        caller = LobbyCaller(world, await (player or await app.add_player()).connect_sdk())
+    async def create(add_player: Player | None = None) -> LobbyCaller:
+        caller = LobbyCaller(world, await (add_player or await app.add_player()).connect_sdk())
         callers.append(caller)
         return caller
 
-    yield connect
+    yield create
     for caller in callers:
         await caller.close()
 
@@ -53,13 +60,15 @@ def player_of(caller: LobbyCaller) -> Player:
     return caller.actor
 
 
-async def wait_left(listener: LobbyCaller, caller: LobbyCaller) -> Any:
-    """Wait until `listener` receives that `caller` left the call."""
-    own = str(caller.actor.id)
-    return await listener.session.next(STATE, lambda state: (state["user_id"], state["channel_id"]) == (own, None))
+async def wait_left_event(listener: LobbyCaller, caller: LobbyCaller) -> Any:
+    """Wait until `listener` receives the voice state with which `caller` leaves the call; return it."""
+    user_id = str(caller.actor.id)
+    return await listener.session.next(
+        VOICE_STATE_EVENT, lambda state: (state["user_id"], state["channel_id"]) == (user_id, None)
+    )
 
 
-async def lobbies_of(caller: LobbyCaller) -> list[Any]:
+async def fetch_lobbies(caller: LobbyCaller) -> list[Any]:
     """Return the caller's lobbies from READY of a new session."""
     lobbies: list[Any] = (await player_of(caller).connect_sdk()).ready["lobbies"]
     return lobbies
@@ -70,7 +79,7 @@ async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeC
     lobby = await create_lobby(player_of(alice), player_of(bob), player_of(listener))
 
     await alice.update_voice_state(lobby)
-    state = await listener.session.next(STATE)
+    state = await listener.session.next(VOICE_STATE_EVENT)
     assert state == {
         "lobby_id": str(lobby),
         "channel_id": str(lobby),
@@ -85,53 +94,44 @@ async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeC
         "request_to_speak_timestamp": None,
     }
     await alice.receive_ticket()
-    assert alice.state == state
-    assert alice.server == {"lobby_id": str(lobby), "endpoint": ENDPOINT, "token": alice.server["token"]}
+    assert alice.voice_state == state
+    assert alice.voice_server == {"lobby_id": str(lobby), "endpoint": ENDPOINT, "token": alice.voice_server["token"]}
     # The voice session id cannot be used to resume the gateway session.
     assert state["session_id"] != alice.session.ready["session_id"]
-    (view,) = await lobbies_of(listener)
+    (view,) = await fetch_lobbies(listener)
     assert (view["voice_states"], view["region"]) == ([state], "local")
 
-    await connect(alice)
+    await alice.connect_with_ticket()
     await bob.join_and_connect(lobby)
-    alice.send(opus("hello"))
-    assert await bob.receive_media() == (alice.ready["ssrc"], opus("hello"))
+    alice.send_frame(fake_encrypted_frame("hello"))
+    assert await bob.receive_media() == (alice.ready["ssrc"], fake_encrypted_frame("hello"))
     # Only the connecting player receives the voice server.
-    await listener.session.none_of(SERVER)
+    await listener.session.none_of(VOICE_SERVER_EVENT)
 
     await alice.update_voice_state()
-    assert (await wait_left(listener, alice))["session_id"] == state["session_id"]
-    assert await alice.closed() == 4014
-    assert (await bob.next(13))["user_id"] == str(alice.actor.id)
+    assert (await wait_left_event(listener, alice))["session_id"] == state["session_id"]
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    assert (await bob.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(alice.actor.id)
     await bob.socket.close(code=1000)
-    await wait_left(listener, bob)
-    (view,) = await lobbies_of(listener)
+    await wait_left_event(listener, bob)
+    (view,) = await fetch_lobbies(listener)
     assert (view["voice_states"], view["region"]) == ([], None)
-
-
-async def connect(caller: LobbyCaller) -> None:
-    """Connect to the voice server with the caller's ticket."""
-    await caller.open()
-    await caller.identify()
-    await caller.discover()
-    await caller.select()
-    await caller.send_json(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
 
 
 async def test_the_call_is_end_to_end_encrypted(make_caller: MakeCaller) -> None:
     alice, bob, carol = [await make_caller() for _ in range(3)]
     lobby = await create_lobby(player_of(alice), player_of(bob), player_of(carol))
-    members = [Member(caller, lobby) for caller in (alice, bob, carol)]
+    members = [EncryptedCaller(caller, lobby) for caller in (alice, bob, carol)]
     for member in members[:2]:
-        await member.enter()
+        await member.join_and_connect()
     for one, other in (members[:2], members[1::-1]):
-        await one.wait_group(*members[:2])
-        await one.require_decrypts(other, b"two of us")
-    await members[2].enter()
+        await one.wait_group_members(*members[:2])
+        await one.assert_decrypts(other, b"two of us")
+    await members[2].join_and_connect()
     for member in members:
-        await member.wait_group(*members)
-    assert len({member.dave.voice_privacy_code for member in members}) == 1
-    await members[2].require_decrypts(members[0], b"three")
+        await member.wait_group_members(*members)
+    assert len({member.dave_session.voice_privacy_code for member in members}) == 1
+    await members[2].assert_decrypts(members[0], b"three")
     for member in members:
         await member.stop()
 
@@ -142,28 +142,28 @@ async def test_the_list_replaces_the_calls_of_a_session(make_caller: MakeCaller)
     second = await create_lobby(player_of(alice), player_of(bob), secret="plugh")
 
     await alice.update_voice_state(first, second)
-    states = [await bob.session.next(STATE) for _ in range(2)]
+    states = [await bob.session.next(VOICE_STATE_EVENT) for _ in range(2)]
     assert [state["lobby_id"] for state in states] == [str(first), str(second)]
-    assert {(await alice.session.next(SERVER))["lobby_id"] for _ in range(2)} == {str(first), str(second)}
+    assert {(await alice.session.next(VOICE_SERVER_EVENT))["lobby_id"] for _ in range(2)} == {str(first), str(second)}
 
     # Sending the same list again publishes nothing.
     await alice.update_voice_state(first, second)
     await alice.session.wait_processed()
-    await bob.session.none_of(STATE)
-    await alice.session.none_of(STATE, SERVER)
+    await bob.session.none_of(VOICE_STATE_EVENT)
+    await alice.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
 
     # The player mutes in the second call and leaves the first.
     await alice.update_voice_state(second, self_mute=True)
-    left, muted = [await bob.session.next(STATE) for _ in range(2)]
+    left, muted = [await bob.session.next(VOICE_STATE_EVENT) for _ in range(2)]
     assert (left["lobby_id"], left["channel_id"]) == (str(first), None)
     assert (muted["lobby_id"], muted["channel_id"], muted["self_mute"]) == (str(second), str(second), True)
-    await alice.session.none_of(SERVER)
+    await alice.session.none_of(VOICE_SERVER_EVENT)
 
     await alice.update_voice_state()
-    assert (await bob.session.next(STATE))["channel_id"] is None
+    assert (await bob.session.next(VOICE_STATE_EVENT))["channel_id"] is None
     await alice.update_voice_state()
     await alice.session.wait_processed()
-    await bob.session.none_of(STATE)
+    await bob.session.none_of(VOICE_STATE_EVENT)
 
 
 async def test_packets_of_a_muted_player_are_dropped(make_caller: MakeCaller) -> None:
@@ -172,15 +172,17 @@ async def test_packets_of_a_muted_player_are_dropped(make_caller: MakeCaller) ->
     for caller in (alice, bob):
         await caller.join_and_connect(lobby)
     await alice.update_voice_state(lobby, self_mute=True)
-    await alice.session.next(STATE, lambda state: state["self_mute"])
+    await alice.session.next(VOICE_STATE_EVENT, lambda state: state["self_mute"])
     await wait_voice_idle(alice)
-    alice.send(opus("hush"))
+    alice.send_frame(fake_encrypted_frame("hush"))
     await alice.wait_packets_read()
     await alice.update_voice_state(lobby)
-    await alice.session.next(STATE, lambda state: not state["self_mute"] and state["user_id"] == str(alice.actor.id))
+    await alice.session.next(
+        VOICE_STATE_EVENT, lambda state: not state["self_mute"] and state["user_id"] == str(alice.actor.id)
+    )
     await wait_voice_idle(alice)
-    alice.send(opus("loud"))
-    assert await bob.receive_media() == (alice.ready["ssrc"], opus("loud"))
+    alice.send_frame(fake_encrypted_frame("loud"))
+    assert await bob.receive_media() == (alice.ready["ssrc"], fake_encrypted_frame("loud"))
 
 
 async def wait_voice_idle(caller: LobbyCaller) -> None:
@@ -208,17 +210,17 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
     elif how == "full":
         await create_lobby(player_of(alice))
 
-        def fill(call: PlatformCall) -> None:
+        def fill(call: Call) -> None:
             for number in range(LOBBY_CALL_PARTICIPANTS_MAX):
                 state = {"self_mute": False, "self_deaf": False, "self_video": False}
                 calls.put(call, calls.new_state(lobby, number, CallKind.LOBBY, "x", call.now_ms, **state))
 
         await world.write(fill)
     await alice.update_voice_state(lobby)
-    state = await alice.session.next(STATE)
+    state = await alice.session.next(VOICE_STATE_EVENT)
     assert (state["lobby_id"], state["channel_id"], state["user_id"]) == (str(lobby), None, str(alice.actor.id))
-    await alice.session.none_of(SERVER)
-    await bob.session.none_of(STATE)
+    await alice.session.none_of(VOICE_SERVER_EVENT)
+    await bob.session.none_of(VOICE_STATE_EVENT)
 
 
 async def test_a_session_without_the_scope_gets_no_response(app: Game, make_caller: MakeCaller) -> None:
@@ -226,9 +228,9 @@ async def test_a_session_without_the_scope_gets_no_response(app: Game, make_call
     lobby = await create_lobby(player_of(alice))
     limited = await make_caller(await app.add_player(scope="openid sdk.social_layer_presence"))
     await limited.update_voice_state(lobby)
-    await limited.session.send(42, {"lobby_id": str(lobby)})
+    await limited.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby)})
     await limited.session.wait_processed()
-    await limited.session.none_of(STATE, SERVER)
+    await limited.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
 
 
 @pytest.mark.parametrize(
@@ -244,31 +246,31 @@ async def test_a_session_without_the_scope_gets_no_response(app: Game, make_call
 )
 async def test_an_invalid_list_closes_the_connection(make_caller: MakeCaller, payload: Any) -> None:
     alice = await make_caller()
-    await alice.session.send(17, payload)
-    assert await alice.session.wait_closed() == 4002
+    await alice.session.send(GatewayOpcode.LOBBY_VOICE_STATES, payload)
+    assert await alice.session.wait_closed() == CloseCode.DECODE_ERROR
 
 
 @pytest.mark.parametrize(
     ("identify", "code"),
     [
-        ({"token": "0" * 32}, 4004),
-        ({"user_id": "1"}, 4004),
-        ({"server_id": "1"}, 4011),
-        ({"session_id": "0" * 32}, 4006),
-        ({"channel_id": "1"}, 4006),
-        ({"max_dave_protocol_version": 0}, 4017),
+        ({"token": "0" * 32}, VoiceCloseCode.AUTHENTICATION_FAILED),
+        ({"user_id": "1"}, VoiceCloseCode.AUTHENTICATION_FAILED),
+        ({"server_id": "1"}, VoiceCloseCode.SERVER_NOT_FOUND),
+        ({"session_id": "0" * 32}, VoiceCloseCode.SESSION_NO_LONGER_VALID),
+        ({"channel_id": "1"}, VoiceCloseCode.SESSION_NO_LONGER_VALID),
+        ({"max_dave_protocol_version": 0}, VoiceCloseCode.E2EE_REQUIRED),
     ],
 )
 async def test_an_invalid_identify_is_rejected(make_caller: MakeCaller, identify: dict[str, Any], code: int) -> None:
     alice = await make_caller()
     lobby = await create_lobby(player_of(alice))
     await alice.join(lobby)
-    await require_close_code(alice, code, **identify)
-    if code == 4017:
+    await assert_identify_rejected(alice, code, **identify)
+    if code == VoiceCloseCode.E2EE_REQUIRED:
         # spec/voice.md#1: a client that is rejected with a valid ticket leaves the call.
-        await wait_left(alice, alice)
+        await wait_left_event(alice, alice)
     else:
-        await alice.open()
+        await alice.open_socket()
         await alice.identify(channel_id=str(lobby))
 
 
@@ -279,13 +281,13 @@ async def test_leaving_or_removal_from_the_lobby_ends_the_call(app: Game, make_c
         await caller.join_and_connect(lobby)
     (await player_of(alice).delete(f"/lobbies/{lobby}/members/@me")).ok()
     for listener in (alice, carol):
-        await wait_left(listener, alice)
+        await wait_left_event(listener, alice)
     await alice.session.next("LOBBY_DELETE")
-    assert await alice.closed() == 4014
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
     (await app.backend.delete(f"/lobbies/{lobby}/members/{bob.actor.id}")).ok()
-    await wait_left(carol, bob)
-    assert await bob.closed() == 4014
-    (view,) = await lobbies_of(carol)
+    await wait_left_event(carol, bob)
+    assert await bob.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    (view,) = await fetch_lobbies(carol)
     assert view["voice_states"] == []
 
 
@@ -296,9 +298,9 @@ async def test_deleting_the_lobby_ends_the_call_for_all(app: Game, make_caller: 
         await caller.join_and_connect(lobby)
     (await app.backend.delete(f"/lobbies/{lobby}")).ok()
     for caller in (alice, bob):
-        await wait_left(caller, alice)
+        await wait_left_event(caller, alice)
         await caller.session.next("LOBBY_DELETE")
-        assert await caller.closed() == 4022
+        assert await caller.wait_close_code() == VoiceCloseCode.CALL_TERMINATED
 
 
 async def test_another_session_of_the_player_takes_over(make_caller: MakeCaller) -> None:
@@ -309,14 +311,14 @@ async def test_another_session_of_the_player_takes_over(make_caller: MakeCaller)
     # A session cannot leave the call of another session.
     await second.update_voice_state()
     await second.session.wait_processed()
-    await second.session.none_of(STATE)
+    await second.session.none_of(VOICE_STATE_EVENT)
     await second.join_and_connect(lobby)
-    assert await first.closed() == 4014
-    await first.session.none_of(SERVER)
+    assert await first.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    await first.session.none_of(VOICE_SERVER_EVENT)
     # The first session no longer owns the call either.
     await first.update_voice_state()
     await first.session.wait_processed()
-    await second.session.none_of(STATE)
+    await second.session.none_of(VOICE_STATE_EVENT)
     await second.heartbeat()
 
 
@@ -325,8 +327,8 @@ async def test_closing_the_gateway_session_leaves_the_call(world: World, make_ca
     lobby = await create_lobby(player_of(alice), player_of(bob))
     await alice.join_and_connect(lobby)
     await alice.session.close()
-    await wait_left(bob, alice)
-    assert await alice.closed() == 4014
+    await wait_left_event(bob, alice)
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 
 async def test_revoking_the_token_ends_the_call(world: World, app: Game, make_caller: MakeCaller) -> None:
@@ -334,9 +336,9 @@ async def test_revoking_the_token_ends_the_call(world: World, app: Game, make_ca
     lobby = await create_lobby(player_of(alice), player_of(bob))
     await alice.join_and_connect(lobby)
     (await app.client.post_form("/oauth2/token/revoke", token=player_of(alice).token)).ok()
-    assert await alice.session.wait_closed() == 4004
-    await wait_left(bob, alice)
-    assert await alice.closed() == 4014
+    assert await alice.session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
+    await wait_left_event(bob, alice)
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 
 async def test_banning_the_account_ends_the_call(world: World, make_caller: MakeCaller) -> None:
@@ -344,8 +346,8 @@ async def test_banning_the_account_ends_the_call(world: World, make_caller: Make
     lobby = await create_lobby(player_of(alice), player_of(bob))
     await alice.join_and_connect(lobby)
     await world.write(lambda call: accounts.ban(call, UserId(alice.actor.id)))
-    await wait_left(bob, alice)
-    assert await alice.closed() == 4014
+    await wait_left_event(bob, alice)
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 
 async def test_a_lost_voice_connection_can_be_resumed_until_the_timeout(world: World, make_caller: MakeCaller) -> None:
@@ -357,14 +359,14 @@ async def test_a_lost_voice_connection_can_be_resumed_until_the_timeout(world: W
     seq = last_seq(alice)
     abort_connection(alice)
     await wait_connection_lost(world, alice)
-    await alice.open()
-    await alice.send_json(7, resume_payload(alice, seq_ack=seq))
-    await alice.next(9)
+    await alice.open_socket()
+    await alice.send_json(VoiceOpcode.RESUME, resume_payload(alice, seq_ack=seq))
+    await alice.next(VoiceOpcode.RESUMED)
     abort_connection(alice)
     await wait_connection_lost(world, alice)
     await world.clock.run_for(10_000)
-    await wait_left(bob, alice)
-    assert (await bob.next(13))["user_id"] == str(alice.actor.id)
+    await wait_left_event(bob, alice)
+    assert (await bob.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(alice.actor.id)
 
 
 async def test_a_resumed_gateway_session_receives_missed_voice_states(world: World, make_caller: MakeCaller) -> None:
@@ -379,11 +381,11 @@ async def test_a_resumed_gateway_session_receives_missed_voice_states(world: Wor
     socket = await world.client.ws_connect(f"{world.gateway}?v=10&encoding=json")
     await socket.receive_json()
     resume = {"token": player_of(alice).header, "session_id": ready["session_id"], "seq": last}
-    await socket.send_json({"op": 6, "d": resume})
+    await socket.send_json({"op": GatewayOpcode.RESUME, "d": resume})
     missed = []
     while "RESUMED" not in missed:
         missed.append((await socket.receive_json())["t"])
-    assert missed.count(STATE) == 1
+    assert missed.count(VOICE_STATE_EVENT) == 1
     await socket.close()
 
 
@@ -399,33 +401,33 @@ class TestRepeatedFailures:
         lobby = await create_lobby(player_of(alice), player_of(bob))
         for _ in range(2):
             await alice.join(lobby)
-            await require_close_code(alice, 4017, max_dave_protocol_version=0)
-            await wait_left(alice, alice)
+            await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
+            await wait_left_event(alice, alice)
         await alice.update_voice_state(lobby)
         await alice.session.wait_processed()
-        await alice.session.none_of(STATE, SERVER)
+        await alice.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
         await world.clock.run_for(999)
-        await alice.session.none_of(STATE, SERVER)
+        await alice.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
         await world.clock.run_for(1)
         await alice.receive_ticket()
-        await require_close_code(alice, 4017, max_dave_protocol_version=0)
-        await wait_left(alice, alice)
+        await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
+        await wait_left_event(alice, alice)
         # A delayed join is canceled by a later request.
         await alice.update_voice_state(lobby)
         await alice.update_voice_state()
         await alice.session.wait_processed()
         await world.clock.run_for(8_000)
-        await alice.session.none_of(STATE, SERVER)
+        await alice.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
         # A delayed join is canceled when the session ends.
         await alice.join(lobby)
-        await require_close_code(alice, 4017, max_dave_protocol_version=0)
-        await wait_left(alice, alice)
+        await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
+        await wait_left_event(alice, alice)
         await alice.update_voice_state(lobby)
         await alice.session.wait_processed()
         await alice.session.close()
         await bob.session.next("LOBBY_MEMBER_DISCONNECT")
         await world.clock.run_for(8_000)
-        await bob.session.none_of(STATE)
+        await bob.session.none_of(VOICE_STATE_EVENT)
 
 
 async def test_callers_of_a_lost_server_are_moved_to_another(world: World, make_caller: MakeCaller) -> None:
@@ -433,17 +435,17 @@ async def test_callers_of_a_lost_server_are_moved_to_another(world: World, make_
     lobby = await create_lobby(player_of(alice))
     await alice.join_and_connect(lobby)
     # The voice server is alive, so the request has no effect.
-    await alice.session.send(42, {"lobby_id": str(lobby)})
+    await alice.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby)})
     await alice.session.wait_processed()
-    await alice.session.none_of(SERVER)
+    await alice.session.none_of(VOICE_SERVER_EVENT)
     await world.write(lambda call: call.tx.run("UPDATE voice_tickets SET server = 'gone.test:443'"))
-    await alice.session.send(42, {"lobby_id": str(lobby)})
-    token = alice.server["token"]
-    alice.server = await alice.session.next(SERVER)
-    assert alice.server["endpoint"] == ENDPOINT
-    assert alice.server["token"] != token
-    assert await alice.closed() == 4014
-    alice.udp = None
-    await connect(alice)
+    await alice.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby)})
+    token = alice.voice_server["token"]
+    alice.voice_server = await alice.session.next(VOICE_SERVER_EVENT)
+    assert alice.voice_server["endpoint"] == ENDPOINT
+    assert alice.voice_server["token"] != token
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    alice.udp_transport = None
+    await alice.connect_with_ticket()
     await world.write(lambda call: voice_server.remove_server(call, ENDPOINT))
-    assert (await alice.session.next(SERVER))["lobby_id"] == str(lobby)
+    assert (await alice.session.next(VOICE_SERVER_EVENT))["lobby_id"] == str(lobby)

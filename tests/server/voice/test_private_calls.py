@@ -6,43 +6,49 @@ from typing import Any
 import msgspec
 import pytest
 
+from hubbub.protocol.enums import ChannelType, CloseCode, GatewayOpcode, MessageType, RelationshipType, VoiceCloseCode
 from hubbub.protocol.ids import UserId
+from hubbub.protocol.intents import Capabilities
 from hubbub.protocol.resources.private_calls import RING_TIMEOUT_SECONDS
 from hubbub.server.core.config import Config
 from hubbub.server.identity import accounts
 from hubbub.server.places.voice_states import voice_server
 from hubbub.server.talk import private_calls
 from tests.game import SDK_INTENTS, create_game
-from tests.server.voice.caller import Caller, opus
+from tests.server.voice.caller import (
+    abort_connection,
+    assert_identify_rejected,
+    fake_encrypted_frame,
+    wait_connection_lost,
+)
 from tests.server.voice.conftest import ENDPOINT
+from tests.server.voice.encrypted_caller import EncryptedCaller
 from tests.server.voice.private_caller import PrivateCaller, open_direct_channel
-from tests.server.voice.test_end_to_end_encryption import Member
-from tests.server.voice.test_tickets import abort_connection, require_close_code, wait_connection_lost
 from tests.world import Actor, Guild, World, befriend
 
 MakeCaller = Callable[..., Coroutine[Any, Any, PrivateCaller]]
-Friends = tuple[PrivateCaller, PrivateCaller, int]
-Group = tuple[list[PrivateCaller], int]
-EVENTS = ("CALL_CREATE", "CALL_UPDATE", "CALL_DELETE", "VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
+FriendCall = tuple[PrivateCaller, PrivateCaller, int]
+GroupCall = tuple[list[PrivateCaller], int]
+CALL_EVENTS = ("CALL_CREATE", "CALL_UPDATE", "CALL_DELETE", "VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
 
 
 @pytest.fixture
 async def make_caller(world: World) -> AsyncIterator[MakeCaller]:
-    """Factory of callers, each in its own session, for the given user or a new one."""
+    """A function that creates a caller with its own session, for the given user or a new one."""
     callers: list[PrivateCaller] = []
 
-    async def connect(user: Actor | None = None) -> PrivateCaller:
+    async def create(user: Actor | None = None) -> PrivateCaller:
         caller = PrivateCaller(world, await (user or await world.user()).connect())
         callers.append(caller)
         return caller
 
-    yield connect
+    yield create
     for caller in callers:
         await caller.close()
 
 
 @pytest.fixture
-async def friends(make_caller: MakeCaller) -> Friends:
+async def friends(make_caller: MakeCaller) -> FriendCall:
     """Two friends and their direct message channel."""
     alice, bob = await make_caller(), await make_caller()
     await befriend(alice.actor, bob.actor)
@@ -50,7 +56,7 @@ async def friends(make_caller: MakeCaller) -> Friends:
 
 
 @pytest.fixture
-async def group(world: World, make_caller: MakeCaller) -> Group:
+async def group(world: World, make_caller: MakeCaller) -> GroupCall:
     """Three users and their group DM."""
     callers = [await make_caller() for _ in range(3)]
     await world.guild(*(caller.actor for caller in callers))
@@ -59,30 +65,21 @@ async def group(world: World, make_caller: MakeCaller) -> Group:
     return callers, int(channel["id"])
 
 
-async def connect(caller: Caller) -> None:
-    """Connect to the voice server with the caller's ticket."""
-    await caller.open()
-    await caller.identify()
-    await caller.discover()
-    await caller.select()
-    await caller.send_json(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
-
-
-async def wait_left(listener: PrivateCaller, caller: PrivateCaller) -> Any:
-    """Wait until `listener` receives that `caller` left the call."""
-    own = str(caller.actor.id)
+async def wait_left_event(listener: PrivateCaller, caller: PrivateCaller) -> Any:
+    """Wait until `listener` receives the VOICE_STATE_UPDATE with which `caller` leaves the call; return it."""
+    user_id = str(caller.actor.id)
     return await listener.session.next(
-        "VOICE_STATE_UPDATE", lambda state: (state["user_id"], state["channel_id"]) == (own, None)
+        "VOICE_STATE_UPDATE", lambda state: (state["user_id"], state["channel_id"]) == (user_id, None)
     )
 
 
-async def test_two_friends_call_each_other(friends: Friends) -> None:
+async def test_two_friends_call_each_other(friends: FriendCall) -> None:
     alice, bob, channel = friends
     assert (await bob.actor.get(f"/channels/{channel}/call")).ok() == {"ringable": True}
 
     await alice.update_voice_state(channel)
     message = await bob.session.next("MESSAGE_CREATE")
-    assert (message["type"], message["call"]) == (3, {"participants": [str(alice.actor.id)]})
+    assert (message["type"], message["call"]) == (MessageType.CALL, {"participants": [str(alice.actor.id)]})
     created = await bob.session.next("CALL_CREATE")
     assert created == {
         "channel_id": str(channel),
@@ -95,12 +92,12 @@ async def test_two_friends_call_each_other(friends: Friends) -> None:
     assert (state["guild_id"], state["channel_id"], state["user_id"]) == (None, str(channel), str(alice.actor.id))
     assert "member" not in state
     await alice.receive_ticket()
-    assert alice.state == state
-    assert alice.server == {
+    assert alice.voice_state == state
+    assert alice.voice_server == {
         "guild_id": None,
         "channel_id": str(channel),
         "endpoint": ENDPOINT,
-        "token": alice.server["token"],
+        "token": alice.voice_server["token"],
     }
 
     (await alice.actor.post(f"/channels/{channel}/call/ring", json={"recipients": None})).ok()
@@ -111,23 +108,23 @@ async def test_two_friends_call_each_other(friends: Friends) -> None:
         "region": "local",
         "ringing": [str(bob.actor.id)],
     }
-    await connect(alice)
+    await alice.connect_with_ticket()
     await bob.join_and_connect(channel)
     # Joining stops the ringing and adds the user to the participants.
     assert (await alice.session.next("CALL_UPDATE"))["ringing"] == [str(bob.actor.id)]
-    changed = await alice.session.next("MESSAGE_UPDATE")
-    assert changed["call"] == {"participants": [str(alice.actor.id), str(bob.actor.id)]}
-    assert changed["edited_timestamp"] is None
+    updated = await alice.session.next("MESSAGE_UPDATE")
+    assert updated["call"] == {"participants": [str(alice.actor.id), str(bob.actor.id)]}
+    assert updated["edited_timestamp"] is None
     assert (await alice.session.next("CALL_UPDATE"))["ringing"] == []
-    bob.send(opus("hello"))
-    assert await alice.receive_media() == (bob.ready["ssrc"], opus("hello"))
+    bob.send_frame(fake_encrypted_frame("hello"))
+    assert await alice.receive_media() == (bob.ready["ssrc"], fake_encrypted_frame("hello"))
 
     await alice.update_voice_state(None)
-    await wait_left(bob, alice)
-    assert await alice.closed() == 4014
+    await wait_left_event(bob, alice)
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
     await bob.session.none_of("CALL_DELETE")
     await bob.update_voice_state(None)
-    await wait_left(alice, bob)
+    await wait_left_event(alice, bob)
     assert await alice.session.next("CALL_DELETE") == {"channel_id": str(channel)}
     ended = await alice.session.next("MESSAGE_UPDATE")
     assert ended["call"]["participants"] == [str(alice.actor.id), str(bob.actor.id)]
@@ -139,26 +136,26 @@ async def test_two_friends_call_each_other(friends: Friends) -> None:
     assert (await alice.session.next("CALL_CREATE"))["message_id"] != message["id"]
 
 
-async def test_the_call_is_end_to_end_encrypted(friends: Friends) -> None:
+async def test_the_call_is_end_to_end_encrypted(friends: FriendCall) -> None:
     alice, bob, channel = friends
-    members = [Member(caller, channel) for caller in (alice, bob)]
+    members = [EncryptedCaller(caller, channel) for caller in (alice, bob)]
     for member in members:
-        await member.enter()
+        await member.join_and_connect()
     for one, other in (members, members[::-1]):
-        await one.wait_group(*members)
-        await one.require_decrypts(other, b"secret")
+        await one.wait_group_members(*members)
+        await one.assert_decrypts(other, b"secret")
     for member in members:
         await member.stop()
 
 
-async def test_a_call_reopens_a_closed_channel(friends: Friends) -> None:
+async def test_a_call_reopens_a_closed_channel(friends: FriendCall) -> None:
     alice, bob, channel = friends
     await alice.update_voice_state(channel)
     assert (await bob.session.next("CHANNEL_CREATE"))["id"] == str(channel)
     await bob.session.next("CALL_CREATE")
 
 
-async def test_members_of_a_group_call_and_ring_each_other(group: Group) -> None:
+async def test_members_of_a_group_call_and_ring_each_other(group: GroupCall) -> None:
     (alice, bob, carol), channel = group
     for caller in (alice, bob):
         await caller.join_and_connect(channel)
@@ -174,13 +171,13 @@ async def test_members_of_a_group_call_and_ring_each_other(group: Group) -> None
     (await carol.actor.post(f"/channels/{channel}/call/stop-ringing", json={})).ok()
     (await alice.actor.post(ring, json={"recipients": [str(carol.actor.id)]})).ok()
     (await bob.actor.post(f"/channels/{channel}/call/stop-ringing", json={"recipients": [str(carol.actor.id)]})).ok()
-    rings = [(await carol.session.next("CALL_UPDATE"))["ringing"] for _ in range(3)]
-    assert rings == [[], [str(carol.actor.id)], []]
-    alice.send(opus("hello"))
-    assert await bob.receive_media() == (alice.ready["ssrc"], opus("hello"))
+    ringing_lists = [(await carol.session.next("CALL_UPDATE"))["ringing"] for _ in range(3)]
+    assert ringing_lists == [[], [str(carol.actor.id)], []]
+    alice.send_frame(fake_encrypted_frame("hello"))
+    assert await bob.receive_media() == (alice.ready["ssrc"], fake_encrypted_frame("hello"))
 
 
-async def test_joining_a_group_sends_its_call_and_leaving_it_ends_the_call(world: World, group: Group) -> None:
+async def test_joining_a_group_sends_its_call_and_leaving_it_ends_the_call(world: World, group: GroupCall) -> None:
     (alice, bob, carol), channel = group
     await alice.join_and_connect(channel)
     await bob.join(channel)
@@ -192,36 +189,36 @@ async def test_joining_a_group_sends_its_call_and_leaving_it_ends_the_call(world
     assert [state["user_id"] for state in created["voice_states"]] == [str(alice.actor.id), str(bob.actor.id)]
     (await alice.actor.delete(f"/channels/{channel}/recipients/{alice.actor.id}")).ok()
     for listener in (alice, carol):
-        await wait_left(listener, alice)
-    assert await alice.closed() == 4014
+        await wait_left_event(listener, alice)
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
     await alice.session.next("CHANNEL_DELETE")
     (await bob.actor.delete(f"/channels/{channel}")).ok()
     await carol.session.next("CALL_DELETE")
 
 
-async def test_opcode_13_requests_a_call(world: World, friends: Friends, make_caller: MakeCaller) -> None:
+async def test_opcode_13_requests_a_call(world: World, friends: FriendCall, make_caller: MakeCaller) -> None:
     alice, bob, channel = friends
-    await bob.session.send(13, {"channel_id": str(channel)})
+    await bob.session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel)})
     await bob.session.wait_processed()
     await bob.session.none_of("CALL_CREATE")
     await alice.join(channel)
-    late, stranger = await make_caller(bob.actor), await make_caller()
-    for caller in (late, stranger):
-        await caller.session.send(13, {"channel_id": str(channel)})
+    second_session, stranger = await make_caller(bob.actor), await make_caller()
+    for caller in (second_session, stranger):
+        await caller.session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel)})
         await caller.session.wait_processed()
-    created = await late.session.next("CALL_CREATE")
-    assert created["voice_states"] == [alice.state]
+    created = await second_session.session.next("CALL_CREATE")
+    assert created["voice_states"] == [alice.voice_state]
     await stranger.session.none_of("CALL_CREATE")
     # A session with the capability receives the call without a request.
-    session = await bob.actor.connect(capabilities=1 << 12)
+    session = await bob.actor.connect(capabilities=Capabilities.AUTO_CALL_CONNECT)
     await session.settle()
     assert [frame["d"] for frame in session.dispatches if frame["t"] == "CALL_CREATE"] == [created]
     assert "calls" not in session.ready
-    await late.session.send(13, None)
-    assert await late.session.wait_closed() == 4002
+    await second_session.session.send(GatewayOpcode.CALL_CONNECT, None)
+    assert await second_session.session.wait_closed() == CloseCode.DECODE_ERROR
 
 
-async def test_an_unanswered_ring_times_out(world: World, friends: Friends) -> None:
+async def test_an_unanswered_ring_times_out(world: World, friends: FriendCall) -> None:
     alice, bob, channel = friends
     await alice.join(channel)
     (await alice.actor.post(f"/channels/{channel}/call/ring")).ok()
@@ -239,19 +236,23 @@ async def test_an_unanswered_ring_times_out(world: World, friends: Friends) -> N
     await bob.session.none_of("CALL_UPDATE")
 
 
-async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Guild, friends: Friends) -> None:
+async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Guild, friends: FriendCall) -> None:
     alice, bob, channel = friends
     other_guild = await world.guild(alice.actor)
-    lounge = await other_guild.channel("Lounge", type=2)
-    await alice.session.send(4, {"guild_id": str(other_guild.id), "channel_id": str(lounge)})
+    lounge = await other_guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+    await alice.session.send(
+        GatewayOpcode.VOICE_STATE_UPDATE, {"guild_id": str(other_guild.id), "channel_id": str(lounge)}
+    )
     joined = await alice.session.next("VOICE_STATE_UPDATE")
     assert joined["channel_id"] == str(lounge)
     await alice.update_voice_state(channel)
     left = await alice.session.next("VOICE_STATE_UPDATE")
     assert (left["guild_id"], left["channel_id"]) == (str(other_guild.id), None)
     await bob.session.next("CALL_CREATE")
-    await alice.session.send(4, {"guild_id": str(other_guild.id), "channel_id": str(lounge)})
-    await wait_left(bob, alice)
+    await alice.session.send(
+        GatewayOpcode.VOICE_STATE_UPDATE, {"guild_id": str(other_guild.id), "channel_id": str(lounge)}
+    )
+    await wait_left_event(bob, alice)
     await bob.session.next("CALL_DELETE")
     # A voice state without guild and channel leaves any call.
     await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] == str(lounge))
@@ -263,7 +264,7 @@ async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Gui
     await befriend(alice.actor, carol)
     await alice.join(channel)
     await alice.join(await open_direct_channel(alice.actor, carol))
-    await wait_left(bob, alice)
+    await wait_left_event(bob, alice)
     await bob.session.next("CALL_DELETE")
 
 
@@ -275,7 +276,9 @@ async def test_calls_that_are_not_allowed_are_ignored(
     channel = await open_direct_channel(alice.actor, bob.actor)
     if case == "blocked":
         await befriend(alice.actor, bob.actor)
-        (await bob.actor.put(f"/users/@me/relationships/{alice.actor.id}", json={"type": 2})).ok()
+        (
+            await bob.actor.put(f"/users/@me/relationships/{alice.actor.id}", json={"type": RelationshipType.BLOCKED})
+        ).ok()
     elif case == "not a recipient":
         carol = await world.user()
         await befriend(carol, bob.actor)
@@ -289,46 +292,52 @@ async def test_calls_that_are_not_allowed_are_ignored(
     await alice.update_voice_state(channel)
     await alice.session.wait_processed()
     for caller in (alice, bob):
-        await caller.session.none_of(*EVENTS, "MESSAGE_CREATE")
-    answer = await alice.actor.get(f"/channels/{channel}/call")
+        await caller.session.none_of(*CALL_EVENTS, "MESSAGE_CREATE")
+    response = await alice.actor.get(f"/channels/{channel}/call")
     if case == "unknown":
-        answer.rejected(404, 10003)
+        response.rejected(404, 10003)
     elif case in ("not a recipient", "guild channel"):
-        answer.rejected(403, 50001)
+        response.rejected(403, 50001)
     else:
-        assert answer.ok() == {"ringable": False}
+        assert response.ok() == {"ringable": False}
 
 
-async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: Friends) -> None:
+async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: FriendCall) -> None:
     alice, _, channel = friends
     bot = await world.bot(await world.guild(alice.actor))
     session = await bot.connect()
-    conversation = await open_direct_channel(bot, alice.actor)
-    await session.send(4, {"guild_id": None, "channel_id": str(conversation), "self_mute": False, "self_deaf": False})
+    bot_channel = await open_direct_channel(bot, alice.actor)
+    await session.send(
+        GatewayOpcode.VOICE_STATE_UPDATE,
+        {"guild_id": None, "channel_id": str(bot_channel), "self_mute": False, "self_deaf": False},
+    )
     await session.wait_processed()
     for path, method in (("", "GET"), ("/ring", "POST"), ("/stop-ringing", "POST")):
-        (await bot.request(method, f"/channels/{conversation}/call{path}")).rejected(403, 20001)
+        (await bot.request(method, f"/channels/{bot_channel}/call{path}")).rejected(403, 20001)
     app = await create_game(world)
     player = await world.bearer(alice.actor, app.id, "sdk.social_layer voice")
     game_session = await player.connect(SDK_INTENTS)
-    await game_session.send(4, {"guild_id": None, "channel_id": str(channel), "self_mute": False, "self_deaf": False})
+    await game_session.send(
+        GatewayOpcode.VOICE_STATE_UPDATE,
+        {"guild_id": None, "channel_id": str(channel), "self_mute": False, "self_deaf": False},
+    )
     await game_session.wait_processed()
-    await alice.session.none_of(*EVENTS)
+    await alice.session.none_of(*CALL_EVENTS)
     # An OAuth2 session that may read private channels receives the events of the user's own client.
     await alice.join(channel)
     assert (await game_session.next("CALL_CREATE"))["channel_id"] == str(channel)
     await game_session.next("VOICE_STATE_UPDATE")
     await game_session.none_of("VOICE_SERVER_UPDATE")
-    await game_session.send(13, {"channel_id": str(channel)})
+    await game_session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel)})
     await game_session.next("CALL_CREATE")
-    await session.send(13, {"channel_id": str(conversation)})
-    assert await session.wait_closed() == 4001
+    await session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(bot_channel)})
+    assert await session.wait_closed() == CloseCode.UNKNOWN_OPCODE
 
 
-async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: Friends, group: Group) -> None:
+async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: FriendCall, group: GroupCall) -> None:
     alice, bob, channel = friends
     ring, stop = f"/channels/{channel}/call/ring", f"/channels/{channel}/call/stop-ringing"
-    # There is no call yet, and then the ringing user is not in it.
+    # 10065: first there is no call, then the user who rings is not in the call.
     (await alice.actor.post(ring)).rejected(404, 10065)
     await alice.join(channel)
     (await bob.actor.post(ring)).rejected(404, 10065)
@@ -340,7 +349,7 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
             "NUMBER_TYPE_COERCE"
         ]
         assert (await alice.actor.post(path, json={"recipients": "all"})).errors("recipients")
-        assert (await alice.actor.post(path, json={"recipients": [str(each) for each in range(1, 12)]})).errors(
+        assert (await alice.actor.post(path, json={"recipients": [str(user_id) for user_id in range(1, 12)]})).errors(
             "recipients"
         )
         (await (await world.user()).post(path)).rejected(403, 50001)
@@ -353,35 +362,35 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
 
     # In a group DM a blocked user is silently not rung, so that the block stays hidden.
     (one, two, _), group_id = group
-    (await two.actor.put(f"/users/@me/relationships/{one.actor.id}", json={"type": 2})).ok()
+    (await two.actor.put(f"/users/@me/relationships/{one.actor.id}", json={"type": RelationshipType.BLOCKED})).ok()
     await one.join(group_id)
     (await one.actor.post(f"/channels/{group_id}/call/ring", json={"recipients": [str(two.actor.id)]})).ok()
     await one.session.none_of("CALL_UPDATE")
 
 
-async def test_blocking_ends_the_call_of_two_users(friends: Friends) -> None:
+async def test_blocking_ends_the_call_of_two_users(friends: FriendCall) -> None:
     alice, bob, channel = friends
     for caller in (alice, bob):
         await caller.join_and_connect(channel)
-    (await bob.actor.put(f"/users/@me/relationships/{alice.actor.id}", json={"type": 2})).ok()
+    (await bob.actor.put(f"/users/@me/relationships/{alice.actor.id}", json={"type": RelationshipType.BLOCKED})).ok()
     for caller in (alice, bob):
         await caller.session.next("CALL_DELETE")
-        assert await caller.closed() == 4022
+        assert await caller.wait_close_code() == VoiceCloseCode.CALL_TERMINATED
 
 
-async def test_another_session_of_the_user_takes_over(friends: Friends, make_caller: MakeCaller) -> None:
+async def test_another_session_of_the_user_takes_over(friends: FriendCall, make_caller: MakeCaller) -> None:
     alice, bob, channel = friends
     await alice.join_and_connect(channel)
     second = await make_caller(alice.actor)
     await second.join_and_connect(channel)
-    assert await alice.closed() == 4014
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
     await alice.session.none_of("VOICE_SERVER_UPDATE")
     await bob.session.next("CALL_CREATE")
     await bob.session.none_of("CALL_CREATE", "CALL_DELETE", "MESSAGE_CREATE")
 
 
 @pytest.mark.parametrize("how", ["closes", "ends the session", "loses the connection", "is banned"])
-async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Friends, how: str) -> None:
+async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: FriendCall, how: str) -> None:
     alice, bob, channel = friends
     await alice.join_and_connect(channel)
     if how == "closes":
@@ -394,22 +403,22 @@ async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Fri
         abort_connection(alice)
         await wait_connection_lost(world, alice)
         await world.clock.run_for(10_000)
-    await wait_left(bob, alice)
+    await wait_left_event(bob, alice)
     await bob.session.next("CALL_DELETE")
     if how in ("ends the session", "is banned"):
-        assert await alice.closed() == 4014
+        assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 
-async def test_callers_of_a_lost_server_are_moved_to_another(world: World, friends: Friends) -> None:
+async def test_callers_of_a_lost_server_are_moved_to_another(world: World, friends: FriendCall) -> None:
     alice, _, channel = friends
     await alice.join_and_connect(channel)
     await world.write(lambda call: voice_server.remove_server(call, ENDPOINT))
     server = await alice.session.next("VOICE_SERVER_UPDATE")
     assert (server["guild_id"], server["channel_id"]) == (None, str(channel))
-    assert await alice.closed() == 4014
+    assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 
-async def test_a_restart_ends_running_calls(world: World, friends: Friends) -> None:
+async def test_a_restart_ends_running_calls(world: World, friends: FriendCall) -> None:
     alice, bob, channel = friends
     await alice.join(channel)
     await world.write(private_calls.reset)
@@ -424,12 +433,12 @@ class TestRepeatedFailures:
     def voice_config(self, voice_config: Config) -> Config:
         return msgspec.structs.replace(voice_config, rate_limits="real")
 
-    async def test_joins_are_delayed(self, world: World, friends: Friends) -> None:
+    async def test_joins_are_delayed(self, world: World, friends: FriendCall) -> None:
         alice, bob, channel = friends
         for _ in range(2):
             await alice.join(channel)
-            await require_close_code(alice, 4017, max_dave_protocol_version=0)
-            await wait_left(alice, alice)
+            await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
+            await wait_left_event(alice, alice)
             await bob.session.next("CALL_DELETE")
         await alice.update_voice_state(channel)
         await alice.session.wait_processed()
@@ -437,7 +446,7 @@ class TestRepeatedFailures:
         await world.clock.run_for(1_000)
         await alice.receive_ticket()
         assert (await bob.session.next("CALL_CREATE"))["channel_id"] == str(channel)
-        await require_close_code(alice, 4017, max_dave_protocol_version=0)
+        await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
         await bob.session.next("CALL_DELETE")
         # A delayed join is canceled by leaving.
         await alice.update_voice_state(channel)

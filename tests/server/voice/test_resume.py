@@ -6,121 +6,111 @@ from typing import Any
 import msgspec
 import pytest
 
+from hubbub.protocol.enums import VoiceCloseCode
+from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.core.config import Config, VoiceConfig
 from hubbub.server.transports.voice.replay import MESSAGES_MAX, VoiceReplayBuffer, wire_seq
-from tests.server.voice.caller import Caller, close_code
+from tests.server.voice.caller import abort_connection, last_seq, resume_payload, wait_close_code, wait_connection_lost
 from tests.server.voice.conftest import ENDPOINT, MakeCaller
-from tests.server.voice.test_tickets import abort_connection, wait_connection_lost
 from tests.world import Guild, World
 
 
-def resume_payload(caller: Caller, **more: Any) -> dict[str, Any]:
-    return {
-        "server_id": str(caller.server_id),
-        "session_id": caller.state["session_id"],
-        "token": caller.server["token"],
-        **more,
-    }
-
-
-def last_seq(caller: Caller) -> int:
-    """Return the last received sequence number, or -1."""
-    seqs = [frame[0] if isinstance(frame, tuple) else frame.get("seq") for frame in caller.frames]
-    return next((seq for seq in reversed(seqs) if seq), -1)
-
-
-async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild, call: MakeCaller) -> None:
+async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild, make_caller: MakeCaller) -> None:
     lounge = guild.channels["Lounge"]
-    caller, other = await call(), await call()
+    caller, other = await make_caller(), await make_caller()
     await caller.join_and_connect(lounge)
     await other.join_and_connect(lounge)
-    await caller.next(5)
+    await caller.next(VoiceOpcode.SPEAKING)
     await caller.heartbeat()
     seq = last_seq(caller)
-    key = caller.key
+    key_before = caller.secret_key
     abort_connection(caller)
     await wait_connection_lost(world, caller)
     for speaking in (0, 1, 0):
-        await other.send_json(5, {"speaking": speaking, "delay": 0, "ssrc": 1})
+        await other.send_json(VoiceOpcode.SPEAKING, {"speaking": speaking, "delay": 0, "ssrc": 1})
     await other.heartbeat()
-    assert 13 not in other.ops()
-    await caller.open()
-    await caller.send_json(7, resume_payload(caller, seq_ack=seq))
-    await caller.next(9)
-    replayed = [(await caller.frame()) for _ in range(3)]
-    assert [(frame["op"], frame["seq"]) for frame in replayed] == [(5, seq + 1), (5, seq + 2), (5, seq + 3)]
+    assert VoiceOpcode.CLIENT_DISCONNECT not in other.opcodes()
+    await caller.open_socket()
+    await caller.send_json(VoiceOpcode.RESUME, resume_payload(caller, seq_ack=seq))
+    await caller.next(VoiceOpcode.RESUMED)
+    replayed = [(await caller.receive_frame()) for _ in range(3)]
+    assert [(frame["op"], frame["seq"]) for frame in replayed] == [
+        (VoiceOpcode.SPEAKING, seq + number) for number in (1, 2, 3)
+    ]
     # The key, SSRC and address are still valid.
-    caller.send(b"frame\xfa\xfa")
+    caller.send_frame(b"frame\xfa\xfa")
     other.datagrams.received = asyncio.Queue()
-    caller.send(b"again\xfa\xfa")
+    caller.send_frame(b"again\xfa\xfa")
     ssrc, frame = await other.receive_media()
     assert (ssrc, frame) in {(caller.ready["ssrc"], b"frame\xfa\xfa"), (caller.ready["ssrc"], b"again\xfa\xfa")}
-    assert key == caller.key
+    assert caller.secret_key == key_before
 
 
 async def test_a_resume_without_an_acknowledgement_replays_from_the_first_message(
-    world: World, guild: Guild, call: MakeCaller
+    world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
     lounge = guild.channels["Lounge"]
-    caller, other = await call(), await call()
+    caller, other = await make_caller(), await make_caller()
     await other.join_and_connect(lounge)
     await caller.join_and_connect(lounge)
     abort_connection(caller)
     await wait_connection_lost(world, caller)
-    await caller.open()
-    await caller.send_json(7, resume_payload(caller))
-    await caller.next(9)
-    assert (await caller.frame())["seq"] == 1
+    await caller.open_socket()
+    await caller.send_json(VoiceOpcode.RESUME, resume_payload(caller))
+    await caller.next(VoiceOpcode.RESUMED)
+    assert (await caller.receive_frame())["seq"] == 1
 
 
-@pytest.mark.parametrize("wrong", [{"token": "0" * 32}, {"session_id": "x"}, {"server_id": "1"}, {"seq_ack": 4711}])
-async def test_an_invalid_resume_is_rejected(world: World, guild: Guild, call: MakeCaller, wrong: Any) -> None:
-    caller = await call()
+@pytest.mark.parametrize("fields", [{"token": "0" * 32}, {"session_id": "x"}, {"server_id": "1"}, {"seq_ack": 4711}])
+async def test_an_invalid_resume_is_rejected(world: World, guild: Guild, make_caller: MakeCaller, fields: Any) -> None:
+    caller = await make_caller()
     await caller.join_and_connect(guild.channels["Lounge"])
     abort_connection(caller)
     await wait_connection_lost(world, caller)
-    await caller.open()
-    await caller.send_json(7, resume_payload(caller, **wrong))
-    assert await caller.closed() == 4006
+    await caller.open_socket()
+    await caller.send_json(VoiceOpcode.RESUME, resume_payload(caller, **fields))
+    assert await caller.wait_close_code() == VoiceCloseCode.SESSION_NO_LONGER_VALID
 
 
-async def test_a_resume_after_the_grace_period_is_rejected(world: World, guild: Guild, call: MakeCaller) -> None:
-    caller = await call()
+async def test_a_resume_after_the_grace_period_is_rejected(world: World, guild: Guild, make_caller: MakeCaller) -> None:
+    caller = await make_caller()
     await caller.join_and_connect(guild.channels["Lounge"])
     abort_connection(caller)
     await wait_connection_lost(world, caller)
     await world.clock.run_for(10_000)
-    await caller.open()
-    await caller.send_json(7, resume_payload(caller, seq_ack=-1))
-    assert await caller.closed() == 4006
+    await caller.open_socket()
+    await caller.send_json(VoiceOpcode.RESUME, resume_payload(caller, seq_ack=-1))
+    assert await caller.wait_close_code() == VoiceCloseCode.SESSION_NO_LONGER_VALID
 
 
-async def test_a_resume_replaces_an_open_connection(guild: Guild, call: MakeCaller) -> None:
-    caller = await call()
+async def test_a_resume_replaces_an_open_connection(guild: Guild, make_caller: MakeCaller) -> None:
+    caller = await make_caller()
     await caller.join_and_connect(guild.channels["Lounge"])
     await caller.heartbeat()
-    old = caller.socket
-    await caller.open()
-    await caller.send_json(7, resume_payload(caller, seq_ack=last_seq(caller)))
-    await caller.next(9)
-    assert await close_code(old) == 4014
+    old_socket = caller.socket
+    await caller.open_socket()
+    await caller.send_json(VoiceOpcode.RESUME, resume_payload(caller, seq_ack=last_seq(caller)))
+    await caller.next(VoiceOpcode.RESUMED)
+    assert await wait_close_code(old_socket) == VoiceCloseCode.DISCONNECTED
     await caller.heartbeat()
 
 
-async def test_older_versions_resume_without_sequence_numbers(world: World, guild: Guild, call: MakeCaller) -> None:
+async def test_older_versions_resume_without_sequence_numbers(
+    world: World, guild: Guild, make_caller: MakeCaller
+) -> None:
     lounge = guild.channels["Lounge"]
-    caller, other = await call(), await call()
+    caller, other = await make_caller(), await make_caller()
     await caller.join_and_connect(lounge, query="?v=7")
     await other.join_and_connect(lounge)
-    await caller.next(5)
+    await caller.next(VoiceOpcode.SPEAKING)
     abort_connection(caller)
     await wait_connection_lost(world, caller)
-    await other.send_json(5, {"speaking": 0, "delay": 0, "ssrc": 1})
+    await other.send_json(VoiceOpcode.SPEAKING, {"speaking": 0, "delay": 0, "ssrc": 1})
     await other.heartbeat()
-    await caller.open("?v=7")
-    await caller.send_json(7, resume_payload(caller))
-    await caller.next(9)
-    assert (await caller.next(5))["speaking"] == 0
+    await caller.open_socket("?v=7")
+    await caller.send_json(VoiceOpcode.RESUME, resume_payload(caller))
+    await caller.next(VoiceOpcode.RESUMED)
+    assert (await caller.next(VoiceOpcode.SPEAKING))["speaking"] == 0
 
 
 class TestHeartbeatTimeout:
@@ -131,10 +121,10 @@ class TestHeartbeatTimeout:
         voice = VoiceConfig(endpoint=ENDPOINT, heartbeat_interval_ms=100, identify_timeout_ms=60_000)
         return msgspec.structs.replace(store_config, voice=voice)
 
-    async def test_a_connection_without_heartbeats_is_closed(self, guild: Guild, call: MakeCaller) -> None:
-        caller = await call()
-        await caller.open()
-        assert await caller.closed() == 4009
+    async def test_a_connection_without_heartbeats_is_closed(self, guild: Guild, make_caller: MakeCaller) -> None:
+        caller = await make_caller()
+        await caller.open_socket()
+        assert await caller.wait_close_code() == VoiceCloseCode.SESSION_TIMEOUT
 
 
 class TestIdentifyTimeout:
@@ -145,10 +135,10 @@ class TestIdentifyTimeout:
         voice = VoiceConfig(endpoint=ENDPOINT, identify_timeout_ms=100)
         return msgspec.structs.replace(store_config, voice=voice)
 
-    async def test_a_connection_without_identify_is_closed(self, guild: Guild, call: MakeCaller) -> None:
-        caller = await call()
-        await caller.open()
-        assert await caller.closed() == 4003
+    async def test_a_connection_without_identify_is_closed(self, guild: Guild, make_caller: MakeCaller) -> None:
+        caller = await make_caller()
+        await caller.open_socket()
+        assert await caller.wait_close_code() == VoiceCloseCode.NOT_AUTHENTICATED
 
 
 def test_sequence_numbers_are_never_zero() -> None:

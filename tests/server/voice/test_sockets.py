@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 from cryptography import x509
 
+from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.core.config import Config, ConfigError, VoiceConfig
@@ -17,6 +18,7 @@ from hubbub.server.transports.voice import sockets
 
 
 def config(**voice: Any) -> Config:
+    """Return a configuration with these voice settings."""
     return Config(port=0, voice=VoiceConfig(**voice))
 
 
@@ -64,6 +66,7 @@ def test_a_key_of_another_certificate_is_rejected(tmp_path: Path) -> None:
 
 
 async def voice_finding(settings: Config) -> Finding:
+    """Return the finding of `hubbub doctor` about voice."""
     (finding,) = [finding async for finding in run_checks(settings) if finding.subject == "voice"]
     return finding
 
@@ -71,30 +74,33 @@ async def voice_finding(settings: Config) -> Finding:
 async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
     assert (await voice_finding(config())).level == "note"
     assert (await voice_finding(Config(port=0, roles=frozenset({"api"})))).level == "ok"
-    made = certificates.issue(tmp_path, [])
-    good = await voice_finding(config(certificate=str(made.certificate), key=str(made.key)))
-    assert (good.level, good.message) == ("ok", "clients connect to a free port and send packets to 127.0.0.1")
+    issued = certificates.issue(tmp_path, [])
+    with_certificate = await voice_finding(config(certificate=str(issued.certificate), key=str(issued.key)))
+    assert (with_certificate.level, with_certificate.message) == (
+        "ok",
+        "clients connect to a free port and send packets to 127.0.0.1",
+    )
     proxied = await voice_finding(config(endpoint="voice.example"))
     assert proxied.message == "clients connect to voice.example and send packets to 127.0.0.1"
-    bad = await voice_finding(config(certificate=str(made.key)))
-    assert bad.level == "problem"
+    invalid = await voice_finding(config(certificate=str(issued.key)))
+    assert invalid.level == "problem"
 
 
 async def test_clients_connect_over_tls_to_the_published_endpoint(tmp_path: Path) -> None:
-    made = certificates.issue(tmp_path, [])
-    app = App(config(certificate=str(made.certificate), key=str(made.key)))
+    issued = certificates.issue(tmp_path, [])
+    app = App(config(certificate=str(issued.certificate), key=str(issued.key)))
     await app.start()
     try:
         endpoint = app.config.voice.endpoint
         assert endpoint is not None
         assert endpoint.startswith("127.0.0.1:")
-        trust = ssl.create_default_context(cafile=made.authority)
+        tls_context = ssl.create_default_context(cafile=issued.authority)
         async with aiohttp.ClientSession() as client:
-            async with client.ws_connect(f"wss://{endpoint}?v=8", ssl=trust) as socket:
-                assert (await socket.receive_json(timeout=10))["op"] == 8
-            async with client.get(f"https://{endpoint}/elsewhere", ssl=trust) as answer:
-                assert answer.status == 404
-            async with client.get(f"https://{endpoint}/?v=8", ssl=trust) as answer:
-                assert answer.status == 400
+            async with client.ws_connect(f"wss://{endpoint}?v=8", ssl=tls_context) as socket:
+                assert (await socket.receive_json(timeout=10))["op"] == VoiceOpcode.HELLO
+            async with client.get(f"https://{endpoint}/elsewhere", ssl=tls_context) as response:
+                assert response.status == 404
+            async with client.get(f"https://{endpoint}/?v=8", ssl=tls_context) as response:
+                assert response.status == 400
     finally:
         await app.stop()

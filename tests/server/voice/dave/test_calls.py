@@ -3,10 +3,10 @@
 import pytest
 
 from hubbub.server.transports.voice.dave import DaveOpcode
-from tests.server.voice.dave.call import IMPLEMENTATIONS, SimulatedCall, require_decrypts
+from tests.server.voice.dave.simulated_call import CLIENT_TYPES, SimulatedCall, assert_decrypts
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture(params=CLIENT_TYPES)
 def call(request: pytest.FixtureRequest) -> SimulatedCall:
     """A call with clients of one implementation, or of both."""
     return SimulatedCall(request.param)
@@ -14,97 +14,97 @@ def call(request: pytest.FixtureRequest) -> SimulatedCall:
 
 def test_two_clients_decrypt_each_other(call: SimulatedCall) -> None:
     call.join(1, 2)
-    call.wait(10)
+    call.advance_time(10)
 
-    call.require_all_decrypt()
+    call.assert_all_decrypt()
 
 
 def test_a_third_client_is_added(call: SimulatedCall) -> None:
     call.join(1, 2)
-    call.wait(10)
+    call.advance_time(10)
     call.join(3)
-    call.wait(10)
+    call.advance_time(10)
 
-    call.require_all_decrypt()
+    call.assert_all_decrypt()
 
 
 def test_a_former_member_decrypts_no_later_frame(call: SimulatedCall) -> None:
     call.join(1, 2, 3)
-    call.wait(10)
+    call.advance_time(10)
     former = call.leave(2)
-    call.wait(10)
+    call.advance_time(10)
 
-    call.require_all_decrypt()
+    call.assert_all_decrypt()
     for client in call.clients.values():
-        sealed = client.seal(b"not for former members")
-        assert former.open(client.user_id, sealed) is None
+        encrypted = client.encrypt(b"not for former members")
+        assert former.decrypt(client.user_id, encrypted) is None
 
 
 def test_two_clients_are_added_in_one_batch(call: SimulatedCall) -> None:
     call.join(1, 2)
-    call.wait(10)
-    call.sent.clear()
+    call.advance_time(10)
+    call.sent_messages.clear()
     call.join(3, 4, 5)
-    call.wait(10)
+    call.advance_time(10)
 
-    call.require_all_decrypt()
-    if not call.has_failures:
+    call.assert_all_decrypt()
+    if not call.has_rejected_commits:
         # 3 joined while no proposals were pending; 4 and 5 waited for the next batch.
-        assert call.ops(1).count(DaveOpcode.PROPOSALS) == 2
+        assert call.opcodes_sent_to(1).count(DaveOpcode.PROPOSALS) == 2
 
 
 def test_a_client_is_removed_and_added_in_one_commit(call: SimulatedCall) -> None:
     call.join(1, 2, 3)
-    call.wait(10)
-    call.sent.clear()
+    call.advance_time(10)
+    call.sent_messages.clear()
     call.leave(3)
     call.join(3)
-    call.wait(10)
+    call.advance_time(10)
 
-    call.require_all_decrypt()
+    call.assert_all_decrypt()
 
 
 def test_nine_clients_join_at_once(call: SimulatedCall) -> None:
     call.join(*range(1, 10))
-    call.wait(10)
+    call.advance_time(10)
 
-    call.require_all_decrypt()
-    if not call.has_failures:
+    call.assert_all_decrypt()
+    if not call.has_rejected_commits:
         # Four users create the group, the others are added in one commit; each proposal makes every member commit.
-        assert call.commits <= 4 + 3 + 2 + 4 * 3
+        assert call.commit_count <= 4 + 3 + 2 + 4 * 3
 
 
 def test_the_last_client_restarts_and_is_joined_by_the_next(call: SimulatedCall) -> None:
     call.join(1, 2)
-    call.wait(10)
-    call.sent.clear()
+    call.advance_time(10)
+    call.sent_messages.clear()
     call.leave(2)
-    call.wait(10)
+    call.advance_time(10)
 
-    assert call.ops(1) == [DaveOpcode.PREPARE_EPOCH, DaveOpcode.PREPARE_TRANSITION]
+    assert call.opcodes_sent_to(1) == [DaveOpcode.PREPARE_EPOCH, DaveOpcode.PREPARE_TRANSITION]
     assert not call.group.is_encrypted(1)
 
     call.join(3)
-    call.wait(10)
+    call.advance_time(10)
 
-    call.require_all_decrypt()
+    call.assert_all_decrypt()
 
 
 def test_waiting_clients_create_a_group_when_all_members_leave(call: SimulatedCall) -> None:
     call.join(1, 2)
-    call.wait(10)
+    call.advance_time(10)
     call.join(3, 4)
     call.leave(1)
     call.leave(2)
-    call.wait(10)
+    call.advance_time(10)
 
-    call.require_all_decrypt()
+    call.assert_all_decrypt()
 
 
 def test_all_members_see_the_same_privacy_code() -> None:
     call = SimulatedCall()
     call.join(1, 2, 3)
-    call.wait(10)
+    call.advance_time(10)
 
     codes = {client.session.voice_privacy_code for client in call.clients.values()}  # type: ignore[attr-defined]
 
@@ -116,7 +116,7 @@ def test_all_members_see_the_same_privacy_code() -> None:
 def test_the_two_implementations_decrypt_each_other() -> None:
     call = SimulatedCall("mixed")
     call.join(1, 2)
-    call.wait(10)
+    call.advance_time(10)
 
-    require_decrypts(call.clients[1], call.clients[2])
-    require_decrypts(call.clients[2], call.clients[1])
+    assert_decrypts(call.clients[1], call.clients[2])
+    assert_decrypts(call.clients[2], call.clients[1])

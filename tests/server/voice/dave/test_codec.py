@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hubbub.server.transports.voice.dave import codec
 from hubbub.server.transports.voice.dave.codec import ByteReader, Malformed, vec
-from tests.server.voice.dave.call import CHANNEL
+from tests.server.voice.dave.simulated_call import CHANNEL_ID
 
 SHORT = st.binary(max_size=80)
 NUMBERS = st.lists(st.integers(0, 0xFFFF), max_size=4).map(tuple)
@@ -114,7 +114,7 @@ def _corrupt(original: bytes, data: st.DataObject) -> bytes:
 
 
 def test_a_key_package_of_a_client_is_decoded_completely() -> None:
-    data = davey.DaveSession(1, 42, CHANNEL).get_serialized_key_package()
+    data = davey.DaveSession(1, 42, CHANNEL_ID).get_serialized_key_package()
 
     package = codec.read_key_package(data)
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from hubbub.server.transports.voice.dave import DaveOpcode, codec
-from tests.server.voice.dave import forge
-from tests.server.voice.dave.call import SimulatedCall, require_decrypts
+from tests.server.voice.dave import key_packages
+from tests.server.voice.dave.simulated_call import SimulatedCall, assert_decrypts
 
 Change = Callable[[codec.Commit, codec.Welcome], bytes]
 
@@ -15,27 +15,27 @@ Change = Callable[[codec.Commit, codec.Welcome], bytes]
 def test_the_first_commit_wins() -> None:
     call = SimulatedCall()
     call.join(1, 2, 3)
-    call.settle()
+    call.deliver_all()
 
-    announced = [sending for sending in call.sent if sending.op == DaveOpcode.ANNOUNCE_COMMIT]
-    welcomed = [sending.to for sending in call.sent if sending.op == DaveOpcode.WELCOME]
+    announced = [message for message in call.sent_messages if message.op == DaveOpcode.ANNOUNCE_COMMIT]
+    welcomed = [message.to for message in call.sent_messages if message.op == DaveOpcode.WELCOME]
     assert announced[0].to == (1,)
     assert (2,) in welcomed
-    assert call.commits > len(announced)
-    call.require_all_decrypt()
+    assert call.commit_count > len(announced)
+    call.assert_all_decrypt()
 
 
 def undelivered_commit(call: SimulatedCall) -> bytes:
     """Return a commit of user 1 that removes 3 and adds 5, before the server receives it."""
     call.join(1, 2, 3)
-    call.settle()
+    call.deliver_all()
     call.join(4)
-    _, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
+    _, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
     call.leave(3)
     call.join(5)
-    call.receive(5, *call.to_group[5].popleft())
-    call.receive(1, DaveOpcode.COMMIT_WELCOME, data)
-    _, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
+    call.receive_from(5, *call.to_group[5].popleft())
+    call.receive_from(1, DaveOpcode.COMMIT_WELCOME, data)
+    _, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
     return data
 
 
@@ -95,9 +95,15 @@ INVALID_COMMITS: dict[str, tuple[str, Change]] = {
     "an inline proposal": ("malformed", with_inline_proposal),
     "no path": ("commit: no path", with_fields(path_leaf=None, path=())),
     "a leaf of another member": ("commit: another member's leaf", with_leaf_fields(identity=codec.u64(2))),
-    "another signature key": ("commit: another member's leaf", with_leaf_fields(signature_key=forge.point())),
+    "another signature key": (
+        "commit: another member's leaf",
+        with_leaf_fields(signature_key=key_packages.public_key_bytes()),
+    ),
     "an invalid key": ("commit: no new key", with_leaf_fields(encryption_key=b"\x04" + bytes(64))),
-    "an unsigned leaf": ("commit: signature of the leaf", with_leaf_fields(encryption_key=forge.point())),
+    "an unsigned leaf": (
+        "commit: signature of the leaf",
+        with_leaf_fields(encryption_key=key_packages.public_key_bytes()),
+    ),
     "no welcome": ("commit: welcome does not match the added members", lambda commit, _: commit.encode()),
     "an empty welcome": ("commit: welcome does not match the added members", with_welcome_entries(lambda _: ())),
     "an extra welcome": (
@@ -134,7 +140,7 @@ def test_an_invalid_commit_is_rejected(pending_commit: tuple[SimulatedCall, byte
     reason, apply = INVALID_COMMITS[case]
     before = call.group.rejections[reason]
 
-    assert call.receive(1, DaveOpcode.COMMIT_WELCOME, apply(commit, welcome)) == []
+    assert call.receive_from(1, DaveOpcode.COMMIT_WELCOME, apply(commit, welcome)) == []
 
     assert call.group.rejections[reason] == before + 1
 
@@ -142,9 +148,9 @@ def test_an_invalid_commit_is_rejected(pending_commit: tuple[SimulatedCall, byte
 def test_a_commit_sent_by_another_user_is_rejected(pending_commit: tuple[SimulatedCall, bytes]) -> None:
     call, data = pending_commit
 
-    assert call.receive(2, DaveOpcode.COMMIT_WELCOME, data) == []
-    assert call.receive(5, DaveOpcode.COMMIT_WELCOME, data) == []
-    assert call.receive(3, DaveOpcode.COMMIT_WELCOME, data) == []
+    assert call.receive_from(2, DaveOpcode.COMMIT_WELCOME, data) == []
+    assert call.receive_from(5, DaveOpcode.COMMIT_WELCOME, data) == []
+    assert call.receive_from(3, DaveOpcode.COMMIT_WELCOME, data) == []
 
 
 def test_a_valid_commit_is_accepted_after_invalid_ones() -> None:
@@ -153,40 +159,40 @@ def test_a_valid_commit_is_accepted_after_invalid_ones() -> None:
     commit, _, welcome = codec.read_commit_and_welcome(data)
     assert welcome is not None
     for _, apply in INVALID_COMMITS.values():
-        call.receive(1, DaveOpcode.COMMIT_WELCOME, apply(commit, welcome))
+        call.receive_from(1, DaveOpcode.COMMIT_WELCOME, apply(commit, welcome))
 
-    call.receive(1, DaveOpcode.COMMIT_WELCOME, data)
-    call.settle()
+    call.receive_from(1, DaveOpcode.COMMIT_WELCOME, data)
+    call.deliver_all()
 
-    call.require_all_decrypt()
+    call.assert_all_decrypt()
 
 
 def test_an_empty_commit_before_the_group_exists_is_rejected() -> None:
     call = SimulatedCall("libdave")
     call.join(1, 2)
-    committer, data = call.until(DaveOpcode.COMMIT_WELCOME)
+    committer, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME)
     commit, _, _ = codec.read_commit_and_welcome(data)
-    call.receive(committer, DaveOpcode.COMMIT_WELCOME, dataclasses.replace(commit, references=()).encode())
+    call.receive_from(committer, DaveOpcode.COMMIT_WELCOME, dataclasses.replace(commit, references=()).encode())
 
     # libdave itself sends an empty commit when the only proposal is revoked.
     call.leave(2)
-    call.settle()
+    call.deliver_all()
     assert not call.group.is_encrypted(1)
 
     call.join(3)
-    call.wait(10)
-    call.require_all_decrypt()
+    call.advance_time(10)
+    call.assert_all_decrypt()
 
 
 def test_each_new_member_receives_its_own_welcome() -> None:
     call = SimulatedCall()
     call.join(1, 2, 3)
-    call.settle()
+    call.deliver_all()
 
-    for sending in call.sent:
-        if sending.op == DaveOpcode.WELCOME:
-            assert isinstance(sending.payload, bytes)
-            reader = codec.ByteReader(sending.payload[4:])
+    for message in call.sent_messages:
+        if message.op == DaveOpcode.WELCOME:
+            assert isinstance(message.payload, bytes)
+            reader = codec.ByteReader(message.payload[4:])
             entries = codec.ByteReader(reader.vec())
             entries.vec(), entries.vec(), entries.vec()
             entries.end()
@@ -195,23 +201,23 @@ def test_each_new_member_receives_its_own_welcome() -> None:
 def test_members_with_invalid_commits_are_no_longer_trusted() -> None:
     call = SimulatedCall()
     call.join(1, 2, 3)
-    call.settle()
+    call.deliver_all()
     call.join(4)
-    committer, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
+    committer, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
     commit, _, welcome = codec.read_commit_and_welcome(data)
     assert welcome is not None
     # The server cannot verify the confirmation tag, but clients can.
-    call.receive(committer, DaveOpcode.COMMIT_WELCOME, with_fields(confirmation_tag=bytes(32))(commit, welcome))
-    call.wait(8)
+    call.receive_from(committer, DaveOpcode.COMMIT_WELCOME, with_fields(confirmation_tag=bytes(32))(commit, welcome))
+    call.advance_time(8)
 
-    assert call.clients[2].invalid
-    assert call.clients[3].invalid
-    call.require_all_decrypt()
+    assert call.clients[2].rejected_count
+    assert call.clients[3].rejected_count
+    call.assert_all_decrypt()
 
     call.join(5)
-    _, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
-    assert call.receive(1, DaveOpcode.COMMIT_WELCOME, data) == []
+    _, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
+    assert call.receive_from(1, DaveOpcode.COMMIT_WELCOME, data) == []
     assert call.group.rejections["commit: earlier commits failed"]
-    call.settle()
-    call.require_all_decrypt()
-    require_decrypts(call.clients[5], call.clients[1])
+    call.deliver_all()
+    call.assert_all_decrypt()
+    assert_decrypts(call.clients[5], call.clients[1])

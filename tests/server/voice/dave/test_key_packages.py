@@ -8,29 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.server.transports.voice.dave import DaveGroup, DaveOpcode, ExternalSender, codec
-from tests.server.voice.dave import forge
-from tests.server.voice.dave.call import CHANNEL
+from tests.server.voice.dave import key_packages
+from tests.server.voice.dave.simulated_call import CHANNEL_ID
 
-ANN, BEN = 1, 2
+ANN_ID, BEN_ID = 1, 2
 
 
 @pytest.fixture
 def group() -> DaveGroup:
     """A group in which Ann has sent a key package and Ben has not."""
-    group = DaveGroup(CHANNEL, ExternalSender())
-    group.joined(ANN, 0)
-    group.received(ANN, DaveOpcode.KEY_PACKAGE, forge.key_package(ANN).encode(), 0)
-    group.joined(BEN, 0)
+    group = DaveGroup(CHANNEL_ID, ExternalSender())
+    group.joined(ANN_ID, 0)
+    group.received(ANN_ID, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(ANN_ID).encode(), 0)
+    group.joined(BEN_ID, 0)
     return group
 
 
 def test_a_key_package_is_proposed_to_other_members_only(group: DaveGroup) -> None:
-    package = forge.key_package(BEN).encode()
+    package = key_packages.make_key_package(BEN_ID).encode()
 
-    to_ann, to_ben = group.received(BEN, DaveOpcode.KEY_PACKAGE, package, 0)
+    to_ann, to_ben = group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 0)
 
-    assert (to_ann.to, to_ann.op) == ((ANN,), DaveOpcode.PROPOSALS)
-    assert (to_ben.to, to_ben.op) == ((BEN,), DaveOpcode.PROPOSALS)
+    assert (to_ann.to, to_ann.op) == ((ANN_ID,), DaveOpcode.PROPOSALS)
+    assert (to_ben.to, to_ben.op) == ((BEN_ID,), DaveOpcode.PROPOSALS)
     assert isinstance(to_ann.payload, bytes)
     assert isinstance(to_ben.payload, bytes)
     assert package in to_ann.payload
@@ -39,73 +39,79 @@ def test_a_key_package_is_proposed_to_other_members_only(group: DaveGroup) -> No
 
 
 def test_a_key_package_may_be_wrapped_as_a_message(group: DaveGroup) -> None:
-    wrapped = b"\x00\x01\x00\x05" + forge.key_package(BEN).encode()
+    wrapped = b"\x00\x01\x00\x05" + key_packages.make_key_package(BEN_ID).encode()
 
-    assert len(group.received(BEN, DaveOpcode.KEY_PACKAGE, wrapped, 0)) == 2
+    assert len(group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, wrapped, 0)) == 2
 
 
 INVALID_PACKAGES: dict[str, Callable[[], bytes]] = {
-    "key package: identity of another user": lambda: forge.key_package(ANN).encode(),
-    "key package: leaf of a commit": lambda: forge.key_package(BEN, source=3).encode(),
-    "key package: lifetime": lambda: forge.key_package(BEN, lifetime=(0, 2**40)).encode(),
-    "key package: signature of the leaf": lambda: forge.key_package(BEN, leaf_signature=b"\x30\x00").encode(),
-    "key package: signature": lambda: forge.key_package(BEN, signature=b"").encode(),
-    "key package: invalid key": lambda: forge.key_package(BEN, init_key=b"\x04" + bytes(64)).encode(),
-    "key package: duplicate key": lambda: forge.key_package(
-        BEN, init_key=(key := forge.point()), encryption_key=key
+    "key package: identity of another user": lambda: key_packages.make_key_package(ANN_ID).encode(),
+    "key package: leaf of a commit": lambda: key_packages.make_key_package(BEN_ID, source=3).encode(),
+    "key package: lifetime": lambda: key_packages.make_key_package(BEN_ID, lifetime=(0, 2**40)).encode(),
+    "key package: signature of the leaf": lambda: key_packages.make_key_package(
+        BEN_ID, leaf_signature=b"\x30\x00"
     ).encode(),
-    "key package: extensions": lambda: forge.key_package(BEN, extensions=b"\x00\x0a\x00").encode(),
-    "key package: capabilities": lambda: forge.key_package(
-        BEN, capabilities=dataclasses.replace(forge.CAPABILITIES, suites=(1,))
+    "key package: signature": lambda: key_packages.make_key_package(BEN_ID, signature=b"").encode(),
+    "key package: invalid key": lambda: key_packages.make_key_package(BEN_ID, init_key=b"\x04" + bytes(64)).encode(),
+    "key package: duplicate key": lambda: key_packages.make_key_package(
+        BEN_ID, init_key=(key := key_packages.public_key_bytes()), encryption_key=key
     ).encode(),
-    "key package: too long": lambda: forge.key_package(BEN, extensions=bytes(1024)).encode(),
-    "malformed": lambda: forge.key_package(BEN).encode() + b"\x00",
+    "key package: extensions": lambda: key_packages.make_key_package(BEN_ID, extensions=b"\x00\x0a\x00").encode(),
+    "key package: capabilities": lambda: key_packages.make_key_package(
+        BEN_ID, capabilities=dataclasses.replace(key_packages.VALID_CAPABILITIES, suites=(1,))
+    ).encode(),
+    "key package: too long": lambda: key_packages.make_key_package(BEN_ID, extensions=bytes(1024)).encode(),
+    "malformed": lambda: key_packages.make_key_package(BEN_ID).encode() + b"\x00",
 }
 
 
 @pytest.mark.parametrize("reason", INVALID_PACKAGES)
 def test_an_invalid_key_package_is_rejected_and_the_next_one_accepted(group: DaveGroup, reason: str) -> None:
-    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, INVALID_PACKAGES[reason](), 0) == []
+    assert group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, INVALID_PACKAGES[reason](), 0) == []
     assert group.rejections == {reason: 1}
-    assert len(group.received(BEN, DaveOpcode.KEY_PACKAGE, forge.key_package(BEN).encode(), 0)) == 2
+    assert len(group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(BEN_ID).encode(), 0)) == 2
 
 
-MALFORMED = {
+CORRUPTIONS = {
     "another version": lambda data: b"\x00\x02" + data[2:],
     "another suite": lambda data: data[:2] + b"\x00\x01" + data[4:],
-    "another credential": lambda data: data.replace(b"\x00\x01\x08" + codec.u64(BEN), b"\x00\x02\x08" + codec.u64(BEN)),
+    "another credential": lambda data: data.replace(
+        b"\x00\x01\x08" + codec.u64(BEN_ID), b"\x00\x02\x08" + codec.u64(BEN_ID)
+    ),
     "truncated": lambda data: data[:-1],
     "empty": lambda _data: b"",
 }
 
 
-@pytest.mark.parametrize("corrupt", MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.parametrize("corrupt", CORRUPTIONS.values(), ids=CORRUPTIONS)
 def test_a_malformed_key_package_is_rejected(group: DaveGroup, corrupt: Callable[[bytes], bytes]) -> None:
-    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, corrupt(forge.key_package(BEN).encode()), 0) == []
+    assert (
+        group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, corrupt(key_packages.make_key_package(BEN_ID).encode()), 0) == []
+    )
     assert group.rejections == {"malformed": 1}
 
 
 @pytest.mark.parametrize("name", ["init_key", "encryption_key"])
 def test_keys_of_another_member_are_rejected(group: DaveGroup, name: str) -> None:
-    carl = forge.key_package(3)
+    carl = key_packages.make_key_package(3)
     group.joined(3, 0)
     group.received(3, DaveOpcode.KEY_PACKAGE, carl.encode(), 0)
 
     # A key package does not prove ownership of these keys, and no client can commit an Add with a duplicate key.
-    stolen = forge.key_package(BEN, **{name: carl.leaf.encryption_key})
+    stolen = key_packages.make_key_package(BEN_ID, **{name: carl.leaf.encryption_key})
 
-    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, stolen.encode(), 0) == []
+    assert group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, stolen.encode(), 0) == []
     assert group.rejections == {"key package: key of another member": 1}
 
 
 def test_key_packages_are_rate_limited(group: DaveGroup) -> None:
     for _ in range(10):
-        group.received(BEN, DaveOpcode.KEY_PACKAGE, b"", 0)
-    package = forge.key_package(BEN).encode()
+        group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, b"", 0)
+    package = key_packages.make_key_package(BEN_ID).encode()
 
-    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, package, 1.9) == []
+    assert group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 1.9) == []
     assert group.rejections == {"malformed": 10, "key package: too many": 1}
-    assert len(group.received(BEN, DaveOpcode.KEY_PACKAGE, package, 2.1)) == 2
+    assert len(group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 2.1)) == 2
 
 
 def test_a_user_without_a_key_package_for_five_seconds_is_late(group: DaveGroup) -> None:
@@ -115,9 +121,9 @@ def test_a_user_without_a_key_package_for_five_seconds_is_late(group: DaveGroup)
 
     group.tick(5)
 
-    assert group.overdue == {BEN}
+    assert group.overdue == {BEN_ID}
     assert group.deadline is None
-    group.received(BEN, DaveOpcode.KEY_PACKAGE, forge.key_package(BEN).encode(), 6)
+    group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(BEN_ID).encode(), 6)
     assert group.overdue == frozenset()
 
 
@@ -131,9 +137,9 @@ def test_a_user_without_a_key_package_for_five_seconds_is_late(group: DaveGroup)
     ),
 )
 def test_no_client_message_raises_an_exception(op: int, payload: bytes | dict[str, object]) -> None:
-    group = DaveGroup(CHANNEL, ExternalSender())
-    group.joined(BEN, 0)
+    group = DaveGroup(CHANNEL_ID, ExternalSender())
+    group.joined(BEN_ID, 0)
 
-    assert group.received(BEN, op, payload, 0) == []
+    assert group.received(BEN_ID, op, payload, 0) == []
     assert group.received(99, op, payload, 0) == []
-    assert group.received(BEN, op, None, 0) == []  # type: ignore[arg-type]
+    assert group.received(BEN_ID, op, None, 0) == []  # type: ignore[arg-type]

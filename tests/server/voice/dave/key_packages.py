@@ -8,38 +8,41 @@ from hubbub.server.transports.voice.dave import codec
 from hubbub.server.transports.voice.dave.keys import labeled_content
 
 UNLIMITED_LIFETIME = (0, 2**64 - 1)
-CAPABILITIES = codec.LeafCapabilities((1,), (2,), (), (), (1,))
+VALID_CAPABILITIES = codec.LeafCapabilities((1,), (2,), (), (), (1,))
 
 
-def point(key: ec.EllipticCurvePrivateKey | None = None) -> bytes:
+def public_key_bytes(key: ec.EllipticCurvePrivateKey | None = None) -> bytes:
     """Return the public key of `key`, or of a new key."""
     key = key or ec.generate_private_key(ec.SECP256R1())
     return key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
 
 
-def sign(key: ec.EllipticCurvePrivateKey, label: str, content: bytes) -> bytes:
+def sign_labeled(key: ec.EllipticCurvePrivateKey, label: str, content: bytes) -> bytes:
     """Sign content with a member's key."""
     return key.sign(labeled_content(label, content), ec.ECDSA(hashes.SHA256()))
 
 
-def key_package(user_id: int, **changes: object) -> codec.KeyPackage:
+def make_key_package(user_id: int, **overrides: object) -> codec.KeyPackage:
     """Build a key package with changed fields and valid signatures; `leaf_signature` and `signature` override these."""
     signer = ec.generate_private_key(ec.SECP256R1())
     leaf = codec.LeafNode(
-        encryption_key=changes.get("encryption_key", point()),
-        signature_key=changes.get("signature_key", point(signer)),
-        identity=changes.get("identity", codec.u64(user_id)),
-        capabilities=changes.get("capabilities", CAPABILITIES),
-        source=changes.get("source", 1),
-        lifetime=changes.get("lifetime", UNLIMITED_LIFETIME),
+        encryption_key=overrides.get("encryption_key", public_key_bytes()),
+        signature_key=overrides.get("signature_key", public_key_bytes(signer)),
+        identity=overrides.get("identity", codec.u64(user_id)),
+        capabilities=overrides.get("capabilities", VALID_CAPABILITIES),
+        source=overrides.get("source", 1),
+        lifetime=overrides.get("lifetime", UNLIMITED_LIFETIME),
         parent_hash=b"",
-        extensions=changes.get("leaf_extensions", b""),
+        extensions=overrides.get("leaf_extensions", b""),
         signature=b"",
     )
-    leaf_signature = changes.get("leaf_signature", sign(signer, "LeafNodeTBS", leaf.unsigned()))
+    leaf_signature = overrides.get("leaf_signature", sign_labeled(signer, "LeafNodeTBS", leaf.unsigned()))
     leaf = codec.read_leaf(codec.ByteReader(leaf.unsigned() + codec.vec(leaf_signature)))
     package = codec.KeyPackage(
-        init_key=changes.get("init_key", point()), leaf=leaf, extensions=changes.get("extensions", b""), signature=b""
+        init_key=overrides.get("init_key", public_key_bytes()),
+        leaf=leaf,
+        extensions=overrides.get("extensions", b""),
+        signature=b"",
     )
-    signature = changes.get("signature", sign(signer, "KeyPackageTBS", package.unsigned()))
+    signature = overrides.get("signature", sign_labeled(signer, "KeyPackageTBS", package.unsigned()))
     return codec.KeyPackage(package.init_key, leaf, package.extensions, signature)
