@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.server.transports.gateway.harness import Platform
+from tests.server.transports.gateway.harness import GatewayPlatform
 
 
 @pytest.fixture
-async def platform() -> AsyncIterator[Platform]:
+async def platform() -> AsyncIterator[GatewayPlatform]:
     """A running gateway without guilds."""
-    async with Platform() as platform:
+    async with GatewayPlatform() as platform:
         yield platform

@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import web
 from backports import zstd
 
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, GatewayOpcode
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.intents import Intents
@@ -45,20 +45,24 @@ from tests.world import WAIT_TIMEOUT_SECONDS
 START_MS = 1_785_000_000_000
 """2026-07-25: after the limit on member requests, before channel obfuscation."""
 
-PRIVILEGED = (
+PRIVILEGED_INTENT_FLAGS = (
     ApplicationFlags.GATEWAY_PRESENCE_LIMITED
     | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
     | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
 )
 BOT_INTENTS = Intents.BOT_MASK & ~Intents.GUILD_PRESENCES
 """All bot intents except presences, which most tests do not want to receive."""
-VIEW = Permissions.VIEW_CHANNEL
-VIEW_AND_SEND = VIEW | Permissions.SEND_MESSAGES
-GUILD = 1000 << 22
+VIEW_CHANNEL = Permissions.VIEW_CHANNEL
+VIEW_AND_SEND = VIEW_CHANNEL | Permissions.SEND_MESSAGES
+GUILD_ID = 1000 << 22
+PUBLIC_CHANNEL_ID = 10
+STAFF_CHANNEL_ID = 20
+STAFF_ROLE_ID = 77
+"""The role that can view the staff channel of `sample_guild`."""
 
 
 class Channel(msgspec.Struct):
-    """A channel as stored in the test tables."""
+    """A channel as stored in the test tables; `overwrites` maps role and user IDs to (allow, deny) bits."""
 
     id: int
     name: str = "general"
@@ -67,7 +71,7 @@ class Channel(msgspec.Struct):
     parent_id: int | None = None
     overwrites: dict[int, tuple[int, int]] = {}
 
-    def full(self) -> dict[str, Any]:
+    def full_payload(self) -> dict[str, Any]:
         """Return the payload for members who can view the channel."""
         return {
             "id": str(self.id),
@@ -77,9 +81,9 @@ class Channel(msgspec.Struct):
             "parent_id": self.parent_id and str(self.parent_id),
         }
 
-    def hidden(self) -> dict[str, Any]:
+    def obfuscated_payload(self) -> dict[str, Any]:
         """Return the obfuscated payload for members who cannot view the channel."""
-        return self.full() | {"name": "___hidden___", "flags": 1 << 17}
+        return self.full_payload() | {"name": "___hidden___", "flags": 1 << 17}
 
 
 class GuildRow(msgspec.Struct):
@@ -90,8 +94,8 @@ class GuildRow(msgspec.Struct):
     name: str = "Town Square"
     roles: dict[int, int] = {}
     channels: dict[int, Channel] = {}
-    threads: dict[int, int] = {}
-    """Parent channel ids by thread id."""
+    parent_ids_by_thread_id: dict[int, int] = {}
+    """Parent channel IDs by thread ID."""
 
 
 class GuildTableReader:
@@ -108,21 +112,23 @@ class GuildTableReader:
             owner_id=row.owner_id,
             roles=row.roles,
             channels={
-                c.id: ChannelState(
-                    id=c.id,
-                    type=c.type,
-                    parent_id=c.parent_id,
-                    overwrites=c.overwrites,
-                    body=json.dumps(c.full()).encode(),
-                    obfuscated_body=json.dumps(c.hidden()).encode(),
+                channel.id: ChannelState(
+                    id=channel.id,
+                    type=channel.type,
+                    parent_id=channel.parent_id,
+                    overwrites=channel.overwrites,
+                    body=json.dumps(channel.full_payload()).encode(),
+                    obfuscated_body=json.dumps(channel.obfuscated_payload()).encode(),
                 )
-                for c in row.channels.values()
+                for channel in row.channels.values()
             },
             member_count=count,
             shared_fields={
                 "id": str(row.id),
                 "name": row.name,
-                "threads_of": {str(t): str(p) for t, p in row.threads.items()},
+                "threads_of": {
+                    str(thread_id): str(parent_id) for thread_id, parent_id in row.parent_ids_by_thread_id.items()
+                },
             },
         )
 
@@ -161,7 +167,7 @@ def _threads_part(call: Call, view: GuildView) -> dict[str, Any]:
 
 
 def _ready_part(call: Call) -> dict[str, Any]:
-    return {"user": {"id": str(int(call.user_id)), "username": "someone"}}
+    return {"user": {"id": str(int(call.user_id)), "username": "user"}}
 
 
 @handles_command(REQUEST_GUILD_MEMBERS)
@@ -173,11 +179,12 @@ def request_guild_members(call: Call, body: RequestGuildMembers) -> None:
 
 @handles_command(SET_VOICE_STATE, writes=True)
 def set_voice_state(call: Call, body: SetVoiceState) -> None:
-    """Reply with a voice server update that has the session id as its token."""
+    """Reply with a voice server update that has the session ID as its token."""
     call.replies.append((VOICE_SERVER_UPDATE, {"token": call.session_id}))
 
 
 ENDED_SESSIONS: list[tuple[int, str]] = []
+"""(user ID, session ID) of the sessions that ended, in order."""
 
 
 def _session_ended(call: Call, user_id: int, session_id: str) -> None:
@@ -194,7 +201,7 @@ def _slices() -> tuple[Slice, ...]:
     )
 
 
-class Closed(Exception):
+class ConnectionClosed(Exception):
     """The server closed the connection."""
 
     def __init__(self, code: int | None) -> None:
@@ -202,29 +209,29 @@ class Closed(Exception):
         self.code = code
 
 
-class Client:
+class GatewayClient:
     """A gateway client that records the dispatches it receives."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse, compress: str) -> None:
         self.socket = socket
-        self.compress = compress
+        self.compression = compress
         self._zlib = zlib.decompressobj()
         self._zstd = zstd.ZstdDecompressor()
         self.seq: int | None = None
         self.session_id = ""
         self.token = ""
-        self.received: list[dict[str, Any]] = []
+        self.dispatches: list[dict[str, Any]] = []
         """Received dispatches, in order."""
         self.resume_url = ""
 
     def decode(self, message: aiohttp.WSMessage) -> dict[str, Any]:
         """Return the decompressed payload of a frame."""
         data = message.data
-        if self.compress == "zlib-stream":
+        if self.compression == "zlib-stream":
             assert message.type is aiohttp.WSMsgType.BINARY
             assert data.endswith(b"\x00\x00\xff\xff")
             data = self._zlib.decompress(data)
-        elif self.compress == "zstd-stream":
+        elif self.compression == "zstd-stream":
             assert message.type is aiohttp.WSMsgType.BINARY
             data = self._zstd.decompress(data)
         elif message.type is aiohttp.WSMsgType.BINARY:
@@ -237,81 +244,81 @@ class Client:
         """Return the next payload."""
         message = await asyncio.wait_for(self.socket.receive(), WAIT_TIMEOUT_SECONDS)
         if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
-            raise Closed(self.socket.close_code)
+            raise ConnectionClosed(self.socket.close_code)
         payload = self.decode(message)
-        if payload["op"] == 0:
+        if payload["op"] == GatewayOpcode.DISPATCH:
             self.seq = payload["s"]
-            self.received.append(payload)
+            self.dispatches.append(payload)
         return payload
 
     async def send(self, opcode: int, data: Any = None) -> None:
         """Send one frame."""
         await self.socket.send_str(json.dumps({"op": opcode, "d": data}))
 
-    async def until(self, event: str) -> dict[str, Any]:
-        """Wait for the next event of this name and return its payload."""
+    async def next_event(self, event: str) -> dict[str, Any]:
+        """Wait for the next event of this name and return its data."""
         while True:
             payload = await self.receive()
-            if payload["op"] == 9:
+            if payload["op"] == GatewayOpcode.INVALID_SESSION:
                 raise AssertionError(f"invalid session while waiting for {event}")
             if payload["t"] == event:
                 return payload["d"]  # type: ignore[no-any-return]
 
-    async def opcode(self, opcode: int) -> dict[str, Any]:
+    async def next_payload(self, opcode: int) -> dict[str, Any]:
         """Wait for the next payload with this opcode."""
         while True:
             payload = await self.receive()
             if payload["op"] == opcode:
                 return payload
 
-    async def closed(self) -> int | None:
+    async def wait_close_code(self) -> int | None:
         """Wait until the server closes the connection and return the close code."""
         while True:
             try:
                 await self.receive()
-            except Closed as closed:
+            except ConnectionClosed as closed:
                 return closed.code
 
-    async def identify(self, token: str, **extra: Any) -> dict[str, Any]:
+    async def identify(self, token: str, **fields: Any) -> dict[str, Any]:
         """Start a session and return the payload of READY."""
-        await self.send_identify(token, **extra)
-        ready = await self.until("READY")
+        await self.send_identify(token, **fields)
+        ready = await self.next_event("READY")
         self.session_id, self.resume_url = ready["session_id"], ready["resume_gateway_url"]
         return ready
 
-    async def send_identify(self, token: str, **extra: Any) -> None:
+    async def send_identify(self, token: str, **fields: Any) -> None:
         """Send Identify without waiting for a response. A value of `...` omits the key."""
         self.token = token
-        body: dict[str, Any] = {"token": token, "intents": BOT_INTENTS, "properties": {"os": "linux"}} | extra
-        await self.send(2, {key: value for key, value in body.items() if value is not ...})
+        body: dict[str, Any] = {"token": token, "intents": BOT_INTENTS, "properties": {"os": "linux"}} | fields
+        await self.send(GatewayOpcode.IDENTIFY, {key: value for key, value in body.items() if value is not ...})
 
     async def resume(self, session_id: str, token: str, seq: int) -> None:
         """Send Resume."""
-        await self.send(6, {"token": token, "session_id": session_id, "seq": seq})
+        await self.send(GatewayOpcode.RESUME, {"token": token, "session_id": session_id, "seq": seq})
 
-    async def events(self) -> list[str]:
-        """Return the names of all events received since the last call."""
-        await self.fence()
-        names = [payload["t"] for payload in self.received]
-        self.received.clear()
+    async def take_event_names(self) -> list[str]:
+        """Return the names of all events received since the last call, and forget them."""
+        await self.wait_processed()
+        names = [payload["t"] for payload in self.dispatches]
+        self.dispatches.clear()
         return names
 
-    async def fence(self) -> None:
+    async def wait_processed(self) -> None:
         """Receive everything sent before now, by exchanging a heartbeat."""
-        await self.send(1, None)
-        await self.opcode(11)
+        await self.send(GatewayOpcode.HEARTBEAT, None)
+        await self.next_payload(GatewayOpcode.HEARTBEAT_ACK)
 
     def abort(self) -> None:
         """Abort the connection without a close frame."""
         transport = self.socket._response.connection.transport  # type: ignore[union-attr]
         transport.abort()  # type: ignore[union-attr]
 
-    async def leave(self, code: int = 1000) -> None:
+    async def close(self, code: int = 1000) -> None:
         """Close the connection with a close frame."""
         await self.socket.close(code=code)
 
 
-class Platform:
+class GatewayPlatform:
     """The gateway and its dependencies."""
 
     def __init__(self, **settings: Any) -> None:
@@ -330,7 +337,7 @@ class Platform:
             # Most tests start several sessions of one bot at once.
             self.gateway.session_starts = SessionStarts(self.config, self.clock, RateLimits(self.clock.now_ms, "off"))
         self.url = ""
-        self.clients: list[Client] = []
+        self.clients: list[GatewayClient] = []
 
     def make_gateway(self, presences: Presences, metrics: Metrics | None = None) -> Gateway:
         """Create another node of the platform."""
@@ -350,11 +357,11 @@ class Platform:
     async def _authenticate(self, token: str) -> Actor | None:
         return self.tokens.get(token)
 
-    async def __aenter__(self) -> "Platform":
+    async def __aenter__(self) -> "GatewayPlatform":
         await self.db.start()
         self.db.on_commit = self._publish
         await self.bus.start()
-        await self.db.write(self._tables)
+        await self.db.write(self._create_tables)
         await self.gateway.start()
         app = web.Application()
         app.router.add_get("/gateway", self.gateway.handle)
@@ -375,7 +382,7 @@ class Platform:
         await self.db.close()
 
     @staticmethod
-    def _tables(tx: Tx) -> None:
+    def _create_tables(tx: Tx) -> None:
         tx.run("CREATE TABLE test_guilds (id BIGINT PRIMARY KEY, body TEXT NOT NULL)")
         tx.run(
             "CREATE TABLE test_members (guild_id BIGINT, user_id BIGINT, roles TEXT, PRIMARY KEY (guild_id, user_id))"
@@ -388,7 +395,7 @@ class Platform:
 
     # Actors and clients
 
-    def bot(self, user_id: int, *, flags: int = PRIVILEGED, **more: Any) -> str:
+    def create_bot(self, user_id: int, *, flags: int = PRIVILEGED_INTENT_FLAGS, **fields: Any) -> str:
         """Create a bot and return its token."""
         token = f"bot-{user_id}-{len(self.tokens)}"
         self.tokens[token] = Actor(
@@ -397,141 +404,148 @@ class Platform:
             application_id=ApplicationId(user_id),
             application_flags=flags,
             token_id=len(self.tokens) + 1,
-            **more,
+            **fields,
         )
         return token
 
-    def user(self, user_id: int, kind: str = "user", scopes: frozenset[str] = frozenset()) -> str:
+    def create_user(self, user_id: int, kind: str = "user", scopes: frozenset[str] = frozenset()) -> str:
         """Create a user and return a token."""
         token = f"user-{user_id}-{len(self.tokens)}"
         self.tokens[token] = Actor(user_id=UserId(user_id), kind=kind, scopes=scopes, token_id=len(self.tokens) + 1)
         return token
 
-    async def connect(self, stream: str = "", query: str = "", hello: bool = True) -> Client:
-        """Open a connection and, unless `hello` is False, receive Hello."""
-        url = f"{self.url}?v=10&encoding=json{'&compress=' + stream if stream else ''}"
-        socket = await self._http.ws_connect(query or url, max_msg_size=0, autoclose=True)
-        client = Client(socket, stream)
+    async def connect(self, compression: str = "", url: str = "", receive_hello: bool = True) -> GatewayClient:
+        """Open a connection to `url`, or by default to the gateway, and receive Hello unless `receive_hello` is False."""
+        default_url = f"{self.url}?v=10&encoding=json{'&compress=' + compression if compression else ''}"
+        socket = await self._http.ws_connect(url or default_url, max_msg_size=0, autoclose=True)
+        client = GatewayClient(socket, compression)
         self.clients.append(client)
-        if hello:
+        if receive_hello:
             payload = await client.receive()
-            assert payload["op"] == 10
+            assert payload["op"] == GatewayOpcode.HELLO
         return client
 
-    async def session(self, token: str, stream: str = "", guilds: int = 1, **more: Any) -> Client:
+    async def start_session(
+        self, token: str, compression: str = "", guild_count: int = 1, **identify_fields: Any
+    ) -> GatewayClient:
         """Start a session and receive its guilds, so that only later events are recorded."""
-        client = await self.connect(stream)
-        await client.identify(token, **more)
-        for _ in range(guilds):
-            await client.until("GUILD_CREATE")
-        await self.settle()
-        await client.fence()
-        client.received.clear()
+        client = await self.connect(compression)
+        await client.identify(token, **identify_fields)
+        for _ in range(guild_count):
+            await client.next_event("GUILD_CREATE")
+        await self.wait_idle()
+        await client.wait_processed()
+        client.dispatches.clear()
         return client
 
     # Guilds and events
 
-    async def guild(self, row: GuildRow, members: dict[int, list[int]]) -> None:
-        """Create a guild with members, given as lists of role ids by user id."""
+    async def create_guild(self, row: GuildRow, member_roles: dict[int, list[int]]) -> None:
+        """Create a guild; `member_roles` maps the user IDs of its members to their role IDs."""
 
-        def work(tx: Tx) -> None:
+        def change(tx: Tx) -> None:
             tx.run("INSERT INTO test_guilds VALUES (?, ?)", row.id, msgspec.json.encode(row).decode())
-            for user, roles in members.items():
+            for user, roles in member_roles.items():
                 tx.run("INSERT INTO test_members VALUES (?, ?, ?)", row.id, user, json.dumps(roles))
 
-        await self.db.write(work)
+        await self.db.write(change)
 
     def store_guild(self, tx: Tx, row: GuildRow) -> None:
         """Store a changed guild."""
         tx.run("UPDATE test_guilds SET body = ? WHERE id = ?", msgspec.json.encode(row).decode(), row.id)
 
-    async def emit(self, event: Event[Any], payload: Any, audience: Audience, **more: Any) -> None:
+    async def emit(self, event: Event[Any], payload: Any, audience: Audience, **options: Any) -> None:
         """Publish an event that does not change the state held by the gateway."""
-        await self.db.write(lambda tx: tx.emit(event, payload, audience, **more))
+        await self.db.write(lambda tx: tx.emit(event, payload, audience, **options))
 
-    async def message(self, channel_id: int, content: str, guild_id: int = GUILD, **more: Any) -> None:
+    async def publish_message(self, channel_id: int, content: str, guild_id: int = GUILD_ID, **options: Any) -> None:
         """Publish a message in a channel."""
-        await self.emit(MESSAGE_CREATE, {"content": content}, Audience.viewers(guild_id, channel_id), **more)
+        await self.emit(MESSAGE_CREATE, {"content": content}, Audience.viewers(guild_id, channel_id), **options)
 
-    async def put_channel(self, row: GuildRow, channel: Channel, event: Event[Any] = CHANNEL_UPDATE) -> None:
-        """Create, update or delete a channel, and publish the event."""
+    async def update_channel(self, row: GuildRow, channel: Channel, event: Event[Any] = CHANNEL_UPDATE) -> None:
+        """Create, update or delete a channel, as `event` says, and publish the event."""
 
-        def work(tx: Tx) -> None:
+        def change(tx: Tx) -> None:
             if event is CHANNEL_DELETE:
                 del row.channels[channel.id]
             else:
                 row.channels[channel.id] = channel
             self.store_guild(tx, row)
-            tx.emit(event, channel.full(), Audience.guild(row.id), refresh="channels", subject_id=channel.id)
+            tx.emit(event, channel.full_payload(), Audience.guild(row.id), refresh="channels", subject_id=channel.id)
 
-        await self.db.write(work)
+        await self.db.write(change)
 
     async def create_channel(self, row: GuildRow, channel: Channel) -> None:
         """Create a channel."""
-        await self.put_channel(row, channel, CHANNEL_CREATE)
+        await self.update_channel(row, channel, CHANNEL_CREATE)
 
     async def delete_channel(self, row: GuildRow, channel: Channel) -> None:
         """Delete a channel."""
-        await self.put_channel(row, channel, CHANNEL_DELETE)
+        await self.update_channel(row, channel, CHANNEL_DELETE)
 
-    async def put_role(self, row: GuildRow, role_id: int, bits: int) -> None:
+    async def set_role_permissions(self, row: GuildRow, role_id: int, permissions: int) -> None:
         """Set the permissions of a role."""
 
-        def work(tx: Tx) -> None:
-            row.roles[role_id] = bits
+        def change(tx: Tx) -> None:
+            row.roles[role_id] = permissions
             self.store_guild(tx, row)
             tx.emit(GUILD_ROLE_UPDATE, {"role": str(role_id)}, Audience.guild(row.id), refresh="guild")
 
-        await self.db.write(work)
+        await self.db.write(change)
 
-    async def put_member(self, guild_id: int, user_id: int, roles: list[int]) -> None:
+    async def set_member_roles(self, guild_id: int, user_id: int, role_ids: list[int]) -> None:
         """Set the roles of a member."""
 
-        def work(tx: Tx) -> None:
+        def change(tx: Tx) -> None:
             tx.run(
                 "UPDATE test_members SET roles = ? WHERE guild_id = ? AND user_id = ?",
-                json.dumps(roles),
+                json.dumps(role_ids),
                 guild_id,
                 user_id,
             )
             audience = Audience.guild(guild_id, intent_exempt_user_id=user_id)
             tx.emit(GUILD_MEMBER_UPDATE, {"user": str(user_id)}, audience, refresh="member", subject_id=user_id)
 
-        await self.db.write(work)
+        await self.db.write(change)
 
-    async def join(self, guild_id: int, user_id: int) -> None:
+    async def add_member(self, guild_id: int, user_id: int) -> None:
         """Add a user to a guild."""
 
-        def work(tx: Tx) -> None:
+        def change(tx: Tx) -> None:
             tx.run("INSERT INTO test_members VALUES (?, ?, '[]')", guild_id, user_id)
             tx.emit(GUILD_CREATE, {"id": str(guild_id)}, Audience.of_users(user_id))
 
-        await self.db.write(work)
+        await self.db.write(change)
 
-    async def kick(self, guild_id: int, user_id: int) -> None:
+    async def remove_member(self, guild_id: int, user_id: int) -> None:
         """Remove a user from a guild."""
 
-        def work(tx: Tx) -> None:
+        def change(tx: Tx) -> None:
             tx.run("DELETE FROM test_members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
             tx.emit(GUILD_DELETE, {"id": str(guild_id)}, Audience.of_users(user_id))
 
-        await self.db.write(work)
+        await self.db.write(change)
 
-    async def settle(self) -> None:
-        """Wait until pending database and clock tasks have finished."""
+    async def wait_idle(self) -> None:
+        """Wait until pending database and clock tasks have finished and their events were delivered."""
         for _ in range(6):
             await self.db.read(lambda tx: None)
             await self.clock.settle()
 
 
-def sample_guild(**more: Any) -> GuildRow:
-    """Return a guild with a public channel (10) and one that only role 77 can view (20)."""
+def sample_guild(**fields: Any) -> GuildRow:
+    """Return a guild with a public channel and a channel that only members with the staff role can view."""
     return GuildRow(
-        id=GUILD,
-        roles={GUILD: VIEW_AND_SEND, 77: 0},
+        id=GUILD_ID,
+        roles={GUILD_ID: VIEW_AND_SEND, STAFF_ROLE_ID: 0},
         channels={
-            10: Channel(10, "general"),
-            20: Channel(20, "staff", position=1, overwrites={GUILD: (0, VIEW), 77: (VIEW, 0)}),
+            PUBLIC_CHANNEL_ID: Channel(PUBLIC_CHANNEL_ID, "general"),
+            STAFF_CHANNEL_ID: Channel(
+                STAFF_CHANNEL_ID,
+                "staff",
+                position=1,
+                overwrites={GUILD_ID: (0, VIEW_CHANNEL), STAFF_ROLE_ID: (VIEW_CHANNEL, 0)},
+            ),
         },
-        **more,
+        **fields,
     )

@@ -37,10 +37,10 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
     subscription.cancel()
     assert published.count("LOBBY_MESSAGE_CREATE") == 1
     outcomes = {
-        each.session_id: each.outcome
+        outcome.session_id: outcome.outcome
         for event in world.app.trace.find()
         if event.event == "LOBBY_MESSAGE_CREATE"
-        for each in event.outcomes
+        for outcome in event.outcomes
     }
     expected = {session.ready["session_id"]: "delivered" for session in sessions}
     expected[without_intent.ready["session_id"]] = "missing intent: LOBBIES"

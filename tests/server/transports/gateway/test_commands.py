@@ -5,116 +5,139 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.intents import Intents
-from tests.server.transports.gateway.harness import GUILD, Client, Platform, sample_guild
+from tests.server.transports.gateway.harness import (
+    GUILD_ID,
+    PUBLIC_CHANNEL_ID,
+    GatewayClient,
+    GatewayPlatform,
+    sample_guild,
+)
 
-ALL = {"guild_id": str(GUILD), "query": "", "limit": 0}
+ALL_MEMBERS_REQUEST = {"guild_id": str(GUILD_ID), "query": "", "limit": 0}
 
 
-async def received(client: Client) -> list[dict[str, Any]]:
-    await client.fence()
-    events = [{"t": p["t"]} | p["d"] for p in client.received]
-    client.received.clear()
+async def take_events(client: GatewayClient) -> list[dict[str, Any]]:
+    """Return the dispatches received since the last call: their data, with the event name under `t`."""
+    await client.wait_processed()
+    events = [{"t": payload["t"]} | payload["d"] for payload in client.dispatches]
+    client.dispatches.clear()
     return events
 
 
-async def test_a_command_is_answered_only_to_its_session(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
-    token = platform.bot(5)
-    requester, other = await platform.session(token), await platform.session(token)
-    await requester.send(8, {"guild_id": str(GUILD), "query": "a", "limit": 3, "nonce": "n"})
-    assert [(a["chunk_index"], a["nonce"]) for a in await received(requester)] == [(0, "n"), (1, "n"), (2, "n")]
-    assert await received(other) == []
-
-
-async def test_a_writing_command_receives_its_session_id(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
-    client = await platform.session(platform.bot(5))
-    await client.send(4, {"guild_id": str(GUILD), "channel_id": "10", "self_mute": False, "self_deaf": False})
-    assert await received(client) == [{"t": "VOICE_SERVER_UPDATE", "token": client.session_id}]
-
-
-async def test_all_members_can_be_requested_once_in_30_seconds(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
-    platform.clock.freeze()
-    client = await platform.session(platform.bot(5))
-    other = await platform.session(client.token)
-    await client.send(8, ALL | {"nonce": "one"})
-    assert [a["t"] for a in await received(client)] == ["GUILD_MEMBERS_CHUNK"]
-    platform.clock.advance(12_500)
-    await other.send(8, ALL | {"nonce": "two"})
-    assert await received(other) == [
-        {"t": "RATE_LIMITED", "opcode": 8, "retry_after": 17.5, "meta": {"guild_id": str(GUILD), "nonce": "two"}}
+async def test_a_command_is_answered_only_to_its_session(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    token = platform.create_bot(user_id=5)
+    requester, other = await platform.start_session(token), await platform.start_session(token)
+    await requester.send(
+        GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(GUILD_ID), "query": "a", "limit": 3, "nonce": "n"}
+    )
+    assert [(event["chunk_index"], event["nonce"]) for event in await take_events(requester)] == [
+        (0, "n"),
+        (1, "n"),
+        (2, "n"),
     ]
-    await client.send(8, ALL | {"nonce": "x" * 33})
-    assert (await received(client))[0]["meta"] == {"guild_id": str(GUILD)}
-    await client.send(8, {"guild_id": str(GUILD), "user_ids": ["5"], "limit": 1})
-    await client.send(8, {"guild_id": str(GUILD), "query": "b", "limit": 1})
-    assert [a["t"] for a in await received(client)] == ["GUILD_MEMBERS_CHUNK"] * 2
+    assert await take_events(other) == []
+
+
+async def test_a_writing_command_receives_its_session_id(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    client = await platform.start_session(platform.create_bot(user_id=5))
+    await client.send(
+        GatewayOpcode.VOICE_STATE_UPDATE,
+        {"guild_id": str(GUILD_ID), "channel_id": str(PUBLIC_CHANNEL_ID), "self_mute": False, "self_deaf": False},
+    )
+    assert await take_events(client) == [{"t": "VOICE_SERVER_UPDATE", "token": client.session_id}]
+
+
+async def test_all_members_can_be_requested_once_in_30_seconds(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    platform.clock.freeze()
+    client = await platform.start_session(platform.create_bot(user_id=5))
+    other = await platform.start_session(client.token)
+    await client.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST | {"nonce": "one"})
+    assert [event["t"] for event in await take_events(client)] == ["GUILD_MEMBERS_CHUNK"]
+    platform.clock.advance(12_500)
+    await other.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST | {"nonce": "two"})
+    assert await take_events(other) == [
+        {
+            "t": "RATE_LIMITED",
+            "opcode": GatewayOpcode.REQUEST_GUILD_MEMBERS,
+            "retry_after": 17.5,
+            "meta": {"guild_id": str(GUILD_ID), "nonce": "two"},
+        }
+    ]
+    await client.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST | {"nonce": "x" * 33})
+    assert (await take_events(client))[0]["meta"] == {"guild_id": str(GUILD_ID)}
+    await client.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(GUILD_ID), "user_ids": ["5"], "limit": 1})
+    await client.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(GUILD_ID), "query": "b", "limit": 1})
+    assert [event["t"] for event in await take_events(client)] == ["GUILD_MEMBERS_CHUNK"] * 2
     platform.clock.advance(17_500)
-    await client.send(8, ALL)
-    assert [a["t"] for a in await received(client)] == ["GUILD_MEMBERS_CHUNK"]
+    await client.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST)
+    assert [event["t"] for event in await take_events(client)] == ["GUILD_MEMBERS_CHUNK"]
 
 
 @pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT)
-async def test_member_requests_were_unlimited_before_the_change(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
+async def test_member_requests_were_unlimited_before_the_change(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
     platform.clock.freeze()
-    client = await platform.session(platform.bot(5))
+    client = await platform.start_session(platform.create_bot(user_id=5))
     event_names = []
     for offset_ms in (-1, 0):
         platform.clock.set(changes.MEMBER_REQUEST_LIMIT.at_ms + offset_ms)
         for _ in range(2):
-            await client.send(8, ALL)
-        event_names.append([a["t"] for a in await received(client)])
+            await client.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST)
+        event_names.append([event["t"] for event in await take_events(client)])
     assert event_names == [["GUILD_MEMBERS_CHUNK"] * 2, ["GUILD_MEMBERS_CHUNK", "RATE_LIMITED"]]
 
 
-async def test_users_may_send_opcodes_that_bots_may_not(platform: Platform) -> None:
+async def test_users_may_send_opcodes_that_bots_may_not(platform: GatewayPlatform) -> None:
     user, bot = (
-        await platform.session(platform.user(7), guilds=0),
-        await platform.session(platform.bot(5), guilds=0),
+        await platform.start_session(platform.create_user(user_id=7), guild_count=0),
+        await platform.start_session(platform.create_bot(user_id=5), guild_count=0),
     )
-    await user.send(40, {"seq": 1, "qos": {}})
-    await user.opcode(11)
-    await user.send(41, {})
-    await user.fence()
-    await bot.send(40, {"seq": 1, "qos": {}})
-    assert await bot.closed() == CloseCode.UNKNOWN_OPCODE
+    await user.send(GatewayOpcode.QOS_HEARTBEAT, {"seq": 1, "qos": {}})
+    await user.next_payload(GatewayOpcode.HEARTBEAT_ACK)
+    await user.send(GatewayOpcode.UPDATE_TIME_SPENT_SESSION, {})
+    await user.wait_processed()
+    await bot.send(GatewayOpcode.QOS_HEARTBEAT, {"seq": 1, "qos": {}})
+    assert await bot.wait_close_code() == CloseCode.UNKNOWN_OPCODE
 
 
-FIRST_PARTY = (5, 14, 18, 19, 20, 21, 22, 28, 29, 30, 34, 35, 36, 37, 38, 39, 41)
+FIRST_PARTY_OPCODES = (5, 14, 18, 19, 20, 21, 22, 28, 29, 30, 34, 35, 36, 37, 38, 39, 41)
 """First-party opcodes without a handler; call opcodes have their own tests."""
 
 
 @pytest.mark.parametrize("kind", ["user", "bearer"])
-async def test_first_party_opcodes_of_users_and_oauth2_sessions_are_ignored(platform: Platform, kind: str) -> None:
-    token = platform.user(7, kind, frozenset({"identify", "gateway.connect"}))
-    client = await platform.session(token, guilds=0)
-    for opcode in FIRST_PARTY:
+async def test_first_party_opcodes_of_users_and_oauth2_sessions_are_ignored(
+    platform: GatewayPlatform, kind: str
+) -> None:
+    token = platform.create_user(user_id=7, kind=kind, scopes=frozenset({"identify", "gateway.connect"}))
+    client = await platform.start_session(token, guild_count=0)
+    for opcode in FIRST_PARTY_OPCODES:
         for data in ({"lobby_id": "1"}, [], None):
             await client.send(opcode, data)
-    await client.fence()
+    await client.wait_processed()
     await client.send(12, {})
-    assert await client.closed() == CloseCode.UNKNOWN_OPCODE
+    assert await client.wait_close_code() == CloseCode.UNKNOWN_OPCODE
 
 
-@pytest.mark.parametrize("opcode", FIRST_PARTY)
-async def test_first_party_opcodes_of_bots_are_unknown(platform: Platform, opcode: int) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
+@pytest.mark.parametrize("opcode", FIRST_PARTY_OPCODES)
+async def test_first_party_opcodes_of_bots_are_unknown(platform: GatewayPlatform, opcode: int) -> None:
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     await client.send(opcode, {})
-    assert await client.closed() == CloseCode.UNKNOWN_OPCODE
+    assert await client.wait_close_code() == CloseCode.UNKNOWN_OPCODE
 
 
-async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: [], 6: [], 7: []})
-    sender = await platform.session(platform.bot(5))
-    watcher = await platform.session(platform.bot(6), intents=Intents.BOT_MASK)
-    without_intent = await platform.session(platform.bot(7), intents=Intents.GUILDS)
-    await platform.settle()
+async def test_presence_is_sent_to_guild_members_with_the_intent(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: []})
+    sender = await platform.start_session(platform.create_bot(user_id=5))
+    watcher = await platform.start_session(platform.create_bot(user_id=6), intents=Intents.BOT_MASK)
+    without_intent = await platform.start_session(platform.create_bot(user_id=7), intents=Intents.GUILDS)
+    await platform.wait_idle()
     for client in (sender, watcher, without_intent):
-        await received(client)
+        await take_events(client)
     activities = [
         {"name": "Chess", "type": 0, "details": "dropped", "state": "round 2", "url": "https://twitch.tv/x"},
         {"name": "Live", "type": 1, "url": "https://twitch.tv/x"},
@@ -122,17 +145,19 @@ async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Platf
         {"name": "", "type": 0},
         {"name": "Unknown", "type": 9},
     ]
-    await sender.send(3, {"since": None, "activities": activities, "status": "dnd", "afk": False})
-    await sender.fence()
-    await platform.settle()
+    await sender.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"since": None, "activities": activities, "status": "dnd", "afk": False}
+    )
+    await sender.wait_processed()
+    await platform.wait_idle()
     stored = platform.presences.find(5)
     assert stored is not None
     created_at = stored.activities[0]["created_at"]
-    assert await received(watcher) == [
+    assert await take_events(watcher) == [
         {
             "t": "PRESENCE_UPDATE",
             "user": {"id": "5"},
-            "guild_id": str(GUILD),
+            "guild_id": str(GUILD_ID),
             "status": "dnd",
             "activities": [
                 {"name": "Chess", "type": 0, "state": "round 2", "created_at": created_at},
@@ -142,51 +167,57 @@ async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Platf
             "client_status": {"web": "dnd"},
         }
     ]
-    assert await received(sender) == []
-    assert await received(without_intent) == []
+    assert await take_events(sender) == []
+    assert await take_events(without_intent) == []
 
 
-async def test_invisible_and_disconnected_bots_are_shown_as_offline(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: [], 6: []})
-    sender = await platform.session(platform.bot(5))
-    watcher = await platform.session(platform.bot(6), intents=Intents.BOT_MASK)
-    await sender.send(3, {"status": "invisible", "activities": [{"name": "x"}], "since": None, "afk": False})
-    await sender.fence()
-    await platform.settle()
-    update = (await received(watcher))[-1]
+async def test_invisible_and_disconnected_bots_are_shown_as_offline(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: [], 6: []})
+    sender = await platform.start_session(platform.create_bot(user_id=5))
+    watcher = await platform.start_session(platform.create_bot(user_id=6), intents=Intents.BOT_MASK)
+    await sender.send(
+        GatewayOpcode.PRESENCE_UPDATE,
+        {"status": "invisible", "activities": [{"name": "x"}], "since": None, "afk": False},
+    )
+    await sender.wait_processed()
+    await platform.wait_idle()
+    update = (await take_events(watcher))[-1]
     assert (update["status"], update["activities"], update["client_status"]) == ("offline", [], {})
-    await sender.send(3, {"status": "bogus"})
-    await sender.send(3, {"status": "online"})
-    await sender.fence()
-    await platform.settle()
-    assert [a["status"] for a in await received(watcher)] == ["online"]
-    await sender.leave()
-    await platform.settle()
-    assert [a["status"] for a in await received(watcher)] == ["offline"]
+    await sender.send(GatewayOpcode.PRESENCE_UPDATE, {"status": "bogus"})
+    await sender.send(GatewayOpcode.PRESENCE_UPDATE, {"status": "online"})
+    await sender.wait_processed()
+    await platform.wait_idle()
+    assert [event["status"] for event in await take_events(watcher)] == ["online"]
+    await sender.close()
+    await platform.wait_idle()
+    assert [event["status"] for event in await take_events(watcher)] == ["offline"]
 
 
-async def test_presence_updates_beyond_five_in_20_seconds_are_dropped(platform: Platform) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
+async def test_presence_updates_beyond_five_in_20_seconds_are_dropped(platform: GatewayPlatform) -> None:
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     for number in range(8):
-        await client.send(3, {"status": "online", "activities": [{"name": str(number)}], "since": None, "afk": False})
-    await client.fence()
+        await client.send(
+            GatewayOpcode.PRESENCE_UPDATE,
+            {"status": "online", "activities": [{"name": str(number)}], "since": None, "afk": False},
+        )
+    await client.wait_processed()
     presence = platform.presences.find(5)
     assert presence is not None
     assert presence.activities[0]["name"] == "4"
 
 
-async def test_the_latest_presence_of_several_sessions_wins(platform: Platform) -> None:
-    token = platform.bot(5)
-    one, two = await platform.session(token, guilds=0), await platform.session(token, guilds=0)
-    await two.send(3, {"status": "idle", "activities": [], "since": None, "afk": False})
-    await two.fence()
-    await one.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
-    await one.fence()
+async def test_the_latest_presence_of_several_sessions_wins(platform: GatewayPlatform) -> None:
+    token = platform.create_bot(user_id=5)
+    one, two = await platform.start_session(token, guild_count=0), await platform.start_session(token, guild_count=0)
+    await two.send(GatewayOpcode.PRESENCE_UPDATE, {"status": "idle", "activities": [], "since": None, "afk": False})
+    await two.wait_processed()
+    await one.send(GatewayOpcode.PRESENCE_UPDATE, {"status": "dnd", "activities": [], "since": None, "afk": False})
+    await one.wait_processed()
     presence = platform.presences.find(5)
     assert presence is not None
     assert presence.status == "dnd"
-    await one.leave()
-    await platform.settle()
+    await one.close()
+    await platform.wait_idle()
     presence = platform.presences.find(5)
     assert presence is not None
     assert presence.status == "idle"

@@ -1,4 +1,4 @@
-"""Event delivery: intents, permissions, redaction, joins, leaves and order."""
+"""Event delivery to sessions: intents, permissions, redaction, joins, leaves and order."""
 
 import asyncio
 import re
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
@@ -14,116 +15,132 @@ from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, BROADCAST_USERS
 from hubbub.server.core.store import Tx
 from tests.server.transports.gateway.harness import (
     BOT_INTENTS,
-    GUILD,
-    VIEW,
+    GUILD_ID,
+    PUBLIC_CHANNEL_ID,
+    STAFF_CHANNEL_ID,
+    STAFF_ROLE_ID,
+    VIEW_CHANNEL,
     Channel,
-    Client,
+    GatewayClient,
+    GatewayPlatform,
     GuildRow,
-    Platform,
     sample_guild,
 )
 
-BAN = Event("GUILD_BAN_ADD", Any, intents=Intents.GUILD_MODERATION)
-ENTITLEMENT = Event("ENTITLEMENT_CREATE", Any)
-DM = Event("MESSAGE_CREATE", Any, intents=Intents.GUILD_MESSAGES, dm_intents=Intents.DIRECT_MESSAGES)
+BAN_EVENT = Event("GUILD_BAN_ADD", Any, intents=Intents.GUILD_MODERATION)
+ENTITLEMENT_EVENT = Event("ENTITLEMENT_CREATE", Any)
+MESSAGE_EVENT = Event("MESSAGE_CREATE", Any, intents=Intents.GUILD_MESSAGES, dm_intents=Intents.DIRECT_MESSAGES)
 
 
-async def contents(client: Client) -> list[str]:
+async def take_message_contents(client: GatewayClient) -> list[str]:
     """Return the contents of the messages received since the last call."""
-    await client.fence()
-    messages = [p["d"]["content"] for p in client.received if p["t"] == "MESSAGE_CREATE"]
-    client.received.clear()
+    await client.wait_processed()
+    messages = [payload["d"]["content"] for payload in client.dispatches if payload["t"] == "MESSAGE_CREATE"]
+    client.dispatches.clear()
     return messages
 
 
-async def test_channel_events_are_sent_to_members_who_see_the_channel(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: [], 6: [77], 1: []})
-    outsider, insider = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
-    owner = await platform.session(platform.user(1))
-    await platform.message(10, "to all")
-    await platform.message(20, "to staff")
-    assert await contents(outsider) == ["to all"]
-    assert await contents(insider) == ["to all", "to staff"]
-    assert await contents(owner) == ["to all", "to staff"]
+async def test_channel_events_are_sent_to_members_who_see_the_channel(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: [], 6: [STAFF_ROLE_ID], 1: []})
+    outsider, insider = (
+        await platform.start_session(platform.create_bot(user_id=5)),
+        await platform.start_session(platform.create_bot(user_id=6)),
+    )
+    owner = await platform.start_session(platform.create_user(user_id=1))
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "to all")
+    await platform.publish_message(STAFF_CHANNEL_ID, "to staff")
+    assert await take_message_contents(outsider) == ["to all"]
+    assert await take_message_contents(insider) == ["to all", "to staff"]
+    assert await take_message_contents(owner) == ["to all", "to staff"]
 
 
-async def test_events_need_their_intent_except_for_users(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: [], 6: [], 7: []})
-    without_intent = await platform.session(platform.bot(5), intents=Intents.GUILDS)
-    with_intent = await platform.session(platform.bot(6), intents=Intents.GUILDS | Intents.GUILD_MESSAGES)
-    user = await platform.session(platform.user(7), intents=0)
-    await platform.message(10, "hello")
-    assert await contents(without_intent) == []
-    assert await contents(with_intent) == ["hello"]
-    assert await contents(user) == ["hello"]
+async def test_events_need_their_intent_except_for_users(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: []})
+    without_intent = await platform.start_session(platform.create_bot(user_id=5), intents=Intents.GUILDS)
+    with_intent = await platform.start_session(
+        platform.create_bot(user_id=6), intents=Intents.GUILDS | Intents.GUILD_MESSAGES
+    )
+    user = await platform.start_session(platform.create_user(user_id=7), intents=0)
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "hello")
+    assert await take_message_contents(without_intent) == []
+    assert await take_message_contents(with_intent) == ["hello"]
+    assert await take_message_contents(user) == ["hello"]
 
 
-async def test_some_events_need_a_permission_in_the_guild(platform: Platform) -> None:
+async def test_some_events_need_a_permission_in_the_guild(platform: GatewayPlatform) -> None:
     row = sample_guild()
-    row.roles[77] = Permissions.BAN_MEMBERS
-    await platform.guild(row, {5: [], 6: [77]})
-    plain, moderator = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
+    row.roles[STAFF_ROLE_ID] = Permissions.BAN_MEMBERS
+    await platform.create_guild(row, member_roles={5: [], 6: [STAFF_ROLE_ID]})
+    plain, moderator = (
+        await platform.start_session(platform.create_bot(user_id=5)),
+        await platform.start_session(platform.create_bot(user_id=6)),
+    )
     permissions = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
-    await platform.emit(BAN, {}, Audience.guild(GUILD, permission=permissions))
-    assert await plain.events() == []
-    assert await moderator.events() == ["GUILD_BAN_ADD"]
+    await platform.emit(BAN_EVENT, {}, Audience.guild(GUILD_ID, permission=permissions))
+    assert await plain.take_event_names() == []
+    assert await moderator.take_event_names() == ["GUILD_BAN_ADD"]
 
 
-async def test_some_events_need_a_permission_in_the_channel(platform: Platform) -> None:
+async def test_some_events_need_a_permission_in_the_channel(platform: GatewayPlatform) -> None:
     row = sample_guild()
-    row.channels[10].overwrites = {77: (Permissions.MANAGE_CHANNELS, 0)}
-    await platform.guild(row, {5: [], 6: [77]})
-    plain, manager = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
-    await platform.emit(BAN, {}, Audience.viewers(GUILD, 10, permission=Permissions.MANAGE_CHANNELS))
-    assert (await plain.events(), await manager.events()) == ([], ["GUILD_BAN_ADD"])
+    row.channels[PUBLIC_CHANNEL_ID].overwrites = {STAFF_ROLE_ID: (Permissions.MANAGE_CHANNELS, 0)}
+    await platform.create_guild(row, member_roles={5: [], 6: [STAFF_ROLE_ID]})
+    plain, manager = (
+        await platform.start_session(platform.create_bot(user_id=5)),
+        await platform.start_session(platform.create_bot(user_id=6)),
+    )
+    await platform.emit(
+        BAN_EVENT, {}, Audience.viewers(GUILD_ID, PUBLIC_CHANNEL_ID, permission=Permissions.MANAGE_CHANNELS)
+    )
+    assert (await plain.take_event_names(), await manager.take_event_names()) == ([], ["GUILD_BAN_ADD"])
 
 
-async def test_message_content_is_redacted_without_the_intent(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: [], 6: [], 7: [], 8: []})
+async def test_message_content_is_redacted_without_the_intent(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: [], 8: []})
     intents = Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT
-    with_intent = await platform.session(platform.bot(5))
-    without_intent = await platform.session(platform.bot(6), intents=intents)
-    mentioned = await platform.session(platform.bot(7), intents=intents)
-    user = await platform.session(platform.user(8))
-    await platform.message(10, "secret", redacted={"content": ""}, unredacted_for=frozenset({7}))
-    received = [await contents(client) for client in (with_intent, without_intent, mentioned, user)]
+    with_intent = await platform.start_session(platform.create_bot(user_id=5))
+    without_intent = await platform.start_session(platform.create_bot(user_id=6), intents=intents)
+    mentioned = await platform.start_session(platform.create_bot(user_id=7), intents=intents)
+    user = await platform.start_session(platform.create_user(user_id=8))
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "secret", redacted={"content": ""}, unredacted_for=frozenset({7}))
+    received = [await take_message_contents(client) for client in (with_intent, without_intent, mentioned, user)]
     assert received == [["secret"], [""], ["secret"], ["secret"]]
 
 
-async def test_private_thread_events_are_sent_to_thread_members_and_managers(platform: Platform) -> None:
+async def test_private_thread_events_are_sent_to_thread_members_and_managers(platform: GatewayPlatform) -> None:
     row = sample_guild()
-    row.roles[77] = Permissions.MANAGE_THREADS
-    await platform.guild(row, {5: [], 6: [], 7: [77]})
-    clients = [await platform.session(platform.bot(user)) for user in (5, 6, 7)]
-    audience = Audience.viewers(GUILD, 10, members=frozenset({6}))
+    row.roles[STAFF_ROLE_ID] = Permissions.MANAGE_THREADS
+    await platform.create_guild(row, member_roles={5: [], 6: [], 7: [STAFF_ROLE_ID]})
+    clients = [await platform.start_session(platform.create_bot(user_id=user_id)) for user_id in (5, 6, 7)]
+    audience = Audience.viewers(GUILD_ID, PUBLIC_CHANNEL_ID, members=frozenset({6}))
     await platform.emit(MESSAGE_CREATE, {"content": "psst"}, audience)
-    assert [await contents(client) for client in clients] == [[], ["psst"], ["psst"]]
+    assert [await take_message_contents(client) for client in clients] == [[], ["psst"], ["psst"]]
 
 
-async def test_an_audience_can_select_exclude_and_exempt_users(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: [], 6: [], 7: []})
-    clients = [await platform.session(platform.bot(user)) for user in (5, 6)]
-    clients.append(await platform.session(platform.bot(7), intents=Intents.GUILDS))
-    await platform.emit(MESSAGE_CREATE, {"content": "a"}, Audience.guild(GUILD, users=frozenset({6})))
-    await platform.emit(MESSAGE_CREATE, {"content": "b"}, Audience.guild(GUILD, excluded_user_id=6))
-    await platform.emit(MESSAGE_CREATE, {"content": "c"}, Audience.guild(GUILD, intent_exempt_user_id=7))
-    assert [await contents(client) for client in clients] == [["b", "c"], ["a", "c"], ["c"]]
+async def test_an_audience_can_select_exclude_and_exempt_users(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: []})
+    clients = [await platform.start_session(platform.create_bot(user_id=user_id)) for user_id in (5, 6)]
+    clients.append(await platform.start_session(platform.create_bot(user_id=7), intents=Intents.GUILDS))
+    await platform.emit(MESSAGE_CREATE, {"content": "a"}, Audience.guild(GUILD_ID, users=frozenset({6})))
+    await platform.emit(MESSAGE_CREATE, {"content": "b"}, Audience.guild(GUILD_ID, excluded_user_id=6))
+    await platform.emit(MESSAGE_CREATE, {"content": "c"}, Audience.guild(GUILD_ID, intent_exempt_user_id=7))
+    assert [await take_message_contents(client) for client in clients] == [["b", "c"], ["a", "c"], ["c"]]
 
 
-async def test_direct_events_need_the_direct_message_intent(platform: Platform) -> None:
-    one = await platform.session(platform.bot(5), guilds=0, intents=Intents.DIRECT_MESSAGES)
-    two = await platform.session(platform.bot(6), guilds=0, intents=Intents.GUILD_MESSAGES)
-    await platform.emit(DM, {"content": "direct"}, Audience.of_users(5, 6))
-    await platform.emit(ENTITLEMENT, {}, Audience.of_users(5, 6))
-    assert await one.events() == ["MESSAGE_CREATE", "ENTITLEMENT_CREATE"]
-    assert await two.events() == ["ENTITLEMENT_CREATE"]
+async def test_direct_events_need_the_direct_message_intent(platform: GatewayPlatform) -> None:
+    one = await platform.start_session(platform.create_bot(user_id=5), guild_count=0, intents=Intents.DIRECT_MESSAGES)
+    two = await platform.start_session(platform.create_bot(user_id=6), guild_count=0, intents=Intents.GUILD_MESSAGES)
+    await platform.emit(MESSAGE_EVENT, {"content": "direct"}, Audience.of_users(5, 6))
+    await platform.emit(ENTITLEMENT_EVENT, {}, Audience.of_users(5, 6))
+    assert await one.take_event_names() == ["MESSAGE_CREATE", "ENTITLEMENT_CREATE"]
+    assert await two.take_event_names() == ["ENTITLEMENT_CREATE"]
 
 
-async def test_a_broadcast_is_published_once_and_delivered_in_order(platform: Platform) -> None:
-    crowd = frozenset(range(100, 100 + BROADCAST_USERS_MIN))
-    await platform.guild(sample_guild(), {99: [], 100: [], 101: []})
-    recipients = [await platform.session(platform.user(user_id)) for user_id in (100, 101)]
-    stranger = await platform.session(platform.user(99))
+async def test_a_broadcast_is_published_once_and_delivered_in_order(platform: GatewayPlatform) -> None:
+    broadcast_user_ids = frozenset(range(100, 100 + BROADCAST_USERS_MIN))
+    await platform.create_guild(sample_guild(), member_roles={99: [], 100: [], 101: []})
+    recipients = [await platform.start_session(platform.create_user(user_id)) for user_id in (100, 101)]
+    stranger = await platform.start_session(platform.create_user(user_id=99))
     subjects: list[str] = []
     publish = platform.bus.publish
 
@@ -132,108 +149,108 @@ async def test_a_broadcast_is_published_once_and_delivered_in_order(platform: Pl
         publish(subject, message)
 
     platform.bus.publish = record  # type: ignore[method-assign]
-    for number, users in enumerate([{100, 101}, crowd, {100, 101}, crowd]):
-        await platform.emit(DM, {"content": str(number)}, Audience(users=frozenset(users)))
+    for number, users in enumerate([{100, 101}, broadcast_user_ids, {100, 101}, broadcast_user_ids]):
+        await platform.emit(MESSAGE_EVENT, {"content": str(number)}, Audience(users=frozenset(users)))
 
     assert subjects.count(BROADCAST_SUBJECT) == 2
     assert len(subjects) == 6
-    assert [await contents(client) for client in recipients] == [["0", "1", "2", "3"]] * 2
-    assert await contents(stranger) == []
+    assert [await take_message_contents(client) for client in recipients] == [["0", "1", "2", "3"]] * 2
+    assert await take_message_contents(stranger) == []
 
 
-async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: Platform) -> None:
-    crowd = Audience(users=frozenset(range(100, 100 + BROADCAST_USERS_MIN)))
+async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: GatewayPlatform) -> None:
+    broadcast_audience = Audience(users=frozenset(range(100, 100 + BROADCAST_USERS_MIN)))
     client = await platform.connect()
     stop = asyncio.Event()
 
     async def broadcast() -> int:
         number = 0
         while not stop.is_set():
-            await platform.emit(DM, {"content": str(number)}, crowd)
+            await platform.emit(MESSAGE_EVENT, {"content": str(number)}, broadcast_audience)
             number += 1
         return number
 
     broadcasting = asyncio.create_task(broadcast())
-    await client.identify(platform.user(100))
-    await client.until("MESSAGE_CREATE")
+    await client.identify(platform.create_user(user_id=100))
+    await client.next_event("MESSAGE_CREATE")
     stop.set()
     total = await broadcasting
 
-    await client.fence()
-    received = [payload["d"]["content"] for payload in client.received if payload["t"] == "MESSAGE_CREATE"]
+    await client.wait_processed()
+    received = [payload["d"]["content"] for payload in client.dispatches if payload["t"] == "MESSAGE_CREATE"]
     # Every message since READY was received once and in order.
     assert received == [str(number) for number in range(total - len(received), total)]
-    assert [payload["s"] for payload in client.received] == list(range(1, len(client.received) + 1))
+    assert [payload["s"] for payload in client.dispatches] == list(range(1, len(client.dispatches) + 1))
 
 
-async def test_an_event_can_be_sent_to_one_session(platform: Platform) -> None:
-    token = platform.bot(5)
-    one, two = await platform.session(token, guilds=0), await platform.session(token, guilds=0)
-    audience = Audience(users=frozenset({5}), guild_id=GUILD, session_id=two.session_id)
-    await platform.emit(ENTITLEMENT, {}, audience)
-    assert (await one.events(), await two.events()) == ([], ["ENTITLEMENT_CREATE"])
+async def test_an_event_can_be_sent_to_one_session(platform: GatewayPlatform) -> None:
+    token = platform.create_bot(user_id=5)
+    one, two = await platform.start_session(token, guild_count=0), await platform.start_session(token, guild_count=0)
+    audience = Audience(users=frozenset({5}), guild_id=GUILD_ID, session_id=two.session_id)
+    await platform.emit(ENTITLEMENT_EVENT, {}, audience)
+    assert (await one.take_event_names(), await two.take_event_names()) == ([], ["ENTITLEMENT_CREATE"])
 
 
-async def test_joining_sends_the_guild_without_the_unavailable_key(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {1: []})
-    client = await platform.session(platform.bot(5), guilds=0)
-    await platform.join(GUILD, 5)
-    await platform.message(10, "welcome")
-    created = await client.until("GUILD_CREATE")
+async def test_joining_sends_the_guild_without_the_unavailable_key(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={1: []})
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
+    await platform.add_member(GUILD_ID, 5)
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "welcome")
+    created = await client.next_event("GUILD_CREATE")
     assert "unavailable" not in created
     assert created["member_count"] == 2
-    assert (await client.until("MESSAGE_CREATE"))["content"] == "welcome"
+    assert (await client.next_event("MESSAGE_CREATE"))["content"] == "welcome"
 
 
-async def test_leaving_sends_guild_delete_and_no_later_events(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
-    client = await platform.session(platform.bot(5))
-    await platform.message(10, "before")
-    await platform.kick(GUILD, 5)
-    await platform.message(10, "after")
-    await client.fence()
-    assert [(p["t"], p["d"].get("content")) for p in client.received] == [
+async def test_leaving_sends_guild_delete_and_no_later_events(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    client = await platform.start_session(platform.create_bot(user_id=5))
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "before")
+    await platform.remove_member(GUILD_ID, 5)
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "after")
+    await client.wait_processed()
+    assert [(payload["t"], payload["d"].get("content")) for payload in client.dispatches] == [
         ("MESSAGE_CREATE", "before"),
         ("GUILD_DELETE", None),
     ]
-    await platform.join(GUILD, 5)
-    await client.until("GUILD_CREATE")
-    await platform.message(10, "again")
-    assert (await client.until("MESSAGE_CREATE"))["content"] == "again"
+    await platform.add_member(GUILD_ID, 5)
+    await client.next_event("GUILD_CREATE")
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "again")
+    assert (await client.next_event("MESSAGE_CREATE"))["content"] == "again"
 
 
-async def test_a_role_grant_takes_effect_from_the_next_event_on(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
-    client = await platform.session(platform.bot(5))
-    await platform.message(20, "hidden")
-    await platform.put_member(GUILD, 5, [77])
-    await platform.message(20, "seen")
-    await platform.put_member(GUILD, 5, [])
-    await platform.message(20, "hidden again")
-    await platform.settle()
-    assert await contents(client) == ["seen"]
+async def test_a_role_grant_takes_effect_from_the_next_event_on(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    client = await platform.start_session(platform.create_bot(user_id=5))
+    await platform.publish_message(STAFF_CHANNEL_ID, "hidden")
+    await platform.set_member_roles(GUILD_ID, 5, [STAFF_ROLE_ID])
+    await platform.publish_message(STAFF_CHANNEL_ID, "seen")
+    await platform.set_member_roles(GUILD_ID, 5, [])
+    await platform.publish_message(STAFF_CHANNEL_ID, "hidden again")
+    await platform.wait_idle()
+    assert await take_message_contents(client) == ["seen"]
 
 
-async def test_events_after_a_refresh_keep_their_order(platform: Platform) -> None:
+async def test_events_after_a_refresh_keep_their_order(platform: GatewayPlatform) -> None:
     row = sample_guild()
-    await platform.guild(row, {5: []})
-    client = await platform.session(platform.bot(5))
+    await platform.create_guild(row, member_roles={5: []})
+    client = await platform.start_session(platform.create_bot(user_id=5))
     expected = []
     for number in range(30):
         if number % 3 == 0:
-            await platform.put_role(row, 77, number)
+            await platform.set_role_permissions(row, STAFF_ROLE_ID, number)
             expected.append("GUILD_ROLE_UPDATE")
-        await platform.message(10, str(number))
+        await platform.publish_message(PUBLIC_CHANNEL_ID, str(number))
         expected.append(str(number))
-    await platform.settle()
-    await client.fence()
-    assert [p["d"].get("content", p["t"]) for p in client.received] == expected
+    await platform.wait_idle()
+    await client.wait_processed()
+    assert [payload["d"].get("content", payload["t"]) for payload in client.dispatches] == expected
 
 
-async def test_a_session_that_starts_under_load_receives_each_event_exactly_once(platform: Platform) -> None:
+async def test_a_session_that_starts_under_load_receives_each_event_exactly_once(platform: GatewayPlatform) -> None:
     """GUILD_CREATE and later events give the full state: each rename is either in GUILD_CREATE or sent after it."""
     row = sample_guild(name="0")
-    await platform.guild(row, {5: []})
+    await platform.create_guild(row, member_roles={5: []})
     update = Event("GUILD_UPDATE", Any, intents=Intents.GUILDS)
     stop = False
 
@@ -242,148 +259,159 @@ async def test_a_session_that_starts_under_load_receives_each_event_exactly_once
         while not stop:
             number += 1
 
-            def work(tx: Tx, number: int = number) -> None:
+            def store_name(tx: Tx, number: int = number) -> None:
                 row.name = str(number)
                 platform.store_guild(tx, row)
-                tx.emit(update, {"name": row.name}, Audience.guild(GUILD), refresh="guild")
+                tx.emit(update, {"name": row.name}, Audience.guild(GUILD_ID), refresh="guild")
 
-            await platform.db.write(work)
+            await platform.db.write(store_name)
             if number % 5 == 0:
                 await asyncio.sleep(0)
 
     renaming = asyncio.ensure_future(rename())
     clients = []
     for user in range(8):
-        token = platform.bot(5)
+        token = platform.create_bot(user_id=5)
         client = await platform.connect()
         await client.identify(token, shard=None)
         clients.append((user, client))
     for _, client in clients:
-        await client.until("GUILD_CREATE")
+        await client.next_event("GUILD_CREATE")
         for _ in range(5):
-            await client.until("GUILD_UPDATE")
+            await client.next_event("GUILD_UPDATE")
     stop = True
     await renaming
-    await platform.settle()
+    await platform.wait_idle()
     for _, client in clients:
-        await client.fence()
-        created = next(p["d"]["name"] for p in client.received if p["t"] == "GUILD_CREATE")
-        names = [int(p["d"]["name"]) for p in client.received if p["t"] == "GUILD_UPDATE"]
+        await client.wait_processed()
+        created = next(payload["d"]["name"] for payload in client.dispatches if payload["t"] == "GUILD_CREATE")
+        names = [int(payload["d"]["name"]) for payload in client.dispatches if payload["t"] == "GUILD_UPDATE"]
         assert names == list(range(int(created) + 1, int(row.name) + 1))
 
 
-async def test_guild_events_of_a_new_hub_wait_for_guild_create(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
+async def test_guild_events_of_a_new_hub_wait_for_guild_create(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
     client = await platform.connect()
-    await client.send_identify(platform.bot(5))
+    await client.send_identify(platform.create_bot(user_id=5))
     for number in range(20):
-        await platform.message(10, str(number))
-    await platform.settle()
-    await client.fence()
-    names = [p["t"] for p in client.received]
+        await platform.publish_message(PUBLIC_CHANNEL_ID, str(number))
+    await platform.wait_idle()
+    await client.wait_processed()
+    names = [payload["t"] for payload in client.dispatches]
     assert names[:2] == ["READY", "GUILD_CREATE"]
-    received = [int(p["d"]["content"]) for p in client.received[2:]]
+    received = [int(payload["d"]["content"]) for payload in client.dispatches[2:]]
     assert received == list(range(20 - len(received), 20))
 
 
 @pytest.mark.parametrize("count", [60])
-async def test_many_sessions_can_start_together(platform: Platform, count: int) -> None:
-    await platform.guild(sample_guild(), {user: [] for user in range(100, 100 + count)})
-    clients = await asyncio.gather(*(platform.session(platform.bot(user)) for user in range(100, 100 + count)))
-    await platform.message(10, "hello")
+async def test_many_sessions_can_start_together(platform: GatewayPlatform, count: int) -> None:
+    await platform.create_guild(sample_guild(), member_roles={user: [] for user in range(100, 100 + count)})
+    clients = await asyncio.gather(
+        *(platform.start_session(platform.create_bot(user_id=user_id)) for user_id in range(100, 100 + count))
+    )
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "hello")
     for client in clients:
-        assert await contents(client) == ["hello"]
+        assert await take_message_contents(client) == ["hello"]
 
 
-async def test_events_of_two_guilds_do_not_mix(platform: Platform) -> None:
+async def test_events_of_two_guilds_do_not_mix(platform: GatewayPlatform) -> None:
     other = 2000 << 22
-    await platform.guild(sample_guild(), {5: []})
-    await platform.guild(GuildRow(id=other, roles={other: VIEW}, channels={30: Channel(30)}), {6: []})
-    one, two = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
-    await platform.message(10, "here")
-    await platform.message(30, "there", guild_id=other)
-    assert (await contents(one), await contents(two)) == (["here"], ["there"])
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    await platform.create_guild(GuildRow(id=other, roles={other: VIEW_CHANNEL}, channels={30: Channel(30)}), {6: []})
+    one, two = (
+        await platform.start_session(platform.create_bot(user_id=5)),
+        await platform.start_session(platform.create_bot(user_id=6)),
+    )
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "here")
+    await platform.publish_message(30, "there", guild_id=other)
+    assert (await take_message_contents(one), await take_message_contents(two)) == (["here"], ["there"])
 
 
 @pytest.mark.parametrize("refresh", ["", "guild"])
 async def test_only_sessions_that_missed_a_guild_event_are_invalidated(
-    platform: Platform, caplog: pytest.LogCaptureFixture, refresh: str
+    platform: GatewayPlatform, caplog: pytest.LogCaptureFixture, refresh: str
 ) -> None:
-    await platform.guild(sample_guild(), {5: [], 6: []})
-    await platform.guild(GuildRow(id=2 << 22, channels={30: Channel(30)}, roles={2 << 22: VIEW}), {7: []})
-    clients = [await platform.session(platform.bot(user)) for user in (5, 6)]
-    other_guild = await platform.session(platform.bot(7))
-    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD), refresh=refresh)  # type: ignore[arg-type]
-    platform.bus.publish(f"guild.{GUILD}", broken)
+    await platform.create_guild(sample_guild(), member_roles={5: [], 6: []})
+    await platform.create_guild(
+        GuildRow(id=2 << 22, channels={30: Channel(30)}, roles={2 << 22: VIEW_CHANNEL}), {7: []}
+    )
+    clients = [await platform.start_session(platform.create_bot(user_id=user_id)) for user_id in (5, 6)]
+    other_guild = await platform.start_session(platform.create_bot(user_id=7))
+    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD_ID), refresh=refresh)  # type: ignore[arg-type]
+    platform.bus.publish(f"guild.{GUILD_ID}", broken)
     for client in clients:
-        assert (await client.opcode(9))["d"] is False
+        assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         await client.identify(client.token)
-        await client.until("GUILD_CREATE")
-    await platform.message(10, "after")
-    assert [await contents(client) for client in clients] == [["after"], ["after"]]
-    assert await other_guild.events() == []
+        await client.next_event("GUILD_CREATE")
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "after")
+    assert [await take_message_contents(client) for client in clients] == [["after"], ["after"]]
+    assert await other_guild.take_event_names() == []
     assert "failed to deliver a guild event" in caplog.text
 
 
-async def test_a_guild_failure_while_a_session_starts_invalidates_it(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
+async def test_a_guild_failure_while_a_session_starts_invalidates_it(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
     client = await platform.connect()
-    await client.identify(platform.bot(5))
-    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD))  # type: ignore[arg-type]
-    platform.bus.publish(f"guild.{GUILD}", broken)
-    assert (await client.opcode(9))["d"] is False
+    await client.identify(platform.create_bot(user_id=5))
+    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD_ID))  # type: ignore[arg-type]
+    platform.bus.publish(f"guild.{GUILD_ID}", broken)
+    assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
     await client.identify(client.token)
-    await client.until("GUILD_CREATE")
-    await platform.message(10, "after")
-    assert await contents(client) == ["after"]
+    await client.next_event("GUILD_CREATE")
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "after")
+    assert await take_message_contents(client) == ["after"]
 
 
 @pytest.mark.parametrize("subject", ["user.5", BROADCAST_SUBJECT])
-async def test_all_sessions_of_a_user_who_missed_an_event_are_invalidated(platform: Platform, subject: str) -> None:
-    clients = [await platform.session(platform.bot(5), guilds=0) for _ in range(2)]
-    other = await platform.session(platform.bot(6), guilds=0)
+async def test_all_sessions_of_a_user_who_missed_an_event_are_invalidated(
+    platform: GatewayPlatform, subject: str
+) -> None:
+    clients = [await platform.start_session(platform.create_bot(user_id=5), guild_count=0) for _ in range(2)]
+    other = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
     broken = Dispatch(event="USER_UPDATE", body=None, audience=Audience.of_users(5))  # type: ignore[arg-type]
     platform.bus.publish(subject, broken)
     for client in clients:
-        assert (await client.opcode(9))["d"] is False
+        assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         await client.identify(client.token)
-    await platform.emit(ENTITLEMENT, {}, Audience.of_users(5))
+    await platform.emit(ENTITLEMENT_EVENT, {}, Audience.of_users(5))
     for client in clients:
-        assert (await client.events())[-1] == "ENTITLEMENT_CREATE"
-    assert await other.events() == []
+        assert (await client.take_event_names())[-1] == "ENTITLEMENT_CREATE"
+    assert await other.take_event_names() == []
 
 
-async def test_deliveries_to_connections_are_counted(platform: Platform) -> None:
-    def counted() -> dict[str, float]:
+async def test_deliveries_to_connections_are_counted(platform: GatewayPlatform) -> None:
+    def delivery_counts() -> dict[str, float]:
         text = platform.metrics.render().decode()
-        found = re.findall(
+        samples = re.findall(
             r'^hubbub_(?:deliveries_total{event="(\w+)"}|delivered_bytes_total) (\S+)$', text, re.MULTILINE
         )
-        return {event or "bytes": float(value) for event, value in found}
+        return {event or "bytes": float(value) for event, value in samples}
 
-    await platform.guild(sample_guild(), {5: [], 6: [], 7: [], 8: []})
-    await platform.session(platform.bot(5))
-    await platform.session(platform.bot(6), "zlib-stream")
-    without_content = await platform.session(platform.bot(7), intents=BOT_INTENTS & ~Intents.MESSAGE_CONTENT)
-    disconnected = await platform.session(platform.bot(8))
-    await disconnected.leave(4900)
-    await platform.settle()
-    assert (counted()["READY"], counted()["GUILD_CREATE"]) == (4, 4)
+    await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: [], 8: []})
+    await platform.start_session(platform.create_bot(user_id=5))
+    await platform.start_session(platform.create_bot(user_id=6), "zlib-stream")
+    without_content = await platform.start_session(
+        platform.create_bot(user_id=7), intents=BOT_INTENTS & ~Intents.MESSAGE_CONTENT
+    )
+    disconnected = await platform.start_session(platform.create_bot(user_id=8))
+    await disconnected.close(4900)
+    await platform.wait_idle()
+    assert (delivery_counts()["READY"], delivery_counts()["GUILD_CREATE"]) == (4, 4)
 
-    before = counted()["bytes"]
-    await platform.message(10, "hi")
+    before = delivery_counts()["bytes"]
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "hi")
     # The session without a connection is not counted, and bytes are counted before compression.
-    assert counted()["MESSAGE_CREATE"] == 3
-    assert counted()["bytes"] - before == 3 * len('{"t":"MESSAGE_CREATE","s":,"op":0,"d":{"content":"hi"}}')
+    assert delivery_counts()["MESSAGE_CREATE"] == 3
+    assert delivery_counts()["bytes"] - before == 3 * len('{"t":"MESSAGE_CREATE","s":,"op":0,"d":{"content":"hi"}}')
 
-    await platform.emit(ENTITLEMENT, {}, Audience.of_users(5))
-    await platform.emit(ENTITLEMENT, {}, Audience.of_users(*range(5, 5 + BROADCAST_USERS_MIN)))
-    await platform.put_channel(sample_guild(), Channel(10, "renamed"))
-    await without_content.until("CHANNEL_UPDATE")
-    assert (counted()["ENTITLEMENT_CREATE"], counted()["CHANNEL_UPDATE"]) == (4, 3)
+    await platform.emit(ENTITLEMENT_EVENT, {}, Audience.of_users(5))
+    await platform.emit(ENTITLEMENT_EVENT, {}, Audience.of_users(*range(5, 5 + BROADCAST_USERS_MIN)))
+    await platform.update_channel(sample_guild(), Channel(PUBLIC_CHANNEL_ID, "renamed"))
+    await without_content.next_event("CHANNEL_UPDATE")
+    assert (delivery_counts()["ENTITLEMENT_CREATE"], delivery_counts()["CHANNEL_UPDATE"]) == (4, 3)
 
     # Replayed events are not counted again.
     resumed = await platform.connect()
     await resumed.resume(disconnected.session_id, disconnected.token, disconnected.seq or 0)
-    await resumed.until("RESUMED")
-    assert (counted()["MESSAGE_CREATE"], counted()["RESUMED"]) == (3, 1)
+    await resumed.next_event("RESUMED")
+    assert (delivery_counts()["MESSAGE_CREATE"], delivery_counts()["RESUMED"]) == (3, 1)

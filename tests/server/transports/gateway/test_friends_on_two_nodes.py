@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 
+from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
 from hubbub.server.app import App
@@ -18,7 +19,7 @@ GAME_RELATIONSHIPS = "/users/@me/game-relationships"
 
 
 @asynccontextmanager
-async def nodes(database_url: str, nats_url: str) -> AsyncIterator[tuple[World, World]]:
+async def run_two_nodes(database_url: str, nats_url: str) -> AsyncIterator[tuple[World, World]]:
     """Run two nodes of one platform."""
     settings = {"database_url": database_url, "nats_url": nats_url, "control": False}
     apps = [App(small_config(**settings, worker=number)) for number in range(2)]
@@ -33,13 +34,13 @@ async def nodes(database_url: str, nats_url: str) -> AsyncIterator[tuple[World, 
         await app.stop()
 
 
-def on_node(world: World, actor: Actor) -> Actor:
+def as_client_of(world: World, actor: Actor) -> Actor:
     """Return the actor as a client of another node."""
     return dataclasses.replace(actor, world=world)
 
 
 async def test_friends_on_two_nodes_see_each_other_without_secrets(postgres_database: str, nats_url: str) -> None:
-    async with nodes(postgres_database, nats_url) as (one, two):
+    async with run_two_nodes(postgres_database, nats_url) as (one, two):
         alice, bob, carol = [await one.user() for _ in range(3)]
         game = await create_application(one)
         await befriend(alice, bob)
@@ -49,24 +50,26 @@ async def test_friends_on_two_nodes_see_each_other_without_secrets(postgres_data
         in_game = await carol_player.connect(Intents.ALL)
         not_in_game = await carol.connect()
 
-        bob_session = await on_node(two, bob_player).connect(Intents.ALL)
+        bob_session = await as_client_of(two, bob_player).connect(Intents.ALL)
         secret = {"name": "Chess", "type": 0, "party": {"id": "p-1", "size": [1, 2]}, "secrets": {"join": "let-me-in"}}
-        await bob_session.send(3, {"status": "idle", "activities": [secret], "since": None, "afk": False})
+        await bob_session.send(
+            GatewayOpcode.PRESENCE_UPDATE, {"status": "idle", "activities": [secret], "since": None, "afk": False}
+        )
 
-        update = await alice_session.next("PRESENCE_UPDATE", lambda each: each["activities"])
+        update = await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"])
         assert (update["user"]["id"], update["status"], update["activities"][0]["name"]) == (
             str(bob.id),
             "idle",
             "Chess",
         )
-        assert (await in_game.next("PRESENCE_UPDATE", lambda each: each["activities"]))["has_played_game"] is True
+        assert (await in_game.next("PRESENCE_UPDATE", lambda update: update["activities"]))["has_played_game"] is True
         session_id = bob_session.ready["session_id"]
         assert one.app.presences.join_secret(bob.id, session_id, game.id) == "let-me-in"
         assert "let-me-in" not in str(alice_session.dispatches) + str(in_game.dispatches)
         # A session that starts later sees the presence on either node.
         for world in (one, two):
-            later = await on_node(world, alice_player).connect(Intents.ALL)
-            assert [each["status"] for each in later.ready["presences"]] == ["idle"]
+            later = await as_client_of(world, alice_player).connect(Intents.ALL)
+            assert [presence["status"] for presence in later.ready["presences"]] == ["idle"]
 
         await bob_session.close()
 
@@ -77,14 +80,15 @@ async def test_friends_on_two_nodes_see_each_other_without_secrets(postgres_data
 
 
 async def test_a_broadcast_is_delivered_in_order_on_every_node(postgres_database: str, nats_url: str) -> None:
-    async with nodes(postgres_database, nats_url) as (one, two):
+    async with run_two_nodes(postgres_database, nats_url) as (one, two):
         users = [await one.user() for _ in range(BROADCAST_USERS_MIN)]
         game = await create_application(one)
         players = [await one.bearer(user, game.id) for user in users[:2]]
         sessions = [
-            await on_node(world, user).connect(Intents.ALL) for world, user in zip((one, two), players, strict=True)
+            await as_client_of(world, user).connect(Intents.ALL)
+            for world, user in zip((one, two), players, strict=True)
         ]
-        outsider = await on_node(two, await one.bearer(await one.user(), game.id)).connect(Intents.ALL)
+        outsider = await as_client_of(two, await one.bearer(await one.user(), game.id)).connect(Intents.ALL)
         event = Event("NUMBERED", dict, scope="identify")
 
         def publish(call: Call) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import GatewayOpcode, RelationshipType
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.config import Config
@@ -11,7 +12,7 @@ from tests.oauth import create_application
 from tests.world import Actor, Session, World, befriend, small_config
 
 RELATIONSHIPS, GAME_RELATIONSHIPS = "/users/@me/relationships", "/users/@me/game-relationships"
-CHESS = {
+CHESS_ACTIVITY = {
     "name": "Chess Deluxe",
     "type": 0,
     "state": "In a match",
@@ -42,18 +43,21 @@ CHESS = {
 
 async def set_presence(session: Session, status: str = "online", *activities: Any) -> None:
     """Update the session's presence and wait until the server has handled it."""
-    await session.send(3, {"since": None, "activities": list(activities), "status": status, "afk": False})
+    await session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"since": None, "activities": list(activities), "status": status, "afk": False}
+    )
     await session.wait_processed()
 
 
-def presence_of(actor: Actor, status: str) -> Any:
+def matches_presence(actor: Actor, status: str) -> Any:
+    """Return a predicate for presence updates of a user with a status."""
     return lambda update: update["user"]["id"] == str(actor.id) and update["status"] == status
 
 
 async def test_friends_see_each_other_connect_change_and_disconnect(world: World) -> None:
     alice, bob, stranger = [await world.user() for _ in range(3)]
     await befriend(alice, bob)
-    alice_session, others = await alice.connect(), await stranger.connect()
+    alice_session, stranger_session = await alice.connect(), await stranger.connect()
     bob_session = await bob.connect()
 
     assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "online"
@@ -63,7 +67,7 @@ async def test_friends_see_each_other_connect_change_and_disconnect(world: World
     assert "guild_id" not in update
     await bob_session.close()
     assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "offline"
-    await others.none_of("PRESENCE_UPDATE")
+    await stranger_session.none_of("PRESENCE_UPDATE")
 
 
 async def test_former_friends_receive_no_presence_updates(world: World) -> None:
@@ -71,12 +75,12 @@ async def test_former_friends_receive_no_presence_updates(world: World) -> None:
     await befriend(alice, bob)
     await befriend(carol, bob)
     alice_session, watcher, bob_session = await alice.connect(), await carol.connect(), await bob.connect()
-    await alice_session.next("PRESENCE_UPDATE", presence_of(bob, "online"))
+    await alice_session.next("PRESENCE_UPDATE", matches_presence(bob, "online"))
 
-    (await bob.put(f"{RELATIONSHIPS}/{alice.id}", json={"type": 2})).ok()
+    (await bob.put(f"{RELATIONSHIPS}/{alice.id}", json={"type": RelationshipType.BLOCKED})).ok()
     await set_presence(bob_session, "dnd")
 
-    await watcher.next("PRESENCE_UPDATE", presence_of(bob, "dnd"))
+    await watcher.next("PRESENCE_UPDATE", matches_presence(bob, "dnd"))
     await alice_session.next("RELATIONSHIP_REMOVE")
     await alice_session.none_of("PRESENCE_UPDATE")
 
@@ -88,14 +92,17 @@ async def test_rich_presence_is_shown_without_secrets(world: World) -> None:
     alice_session = await alice.connect()
     game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
-    await set_presence(game_session, "online", CHESS)
+    await set_presence(game_session, "online", CHESS_ACTIVITY)
 
     [shown] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
     session_id = game_session.ready["session_id"]
     assert shown == {
-        **{key: CHESS[key] for key in ("name", "type", "state", "state_url", "details", "details_url", "assets")},
+        **{
+            key: CHESS_ACTIVITY[key]
+            for key in ("name", "type", "state", "state_url", "details", "details_url", "assets")
+        },
         "status_display_type": 2,
-        "timestamps": CHESS["timestamps"],
+        "timestamps": CHESS_ACTIVITY["timestamps"],
         "party": {"id": "party-1", "size": [1, 4]},
         "supported_platforms": ["desktop", "ps5"],
         "buttons": ["Watch"],
@@ -122,7 +129,7 @@ async def test_rich_presence_is_shown_without_secrets(world: World) -> None:
     assert presences.find_activity(bob.id, "other", game.id) is None
 
 
-INVALID = {
+INVALID_ACTIVITY = {
     "state": "x",
     "details": "x" * 129,
     "state_url": "javascript:alert(1)",
@@ -145,7 +152,7 @@ async def test_invalid_activity_fields_are_omitted(world: World) -> None:
     alice_session = await alice.connect()
     game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
-    await set_presence(game_session, "online", INVALID)
+    await set_presence(game_session, "online", INVALID_ACTIVITY)
 
     [shown] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
     assert shown.keys() == {"name", "type", "application_id", "session_id", "id", "created_at"}
@@ -167,7 +174,7 @@ async def test_an_oauth2_session_sets_presence_only_with_the_scope(world: World)
         Intents.ALL
     )
 
-    await set_presence(session, "online", CHESS)
+    await set_presence(session, "online", CHESS_ACTIVITY)
 
     assert world.app.presences.find(bob.id) is None
     assert world.app.presences.is_playing(bob.id, game.id)
@@ -186,13 +193,13 @@ async def test_game_friends_see_each_other_only_in_their_game(world: World) -> N
     await set_presence(bob_session, "dnd", {"name": "Secret hobby", "type": 0})
 
     game_session = await bob_player.connect(Intents.ALL)
-    await set_presence(game_session, "online", CHESS)
+    await set_presence(game_session, "online", CHESS_ACTIVITY)
 
     update = await in_game.next("PRESENCE_UPDATE", lambda update: update["activities"])
-    assert (update["status"], [each["name"] for each in update["activities"]]) == ("online", ["Chess Deluxe"])
+    assert (update["status"], [activity["name"] for activity in update["activities"]]) == ("online", ["Chess Deluxe"])
     assert (update["has_played_game"], "Secret hobby" in str(in_game.dispatches)) == (True, False)
-    again = await alice_player.connect(Intents.ALL)
-    assert [each["user"]["id"] for each in again.ready["presences"]] == [str(bob.id)]
+    later_session = await alice_player.connect(Intents.ALL)
+    assert [presence["user"]["id"] for presence in later_session.ready["presences"]] == [str(bob.id)]
     await game_session.close()
     assert (await in_game.next("PRESENCE_UPDATE"))["status"] == "offline"
     await client.none_of("PRESENCE_UPDATE")
@@ -209,9 +216,9 @@ async def test_an_oauth2_session_sees_platform_friends_and_whether_they_played(w
     without_intent = await (await world.bearer(alice, game.id)).connect(Intents.ALL & ~Intents.USER_PRESENCE)
 
     await bob.connect()
-    assert (await session.next("PRESENCE_UPDATE", presence_of(bob, "online")))["has_played_game"] is True
+    assert (await session.next("PRESENCE_UPDATE", matches_presence(bob, "online")))["has_played_game"] is True
     await carol.connect()
-    assert (await session.next("PRESENCE_UPDATE", presence_of(carol, "online")))["has_played_game"] is False
+    assert (await session.next("PRESENCE_UPDATE", matches_presence(carol, "online")))["has_played_game"] is False
     await without_intent.none_of("PRESENCE_UPDATE")
 
 
@@ -230,7 +237,7 @@ async def test_several_sessions_are_merged_into_one_presence(world: World) -> No
     update = await alice_session.next("PRESENCE_UPDATE", lambda update: len(update["activities"]) == 3)
 
     # The latest activity comes first; the status is the one of the user's own client.
-    assert [each["name"] for each in update["activities"]] == ["Go", "Chess", "Custom Status"]
+    assert [activity["name"] for activity in update["activities"]] == ["Go", "Chess", "Custom Status"]
     assert update["status"] == "dnd"
     assert update["client_status"] == {"web": "dnd", "desktop": "online", "mobile": "online"}
     created_at = update["activities"][1]["created_at"]
@@ -242,7 +249,7 @@ async def test_several_sessions_are_merged_into_one_presence(world: World) -> No
     assert update["activities"][0]["created_at"] == created_at
     await second.close()
     update = await alice_session.next("PRESENCE_UPDATE")
-    assert [each["name"] for each in update["activities"]] == ["Chess", "Custom Status"]
+    assert [activity["name"] for activity in update["activities"]] == ["Chess", "Custom Status"]
 
 
 async def test_an_invisible_user_is_offline_in_games_too(world: World) -> None:
@@ -257,7 +264,7 @@ async def test_an_invisible_user_is_offline_in_games_too(world: World) -> None:
 
     await set_presence(desktop, "invisible")
 
-    update = await alice_session.next("PRESENCE_UPDATE", presence_of(bob, "offline"))
+    update = await alice_session.next("PRESENCE_UPDATE", matches_presence(bob, "offline"))
     assert (update["activities"], update["client_status"]) == ([], {})
     assert world.app.presences.find(bob.id, family_id=game.id) is None
     await desktop.close()
@@ -271,11 +278,14 @@ async def test_users_may_set_activities_from_their_client(world: World) -> None:
 
     button = {"label": "Watch", "url": "https://game.example/watch"}
     await set_presence(
-        bob_session, "online", CHESS | {"application_id": "77", "buttons": [button]}, {"name": "Live", "type": 1}
+        bob_session,
+        "online",
+        CHESS_ACTIVITY | {"application_id": "77", "buttons": [button]},
+        {"name": "Live", "type": 1},
     )
 
     update = await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"])
-    assert [(each["name"], each.get("buttons")) for each in update["activities"]] == [
+    assert [(activity["name"], activity.get("buttons")) for activity in update["activities"]] == [
         ("Chess Deluxe", ["Watch"]),
         ("Live", None),
     ]
@@ -297,7 +307,8 @@ class TestRateLimits:
         game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
         for number in range(8):
             await game_session.send(
-                3, {"status": "online", "activities": [{"name": str(number)}], "since": None, "afk": False}
+                GatewayOpcode.PRESENCE_UPDATE,
+                {"status": "online", "activities": [{"name": str(number)}], "since": None, "afk": False},
             )
         await game_session.wait_processed()
 

@@ -1,4 +1,4 @@
-"""The gateway handshake: Hello, Identify, READY, the guilds, and every way to be rejected."""
+"""The gateway handshake: Hello, Identify, READY, the guilds, and every rejection."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -14,24 +14,32 @@ from hubbub.protocol.resources.messages import MESSAGE_CREATE
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.transports.gateway.sessions import SESSIONS_PER_USER_MAX
-from tests.server.transports.gateway.harness import BOT_INTENTS, GUILD, Client, GuildRow, Platform, sample_guild
+from tests.server.transports.gateway.harness import (
+    BOT_INTENTS,
+    GUILD_ID,
+    PUBLIC_CHANNEL_ID,
+    GatewayClient,
+    GatewayPlatform,
+    GuildRow,
+    sample_guild,
+)
 
 
-async def test_hello_comes_first_with_all_four_keys(platform: Platform) -> None:
-    client = await platform.connect(hello=False)
+async def test_hello_comes_first_with_all_four_keys(platform: GatewayPlatform) -> None:
+    client = await platform.connect(receive_hello=False)
     hello = await client.receive()
-    assert hello == {"op": 10, "s": None, "t": None, "d": {"heartbeat_interval": 41250, "_trace": []}}
+    assert hello == {"op": GatewayOpcode.HELLO, "s": None, "t": None, "d": {"heartbeat_interval": 41250, "_trace": []}}
 
 
-async def test_ready_and_guilds_are_numbered_from_one(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
+async def test_ready_and_guilds_are_numbered_from_one(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
     client = await platform.connect()
-    ready = await client.identify(platform.bot(5))
-    created = await client.until("GUILD_CREATE")
-    assert [payload["s"] for payload in client.received] == [1, 2]
+    ready = await client.identify(platform.create_bot(user_id=5))
+    created = await client.next_event("GUILD_CREATE")
+    assert [payload["s"] for payload in client.dispatches] == [1, 2]
     assert ready["v"] == 10
     assert ready["user"]["id"] == "5"
-    assert ready["guilds"] == [{"id": str(GUILD), "unavailable": True}]
+    assert ready["guilds"] == [{"id": str(GUILD_ID), "unavailable": True}]
     assert ready["resume_gateway_url"].endswith("/gateway")
     assert ready["application"] == {"id": "5", "flags": 565248, "flags_new": "565248"}
     assert ready["private_channels"] == []
@@ -47,26 +55,26 @@ async def test_ready_and_guilds_are_numbered_from_one(platform: Platform) -> Non
 
 
 @pytest.mark.parametrize("prefix", ["", "Bot "])
-async def test_a_token_may_have_its_prefix(platform: Platform, prefix: str) -> None:
+async def test_a_token_may_have_its_prefix(platform: GatewayPlatform, prefix: str) -> None:
     client = await platform.connect()
-    await client.identify(prefix + platform.bot(5))
+    await client.identify(prefix + platform.create_bot(user_id=5))
 
 
-async def test_binary_frames_and_unknown_keys_are_accepted(platform: Platform) -> None:
+async def test_binary_frames_and_unknown_keys_are_accepted(platform: GatewayPlatform) -> None:
     client = await platform.connect()
-    body = {"token": platform.bot(5), "intents": 0, "properties": {}, "more": 1, "compress": "no"}
-    await client.socket.send_bytes(json.dumps({"op": 2, "d": body, "extra": True}).encode())
-    assert await client.until("READY")
+    body = {"token": platform.create_bot(user_id=5), "intents": 0, "properties": {}, "more": 1, "compress": "no"}
+    await client.socket.send_bytes(json.dumps({"op": GatewayOpcode.IDENTIFY, "d": body, "extra": True}).encode())
+    assert await client.next_event("READY")
 
 
-async def test_without_the_guilds_intent_no_guild_create_is_sent(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
+async def test_without_the_guilds_intent_no_guild_create_is_sent(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
     client = await platform.connect()
-    ready = await client.identify(platform.bot(5), intents=Intents.GUILD_MESSAGES)
+    ready = await client.identify(platform.create_bot(user_id=5), intents=Intents.GUILD_MESSAGES)
     assert len(ready["guilds"]) == 1
-    await platform.settle()
-    await platform.message(10, "hello")
-    assert await client.events() == ["READY", "MESSAGE_CREATE"]
+    await platform.wait_idle()
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "hello")
+    assert await client.take_event_names() == ["READY", "MESSAGE_CREATE"]
 
 
 @pytest.mark.parametrize(
@@ -80,20 +88,20 @@ async def test_without_the_guilds_intent_no_guild_create_is_sent(platform: Platf
         ("?v=10&compress=brotli", CloseCode.DECODE_ERROR),
     ],
 )
-async def test_a_bad_query_closes_the_connection(platform: Platform, query: str, code: int) -> None:
-    client = await platform.connect(query=platform.url + query, hello=False)
-    assert await client.closed() == code
+async def test_an_invalid_query_closes_the_connection(platform: GatewayPlatform, query: str, code: int) -> None:
+    client = await platform.connect(url=platform.url + query, receive_hello=False)
+    assert await client.wait_close_code() == code
 
 
 @pytest.mark.parametrize("query", ["", "?v=9", "?v=10", "?v=8&encoding=json"])
-async def test_good_queries_receive_hello(platform: Platform, query: str) -> None:
-    client = await platform.connect(query=platform.url + query)
-    ready = await client.identify(platform.bot(5))
+async def test_valid_queries_receive_hello(platform: GatewayPlatform, query: str) -> None:
+    client = await platform.connect(url=platform.url + query)
+    ready = await client.identify(platform.create_bot(user_id=5))
     assert ready["v"] == int(query[3:].split("&")[0] or 10)
 
 
 @pytest.mark.parametrize(
-    ("more", "code"),
+    ("fields", "code"),
     [
         ({"token": "wrong"}, CloseCode.AUTHENTICATION_FAILED),
         ({"token": "Bearer bot-5-0"}, CloseCode.AUTHENTICATION_FAILED),
@@ -110,11 +118,13 @@ async def test_good_queries_receive_hello(platform: Platform, query: str) -> Non
         ({"presence": {"status": 1}}, CloseCode.DECODE_ERROR),
     ],
 )
-async def test_an_invalid_identify_closes_the_connection(platform: Platform, more: dict[str, Any], code: int) -> None:
-    token = platform.bot(5)
+async def test_an_invalid_identify_closes_the_connection(
+    platform: GatewayPlatform, fields: dict[str, Any], code: int
+) -> None:
+    token = platform.create_bot(user_id=5)
     client = await platform.connect()
-    await client.send_identify(**({"token": token} | more))
-    assert await client.closed() == code
+    await client.send_identify(**({"token": token} | fields))
+    assert await client.wait_close_code() == code
 
 
 @pytest.mark.parametrize(
@@ -125,23 +135,25 @@ async def test_an_invalid_identify_closes_the_connection(platform: Platform, mor
         (Intents.MESSAGE_CONTENT, ApplicationFlags.GATEWAY_MESSAGE_CONTENT),
     ],
 )
-async def test_privileged_intents_must_be_enabled(platform: Platform, intent: int, flag: int) -> None:
+async def test_privileged_intents_must_be_enabled(platform: GatewayPlatform, intent: int, flag: int) -> None:
     rejected = await platform.connect()
-    await rejected.send_identify(platform.bot(5, flags=0), intents=intent)
-    assert await rejected.closed() == CloseCode.DISALLOWED_INTENTS
+    await rejected.send_identify(platform.create_bot(user_id=5, flags=0), intents=intent)
+    assert await rejected.wait_close_code() == CloseCode.DISALLOWED_INTENTS
     accepted = await platform.connect()
-    await accepted.identify(platform.bot(6, flags=flag), intents=intent)
+    await accepted.identify(platform.create_bot(user_id=6, flags=flag), intents=intent)
 
 
-async def test_users_need_no_intents_and_oauth2_tokens_need_scopes(platform: Platform) -> None:
+async def test_users_need_no_intents_and_oauth2_tokens_need_scopes(platform: GatewayPlatform) -> None:
     user = await platform.connect()
-    ready = await user.identify(platform.user(1), intents=...)
+    ready = await user.identify(platform.create_user(user_id=1), intents=...)
     assert "application" not in ready
     accepted = await platform.connect()
-    await accepted.identify("Bearer " + platform.user(2, "bearer", frozenset({"identify", "gateway.connect"})))
+    await accepted.identify(
+        "Bearer " + platform.create_user(user_id=2, kind="bearer", scopes=frozenset({"identify", "gateway.connect"}))
+    )
     rejected = await platform.connect()
-    await rejected.send_identify(platform.user(3, "bearer", frozenset({"identify"})))
-    assert await rejected.closed() == CloseCode.AUTHENTICATION_FAILED
+    await rejected.send_identify(platform.create_user(user_id=3, kind="bearer", scopes=frozenset({"identify"})))
+    assert await rejected.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
 
 
 @pytest.mark.parametrize(
@@ -159,218 +171,240 @@ async def test_users_need_no_intents_and_oauth2_tokens_need_scopes(platform: Pla
         (" " * 16_000, CloseCode.DECODE_ERROR),
     ],
 )
-async def test_bad_frames_before_identify_close_the_connection(platform: Platform, frame: str, code: int) -> None:
+async def test_invalid_frames_before_identify_close_the_connection(
+    platform: GatewayPlatform, frame: str, code: int
+) -> None:
     client = await platform.connect()
     await client.socket.send_str(frame)
-    assert await client.closed() == code
+    assert await client.wait_close_code() == code
 
 
 @pytest.mark.parametrize(
     ("frame", "code"),
     [
         ({"op": 99}, CloseCode.UNKNOWN_OPCODE),
-        ({"op": 14, "d": {}}, CloseCode.UNKNOWN_OPCODE),
-        ({"op": 0, "d": {}}, CloseCode.UNKNOWN_OPCODE),
-        ({"op": 2, "d": {"token": "x"}}, CloseCode.ALREADY_AUTHENTICATED),
-        ({"op": 6, "d": {"token": "x", "session_id": "x", "seq": 0}}, CloseCode.ALREADY_AUTHENTICATED),
-        ({"op": 3, "d": {"status": 7}}, CloseCode.DECODE_ERROR),
-        ({"op": 8, "d": {"guild_id": {}}}, CloseCode.DECODE_ERROR),
+        ({"op": GatewayOpcode.GUILD_SUBSCRIPTIONS, "d": {}}, CloseCode.UNKNOWN_OPCODE),
+        ({"op": GatewayOpcode.DISPATCH, "d": {}}, CloseCode.UNKNOWN_OPCODE),
+        ({"op": GatewayOpcode.IDENTIFY, "d": {"token": "x"}}, CloseCode.ALREADY_AUTHENTICATED),
+        (
+            {"op": GatewayOpcode.RESUME, "d": {"token": "x", "session_id": "x", "seq": 0}},
+            CloseCode.ALREADY_AUTHENTICATED,
+        ),
+        ({"op": GatewayOpcode.PRESENCE_UPDATE, "d": {"status": 7}}, CloseCode.DECODE_ERROR),
+        ({"op": GatewayOpcode.REQUEST_GUILD_MEMBERS, "d": {"guild_id": {}}}, CloseCode.DECODE_ERROR),
     ],
 )
-async def test_bad_frames_after_identify_close_the_connection(
-    platform: Platform, frame: dict[str, Any], code: int
+async def test_invalid_frames_after_identify_close_the_connection(
+    platform: GatewayPlatform, frame: dict[str, Any], code: int
 ) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     await client.socket.send_str(json.dumps(frame))
-    assert await client.closed() == code
+    assert await client.wait_close_code() == code
 
 
-async def test_a_heartbeat_is_answered_at_any_time(platform: Platform) -> None:
+async def test_a_heartbeat_is_acknowledged_at_any_time(platform: GatewayPlatform) -> None:
     client = await platform.connect()
-    await client.send(1, None)
-    assert await client.opcode(11) == {"op": 11, "d": None, "s": None, "t": None}
+    await client.send(GatewayOpcode.HEARTBEAT, None)
+    assert await client.next_payload(GatewayOpcode.HEARTBEAT_ACK) == {
+        "op": GatewayOpcode.HEARTBEAT_ACK,
+        "d": None,
+        "s": None,
+        "t": None,
+    }
 
 
-async def test_more_than_120_frames_in_a_minute_close_the_connection(platform: Platform) -> None:
+async def test_more_than_120_frames_in_a_minute_close_the_connection(platform: GatewayPlatform) -> None:
     client = await platform.connect()
     for _ in range(121):
-        await client.send(1, None)
-    assert await client.closed() == CloseCode.RATE_LIMITED
+        await client.send(GatewayOpcode.HEARTBEAT, None)
+    assert await client.wait_close_code() == CloseCode.RATE_LIMITED
 
 
 async def test_frames_are_not_counted_when_rate_limits_are_off() -> None:
-    async with Platform(rate_limits="off") as platform:
+    async with GatewayPlatform(rate_limits="off") as platform:
         client = await platform.connect()
         for _ in range(200):
-            await client.send(1, None)
-        await client.fence()
+            await client.send(GatewayOpcode.HEARTBEAT, None)
+        await client.wait_processed()
 
 
-async def test_a_bot_in_too_many_guilds_must_shard(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bot_in_too_many_guilds_must_shard(platform: GatewayPlatform, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.server.transports.gateway.identification.GUILDS_PER_SHARD_MAX", 2)
     for number in range(4):
-        await platform.guild(GuildRow(id=number << 22, roles={number << 22: 0}), {5: []})
+        await platform.create_guild(GuildRow(id=number << 22, roles={number << 22: 0}), {5: []})
     client = await platform.connect()
-    await client.send_identify(platform.bot(5))
-    assert await client.closed() == CloseCode.SHARDING_REQUIRED
+    await client.send_identify(platform.create_bot(user_id=5))
+    assert await client.wait_close_code() == CloseCode.SHARDING_REQUIRED
     client = await platform.connect()
-    assert await client.identify(platform.bot(5), shard=[0, 2])
+    assert await client.identify(platform.create_bot(user_id=5), shard=[0, 2])
 
 
-async def test_each_shard_receives_its_guilds_and_the_first_one_direct_events(platform: Platform) -> None:
+async def test_each_shard_receives_its_guilds_and_the_first_one_direct_events(platform: GatewayPlatform) -> None:
     for number in (2, 3):
         guild = number << 22
-        await platform.guild(
+        await platform.create_guild(
             GuildRow(id=guild, roles={guild: Permissions.VIEW_CHANNEL}, channels=sample_guild().channels), {5: []}
         )
-    token = platform.bot(5)
+    token = platform.create_bot(user_id=5)
     shards = []
     for shard in (0, 1):
         client = await platform.connect()
         ready = await client.identify(token, shard=[shard, 2])
         assert ready["shard"] == [shard, 2]
         assert [guild["id"] for guild in ready["guilds"]] == [str((2 + shard) << 22)]
-        await client.until("GUILD_CREATE")
-        await client.events()
+        await client.next_event("GUILD_CREATE")
+        await client.take_event_names()
         shards.append(client)
-    await platform.message(10, "in the second shard", guild_id=3 << 22)
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "in the second shard", guild_id=3 << 22)
     await platform.emit(MESSAGE_CREATE, {"content": "direct"}, Audience.of_users(5))
-    first = [p["d"].get("content") for p in await _received(shards[0]) if p["t"] == "MESSAGE_CREATE"]
-    second = [p["d"].get("content") for p in await _received(shards[1]) if p["t"] == "MESSAGE_CREATE"]
+    first = [
+        payload["d"].get("content")
+        for payload in await _received_dispatches(shards[0])
+        if payload["t"] == "MESSAGE_CREATE"
+    ]
+    second = [
+        payload["d"].get("content")
+        for payload in await _received_dispatches(shards[1])
+        if payload["t"] == "MESSAGE_CREATE"
+    ]
     assert (first, second) == (["direct"], ["in the second shard"])
 
 
-async def _received(client: Client) -> list[dict[str, Any]]:
-    await client.fence()
-    return client.received
+async def _received_dispatches(client: GatewayClient) -> list[dict[str, Any]]:
+    """Return all dispatches that the server sent to the client before now."""
+    await client.wait_processed()
+    return client.dispatches
 
 
 async def test_identifying_too_fast_invalidates_the_session_but_keeps_the_connection() -> None:
-    async with Platform(max_concurrency=1) as platform:
-        token = platform.bot(5)
+    async with GatewayPlatform(max_concurrency=1) as platform:
+        token = platform.create_bot(user_id=5)
         first = await platform.connect()
         await first.identify(token)
         second = await platform.connect()
         await second.send_identify(token)
-        assert (await second.opcode(9))["d"] is False
-        await second.fence()
+        assert (await second.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+        await second.wait_processed()
         other = await platform.connect()
-        await other.identify(platform.bot(6))
-        user = platform.user(7)
+        await other.identify(platform.create_bot(user_id=6))
+        user = platform.create_user(user_id=7)
         for _ in range(2):
             await (await platform.connect()).identify(user)
 
 
 async def test_shards_of_different_rate_keys_may_start_together() -> None:
-    async with Platform(max_concurrency=2) as platform:
-        token = platform.bot(5)
+    async with GatewayPlatform(max_concurrency=2) as platform:
+        token = platform.create_bot(user_id=5)
         for shard in (0, 1):
             await (await platform.connect()).identify(token, shard=[shard, 4])
         third = await platform.connect()
         await third.send_identify(token, shard=[2, 4])
-        assert (await third.opcode(9))["d"] is False
+        assert (await third.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
 
 
 async def test_a_large_bot_needs_a_multiple_of_its_concurrency_as_shard_count() -> None:
-    async with Platform(max_concurrency=1, large_bot_guilds=2, large_bot_concurrency=4) as platform:
+    async with GatewayPlatform(max_concurrency=1, large_bot_guilds=2, large_bot_concurrency=4) as platform:
         for number in range(2):
-            await platform.guild(GuildRow(id=(number + 1) << 22), {5: []})
-        await platform.guild(GuildRow(id=3 << 22), {6: []})
-        large, small = platform.bot(5), platform.bot(6)
+            await platform.create_guild(GuildRow(id=(number + 1) << 22), {5: []})
+        await platform.create_guild(GuildRow(id=3 << 22), {6: []})
+        large, small = platform.create_bot(user_id=5), platform.create_bot(user_id=6)
         rejected = await platform.connect()
         await rejected.send_identify(large, shard=[0, 6])
-        assert await rejected.closed() == CloseCode.INVALID_SHARD
+        assert await rejected.wait_close_code() == CloseCode.INVALID_SHARD
         for shard in range(4):
             await (await platform.connect()).identify(large, shard=[shard, 8])
         fifth = await platform.connect()
         await fifth.send_identify(large, shard=[4, 8])
-        assert (await fifth.opcode(9))["d"] is False
+        assert (await fifth.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         await (await platform.connect()).identify(small, shard=[0, 6])
 
 
 async def test_daily_session_starts_are_counted_by_the_platform_clock() -> None:
-    async with Platform(session_starts=2, max_concurrency=4) as platform:
-        token = platform.bot(5)
-        for _ in range(2):
-            await (await platform.connect()).identify(token, shard=[_, 4])
+    async with GatewayPlatform(session_starts=2, max_concurrency=4) as platform:
+        token = platform.create_bot(user_id=5)
+        for shard in range(2):
+            await (await platform.connect()).identify(token, shard=[shard, 4])
         assert platform.gateway.session_starts.remaining(5).remaining == 0
         third = await platform.connect()
         await third.send_identify(token, shard=[2, 4])
-        assert (await third.opcode(9))["d"] is False
+        assert (await third.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         platform.clock.advance(24 * 3600 * 1000)
         assert platform.gateway.session_starts.remaining(5).remaining == 2
         await third.identify(token, shard=[2, 4])
 
 
 async def test_a_connection_that_never_identifies_is_closed() -> None:
-    async with Platform(hello_timeout_ms=50, heartbeat_interval_ms=1000) as platform:
+    async with GatewayPlatform(hello_timeout_ms=50, heartbeat_interval_ms=1000) as platform:
         client = await platform.connect()
-        assert await client.closed() == CloseCode.SESSION_TIMED_OUT
+        assert await client.wait_close_code() == CloseCode.SESSION_TIMED_OUT
 
 
 async def test_a_connection_without_heartbeats_is_closed_and_can_be_resumed() -> None:
-    async with Platform(heartbeat_interval_ms=2000, commands=1_000_000) as platform:
-        silent = await platform.session(platform.bot(5), guilds=0)
-        beating = await platform.session(platform.bot(6), guilds=0)
-        closed = asyncio.ensure_future(silent.closed())
+    async with GatewayPlatform(heartbeat_interval_ms=2000, commands=1_000_000) as platform:
+        without_heartbeats = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
+        with_heartbeats = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
+        closed = asyncio.ensure_future(without_heartbeats.wait_close_code())
         while not closed.done():
-            await beating.fence()
+            await with_heartbeats.wait_processed()
             await asyncio.wait([closed], timeout=0.05)
         assert await closed == CloseCode.UNKNOWN_ERROR
         # The connection is older than the heartbeat timeout and still open.
-        await beating.fence()
+        await with_heartbeats.wait_processed()
         resumed = await platform.connect()
-        await resumed.resume(silent.session_id, silent.token, silent.seq or 0)
-        assert await resumed.until("RESUMED") == {"_trace": []}
+        await resumed.resume(without_heartbeats.session_id, without_heartbeats.token, without_heartbeats.seq or 0)
+        assert await resumed.next_event("RESUMED") == {"_trace": []}
 
 
-async def test_concurrent_sessions_of_a_user_are_limited(platform: Platform) -> None:
-    user = platform.user(7)
-    first = await platform.session(user, guilds=0)
+async def test_concurrent_sessions_of_a_user_are_limited(platform: GatewayPlatform) -> None:
+    user = platform.create_user(user_id=7)
+    first = await platform.start_session(user, guild_count=0)
     for _ in range(SESSIONS_PER_USER_MAX - 1):
         await (await platform.connect()).identify(user)
     rejected = await platform.connect()
     await rejected.send_identify(user)
-    assert await rejected.closed() == CloseCode.TOO_MANY_SESSIONS
+    assert await rejected.wait_close_code() == CloseCode.TOO_MANY_SESSIONS
     # Other users are not affected, and closing a session allows another one.
-    await (await platform.connect()).identify(platform.user(8))
-    await first.leave()
-    await platform.settle()
+    await (await platform.connect()).identify(platform.create_user(user_id=8))
+    await first.close()
+    await platform.wait_idle()
     await (await platform.connect()).identify(user)
 
 
-async def test_concurrent_sessions_of_a_bot_are_not_limited(platform: Platform) -> None:
-    token = platform.bot(5)
+async def test_concurrent_sessions_of_a_bot_are_not_limited(platform: GatewayPlatform) -> None:
+    token = platform.create_bot(user_id=5)
     for _ in range(SESSIONS_PER_USER_MAX + 1):
         await (await platform.connect()).identify(token)
 
 
-async def test_a_revoked_token_closes_only_its_sessions(platform: Platform) -> None:
-    token, other = platform.bot(5), platform.bot(5)
-    revoked_session, other_session = await platform.session(token, guilds=0), await platform.session(other, guilds=0)
+async def test_a_revoked_token_closes_only_its_sessions(platform: GatewayPlatform) -> None:
+    token, other = platform.create_bot(user_id=5), platform.create_bot(user_id=5)
+    revoked_session, other_session = (
+        await platform.start_session(token, guild_count=0),
+        await platform.start_session(other, guild_count=0),
+    )
     revoked = platform.tokens.pop(token).token_id
     await platform.emit(ACTOR_CHANGED, ActorChanged(user_id=5, revoked=[revoked]), Audience.of_users(5))  # type: ignore[arg-type]
-    assert await revoked_session.closed() == CloseCode.AUTHENTICATION_FAILED
-    assert await other_session.events() == []
+    assert await revoked_session.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
+    assert await other_session.take_event_names() == []
 
 
 async def test_draining_makes_old_and_new_connections_reconnect() -> None:
-    async with Platform(drain_ms=400) as platform:
-        client = await platform.session(platform.bot(5), guilds=0)
+    async with GatewayPlatform(drain_ms=400) as platform:
+        client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
         draining = asyncio.ensure_future(platform.gateway.drain())
-        assert (await client.receive())["op"] == 7
-        assert await client.closed() == CloseCode.UNKNOWN_ERROR
+        assert (await client.receive())["op"] == GatewayOpcode.RECONNECT
+        assert await client.wait_close_code() == CloseCode.UNKNOWN_ERROR
         await draining
-        late = await platform.connect(hello=False)
-        assert (await late.receive())["op"] == 7
-        assert await late.closed() == CloseCode.UNKNOWN_ERROR
+        late = await platform.connect(receive_hello=False)
+        assert (await late.receive())["op"] == GatewayOpcode.RECONNECT
+        assert await late.wait_close_code() == CloseCode.UNKNOWN_ERROR
 
 
-async def test_a_legacy_game_in_identify_becomes_the_activity(platform: Platform) -> None:
+async def test_a_legacy_game_in_identify_becomes_the_activity(platform: GatewayPlatform) -> None:
     client = await platform.connect()
     presence = {"status": "idle", "game": {"name": "Chess", "type": 0}, "since": 0, "afk": False}
-    await client.identify(platform.bot(5), presence=presence)
-    await platform.settle()
+    await client.identify(platform.create_bot(user_id=5), presence=presence)
+    await platform.wait_idle()
     stored = platform.presences.find(5)
     assert stored is not None
     assert (stored.status, stored.client_status) == ("idle", {"web": "idle"})

@@ -24,7 +24,7 @@ from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.replay import ReplayBuffer
 from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession
 from hubbub.server.transports.rate_window import RateWindow
-from tests.server.transports.gateway.harness import START_MS, Platform, sample_guild
+from tests.server.transports.gateway.harness import PUBLIC_CHANNEL_ID, START_MS, GatewayPlatform, sample_guild
 
 
 def test_session_starts_older_than_a_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,31 +62,31 @@ def test_member_requests_are_forgotten_after_their_window(monkeypatch: pytest.Mo
 
 async def test_a_session_that_never_loads_its_guild_is_invalidated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "QUEUED_EVENTS_MAX", 50)
-    read = GatewayContext.guild_arrivals
+    guild_arrivals = GatewayContext.guild_arrivals
     release = asyncio.Event()
 
-    async def arrivals(self: GatewayContext, *arguments: Any) -> Any:
+    async def delayed_guild_arrivals(self: GatewayContext, *arguments: Any) -> Any:
         await release.wait()
-        return await read(self, *arguments)
+        return await guild_arrivals(self, *arguments)
 
-    monkeypatch.setattr(GatewayContext, "guild_arrivals", arrivals)
-    async with Platform() as platform:
-        await platform.guild(sample_guild(), {5: [], 6: []})
+    monkeypatch.setattr(GatewayContext, "guild_arrivals", delayed_guild_arrivals)
+    async with GatewayPlatform() as platform:
+        await platform.create_guild(sample_guild(), member_roles={5: [], 6: []})
         waiting = await platform.connect()
-        await waiting.identify(platform.bot(5))
+        await waiting.identify(platform.create_bot(user_id=5))
         for _ in range(40):
-            await platform.message(10, "buffered")
-        assert await waiting.events() == ["READY"]
+            await platform.publish_message(PUBLIC_CHANNEL_ID, "buffered")
+        assert await waiting.take_event_names() == ["READY"]
 
         for _ in range(20):
-            await platform.message(10, "too many")
+            await platform.publish_message(PUBLIC_CHANNEL_ID, "too many")
 
-        assert (await waiting.opcode(9))["d"] is False
+        assert (await waiting.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         assert not list(platform.gateway.sessions)
         release.set()
         # The connection and the guild are still usable.
-        await waiting.identify(platform.bot(6))
-        await waiting.until("GUILD_CREATE")
+        await waiting.identify(platform.create_bot(user_id=6))
+        await waiting.next_event("GUILD_CREATE")
 
 
 class StuckTransport(asyncio.WriteTransport):
@@ -139,6 +139,7 @@ async def test_a_client_that_reads_no_heartbeat_acks_is_disconnected() -> None:
 
 
 def make_session(user_id: int) -> GatewaySession:
+    """Return a session of a user without a connection."""
     return GatewaySession(
         Actor(user_id=UserId(user_id), kind="user"),
         intents=0,
@@ -157,7 +158,7 @@ async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: 
     monkeypatch.setattr(presence, "PENDING_CHANGES_MAX", 10)
     store_ready = asyncio.Event()
 
-    async def reach(user_id: int, *, friends: bool) -> PresenceAudience:
+    async def find_audience(user_id: int, *, friends: bool) -> PresenceAudience:
         await store_ready.wait()
         return PresenceAudience(guilds=[1], friends=[], families=set())
 
@@ -169,7 +170,7 @@ async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: 
         published.append((body["user"]["id"], body["status"]))
 
     bus.subscribe("guild.1", record)
-    feed = PresenceFeed(bus, ControlledClock(START_MS, running=False), Presences(), find_audience=reach)
+    feed = PresenceFeed(bus, ControlledClock(START_MS, running=False), Presences(), find_audience=find_audience)
     sessions = [make_session(user_id) for user_id in range(20, 35)]
     for number in range(100):
         for session in sessions:

@@ -3,6 +3,7 @@
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import CloseCode, GatewayOpcode, RelationshipType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.server.core.config import Config, GatewayConfig
@@ -13,16 +14,19 @@ from tests.oauth import create_application, set_application_columns
 from tests.world import Actor, World, befriend, small_config
 
 SDK_INTENTS = 416_026_624
+"""Intents as captured from the SDK (spec/sdk.md#5.3)."""
 SDK_CAPABILITIES = 69_680
-"""Intents and capabilities as captured from the SDK (spec/sdk.md#5.3)."""
+"""Capabilities as captured from the SDK (spec/sdk.md#5.3)."""
 MINIMAL_SCOPES = "identify gateway.connect"
 
 
-async def identify_code(world: World, actor: Actor) -> int:
+async def identify_close_code(world: World, actor: Actor) -> int:
     """Identify with the actor's token and return the close code."""
     async with world.client.ws_connect(f"{world.gateway}?v=10&encoding=json") as socket:
         await socket.receive_json()
-        await socket.send_json({"op": 2, "d": {"token": actor.header, "properties": {}, "intents": 0}})
+        await socket.send_json(
+            {"op": GatewayOpcode.IDENTIFY, "d": {"token": actor.header, "properties": {}, "intents": 0}}
+        )
         await socket.receive()
         assert socket.close_code is not None
         return socket.close_code
@@ -36,7 +40,7 @@ async def test_ready_has_the_fields_that_the_sdk_needs(world: World) -> None:
     player, other = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
     await befriend(alice, bob)
     (await carol.put(f"/users/@me/relationships/{alice.id}")).ok()
-    (await alice.put(f"/users/@me/relationships/{dave.id}", json={"type": 2})).ok()
+    (await alice.put(f"/users/@me/relationships/{dave.id}", json={"type": RelationshipType.BLOCKED})).ok()
     (await player.put(f"/users/@me/game-relationships/{bob.id}")).ok()
     (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
     await other.connect(SDK_INTENTS)
@@ -55,13 +59,22 @@ async def test_ready_has_the_fields_that_the_sdk_needs(world: World) -> None:
     )
     assert {"flags", "flags_new"} <= application_view.keys()
     assert ready["guilds"] == [{"id": str(guild.id), "name": "Town"}]
-    relations = {each["id"]: each for each in ready["relationships"]}
-    assert {key: each["type"] for key, each in relations.items()} == {str(bob.id): 1, str(carol.id): 3, str(dave.id): 2}
-    assert (relations[str(bob.id)]["has_played_game"], relations[str(carol.id)]["has_played_game"]) == (True, False)
-    assert [(each["id"], each["type"]) for each in ready["game_relationships"]] == [(str(bob.id), 4)]
+    relationships = {relationship["id"]: relationship for relationship in ready["relationships"]}
+    assert {user_id: relationship["type"] for user_id, relationship in relationships.items()} == {
+        str(bob.id): RelationshipType.FRIEND,
+        str(carol.id): RelationshipType.PENDING_INCOMING,
+        str(dave.id): RelationshipType.BLOCKED,
+    }
+    assert (relationships[str(bob.id)]["has_played_game"], relationships[str(carol.id)]["has_played_game"]) == (
+        True,
+        False,
+    )
+    assert [(relationship["id"], relationship["type"]) for relationship in ready["game_relationships"]] == [
+        (str(bob.id), RelationshipType.PENDING_OUTGOING)
+    ]
     # Users are listed once, in `users`.
-    assert all("user" not in each for each in ready["relationships"] + ready["game_relationships"])
-    assert {each["id"] for each in ready["users"]} == {str(bob.id), str(carol.id), str(dave.id)}
+    assert all("user" not in relationship for relationship in ready["relationships"] + ready["game_relationships"])
+    assert {user["id"] for user in ready["users"]} == {str(bob.id), str(carol.id), str(dave.id)}
     [channel] = ready["private_channels"]
     assert (channel["recipient_ids"], "recipients" in channel) == ([str(bob.id)], False)
     assert ready["feature_flags"] == {"disabled_functions": [], "disabled_gateway_events": []}
@@ -75,16 +88,16 @@ async def test_ready_has_the_fields_that_the_sdk_needs(world: World) -> None:
 
 async def test_ready_has_the_profiles_of_every_user_it_names(world: World) -> None:
     client = await players.create_social_game(world)
-    alice, friend, fellow, correspondent, stranger = [
+    alice, friend, lobby_member, dm_recipient, stranger = [
         await players.provisional_player(client, name, preferred_global_name=name.title())
-        for name in ("alice", "friend", "fellow", "pen-friend", "stranger")
+        for name in ("alice", "friend", "lobby-member", "dm-recipient", "stranger")
     ]
     for one, other in ((alice, friend), (friend, alice)):
         (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
-    for each in (alice, fellow):
-        (await each.put("/lobbies", json={"secret": "chess"})).ok()
+    for player in (alice, lobby_member):
+        (await player.put("/lobbies", json={"secret": "chess"})).ok()
     await world.write(
-        lambda call: direct_messages.open_direct_channel(call, users.find(call.tx, correspondent.id)),  # type: ignore[arg-type]
+        lambda call: direct_messages.open_direct_channel(call, users.find(call.tx, dm_recipient.id)),  # type: ignore[arg-type]
         actor=alice.id,
     )
 
@@ -93,15 +106,15 @@ async def test_ready_has_the_profiles_of_every_user_it_names(world: World) -> No
             SDK_INTENTS, capabilities=SDK_CAPABILITIES
         )
         profiles = session.ready["user_application_profiles"]
-        assert all(each["external_id"]["provider_type"] == "PLATFORM_BOT" for (each,) in profiles.values())
-        return {user_id: each["username"] for user_id, (each,) in profiles.items()}
+        assert all(profile["external_id"]["provider_type"] == "PLATFORM_BOT" for (profile,) in profiles.values())
+        return {user_id: profile["username"] for user_id, (profile,) in profiles.items()}
 
-    known = {str(alice.id): "Alice", str(friend.id): "Friend"}
-    more = {str(fellow.id): "Fellow", str(correspondent.id): "Pen-Friend"}
-    assert await usernames_for("sdk.social_layer") == known | more
-    assert await usernames_for("sdk.social_layer_presence") == known
+    with_presence_scope = {str(alice.id): "Alice", str(friend.id): "Friend"}
+    with_all_scopes = with_presence_scope | {str(lobby_member.id): "Lobby-Member", str(dm_recipient.id): "Dm-Recipient"}
+    assert await usernames_for("sdk.social_layer") == with_all_scopes
+    assert await usernames_for("sdk.social_layer_presence") == with_presence_scope
     assert await usernames_for(MINIMAL_SCOPES) == {str(alice.id): "Alice"}
-    assert str(stranger.id) not in known | more
+    assert str(stranger.id) not in with_all_scopes
 
 
 async def test_without_capabilities_ready_is_not_split(world: World) -> None:
@@ -112,8 +125,8 @@ async def test_without_capabilities_ready_is_not_split(world: World) -> None:
 
     session = await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
 
-    assert [each["user"]["username"] for each in session.ready["relationships"]] == [bob.name]
-    assert [each["user"]["id"] for each in session.ready["presences"]] == [str(bob.id)]
+    assert [relationship["user"]["username"] for relationship in session.ready["relationships"]] == [bob.name]
+    assert [presence["user"]["id"] for presence in session.ready["presences"]] == [str(bob.id)]
     assert "users" not in session.ready
     await session.none_of("READY_SUPPLEMENTAL")
 
@@ -122,15 +135,17 @@ async def test_lobbies_are_in_ready_or_sent_after_it(world: World) -> None:
     alice = await world.user()
     game = await create_application(world)
     player = await world.bearer(alice, game.id)
-    lobby = (await player.put("/lobbies", json={"secret": "chess"})).ok()["id"]
+    lobby_id = (await player.put("/lobbies", json={"secret": "chess"})).ok()["id"]
 
     auto_connected = await player.connect(SDK_INTENTS, capabilities=Capabilities.AUTO_LOBBY_CONNECT)
-    after = await player.connect(SDK_INTENTS)
+    without_capability = await player.connect(SDK_INTENTS)
     without_intent = await player.connect(SDK_INTENTS & ~Intents.LOBBIES)
 
-    assert [each["id"] for each in auto_connected.ready["lobbies"]] == [lobby]
-    assert [(frame["t"], frame["d"]["id"]) for frame in after.dispatches[1:2]] == [("LOBBY_CREATE", lobby)]
-    assert "lobbies" not in after.ready
+    assert [lobby["id"] for lobby in auto_connected.ready["lobbies"]] == [lobby_id]
+    assert [(frame["t"], frame["d"]["id"]) for frame in without_capability.dispatches[1:2]] == [
+        ("LOBBY_CREATE", lobby_id)
+    ]
+    assert "lobbies" not in without_capability.ready
     await without_intent.none_of("LOBBY_CREATE")
 
 
@@ -152,11 +167,13 @@ async def test_ready_of_a_user_has_friend_presences(world: World) -> None:
     whole = await alice.connect()
     split = await alice.connect(capabilities=Capabilities.PRIORITIZED_READY_PAYLOAD)
 
-    assert [each["user"]["id"] for each in whole.ready["presences"]] == [str(bob.id)]
-    assert [each["type"] for each in whole.ready["relationships"]] == [1]
+    assert [presence["user"]["id"] for presence in whole.ready["presences"]] == [str(bob.id)]
+    assert [relationship["type"] for relationship in whole.ready["relationships"]] == [RelationshipType.FRIEND]
     assert split.ready["presences"] == []
     assert [
-        f["d"]["merged_presences"]["friends"][0]["status"] for f in split.dispatches if f["t"] == "READY_SUPPLEMENTAL"
+        frame["d"]["merged_presences"]["friends"][0]["status"]
+        for frame in split.dispatches
+        if frame["t"] == "READY_SUPPLEMENTAL"
     ] == ["online"]
 
 
@@ -171,14 +188,16 @@ async def test_a_token_with_minimal_scopes_receives_no_events(world: World) -> N
 
     await befriend(alice, bob)
     bob_session = await bob.connect()
-    await bob_session.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
+    await bob_session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"status": "dnd", "activities": [], "since": None, "afk": False}
+    )
     await bob_session.wait_processed()
     (await bob.patch("/users/@me", json={"global_name": "Bobby"})).ok()
     await guild.send_message(bob, "in the guild")
     direct = (await bob.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
     (await bob.post(f"/channels/{direct}/messages", json={"content": "in private"})).ok()
     await world.guild(alice)
-    await session.send(8, {"guild_id": str(guild.id), "query": "", "limit": 0})
+    await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(guild.id), "query": "", "limit": 0})
     await session.wait_processed()
     await session.settle()
 
@@ -232,9 +251,15 @@ async def test_an_oauth2_session_needs_both_scopes_and_a_game_application(world:
     game = await create_application(world)
     publisher = await create_application(world, flags=ApplicationFlags.PARENT)
 
-    assert await identify_code(world, await world.bearer(alice, game.id, "identify")) == 4004
-    assert await identify_code(world, await world.bearer(alice, game.id, "gateway.connect")) == 4004
-    assert await identify_code(world, await world.bearer(alice, publisher.id)) == 4004
+    assert (
+        await identify_close_code(world, await world.bearer(alice, game.id, "identify"))
+        == CloseCode.AUTHENTICATION_FAILED
+    )
+    assert (
+        await identify_close_code(world, await world.bearer(alice, game.id, "gateway.connect"))
+        == CloseCode.AUTHENTICATION_FAILED
+    )
+    assert await identify_close_code(world, await world.bearer(alice, publisher.id)) == CloseCode.AUTHENTICATION_FAILED
     await (await world.bearer(alice, game.id, MINIMAL_SCOPES)).connect(0)
 
 
@@ -248,11 +273,11 @@ async def test_a_session_outlives_an_expired_token_but_not_a_revoked_one(world: 
     world.clock.advance(700_000_000)
     (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
 
-    assert (await session.next("RELATIONSHIP_ADD"))["type"] == 3
+    assert (await session.next("RELATIONSHIP_ADD"))["type"] == RelationshipType.PENDING_INCOMING
     assert (await player.get("/users/@me/relationships")).status == 401
-    assert await identify_code(world, player) == 4004
+    assert await identify_close_code(world, player) == CloseCode.AUTHENTICATION_FAILED
     (await game.post_form("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
-    assert await session.wait_closed() == 4004
+    assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
 
 
 async def test_a_revocation_is_sent_to_the_user_and_not_to_other_games(world: World) -> None:

@@ -5,21 +5,22 @@ import random
 
 import pytest
 
-from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.server.core.presences import Presences
 from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.replay import ReplayBuffer
 from tests.server.transports.gateway import harness
-from tests.server.transports.gateway.harness import Closed, Platform, sample_guild
+from tests.server.transports.gateway.harness import PUBLIC_CHANNEL_ID, ConnectionClosed, GatewayPlatform, sample_guild
 
 
-def packets(count: int, size: int = 10, at: float = 0.0) -> list[Packet]:
-    return [Packet("X", b"x" * size, BlockCompressor(), at) for _ in range(count)]
+def make_packets(count: int, size: int = 10, created_at: float = 0.0) -> list[Packet]:
+    """Return packets with bodies of `size` bytes that were created at a time of the event loop."""
+    return [Packet("X", b"x" * size, BlockCompressor(), created_at) for _ in range(count)]
 
 
 def test_a_replay_is_bounded_by_count() -> None:
-    replay, sent = ReplayBuffer(3, 10**6), packets(5)
+    replay, sent = ReplayBuffer(3, 10**6), make_packets(5)
     for packet in sent:
         replay.append(packet)
     assert replay.since(2, 10) == sent[2:]
@@ -30,15 +31,18 @@ def test_a_replay_is_bounded_by_count() -> None:
 
 
 def test_a_replay_is_bounded_by_bytes() -> None:
-    replay, sent = ReplayBuffer(100, 500), packets(10, size=100)
+    replay, sent = ReplayBuffer(100, 500), make_packets(10, size=100)
     for packet in sent:
         replay.append(packet)
     assert replay.held_bytes <= 500
     assert replay.since(10 - len(replay), 10) == sent[-len(replay) :]
 
 
-def test_a_replay_forgets_old_and_acknowledged_events() -> None:
-    replay, sent = ReplayBuffer(100, 10**6), [*packets(2, at=0.0), *packets(2, at=200.0), *packets(1, at=290.0)]
+def test_a_replay_discards_old_and_acknowledged_events() -> None:
+    replay, sent = (
+        ReplayBuffer(100, 10**6),
+        [*make_packets(2, created_at=0.0), *make_packets(2, created_at=200.0), *make_packets(1, created_at=290.0)],
+    )
     for packet in sent:
         replay.append(packet)
     replay.discard(acknowledged=3, created_before=0.0, now=300.0)
@@ -48,97 +52,99 @@ def test_a_replay_forgets_old_and_acknowledged_events() -> None:
     assert replay.held_bytes == sent[4].size
 
 
-async def test_resuming_replays_exactly_the_missed_events(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
-    client = await platform.session(platform.bot(5))
-    await platform.message(10, "one")
-    await client.until("MESSAGE_CREATE")
+async def test_resuming_replays_exactly_the_missed_events(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    client = await platform.start_session(platform.create_bot(user_id=5))
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "one")
+    await client.next_event("MESSAGE_CREATE")
     seq = client.seq or 0
     client.abort()
     for content in ("two", "three"):
-        await platform.message(10, content)
-    resumed = await platform.connect(query=f"{client.resume_url}?v=10&encoding=json&compress=zlib-stream", hello=False)
-    resumed.compress = "zlib-stream"
-    assert (await resumed.receive())["op"] == 10
+        await platform.publish_message(PUBLIC_CHANNEL_ID, content)
+    resumed = await platform.connect(
+        url=f"{client.resume_url}?v=10&encoding=json&compress=zlib-stream", receive_hello=False
+    )
+    resumed.compression = "zlib-stream"
+    assert (await resumed.receive())["op"] == GatewayOpcode.HELLO
     await resumed.resume(client.session_id, client.token, seq)
-    assert await resumed.until("RESUMED") == {"_trace": []}
-    assert [(p["s"], p["d"].get("content")) for p in resumed.received] == [
+    assert await resumed.next_event("RESUMED") == {"_trace": []}
+    assert [(payload["s"], payload["d"].get("content")) for payload in resumed.dispatches] == [
         (seq + 1, "two"),
         (seq + 2, "three"),
         (seq + 3, None),
     ]
-    await platform.message(10, "four")
-    assert (await resumed.until("MESSAGE_CREATE"))["content"] == "four"
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "four")
+    assert (await resumed.next_event("MESSAGE_CREATE"))["content"] == "four"
     assert resumed.seq == seq + 4
 
 
-async def test_a_session_can_be_resumed_from_sequence_zero(platform: Platform) -> None:
-    await platform.guild(sample_guild(), {5: []})
-    client = await platform.session(platform.bot(5))
+async def test_a_session_can_be_resumed_from_sequence_zero(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    client = await platform.start_session(platform.create_bot(user_id=5))
     client.abort()
     resumed = await platform.connect()
     await resumed.resume(client.session_id, client.token, 0)
-    await resumed.until("RESUMED")
-    assert [p["t"] for p in resumed.received] == ["READY", "GUILD_CREATE", "RESUMED"]
+    await resumed.next_event("RESUMED")
+    assert [payload["t"] for payload in resumed.dispatches] == ["READY", "GUILD_CREATE", "RESUMED"]
 
 
-async def test_resuming_closes_the_previous_connection(platform: Platform) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
+async def test_resuming_closes_the_previous_connection(platform: GatewayPlatform) -> None:
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     resumed = await platform.connect()
     await resumed.resume(client.session_id, client.token, client.seq or 0)
-    await resumed.until("RESUMED")
-    assert await client.closed() == CloseCode.UNKNOWN_ERROR
-    await resumed.fence()
+    await resumed.next_event("RESUMED")
+    assert await client.wait_close_code() == CloseCode.UNKNOWN_ERROR
+    await resumed.wait_processed()
 
 
-async def test_invalid_resumes_are_rejected(platform: Platform) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
+async def test_invalid_resumes_are_rejected(platform: GatewayPlatform) -> None:
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     other = await platform.connect()
     await other.resume("0" * 32, client.token, 1)
-    assert (await other.opcode(9))["d"] is False
+    assert (await other.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
     stranger = await platform.connect()
-    await stranger.resume(client.session_id, platform.bot(6), 1)
-    assert (await stranger.opcode(9))["d"] is False
-    await stranger.identify(stranger.token or platform.bot(6))
-    wrong = await platform.connect()
-    await wrong.resume(client.session_id, "unknown token", 1)
-    assert await wrong.closed() == CloseCode.AUTHENTICATION_FAILED
+    await stranger.resume(client.session_id, platform.create_bot(user_id=6), 1)
+    assert (await stranger.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+    await stranger.identify(stranger.token or platform.create_bot(user_id=6))
+    unauthenticated = await platform.connect()
+    await unauthenticated.resume(client.session_id, "unknown token", 1)
+    assert await unauthenticated.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
     ahead = await platform.connect()
     await ahead.resume(client.session_id, client.token, 99)
-    assert await ahead.closed() == CloseCode.INVALID_SEQ
+    assert await ahead.wait_close_code() == CloseCode.INVALID_SEQ
 
 
 async def test_an_overflowed_replay_buffer_invalidates_the_session() -> None:
-    async with Platform(replay_events=5) as platform:
-        await platform.guild(sample_guild(), {5: []})
-        client = await platform.session(platform.bot(5))
+    async with GatewayPlatform(replay_events=5) as platform:
+        await platform.create_guild(sample_guild(), member_roles={5: []})
+        client = await platform.start_session(platform.create_bot(user_id=5))
         client.abort()
         for number in range(10):
-            await platform.message(10, str(number))
+            await platform.publish_message(PUBLIC_CHANNEL_ID, str(number))
         resumed = await platform.connect()
         await resumed.resume(client.session_id, client.token, client.seq or 0)
-        assert (await resumed.opcode(9))["d"] is False
+        assert (await resumed.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         await resumed.identify(client.token)
 
 
 @pytest.mark.parametrize("code", [1000, 1001])
-async def test_a_normal_close_ends_the_session(platform: Platform, code: int) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
+async def test_a_normal_close_ends_the_session(platform: GatewayPlatform, code: int) -> None:
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     harness.ENDED_SESSIONS.clear()
-    await client.leave(code)
-    await platform.settle()
+    await client.close(code)
+    await platform.wait_idle()
     assert platform.presences.find(5) is None
     assert [(5, client.session_id)] == harness.ENDED_SESSIONS
     resumed = await platform.connect()
     await resumed.resume(client.session_id, client.token, client.seq or 0)
-    assert (await resumed.opcode(9))["d"] is False
+    assert (await resumed.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
 
 
-async def test_a_disconnected_session_ends_after_the_resume_window(platform: Platform) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
+async def test_a_disconnected_session_ends_after_the_resume_window(platform: GatewayPlatform) -> None:
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     harness.ENDED_SESSIONS.clear()
-    await client.leave(4900)
-    await platform.settle()
+    await client.close(4900)
+    await platform.wait_idle()
     await platform.clock.run_for(299_000)
     assert platform.presences.find(5) is not None
     assert harness.ENDED_SESSIONS == []
@@ -147,20 +153,20 @@ async def test_a_disconnected_session_ends_after_the_resume_window(platform: Pla
     assert [(5, client.session_id)] == harness.ENDED_SESSIONS
     resumed = await platform.connect()
     await resumed.resume(client.session_id, client.token, client.seq or 0)
-    assert (await resumed.opcode(9))["d"] is False
+    assert (await resumed.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
 
 
 async def test_a_node_sends_its_own_resume_url() -> None:
-    async with Platform(resume_url="wss://gateway-1.example/gateway") as platform:
+    async with GatewayPlatform(resume_url="wss://gateway-1.example/gateway") as platform:
         client = await platform.connect()
-        ready = await client.identify(platform.bot(5))
+        ready = await client.identify(platform.create_bot(user_id=5))
         assert ready["resume_gateway_url"] == "wss://gateway-1.example/gateway"
 
 
-async def test_lost_bus_events_invalidate_sessions(platform: Platform) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
+async def test_lost_bus_events_invalidate_sessions(platform: GatewayPlatform) -> None:
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     platform.bus.notify_gap()
-    assert (await client.opcode(9))["d"] is False
+    assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
     await client.identify(client.token)
 
 
@@ -169,15 +175,15 @@ async def test_random_disconnects_neither_lose_nor_repeat_events(seed: int) -> N
     rng = random.Random(seed)
     compress = rng.choice(["", "zlib-stream", "zstd-stream"])
     total = 150
-    async with Platform(rate_limits="off") as platform:
-        await platform.guild(sample_guild(), {5: []})
-        client = await platform.session(platform.bot(5), compress)
+    async with GatewayPlatform(rate_limits="off") as platform:
+        await platform.create_guild(sample_guild(), member_roles={5: []})
+        client = await platform.start_session(platform.create_bot(user_id=5), compress)
         contents: list[int] = []
         sequence_numbers: list[int] = []
 
         async def send_messages() -> None:
             for number in range(total):
-                await platform.message(10, f"{number} " + "x" * rng.randint(0, 3000))
+                await platform.publish_message(PUBLIC_CHANNEL_ID, f"{number} " + "x" * rng.randint(0, 3000))
 
         sending = asyncio.ensure_future(send_messages())
         token, session_id, seq = client.token, client.session_id, client.seq or 0
@@ -185,14 +191,14 @@ async def test_random_disconnects_neither_lose_nor_repeat_events(seed: int) -> N
             try:
                 for _ in range(rng.randint(1, 40)):
                     payload = await client.receive()
-                    if payload["op"] == 0:
+                    if payload["op"] == GatewayOpcode.DISPATCH:
                         seq = payload["s"]
                         sequence_numbers.append(seq)
                         if payload["t"] == "MESSAGE_CREATE":
                             contents.append(int(payload["d"]["content"].split()[0]))
                     if len(contents) == total:
                         break
-            except Closed:
+            except ConnectionClosed:
                 pass
             if len(contents) < total:
                 client.abort()
@@ -204,45 +210,50 @@ async def test_random_disconnects_neither_lose_nor_repeat_events(seed: int) -> N
 
 
 async def test_a_client_that_does_not_read_is_disconnected_and_can_resume() -> None:
-    async with Platform(outgoing_buffer_bytes=200_000) as platform:
-        await platform.guild(sample_guild(), {5: [], 6: []})
-        slow, fast = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
+    async with GatewayPlatform(outgoing_buffer_bytes=200_000) as platform:
+        await platform.create_guild(sample_guild(), member_roles={5: [], 6: []})
+        slow, fast = (
+            await platform.start_session(platform.create_bot(user_id=5)),
+            await platform.start_session(platform.create_bot(user_id=6)),
+        )
         transport = slow.socket._response.connection.transport  # type: ignore[union-attr]
         transport.pause_reading()  # type: ignore[union-attr]
         count = 0
         session = platform.gateway.sessions.find(slow.session_id)
         assert session is not None
         while session.connection is not None:
-            await platform.message(10, "x" * 50_000)
-            await fast.until("MESSAGE_CREATE")
+            await platform.publish_message(PUBLIC_CHANNEL_ID, "x" * 50_000)
+            await fast.next_event("MESSAGE_CREATE")
             count += 1
             assert count < 1000
         transport.resume_reading()  # type: ignore[union-attr]
         # The close frame is behind the unread data; the server drops the connection before all of it is sent, or after.
-        assert await slow.closed() in (CloseCode.UNKNOWN_ERROR, 1006)
-        await platform.message(10, "last")
+        assert await slow.wait_close_code() in (CloseCode.UNKNOWN_ERROR, 1006)
+        await platform.publish_message(PUBLIC_CHANNEL_ID, "last")
         resumed = await platform.connect()
         await resumed.resume(slow.session_id, slow.token, slow.seq or 0)
-        await resumed.until("RESUMED")
-        messages = [p for p in slow.received + resumed.received if p["t"] == "MESSAGE_CREATE"]
+        await resumed.next_event("RESUMED")
+        messages = [payload for payload in slow.dispatches + resumed.dispatches if payload["t"] == "MESSAGE_CREATE"]
         assert len(messages) == count + 1
         assert messages[-1]["d"]["content"] == "last"
 
 
-async def test_two_nodes_share_presences(platform: Platform) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
+async def test_two_nodes_share_presences(platform: GatewayPlatform) -> None:
+    client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     other_presences = Presences()
     other = platform.make_gateway(other_presences)
     await other.start()
     try:
         assert other_presences.find(5) is not None
-        await client.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
-        await client.fence()
+        await client.send(
+            GatewayOpcode.PRESENCE_UPDATE, {"status": "dnd", "activities": [], "since": None, "afk": False}
+        )
+        await client.wait_processed()
         presence = other_presences.find(5)
         assert presence is not None
         assert presence.status == "dnd"
-        await client.leave()
-        await platform.settle()
+        await client.close()
+        await platform.wait_idle()
         assert other_presences.find(5) is None
     finally:
         await other.close()

@@ -1,73 +1,83 @@
 """Members with the same roles share their computed permissions."""
 
+from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.gateway_queries import ChannelState, GuildState, MemberState
 from hubbub.server.transports.gateway.standings import Standings
 
-VIEW = Permissions.VIEW_CHANNEL
-BAN = Permissions.BAN_MEMBERS
+VIEW_CHANNEL = Permissions.VIEW_CHANNEL
+BAN_MEMBERS = Permissions.BAN_MEMBERS
 
 
-def channel(channel_id: int, overwrites: dict[int, tuple[int, int]] | None = None) -> ChannelState:
+def make_channel(channel_id: int, overwrites: dict[int, tuple[int, int]] | None = None) -> ChannelState:
     return ChannelState(
-        id=channel_id, type=0, parent_id=None, overwrites=overwrites or {}, body=b"{}", obfuscated_body=b"{}"
+        id=channel_id,
+        type=ChannelType.GUILD_TEXT,
+        parent_id=None,
+        overwrites=overwrites or {},
+        body=b"{}",
+        obfuscated_body=b"{}",
     )
 
 
 GUILD = GuildState(
     id=1,
     owner_id=9,
-    roles={1: VIEW, 2: BAN},
-    channels={10: channel(10), 11: channel(11, {1: (0, VIEW), 5: (VIEW, 0)}), 12: channel(12, {2: (0, VIEW)})},
+    roles={1: VIEW_CHANNEL, 2: BAN_MEMBERS},
+    channels={
+        10: make_channel(10),
+        11: make_channel(11, {1: (0, VIEW_CHANNEL), 5: (VIEW_CHANNEL, 0)}),
+        12: make_channel(12, {2: (0, VIEW_CHANNEL)}),
+    },
     member_count=1,
     shared_fields={},
 )
 
 
-def member(user_id: int, *roles: int, until: int = 0, restricted: bool = False) -> MemberState:
-    return MemberState(user_id=user_id, roles=roles, timed_out_until_ms=until, restricted=restricted)
+def make_member(user_id: int, *roles: int, timed_out_until_ms: int = 0, restricted: bool = False) -> MemberState:
+    return MemberState(user_id=user_id, roles=roles, timed_out_until_ms=timed_out_until_ms, restricted=restricted)
 
 
 def test_same_roles_share_a_standing_unless_a_channel_names_the_member() -> None:
     standings = Standings(GUILD)
-    assert standings.standing_of(member(3), 0) is standings.standing_of(member(4), 0)
-    assert standings.standing_of(member(3, 2), 0) is not standings.standing_of(member(4), 0)
-    assert standings.standing_of(member(5), 0) is not standings.standing_of(member(3), 0)
+    assert standings.standing_of(make_member(3), 0) is standings.standing_of(make_member(4), 0)
+    assert standings.standing_of(make_member(3, 2), 0) is not standings.standing_of(make_member(4), 0)
+    assert standings.standing_of(make_member(5), 0) is not standings.standing_of(make_member(3), 0)
 
 
-def test_unused_standings_are_forgotten() -> None:
+def test_unused_standings_are_discarded() -> None:
     standings = Standings(GUILD)
-    held = standings.standing_of(member(3), 0)
+    standing_in_use = standings.standing_of(make_member(3), 0)
     for role in range(100, 200):
-        standings.standing_of(member(3, role), 0)
+        standings.standing_of(make_member(3, role), 0)
     assert len(standings) == 1
-    assert standings.standing_of(member(4), 0) is held
+    assert standings.standing_of(make_member(4), 0) is standing_in_use
 
 
 def test_visible_channels_of_a_standing() -> None:
     standings = Standings(GUILD)
-    assert standings.standing_of(member(3), 0).visible == {10, 12}
-    assert standings.standing_of(member(5), 0).visible == {10, 11, 12}
-    assert standings.standing_of(member(3, 2), 0).visible == {10}
-    assert standings.standing_of(member(9), 0).visible == {10, 11, 12}
-    assert standings.standing_of(member(3), 0).permissions(99) == 0
+    assert standings.standing_of(make_member(3), 0).visible == {10, 12}
+    assert standings.standing_of(make_member(5), 0).visible == {10, 11, 12}
+    assert standings.standing_of(make_member(3, 2), 0).visible == {10}
+    assert standings.standing_of(make_member(9), 0).visible == {10, 11, 12}
+    assert standings.standing_of(make_member(3), 0).permissions(99) == 0
 
 
 def test_a_timeout_removes_permissions_but_not_visibility() -> None:
     standings = Standings(GUILD)
     during, after = (
-        standings.standing_of(member(3, 2, until=100), 99),
-        standings.standing_of(member(3, 2, until=100), 100),
+        standings.standing_of(make_member(3, 2, timed_out_until_ms=100), 99),
+        standings.standing_of(make_member(3, 2, timed_out_until_ms=100), 100),
     )
-    assert (during.base & BAN, after.base & BAN) == (0, BAN)
-    assert (during.permissions(10) & BAN, after.permissions(10) & BAN) == (0, BAN)
+    assert (during.base & BAN_MEMBERS, after.base & BAN_MEMBERS) == (0, BAN_MEMBERS)
+    assert (during.permissions(10) & BAN_MEMBERS, after.permissions(10) & BAN_MEMBERS) == (0, BAN_MEMBERS)
     assert during.visible == after.visible == {10}
 
 
 def test_restricted_members_share_the_standing_of_timed_out_members() -> None:
     standings = Standings(GUILD)
-    restricted = standings.standing_of(member(3, 2, restricted=True), 0)
-    assert restricted is standings.standing_of(member(4, 2, until=100), 99)
-    assert restricted is not standings.standing_of(member(4, 2), 0)
-    assert (restricted.base & BAN, restricted.visible) == (0, {10})
-    assert standings.standing_of(member(9, restricted=True), 0).base & BAN
+    restricted = standings.standing_of(make_member(3, 2, restricted=True), 0)
+    assert restricted is standings.standing_of(make_member(4, 2, timed_out_until_ms=100), 99)
+    assert restricted is not standings.standing_of(make_member(4, 2), 0)
+    assert (restricted.base & BAN_MEMBERS, restricted.visible) == (0, {10})
+    assert standings.standing_of(make_member(9, restricted=True), 0).base & BAN_MEMBERS

@@ -2,14 +2,27 @@
 
 from typing import Any
 
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.intents import Intents
 from tests.game import create_game
 from tests.world import Session, World
 
+FIRST_PARTY_OPCODES = (
+    GatewayOpcode.VOICE_SERVER_PING,
+    GatewayOpcode.GUILD_SUBSCRIPTIONS,
+    GatewayOpcode.GUILD_SUBSCRIPTIONS_BULK,
+    GatewayOpcode.GUILD_CHANNELS_RESYNC,
+    GatewayOpcode.REQUEST_CHANNEL_MEMBER_COUNT,
+    GatewayOpcode.UPDATE_TIME_SPENT_SESSION,
+)
+"""Opcodes of first-party clients that have no handler."""
 
-async def set_presence(session: Session, **more: object) -> None:
+
+async def set_presence(session: Session, **fields: object) -> None:
     """Update the session's presence and wait until the server has handled it."""
-    await session.send(3, {"since": None, "activities": [], "status": "online", "afk": False, **more})
+    await session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"since": None, "activities": [], "status": "online", "afk": False, **fields}
+    )
     await session.wait_processed()
 
 
@@ -23,31 +36,33 @@ async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: Wo
     app = await create_game(world)
     client = await alice.connect()
     await client.none_of("SESSIONS_REPLACE")
-    playing = await (await app.add_player(alice)).connect_sdk()
+    game_session = await (await app.add_player(alice)).connect_sdk()
     (first, second) = await client.next("SESSIONS_REPLACE")
     assert (first["session_id"], first["showing_chat"], "application_id" in first) == (
         client.ready["session_id"],
         False,
         False,
     )
-    assert (second["session_id"], second["application_id"]) == (playing.ready["session_id"], str(app.id))
+    assert (second["session_id"], second["application_id"]) == (game_session.ready["session_id"], str(app.id))
 
-    await set_presence(playing, showing_chat=True, activities=[{"type": 0, "state": "In a match"}])
+    await set_presence(game_session, showing_chat=True, activities=[{"type": 0, "state": "In a match"}])
 
     sessions = await client.next("SESSIONS_REPLACE")
-    assert [each["showing_chat"] for each in sessions] == [False, True]
+    assert [session["showing_chat"] for session in sessions] == [False, True]
     assert sessions[1]["activities"][0]["state"] == "In a match"
     # A client that connects later receives it too.
     late = await alice.connect()
     await late.settle()
     (sessions,) = [frame["d"] for frame in late.dispatches if frame["t"] == "SESSIONS_REPLACE"]
-    assert [each["showing_chat"] for each in sessions] == [False, True, False]
-    await set_presence(playing)
-    assert [each["showing_chat"] for each in await late.next("SESSIONS_REPLACE", no_session_shows_chat)] == [False] * 3
-    await playing.close()
+    assert [session["showing_chat"] for session in sessions] == [False, True, False]
+    await set_presence(game_session)
+    assert [session["showing_chat"] for session in await late.next("SESSIONS_REPLACE", no_session_shows_chat)] == [
+        False
+    ] * 3
+    await game_session.close()
     sessions = await client.next("SESSIONS_REPLACE", lambda sessions: len(sessions) == 2)
-    assert {each["session_id"] for each in sessions} == {client.ready["session_id"], late.ready["session_id"]}
-    assert "SESSIONS_REPLACE" not in playing.unread_names()
+    assert {session["session_id"] for session in sessions} == {client.ready["session_id"], late.ready["session_id"]}
+    assert "SESSIONS_REPLACE" not in game_session.unread_names()
 
 
 async def test_the_last_remaining_session_is_notified_once(world: World) -> None:
@@ -57,7 +72,7 @@ async def test_the_last_remaining_session_is_notified_once(world: World) -> None
 
     await other.close()
 
-    assert [each["session_id"] for each in await one.next("SESSIONS_REPLACE")] == [one.ready["session_id"]]
+    assert [session["session_id"] for session in await one.next("SESSIONS_REPLACE")] == [one.ready["session_id"]]
     await set_presence(one, status="idle")
     await one.none_of("SESSIONS_REPLACE")
 
@@ -70,8 +85,8 @@ async def test_bots_and_friends_receive_no_session_list(world: World) -> None:
     first, friend = await bot.connect(), await bob.connect()
     await bot.connect()
     await alice.connect()
-    playing = await (await (await create_game(world)).add_player(alice)).connect(Intents.ALL)
-    await set_presence(playing, showing_chat=True)
+    game_session = await (await (await create_game(world)).add_player(alice)).connect(Intents.ALL)
+    await set_presence(game_session, showing_chat=True)
 
     await first.none_of("SESSIONS_REPLACE")
     await friend.none_of("SESSIONS_REPLACE")
@@ -81,14 +96,14 @@ async def test_bots_and_friends_receive_no_session_list(world: World) -> None:
 
 async def test_first_party_opcodes_are_ignored_for_users_and_close_bots(world: World) -> None:
     user = await (await world.user()).connect()
-    for opcode in (5, 14, 37, 38, 39, 41):
+    for opcode in FIRST_PARTY_OPCODES:
         await user.send(opcode, None)
     # Lobby opcodes of a user's own client are ignored.
-    await user.send(17, [{"lobby_id": "1", "self_mute": False, "self_deaf": False}])
-    await user.send(42, {"lobby_id": "1"})
+    await user.send(GatewayOpcode.LOBBY_VOICE_STATES, [{"lobby_id": "1", "self_mute": False, "self_deaf": False}])
+    await user.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": "1"})
     await user.wait_processed()
     await user.none_of("LOBBY_VOICE_STATE_UPDATE", "LOBBY_VOICE_SERVER_UPDATE")
 
     bot = await (await world.bot()).connect()
-    await bot.send(17, [])
-    assert await bot.wait_closed() == 4001
+    await bot.send(GatewayOpcode.LOBBY_VOICE_STATES, [])
+    assert await bot.wait_closed() == CloseCode.UNKNOWN_OPCODE
