@@ -14,20 +14,20 @@ from hubbub.server.transports import media_proxy
 from hubbub.server.transports.cdn import Cdn, byte_range, default_avatar
 from tests import media
 
-KEY = bytes(range(32))
+SIGNING_KEY = bytes(range(32))
 NOW_MS = 1_795_000_000_000
 AVATAR = default_avatar(1)
-HASH = "0123456789abcdef" * 2
-ANIMATED = "a_" + "f0" * 16
-STICKER = "a_" + "e1" * 16
-LOTTIE = "d2" * 16
+IMAGE_HASH = "0123456789abcdef" * 2
+ANIMATED_IMAGE_HASH = "a_" + "f0" * 16
+STICKER_HASH = "a_" + "e1" * 16
+LOTTIE_HASH = "d2" * 16
 ASSETS: dict[tuple[str, int], str | bytes] = {
-    ("emojis", 7): cdn_urls.image_key(HASH),
-    ("emojis", 8): cdn_urls.image_key(ANIMATED),
+    ("emojis", 7): cdn_urls.image_key(IMAGE_HASH),
+    ("emojis", 8): cdn_urls.image_key(ANIMATED_IMAGE_HASH),
     ("emojis", 9): cdn_urls.image_key("c3" * 16),
-    ("stickers", 7): cdn_urls.image_key(HASH),
-    ("stickers", 8): cdn_urls.image_key(STICKER),
-    ("stickers", 9): cdn_urls.image_key(LOTTIE),
+    ("stickers", 7): cdn_urls.image_key(IMAGE_HASH),
+    ("stickers", 8): cdn_urls.image_key(STICKER_HASH),
+    ("stickers", 9): cdn_urls.image_key(LOTTIE_HASH),
     ("stickers", 10): AVATAR,
     ("soundboard-sounds", 7): cdn_urls.sound_key("b4" * 16),
     ("soundboard-sounds", 1): media.ogg(),
@@ -51,15 +51,15 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     await files.put(cdn_urls.attachment_key(6), media.animated("GIF", width=64, height=32), "image/gif")
     await files.put(cdn_urls.attachment_key(7), media.decompression_bomb(60_000), "image/png")
     await files.put(cdn_urls.attachment_key(8), media.large_canvas_gif(4_000, 400), "image/gif")
-    await files.put(cdn_urls.image_key(HASH), AVATAR, "image/png")
-    await files.put(cdn_urls.image_key(ANIMATED), media.animated("GIF", width=64, height=64), "image/gif")
-    await files.put(cdn_urls.image_key(STICKER), media.animated("PNG", width=64, height=64), "image/png")
-    await files.put(cdn_urls.image_key(LOTTIE), b'{"v": "5.5.2"}', "application/json")
+    await files.put(cdn_urls.image_key(IMAGE_HASH), AVATAR, "image/png")
+    await files.put(cdn_urls.image_key(ANIMATED_IMAGE_HASH), media.animated("GIF", width=64, height=64), "image/gif")
+    await files.put(cdn_urls.image_key(STICKER_HASH), media.animated("PNG", width=64, height=64), "image/png")
+    await files.put(cdn_urls.image_key(LOTTIE_HASH), b'{"v": "5.5.2"}', "application/json")
     await files.put(cdn_urls.sound_key("b4" * 16), media.mp3(), "audio/mpeg")
     await files.put("secret", b"x")
 
     async def find_key() -> bytes:
-        return KEY
+        return SIGNING_KEY
 
     async def find_asset(kind: str, asset_id: int) -> str | bytes | None:
         return ASSETS.get((kind, asset_id))
@@ -74,16 +74,16 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
 
 def signed_url(attachment_id: int, filename: str, *, now_ms: int = NOW_MS) -> str:
     """Return a signed URL as in API responses."""
-    return "/cdn" + cdn_urls.sign(KEY, cdn_urls.attachment_path(1, attachment_id, filename), now_ms)
+    return "/cdn" + cdn_urls.sign(SIGNING_KEY, cdn_urls.attachment_path(1, attachment_id, filename), now_ms)
 
 
 async def test_a_signed_url_is_valid_for_a_day(client: Client, clock: ControlledClock) -> None:
     url = signed_url(2, "my cat é.png")
-    answer = await client.get(url)
-    assert answer.status == 200
-    assert await answer.read() == AVATAR
-    assert answer.headers["Content-Type"] == "image/png"
-    assert answer.headers["Cache-Control"] == "private, max-age=86400"
+    response = await client.get(url)
+    assert response.status == 200
+    assert await response.read() == AVATAR
+    assert response.headers["Content-Type"] == "image/png"
+    assert response.headers["Cache-Control"] == "private, max-age=86400"
     clock.advance(86_400_000 - 1)
     assert (await client.get(url)).status == 200
     clock.advance(1)
@@ -95,7 +95,7 @@ async def test_a_signed_url_is_valid_for_a_day(client: Client, clock: Controlled
 async def test_a_modified_url_responds_with_404(client: Client) -> None:
     url = signed_url(2, "a.png")
     path, _, query = url.partition("?")
-    for wrong in (
+    for modified_url in (
         path,
         path + "?ex=&is=&hm=",
         url.replace("/1/2/", "/1/3/"),
@@ -109,16 +109,16 @@ async def test_a_modified_url_responds_with_404(client: Client) -> None:
         "/cdn/nothing/here",
         signed_url(99, "a.png"),
     ):
-        answer = await client.get(wrong)
-        assert answer.status == 404, wrong
-        assert answer.headers["Content-Type"] == "application/json"
+        response = await client.get(modified_url)
+        assert response.status == 404, modified_url
+        assert response.headers["Content-Type"] == "application/json"
 
 
 async def test_active_content_is_sent_as_a_download(client: Client) -> None:
-    answer = await client.get(signed_url(3, "ü.html"))
-    assert answer.headers["Content-Type"] == "application/octet-stream"
-    assert answer.headers["Content-Disposition"] == "attachment; filename*=UTF-8''%C3%BC.html"
-    for url in (signed_url(2, "a.html"), signed_url(3, "a.png"), f"/cdn/avatars/5/{HASH}.png"):
+    response = await client.get(signed_url(3, "ü.html"))
+    assert response.headers["Content-Type"] == "application/octet-stream"
+    assert response.headers["Content-Disposition"] == "attachment; filename*=UTF-8''%C3%BC.html"
+    for url in (signed_url(2, "a.html"), signed_url(3, "a.png"), f"/cdn/avatars/5/{IMAGE_HASH}.png"):
         headers = (await client.get(url)).headers
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
@@ -130,25 +130,25 @@ async def test_active_content_is_sent_as_a_download(client: Client) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        f"/cdn/avatars/5/{HASH}.png?size=128",
-        f"/cdn/icons/5/{HASH}",
-        f"/cdn/banners/5/{HASH}.png",
-        f"/cdn/guilds/1/users/2/avatars/{HASH}.png",
-        f"/cdn/guilds/1/users/2/banners/{HASH}.png",
-        f"/cdn/role-icons/5/{HASH}.png",
-        f"/cdn/app-icons/5/{HASH}.png",
+        f"/cdn/avatars/5/{IMAGE_HASH}.png?size=128",
+        f"/cdn/icons/5/{IMAGE_HASH}",
+        f"/cdn/banners/5/{IMAGE_HASH}.png",
+        f"/cdn/guilds/1/users/2/avatars/{IMAGE_HASH}.png",
+        f"/cdn/guilds/1/users/2/banners/{IMAGE_HASH}.png",
+        f"/cdn/role-icons/5/{IMAGE_HASH}.png",
+        f"/cdn/app-icons/5/{IMAGE_HASH}.png",
     ],
 )
 async def test_images_are_found_by_their_hash(client: Client, path: str) -> None:
-    answer = await client.get(path)
-    assert answer.status == 200
-    assert answer.headers["Content-Type"] == "image/png"
-    assert "immutable" in answer.headers["Cache-Control"]
-    again = await client.get(path, headers={"If-None-Match": answer.headers["ETag"]})
-    assert (again.status, await again.read()) == (304, b"")
+    response = await client.get(path)
+    assert response.status == 200
+    assert response.headers["Content-Type"] == "image/png"
+    assert "immutable" in response.headers["Cache-Control"]
+    revalidated = await client.get(path, headers={"If-None-Match": response.headers["ETag"]})
+    assert (revalidated.status, await revalidated.read()) == (304, b"")
 
 
-@pytest.mark.parametrize("name", ["../secret", "..%2fsecret", "x.png", f"{HASH}.exe", "f" * 32 + ".png"])
+@pytest.mark.parametrize("name", ["../secret", "..%2fsecret", "x.png", f"{IMAGE_HASH}.exe", "f" * 32 + ".png"])
 async def test_other_files_are_not_found(client: Client, name: str) -> None:
     assert (await client.get(f"/cdn/avatars/5/{name}")).status == 404
 
@@ -156,16 +156,16 @@ async def test_other_files_are_not_found(client: Client, name: str) -> None:
 @pytest.mark.parametrize(
     ("path", "kind", "side", "frames"),
     [
-        (f"/cdn/avatars/5/{HASH}.png?size=64", "PNG", 64, 1),
-        (f"/cdn/avatars/5/{HASH}.png?size=4096", "PNG", 128, 1),
-        (f"/cdn/avatars/5/{HASH}.webp", "WEBP", 128, 1),
-        (f"/cdn/icons/5/{HASH}.jpg?size=16", "JPEG", 16, 1),
-        (f"/cdn/icons/5/{HASH}?size=20", "PNG", 20, 1),
-        (f"/cdn/icons/5/{ANIMATED}.gif", "GIF", 64, 3),
-        (f"/cdn/icons/5/{ANIMATED}.gif?size=32", "GIF", 32, 3),
-        (f"/cdn/icons/5/{ANIMATED}.webp?animated=true", "WEBP", 64, 3),
-        (f"/cdn/icons/5/{ANIMATED}.webp?animated=false", "WEBP", 64, 1),
-        (f"/cdn/icons/5/{ANIMATED}.png", "PNG", 64, 1),
+        (f"/cdn/avatars/5/{IMAGE_HASH}.png?size=64", "PNG", 64, 1),
+        (f"/cdn/avatars/5/{IMAGE_HASH}.png?size=4096", "PNG", 128, 1),
+        (f"/cdn/avatars/5/{IMAGE_HASH}.webp", "WEBP", 128, 1),
+        (f"/cdn/icons/5/{IMAGE_HASH}.jpg?size=16", "JPEG", 16, 1),
+        (f"/cdn/icons/5/{IMAGE_HASH}?size=20", "PNG", 20, 1),
+        (f"/cdn/icons/5/{ANIMATED_IMAGE_HASH}.gif", "GIF", 64, 3),
+        (f"/cdn/icons/5/{ANIMATED_IMAGE_HASH}.gif?size=32", "GIF", 32, 3),
+        (f"/cdn/icons/5/{ANIMATED_IMAGE_HASH}.webp?animated=true", "WEBP", 64, 3),
+        (f"/cdn/icons/5/{ANIMATED_IMAGE_HASH}.webp?animated=false", "WEBP", 64, 1),
+        (f"/cdn/icons/5/{ANIMATED_IMAGE_HASH}.png", "PNG", 64, 1),
         ("/cdn/emojis/7.png", "PNG", 128, 1),
         ("/cdn/emojis/7.webp?size=48&quality=lossless", "WEBP", 48, 1),
         ("/cdn/emojis/8.gif", "GIF", 64, 3),
@@ -181,23 +181,23 @@ async def test_images_are_converted_to_the_requested_format_and_size(
     client: Client, path: str, kind: str, side: int, frames: int
 ) -> None:
     for _ in range(2):
-        answer = await client.get(path)
-        assert answer.status == 200, await answer.text()
-        image = media.open_image(await answer.read())
+        response = await client.get(path)
+        assert response.status == 200, await response.text()
+        image = media.open_image(await response.read())
         assert (image.format, image.size, getattr(image, "n_frames", 1)) == (kind, (side, side), frames)
-        assert answer.headers["Content-Type"] == f"image/{kind.lower()}"
-        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["Content-Type"] == f"image/{kind.lower()}"
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        (f"/cdn/avatars/5/{HASH}.png?size=17", 400),
-        (f"/cdn/avatars/5/{HASH}.png?size=x", 400),
-        (f"/cdn/avatars/5/{HASH}.png?size=", 400),
-        (f"/cdn/avatars/5/{HASH}.png?size=128000", 400),
-        (f"/cdn/avatars/5/{HASH}.webp?animated=1", 400),
-        (f"/cdn/avatars/5/{HASH}.gif", 415),
+        (f"/cdn/avatars/5/{IMAGE_HASH}.png?size=17", 400),
+        (f"/cdn/avatars/5/{IMAGE_HASH}.png?size=x", 400),
+        (f"/cdn/avatars/5/{IMAGE_HASH}.png?size=", 400),
+        (f"/cdn/avatars/5/{IMAGE_HASH}.png?size=128000", 400),
+        (f"/cdn/avatars/5/{IMAGE_HASH}.webp?animated=1", 400),
+        (f"/cdn/avatars/5/{IMAGE_HASH}.gif", 415),
         ("/cdn/emojis/7.gif", 415),
         ("/cdn/emojis/7.json", 415),
         ("/cdn/emojis/1.png", 404),
@@ -211,9 +211,9 @@ async def test_images_are_converted_to_the_requested_format_and_size(
     ],
 )
 async def test_invalid_image_requests_are_rejected(client: Client, path: str, status: int) -> None:
-    answer = await client.get(path)
-    assert answer.status == status
-    assert (await answer.json())["code"] == 0
+    response = await client.get(path)
+    assert response.status == status
+    assert (await response.json())["code"] == 0
 
 
 def proxy_url(attachment_id: int, query: str) -> str:
@@ -239,14 +239,14 @@ def proxy_url(attachment_id: int, query: str) -> str:
 async def test_the_media_proxy_resizes_attached_images(
     client: Client, attachment_id: int, query: str, kind: str, size: tuple[int, int], frames: int
 ) -> None:
-    answer = await client.get(proxy_url(attachment_id, query))
-    assert answer.status == 200, await answer.text()
-    image = media.open_image(await answer.read())
+    response = await client.get(proxy_url(attachment_id, query))
+    assert response.status == 200, await response.text()
+    image = media.open_image(await response.read())
     assert (image.format, image.size, getattr(image, "n_frames", 1)) == (kind, size, frames)
-    assert answer.headers["Content-Type"] == f"image/{kind.lower()}"
-    assert answer.headers["Cache-Control"] == "private, max-age=86400"
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    cached = await client.get(proxy_url(attachment_id, query), headers={"If-None-Match": answer.headers["ETag"]})
+    assert response.headers["Content-Type"] == f"image/{kind.lower()}"
+    assert response.headers["Cache-Control"] == "private, max-age=86400"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    cached = await client.get(proxy_url(attachment_id, query), headers={"If-None-Match": response.headers["ETag"]})
     assert cached.status == 304
 
 
@@ -270,9 +270,9 @@ async def test_the_media_proxy_resizes_attached_images(
 async def test_invalid_media_proxy_requests_are_rejected(
     client: Client, attachment_id: int, query: str, status: int
 ) -> None:
-    answer = await client.get(proxy_url(attachment_id, query))
-    assert answer.status == status
-    assert (await answer.json())["code"] == 0
+    response = await client.get(proxy_url(attachment_id, query))
+    assert response.status == status
+    assert (await response.json())["code"] == 0
 
 
 async def test_the_media_proxy_needs_the_signature_and_the_cdn_never_resizes(client: Client) -> None:
@@ -303,9 +303,9 @@ async def test_lottie_stickers_and_sounds_have_their_content_type(client: Client
 async def test_default_avatars_are_png_images(client: Client) -> None:
     bodies = set()
     for index in range(6):
-        answer = await client.get(f"/cdn/embed/avatars/{index}.png")
-        assert answer.headers["Content-Type"] == "image/png"
-        bodies.add(await answer.read())
+        response = await client.get(f"/cdn/embed/avatars/{index}.png")
+        assert response.headers["Content-Type"] == "image/png"
+        bodies.add(await response.read())
     assert len(bodies) == 6
     assert (await client.get("/cdn/embed/avatars/6.png")).status == 404
 
@@ -316,8 +316,8 @@ async def test_byte_ranges_are_served(client: Client) -> None:
     part = await client.get(url, headers={"Range": "bytes=1-4"})
     assert (part.status, await part.read()) == (206, AVATAR[1:5])
     assert part.headers["Content-Range"] == f"bytes 1-4/{size}"
-    tail = await client.get(url, headers={"Range": "bytes=-3"})
-    assert await tail.read() == AVATAR[-3:]
+    suffix = await client.get(url, headers={"Range": "bytes=-3"})
+    assert await suffix.read() == AVATAR[-3:]
     beyond = await client.get(url, headers={"Range": f"bytes={size}-"})
     assert (beyond.status, beyond.headers["Content-Range"]) == (416, f"bytes */{size}")
     other = await client.get(url, headers={"Range": "bytes=1-4", "If-Range": '"other"'})
@@ -348,11 +348,11 @@ def test_range_headers_are_parsed(header: str, expected: tuple[int, int] | None)
 
 def test_a_signed_url_is_parsed() -> None:
     base = "https://example.org/cdn"
-    url = base + cdn_urls.sign(KEY, cdn_urls.attachment_path(1, 2, "a b?.png"), NOW_MS)
+    url = base + cdn_urls.sign(SIGNING_KEY, cdn_urls.attachment_path(1, 2, "a b?.png"), NOW_MS)
     parsed = cdn_urls.parse(base, url)
     assert parsed is not None
     assert (parsed.channel_id, parsed.attachment_id, parsed.filename) == (1, 2, "a b?.png")
-    assert parsed.was_signed(KEY)
+    assert parsed.was_signed(SIGNING_KEY)
     assert not parsed.was_signed(b"other")
     assert cdn_urls.parse(base, url.replace("/cdn/", "/cdn/media/")) == parsed
     assert cdn_urls.parse(base, "https://example.com/cdn/attachments/1/2/a.png") is None

@@ -27,7 +27,7 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.places import standing
 from hubbub.server.transports.http.server import HttpServer
-from tests.server.transports.http import toys
+from tests.server.transports.http import sample_slice
 
 NOW_MS = 1_780_000_000_000
 
@@ -42,6 +42,7 @@ class HttpResponse:
 
     @property
     def json(self) -> Any:
+        """The decoded body."""
         return json.loads(self.content)
 
 
@@ -62,7 +63,7 @@ class HttpHarness:
             invalid_calls=self.config.http.invalid_requests,
         )
         self.http_server = HttpServer(
-            endpoints=EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))]),
+            endpoints=EndpointTable([standing.SLICE, Slice(name="toys", modules=(sample_slice,))]),
             database=self.db,
             clock=self.clock,
             ids=self.ids,
@@ -79,22 +80,23 @@ class HttpHarness:
         )
         self.tokens: dict[str, str] = {}
         self.base = ""
-        self.settled = 0
+        self.settle_count = 0
         """Number of responses that waited for the other nodes."""
 
     async def _settle(self) -> None:
-        self.settled += 1
+        self.settle_count += 1
 
     async def _healthy(self, request: web.Request) -> web.Response:
         return web.Response(text="ok")
 
     async def start(self) -> None:
+        """Start the server and issue one token for each caller."""
         await self.db.start()
         callers = {
             "bot": ("bot", frozenset[str]()),
             "user": ("user", frozenset[str]()),
             "bearer": ("bearer", frozenset(("email",))),
-            "poor": ("bearer", frozenset(("guilds",))),
+            "wrong_scope": ("bearer", frozenset(("guilds",))),
         }
         for number, (name, (kind, scopes)) in enumerate(callers.items(), 1):
             text = await self.db.write(
@@ -112,46 +114,55 @@ class HttpHarness:
         self.session = aiohttp.ClientSession()
 
     async def close(self) -> None:
+        """Stop the server."""
         await self.session.close()
         await self.runner.cleanup()
         await self.db.close()
         self.executor.shutdown()
 
     async def request(
-        self, method: str, path: str, *, caller: str | None = "bot", headers: dict[str, str] | None = None, **more: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        caller: str | None = "bot",
+        headers: dict[str, str] | None = None,
+        **options: Any,
     ) -> HttpResponse:
         """Send a request. Paths that do not start with /api are below /api/v10."""
         url = URL(self.base + (path if path.startswith("/api") else f"/api/v10{path}"), encoded=True)
         sent_headers = dict(headers or {})
         if caller:
             sent_headers.setdefault("Authorization", self.tokens[caller])
-        async with self.session.request(method, url, headers=sent_headers, **more) as response:
+        async with self.session.request(method, url, headers=sent_headers, **options) as response:
             return HttpResponse(response.status, response.headers, await response.read())
 
-    async def post_json(self, path: str, body: bytes, **more: Any) -> HttpResponse:
+    async def post_json(self, path: str, body: bytes, **options: Any) -> HttpResponse:
         """Send a JSON body exactly as given."""
-        headers = {"Content-Type": "application/json", **more.pop("headers", {})}
-        return await self.request("POST", path, data=body, headers=headers, **more)
+        headers = {"Content-Type": "application/json", **options.pop("headers", {})}
+        return await self.request("POST", path, data=body, headers=headers, **options)
 
-    async def raw(self, data: bytes, *, until: bytes | None = None) -> bytes:
+    async def send_raw(self, data: bytes, *, until: bytes | None = None) -> bytes:
         """Send bytes on a socket and return the response, up to `until` if given."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(data)
-        answer = await (reader.read() if until is None else reader.readuntil(until))
+        response = await (reader.read() if until is None else reader.readuntil(until))
         writer.close()
-        return answer
+        return response
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[HttpHarness]:
-    running = HttpHarness()
-    await running.start()
-    yield running
-    await running.close()
+    """A running HTTP server with default settings."""
+    harness = HttpHarness()
+    await harness.start()
+    yield harness
+    await harness.close()
 
 
 @pytest.fixture
 async def make_server() -> AsyncIterator[Callable[..., Any]]:
+    """A function that starts an HTTP server with the given settings."""
     servers: list[HttpHarness] = []
 
     async def start(**settings: Any) -> HttpHarness:

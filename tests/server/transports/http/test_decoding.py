@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from hubbub.protocol.errors import ApiError
 from hubbub.server.transports.http import decoding
-from tests.server.transports.http.toys import Search, Toy
+from tests.server.transports.http.sample_slice import Search, Toy
 
 
-def rejection(body: Any, kind: Any = Toy) -> ApiError:
+def decode_error(body: Any, kind: Any = Toy) -> ApiError:
+    """Decode an invalid body and return the error."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     with pytest.raises(ApiError) as caught:
         decoding.decode(data, kind)
@@ -100,28 +101,28 @@ INVALID_BODIES = [
 
 
 @pytest.mark.parametrize(
-    ("body", "path", "code", "message"), INVALID_BODIES, ids=[f"{m[1]}-{m[2]}" for m in INVALID_BODIES]
+    ("body", "path", "code", "message"), INVALID_BODIES, ids=[f"{case[1]}-{case[2]}" for case in INVALID_BODIES]
 )
 def test_an_error_has_its_code_message_and_path(body: dict[str, Any], path: str, code: str, message: str) -> None:
-    error = rejection({"content": "a", **body} if "content" not in body and path != "content" else body)
+    error = decode_error({"content": "a", **body} if "content" not in body and path != "content" else body)
     assert error.body()["message"] == "Invalid Form Body"
     assert flatten_errors(error.errors or {}) == {path: [(code, message)]}
 
 
 def test_all_errors_are_reported_together() -> None:
-    error = rejection({"tts": 5, "roles": ["x", 1, "y"], "embeds": [{"title": "a" * 9}]})
+    error = decode_error({"tts": 5, "roles": ["x", 1, "y"], "embeds": [{"title": "a" * 9}]})
     assert set(flatten_errors(error.errors or {})) == {"content", "tts", "roles.0", "roles.2", "embeds.0.title"}
 
 
 def test_the_number_of_reported_errors_is_limited() -> None:
-    error = rejection({"content": "a", "roles": ["x"] * 5000})
+    error = decode_error({"content": "a", "roles": ["x"] * 5000})
     assert len(flatten_errors(error.errors or {})) == decoding.ERRORS_MAX
 
 
 def test_a_huge_number_is_reported_at_its_path() -> None:
-    error = rejection(b'{"content": "a", "size": ' + b"9" * 5000 + b"}")
+    error = decode_error(b'{"content": "a", "size": ' + b"9" * 5000 + b"}")
     assert flatten_errors(error.errors or {})["size"][0][0] == "NUMBER_TYPE_COERCE"
-    assert rejection(b'{"content": "a", "unknown": ' + b"9" * 5000 + b"}").kind.code == 50109
+    assert decode_error(b'{"content": "a", "unknown": ' + b"9" * 5000 + b"}").kind.code == 50109
 
 
 def test_unknown_keys_are_ignored_and_the_last_duplicate_wins() -> None:
@@ -148,7 +149,7 @@ def test_json_nesting_is_limited(depth: int, accepted: bool) -> None:
     if accepted:
         decoding.decode(data, Toy)
     else:
-        assert rejection(data).kind.code == 50109
+        assert decode_error(data).kind.code == 50109
 
 
 def test_sibling_arrays_do_not_count_as_nesting() -> None:
@@ -164,14 +165,14 @@ def test_booleans_are_parsed_from_text(text: str, value: bool) -> None:
     assert decoding.convert_fields({"exact": [text]}, Search).exact is value
 
 
-JSON = st.recursive(
+JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
 
 
-@given(st.dictionaries(st.sampled_from(Toy.__struct_fields__), JSON) | JSON)
+@given(st.dictionaries(st.sampled_from(Toy.__struct_fields__), JSON_VALUES) | JSON_VALUES)
 def test_every_body_that_msgspec_rejects_has_a_specific_error(body: Any) -> None:
     try:
         decoding.decode(json.dumps(body).encode(), Toy)

@@ -17,7 +17,7 @@ from hubbub.server.transports.http.example_values import example
 from tests.contract.tables import commands, events
 
 
-def decodes(value: Any, kind: Any) -> None:
+def assert_decodes(value: Any, kind: Any) -> None:
     codec.decode(json.dumps(value), kind)
 
 
@@ -26,16 +26,16 @@ def test_every_body_and_result_has_an_example_that_decodes() -> None:
         operation = endpoint.operation
         for kind in (operation.result, operation.error_model):
             if kind not in (NoneType, bytes):
-                decodes(example(kind), kind)
+                assert_decodes(example(kind), kind)
         if operation.body is not NoneType:
-            decodes(example(operation.body, in_request=True), operation.body)
+            assert_decodes(example(operation.body, in_request=True), operation.body)
 
 
 def test_every_event_and_command_has_an_example_that_decodes() -> None:
     for event in events():
-        decodes(example(event.payload), event.payload)
+        assert_decodes(example(event.payload), event.payload)
     for command in commands():
-        decodes(example(command.payload, in_request=True), command.payload)
+        assert_decodes(example(command.payload, in_request=True), command.payload)
 
 
 def test_values_are_realistic() -> None:
@@ -77,7 +77,7 @@ def test_a_recursive_model_ends() -> None:
         "parent": None,
         "mode": "fast",
     }
-    decodes(example(Tree), Tree)
+    assert_decodes(example(Tree), Tree)
 
 
 def test_a_request_contains_required_fields_and_informative_ones() -> None:

@@ -11,38 +11,39 @@ from hubbub.protocol.operation import Uploads
 from hubbub.server.transports.http import multipart
 from hubbub.server.transports.http.multipart import MultipartForm, MultipartLimits
 
-TYPE = 'multipart/form-data; boundary="b0"'
+CONTENT_TYPE = 'multipart/form-data; boundary="b0"'
 LIMITS = MultipartLimits(total_bytes=100_000, file_bytes=50_000, field_bytes=10_000)
 
 
-def part(name: str, data: bytes, *, filename: str | None = None, more: str = "") -> bytes:
+def make_part(name: str, data: bytes, *, filename: str | None = None, extra_headers: str = "") -> bytes:
+    """Return one encoded part of a form."""
     disposition = f'Content-Disposition: form-data; name="{name}"'
     if filename is not None:
         disposition += f'; filename="{filename}"'
-    return f"--b0\r\n{disposition}\r\n{more}\r\n".encode() + data + b"\r\n"
+    return f"--b0\r\n{disposition}\r\n{extra_headers}\r\n".encode() + data + b"\r\n"
 
 
-async def read(
-    body: bytes, *, step: int = 7, uploads: Uploads | None = None, limits: MultipartLimits = LIMITS
+async def read_form(
+    body: bytes, *, chunk_size: int = 7, uploads: Uploads | None = None, limits: MultipartLimits = LIMITS
 ) -> MultipartForm:
     async def chunks() -> AsyncIterator[bytes]:
-        for start in range(0, len(body), step):
-            yield body[start : start + step]
+        for start in range(0, len(body), chunk_size):
+            yield body[start : start + chunk_size]
 
-    return await multipart.read_form(chunks(), TYPE, uploads or Uploads(), limits)
+    return await multipart.read_form(chunks(), CONTENT_TYPE, uploads or Uploads(), limits)
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 5, 8, 13, 1000])
-async def test_parts_do_not_depend_on_the_chunk_size(step: int) -> None:
+@pytest.mark.parametrize("chunk_size", [1, 2, 3, 5, 8, 13, 1000])
+async def test_parts_do_not_depend_on_the_chunk_size(chunk_size: int) -> None:
     body = (
         b"a preamble\r\n"
-        + part("payload_json", b'{"a": 1}', more="Content-Type: application/json\r\n")
-        + part("content", "grüße".encode())
-        + part("files[3]", b"\r\n--b\r\n\r\n--b1", filename="a.png", more="content-type: image/png\r\n")
-        + part("files%5B4%5D", b"", filename="")
+        + make_part("payload_json", b'{"a": 1}', extra_headers="Content-Type: application/json\r\n")
+        + make_part("content", "grüße".encode())
+        + make_part("files[3]", b"\r\n--b\r\n\r\n--b1", filename="a.png", extra_headers="content-type: image/png\r\n")
+        + make_part("files%5B4%5D", b"", filename="")
         + b"--b0--\r\nan epilogue"
     )
-    form = await read(body, step=step)
+    form = await read_form(body, chunk_size=chunk_size)
     assert form.payload == b'{"a": 1}'
     assert form.fields == {"content": ["grüße"]}
     first, second = form.files
@@ -53,17 +54,17 @@ async def test_parts_do_not_depend_on_the_chunk_size(step: int) -> None:
 
 
 @given(st.lists(st.binary(max_size=60), max_size=5), st.integers(1, 40))
-async def test_any_content_is_parsed_unchanged(contents: list[bytes], step: int) -> None:
+async def test_any_content_is_parsed_unchanged(contents: list[bytes], chunk_size: int) -> None:
     contents = [data.replace(b"--b0", b"") for data in contents]
-    body = b"".join(part(f"files[{n}]", data, filename="f") for n, data in enumerate(contents)) + b"--b0--"
-    assert [file.data for file in (await read(body, step=step)).files] == contents
+    body = b"".join(make_part(f"files[{index}]", data, filename="f") for index, data in enumerate(contents)) + b"--b0--"
+    assert [file.data for file in (await read_form(body, chunk_size=chunk_size)).files] == contents
 
 
 @given(st.binary(max_size=300), st.integers(1, 50))
-async def test_any_bytes_are_parsed_or_rejected(body: bytes, step: int) -> None:
+async def test_any_bytes_are_parsed_or_rejected(body: bytes, chunk_size: int) -> None:
     rejection: ApiError | None = None
     try:
-        await read(body, step=step)
+        await read_form(body, chunk_size=chunk_size)
     except ApiError as error:
         rejection = error
     assert rejection is None or rejection.kind.code == 50035
@@ -78,25 +79,25 @@ async def test_any_bytes_are_parsed_or_rejected(body: bytes, step: int) -> None:
         (b"--b0\r\n\r\nx\r\n--b0--", 50035),
         (b"--b0\r\nContent-Disposition: attachment\r\n\r\nx\r\n--b0--", 50035),
         (b"--b0 junk\r\n\r\n", 50035),
-        (part("content", b"x"), 50035),
+        (make_part("content", b"x"), 50035),
         (b"--b0\r\nX: " + b"a" * 9000, 50035),
-        (part("content", b"x" * 10_001) + b"--b0--", 40005),
-        (part("files[0]", b"x" * 50_001, filename="f") + b"--b0--", 50045),
+        (make_part("content", b"x" * 10_001) + b"--b0--", 40005),
+        (make_part("files[0]", b"x" * 50_001, filename="f") + b"--b0--", 50045),
         (b"x" * 100_001, 40005),
-        (part("x", b"") * 201 + b"--b0--", 40005),
-        (part("files[1]", b"", filename="a") + part("files[01]", b"", filename="b") + b"--b0--", 50035),
-        (b"".join(part(f"files[{n}]", b"", filename="a") for n in range(11)) + b"--b0--", 30015),
+        (make_part("x", b"") * 201 + b"--b0--", 40005),
+        (make_part("files[1]", b"", filename="a") + make_part("files[01]", b"", filename="b") + b"--b0--", 50035),
+        (b"".join(make_part(f"files[{index}]", b"", filename="a") for index in range(11)) + b"--b0--", 30015),
     ],
 )
 async def test_invalid_and_oversized_forms_are_rejected(body: bytes, code: int) -> None:
     with pytest.raises(ApiError) as caught:
-        await read(body, step=4096)
+        await read_form(body, chunk_size=4096)
     assert caught.value.kind.code == code
 
 
 async def test_an_undeclared_file_field_is_ignored() -> None:
-    body = part("files[0]", b"x", filename="f") + part("table", b"1", filename="t.csv") + b"--b0--"
-    form = await read(body, uploads=Uploads(field="table", files_max=1))
+    body = make_part("files[0]", b"x", filename="f") + make_part("table", b"1", filename="t.csv") + b"--b0--"
+    form = await read_form(body, uploads=Uploads(field="table", files_max=1))
     assert [(file.field, file.data) for file in form.files] == [("table", b"1")]
 
 
@@ -118,7 +119,7 @@ async def test_an_undeclared_file_field_is_ignored() -> None:
 )
 async def test_file_names_are_decoded_and_sanitized(disposition: str, name: str) -> None:
     body = f'--b0\r\nContent-Disposition: form-data; name="file"; {disposition}\r\n\r\nx\r\n--b0--'.encode()
-    assert (await read(body)).files[0].filename == name
+    assert (await read_form(body)).files[0].filename == name
 
 
 def test_a_long_file_name_keeps_its_extension() -> None:

@@ -17,7 +17,7 @@ from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import standing
 from hubbub.server.transports.http import openapi, openapi_texts
-from tests.server.transports.http import toys
+from tests.server.transports.http import sample_slice
 from tests.server.transports.http.conftest import HttpHarness
 
 # The parts of the OpenAPI 3.1 metaschema that a generator can get wrong.
@@ -110,13 +110,14 @@ METASCHEMA: dict[str, Any] = {
 
 DOCUMENT_URI = "urn:openapi"
 
-TOYS = EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))])
+SAMPLE_TABLE = EndpointTable([standing.SLICE, Slice(name="toys", modules=(sample_slice,))])
 
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(openapi.encode_document(TOYS))
-    return found
+    """The document of the sample slice."""
+    decoded: dict[str, Any] = json.loads(openapi.encode_document(SAMPLE_TABLE))
+    return decoded
 
 
 @pytest.fixture(scope="module")
@@ -125,26 +126,30 @@ def full_table() -> EndpointTable:
 
 
 @pytest.fixture(scope="module")
-def full(full_table: EndpointTable) -> dict[str, Any]:
-    """Return the document of every operation of this package."""
-    found: dict[str, Any] = json.loads(openapi.encode_document(full_table))
-    return found
+def full_document(full_table: EndpointTable) -> dict[str, Any]:
+    """The document of all operations of the platform."""
+    decoded: dict[str, Any] = json.loads(openapi.encode_document(full_table))
+    return decoded
 
 
-def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {each["operationId"]: each for methods in document["paths"].values() for each in methods.values()}
+def operations_by_id(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the operations of a document by `operationId`."""
+    return {
+        operation["operationId"]: operation for methods in document["paths"].values() for operation in methods.values()
+    }
 
 
-def references(node: Any) -> set[str]:
+def collect_references(node: Any) -> set[str]:
+    """Return all `$ref` values below a node."""
     if isinstance(node, dict):
-        found = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
-        return found.union(*(references(value) for value in node.values()))
+        own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+        return own.union(*(collect_references(value) for value in node.values()))
     if isinstance(node, list):
-        return set().union(*(references(value) for value in node))
+        return set().union(*(collect_references(value) for value in node))
     return set()
 
 
-@pytest.mark.parametrize("name", ["document", "full"])
+@pytest.mark.parametrize("name", ["document", "full_document"])
 def test_the_document_is_openapi_3_1(name: str, request: pytest.FixtureRequest) -> None:
     problems = [error.message for error in Draft202012Validator(METASCHEMA).iter_errors(request.getfixturevalue(name))]
     assert problems == []
@@ -155,21 +160,21 @@ def test_every_schema_is_a_json_schema(document: dict[str, Any]) -> None:
         Draft202012Validator.check_schema(schema)
 
 
-@pytest.mark.parametrize("name", ["document", "full"])
+@pytest.mark.parametrize("name", ["document", "full_document"])
 def test_every_reference_resolves(name: str, request: pytest.FixtureRequest) -> None:
-    found = request.getfixturevalue(name)
-    names = {f"#/components/schemas/{name}" for name in found["components"]["schemas"]}
-    assert references(found) <= names
+    document = request.getfixturevalue(name)
+    targets = {f"#/components/schemas/{schema}" for schema in document["components"]["schemas"]}
+    assert collect_references(document) <= targets
 
 
 def test_operation_ids_are_unique_and_paths_name_their_parameters(document: dict[str, Any]) -> None:
-    seen: list[str] = []
+    operation_ids: list[str] = []
     for path, methods in document["paths"].items():
         for operation in methods.values():
-            seen.append(operation["operationId"])
+            operation_ids.append(operation["operationId"])
             names = [parameter["name"] for parameter in operation.get("parameters", []) if parameter["in"] == "path"]
             assert names == re.findall(r"{(\w+)}", path)
-    assert len(seen) == len(set(seen))
+    assert len(operation_ids) == len(set(operation_ids))
 
 
 def test_an_operation_is_documented_as_declared(document: dict[str, Any]) -> None:
@@ -196,24 +201,25 @@ def test_an_operation_is_documented_as_declared(document: dict[str, Any]) -> Non
     assert roles["explode"] is False
 
 
-def discriminators(node: Any) -> Iterator[dict[str, Any]]:
+def collect_discriminators(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield all discriminators with a mapping below a node."""
     if isinstance(node, dict):
         if isinstance(node.get("discriminator"), dict) and "mapping" in node["discriminator"]:
             yield node["discriminator"]
         node = list(node.values())
     if isinstance(node, list):
-        for each in node:
-            yield from discriminators(each)
+        for child in node:
+            yield from collect_discriminators(child)
 
 
-def test_no_discriminator_has_numeric_tags(full: dict[str, Any]) -> None:
-    tags = [tag for each in discriminators(full) for tag in each["mapping"]]
+def test_no_discriminator_has_numeric_tags(full_document: dict[str, Any]) -> None:
+    tags = [tag for discriminator in collect_discriminators(full_document) for tag in discriminator["mapping"]]
     assert [tag for tag in tags if tag.isdigit()] == []
 
 
-def undocumented(document: dict[str, Any]) -> Iterator[str]:
+def find_undocumented(document: dict[str, Any]) -> Iterator[str]:
     """Yield the parts of a document that lack a text or an example."""
-    for name, operation in operations(document).items():
+    for name, operation in operations_by_id(document).items():
         if not operation.get("summary"):
             yield f"{name}: summary"
         for parameter in operation.get("parameters", []):
@@ -225,11 +231,11 @@ def undocumented(document: dict[str, Any]) -> Iterator[str]:
                 yield f"{name}: response {status}"
             contents.append(response)
         for content in contents:
-            for kind, media in content.get("content", {}).items():
-                if kind == "multipart/form-data":
+            for media_type, media in content.get("content", {}).items():
+                if media_type == "multipart/form-data":
                     properties = media["schema"]["properties"].items()
                     yield from (f"{name}: part {key}" for key, part in properties if not part.get("description"))
-                elif kind in ("application/json", "application/x-www-form-urlencoded") and "example" not in media:
+                elif media_type in ("application/json", "application/x-www-form-urlencoded") and "example" not in media:
                     yield f"{name}: example"
     for name, schema in document["components"]["schemas"].items():
         if not schema.get("description"):
@@ -247,31 +253,34 @@ def undocumented(document: dict[str, Any]) -> Iterator[str]:
     yield from (f"scope {scope}" for scope, text in scopes.items() if not text)
 
 
-def test_every_part_of_the_document_is_described(full: dict[str, Any]) -> None:
-    assert list(undocumented(full)) == []
+def test_every_part_of_the_document_is_described(full_document: dict[str, Any]) -> None:
+    assert list(find_undocumented(full_document)) == []
 
 
-def texts(node: Any) -> Iterator[str]:
+def collect_texts(node: Any) -> Iterator[str]:
+    """Yield all descriptions and summaries below a node."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key in ("description", "summary") and isinstance(value, str):
                 yield value
             elif key not in ("example", "properties"):
-                yield from texts(value)
-        yield from (text for part in node.get("properties", {}).values() for text in texts(part))
+                yield from collect_texts(value)
+        yield from (text for part in node.get("properties", {}).values() for text in collect_texts(part))
     elif isinstance(node, list):
         for value in node:
-            yield from texts(value)
+            yield from collect_texts(value)
 
 
-def test_no_text_contains_a_citation(full: dict[str, Any]) -> None:
-    assert [text for text in texts(full) if "spec/" in text or "decisions/" in text or "changes." in text] == []
+def test_no_text_contains_a_citation(full_document: dict[str, Any]) -> None:
+    assert [
+        text for text in collect_texts(full_document) if "spec/" in text or "decisions/" in text or "changes." in text
+    ] == []
 
 
 def test_every_documented_path_parameter_and_header_exists(full_table: EndpointTable) -> None:
-    parameters = {name for each in full_table for name in each.operation.parameters}
+    parameters = {name for endpoint in full_table for name in endpoint.operation.parameters}
     assert {name.rpartition("{")[2].rstrip("}") for name in openapi_texts.PATH_PARAMETERS} == parameters
-    headers = {name for each in full_table for name in each.operation.headers} - {"Authorization"}
+    headers = {name for endpoint in full_table for name in endpoint.operation.headers} - {"Authorization"}
     assert set(openapi_texts.HEADERS) - {openapi_texts.REASON_HEADER} == headers
 
 
@@ -279,8 +288,8 @@ def success_example(endpoint: Endpoint, described: dict[str, Any]) -> Any:
     return described["responses"][str(endpoint.operation.success)]["content"]["application/json"]["example"]
 
 
-def test_every_example_decodes_as_its_type(full: dict[str, Any], full_table: EndpointTable) -> None:
-    described = operations(full)
+def test_every_example_decodes_as_its_type(full_document: dict[str, Any], full_table: EndpointTable) -> None:
+    described = operations_by_id(full_document)
     count = 0
     for endpoint in full_table:
         operation = endpoint.operation
@@ -288,41 +297,46 @@ def test_every_example_decodes_as_its_type(full: dict[str, Any], full_table: End
             codec.decode(codec.encode(success_example(endpoint, described[endpoint.name])), operation.result)
             count += 1
         if operation.body is not NoneType:
-            kind = "application/x-www-form-urlencoded" if operation.form else "application/json"
-            media = described[endpoint.name]["requestBody"]["content"][kind]
+            media_type = "application/x-www-form-urlencoded" if operation.form else "application/json"
+            media = described[endpoint.name]["requestBody"]["content"][media_type]
             codec.decode(codec.encode(media["example"]), operation.body)
             count += 1
     assert count > 400
 
 
-def absolute(node: Any) -> Any:
-    """Return a schema whose references name the registered document."""
+def with_absolute_references(node: Any) -> Any:
+    """Return a copy of a schema whose references start with the URI of the registered document."""
     if isinstance(node, dict):
-        return {key: DOCUMENT_URI + value if key == "$ref" else absolute(value) for key, value in node.items()}
-    return [absolute(each) for each in node] if isinstance(node, list) else node
+        return {
+            key: DOCUMENT_URI + value if key == "$ref" else with_absolute_references(value)
+            for key, value in node.items()
+        }
+    return [with_absolute_references(child) for child in node] if isinstance(node, list) else node
 
 
-def test_every_example_matches_its_schema(full: dict[str, Any]) -> None:
-    registry = Registry().with_resource(DOCUMENT_URI, Resource(full, DRAFT202012))
-    for name, operation in operations(full).items():
+def test_every_example_matches_its_schema(full_document: dict[str, Any]) -> None:
+    registry = Registry().with_resource(DOCUMENT_URI, Resource(full_document, DRAFT202012))
+    for name, operation in operations_by_id(full_document).items():
         for part in (operation.get("requestBody", {}), *operation["responses"].values()):
             for media in part.get("content", {}).values():
                 if "example" in media:
-                    validator = Draft202012Validator(absolute(media["schema"]), registry=registry)
+                    validator = Draft202012Validator(with_absolute_references(media["schema"]), registry=registry)
                     problems = [error.message for error in validator.iter_errors(media["example"])]
                     assert problems == [], name
 
 
-def test_error_examples_have_the_first_declared_code(full: dict[str, Any]) -> None:
-    for operation in operations(full).values():
+def test_error_examples_have_the_first_declared_code(full_document: dict[str, Any]) -> None:
+    for operation in operations_by_id(full_document).values():
         for response in operation["responses"].values():
             if "x-codes" in response:
                 assert response["content"]["application/json"]["example"]["code"] == response["x-codes"][0]
 
 
-def test_deprecated_operations_name_their_replacement(full: dict[str, Any]) -> None:
-    described = operations(full)
-    deprecated = {name: each["description"] for name, each in described.items() if each.get("deprecated")}
+def test_deprecated_operations_name_their_replacement(full_document: dict[str, Any]) -> None:
+    described = operations_by_id(full_document)
+    deprecated = {
+        name: operation["description"] for name, operation in described.items() if operation.get("deprecated")
+    }
     assert set(deprecated) == {
         "deprecated_list_pins",
         "deprecated_create_pin",
@@ -335,8 +349,8 @@ def test_deprecated_operations_name_their_replacement(full: dict[str, Any]) -> N
         assert set(re.findall("`([a-z_]+)`", text.partition("\n")[0])) <= set(described)
 
 
-def test_deprecated_fields_are_marked(full: dict[str, Any]) -> None:
-    schemas = full["components"]["schemas"]
+def test_deprecated_fields_are_marked(full_document: dict[str, Any]) -> None:
+    schemas = full_document["components"]["schemas"]
     for name, key in (
         ("Role", "color"),
         ("Message", "interaction"),
@@ -348,8 +362,8 @@ def test_deprecated_fields_are_marked(full: dict[str, Any]) -> None:
     assert "deprecated" not in schemas["Role"]["properties"]["colors"]
 
 
-def test_descriptions_tell_requirements(full: dict[str, Any]) -> None:
-    described = operations(full)
+def test_descriptions_state_requirements(full_document: dict[str, Any]) -> None:
+    described = operations_by_id(full_document)
     assert described["create_guild_role"]["description"] == (
         "The new role is placed just above @everyone.\n\nRequires the permission `MANAGE_ROLES` in the guild."
     )
@@ -358,13 +372,15 @@ def test_descriptions_tell_requirements(full: dict[str, Any]) -> None:
         in (described["get_my_guild_member"]["description"])
     )
     assert "`around` takes precedence over `before`" in described["list_messages"]["description"]
-    reason = next(each for each in described["create_guild_role"]["parameters"] if each["in"] == "header")
+    reason = next(
+        parameter for parameter in described["create_guild_role"]["parameters"] if parameter["in"] == "header"
+    )
     assert reason["name"] == "X-Audit-Log-Reason"
     assert described["exchange_oauth2_token"]["security"] == [{"ClientCredentials": []}, {}]
 
 
 async def test_the_server_serves_the_document(server: HttpHarness, document: dict[str, Any]) -> None:
-    answer = await server.request("GET", "/api/openapi.json", caller=None)
-    assert answer.status == 200
-    assert answer.headers["Content-Type"] == "application/json"
-    assert answer.json == document
+    response = await server.request("GET", "/api/openapi.json", caller=None)
+    assert response.status == 200
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.json == document

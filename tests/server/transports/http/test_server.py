@@ -17,14 +17,14 @@ from hubbub.server.core.rate_limits import RateLimitMode
 from hubbub.server.transports.http.request_bodies import CONCURRENT_UPLOADS_MAX
 from tests.server.transports.http.conftest import NOW_MS, HttpHarness, HttpResponse
 
-TOYS = "/channels/1/toys"
+TOYS_PATH = "/channels/1/toys"
 
 
-def form_error(answer: HttpResponse, *path: str) -> dict[str, str]:
+def first_form_error(response: HttpResponse, *path: str) -> dict[str, str]:
     """Return the first form error at a path."""
-    assert answer.status == 400
-    assert answer.json["code"] == 50035
-    node = answer.json["errors"]
+    assert response.status == 400
+    assert response.json["code"] == 50035
+    node = response.json["errors"]
     for key in path:
         node = node[key]
     return node["_errors"][0]
@@ -35,26 +35,26 @@ def form_error(answer: HttpResponse, *path: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("prefix", ["/api", "/api/v6", "/api/v7", "/api/v8", "/api/v9", "/api/v10"])
 async def test_every_supported_version_is_served(server: HttpHarness, prefix: str) -> None:
-    answer = await server.request("GET", f"{prefix}/users/@me")
-    assert answer.status == 200
-    assert answer.json["seen"] == "me"
-    assert answer.json["version"] == int(prefix.partition("v")[2] or 10)
+    response = await server.request("GET", f"{prefix}/users/@me")
+    assert response.status == 200
+    assert response.json["received"] == "me"
+    assert response.json["version"] == int(prefix.partition("v")[2] or 10)
 
 
 @pytest.mark.parametrize("version", ["v5", "v11", "v0", "v999999"])
 async def test_an_unsupported_version_is_rejected(server: HttpHarness, version: str) -> None:
-    answer = await server.request("GET", f"/api/{version}/users/@me")
-    assert (answer.status, answer.json["code"]) == (400, 50041)
+    response = await server.request("GET", f"/api/{version}/users/@me")
+    assert (response.status, response.json["code"]) == (400, 50041)
 
 
 @pytest.mark.parametrize(
     "path", ["/nowhere", "/", "", "/users", "/users/", "/users//", "/api/v10", "/api", "/api/vx/users/@me"]
 )
 async def test_an_unknown_route_responds_with_the_generic_404(server: HttpHarness, path: str) -> None:
-    answer = await server.request("GET", path)
-    assert answer.status == 404
-    assert answer.json == {"message": "404: Not Found", "code": 0}
-    assert answer.headers["Content-Type"] == "application/json"
+    response = await server.request("GET", path)
+    assert response.status == 404
+    assert response.json == {"message": "404: Not Found", "code": 0}
+    assert response.headers["Content-Type"] == "application/json"
 
 
 async def test_a_path_outside_the_api_responds_with_the_generic_404(server: HttpHarness) -> None:
@@ -69,36 +69,36 @@ async def test_additional_routes_are_mounted(server: HttpHarness) -> None:
 
 
 async def test_a_wrong_method_responds_with_the_allowed_methods(server: HttpHarness) -> None:
-    answer = await server.request("PATCH", "/users/5")
-    assert answer.status == 405
-    assert answer.json == {"message": "405: Method Not Allowed", "code": 0}
-    assert answer.headers["Allow"] == "DELETE, GET"
+    response = await server.request("PATCH", "/users/5")
+    assert response.status == 405
+    assert response.json == {"message": "405: Method Not Allowed", "code": 0}
+    assert response.headers["Allow"] == "DELETE, GET"
 
 
 async def test_at_me_is_never_parsed_as_an_id(server: HttpHarness) -> None:
-    answer = await server.request("DELETE", "/users/@me")
-    assert answer.status == 405
-    assert answer.headers["Allow"] == "GET"
-    assert (await server.request("GET", "/users/%40me")).json["seen"] == "me"
+    response = await server.request("DELETE", "/users/@me")
+    assert response.status == 405
+    assert response.headers["Allow"] == "GET"
+    assert (await server.request("GET", "/users/%40me")).json["received"] == "me"
 
 
-@pytest.mark.parametrize("bad", ["x", "-1", "1.5", "99999999999999999999", "%F0%9F%94%A5", "%D9%A1", "1%202"])
-async def test_a_bad_snowflake_in_the_path_is_reported(server: HttpHarness, bad: str) -> None:
-    error = form_error(await server.request("GET", f"/users/{bad}"), "user_id")
+@pytest.mark.parametrize("user_id", ["x", "-1", "1.5", "99999999999999999999", "%F0%9F%94%A5", "%D9%A1", "1%202"])
+async def test_an_invalid_snowflake_in_the_path_is_reported(server: HttpHarness, user_id: str) -> None:
+    error = first_form_error(await server.request("GET", f"/users/{user_id}"), "user_id")
     assert error["code"] == "NUMBER_TYPE_COERCE"
     assert error["message"].endswith("is not snowflake.")
 
 
 async def test_text_in_the_path_is_decoded_once(server: HttpHarness) -> None:
-    assert (await server.request("PUT", "/messages/1/reactions/%F0%9F%94%A5")).json["seen"] == "🔥"
-    assert (await server.request("PUT", "/messages/1/reactions/a%2Fb%253A1")).json["seen"] == "a/b%3A1"
-    assert (await server.request("PUT", "/messages/1/reactions/%FF%00x")).json["seen"] == "\ufffdx"
+    assert (await server.request("PUT", "/messages/1/reactions/%F0%9F%94%A5")).json["received"] == "🔥"
+    assert (await server.request("PUT", "/messages/1/reactions/a%2Fb%253A1")).json["received"] == "a/b%3A1"
+    assert (await server.request("PUT", "/messages/1/reactions/%FF%00x")).json["received"] == "\ufffdx"
 
 
 async def test_head_responds_like_get_without_a_body(server: HttpHarness) -> None:
-    answer = await server.request("HEAD", "/users/@me")
-    assert (answer.status, answer.content) == (200, b"")
-    assert int(answer.headers["Content-Length"]) > 0
+    response = await server.request("HEAD", "/users/@me")
+    assert (response.status, response.content) == (200, b"")
+    assert int(response.headers["Content-Length"]) > 0
 
 
 # Callers
@@ -109,7 +109,7 @@ async def test_head_responds_like_get_without_a_body(server: HttpHarness) -> Non
     [
         ("/users/@me", None, 401, 0),
         ("/empty", None, 200, None),
-        ("/empty", "poor", 200, None),
+        ("/empty", "wrong_scope", 200, None),
         ("/bots-only", "bot", 200, None),
         ("/bots-only", "user", 403, 20002),
         ("/bots-only", "bearer", 401, 0),
@@ -117,41 +117,43 @@ async def test_head_responds_like_get_without_a_body(server: HttpHarness) -> Non
         ("/users-only", "bot", 403, 20001),
         ("/scoped", "bot", 200, None),
         ("/scoped", "bearer", 200, None),
-        ("/scoped", "poor", 403, 50026),
+        ("/scoped", "wrong_scope", 403, 50026),
         ("/scoped", "user", 403, 20002),
     ],
 )
 async def test_operations_admit_only_their_kinds_of_callers(
     server: HttpHarness, path: str, caller: str | None, status: int, code: int | None
 ) -> None:
-    answer = await server.request("GET", path, caller=caller)
-    assert answer.status == status
-    assert answer.json.get("code") == code
+    response = await server.request("GET", path, caller=caller)
+    assert response.status == status
+    assert response.json.get("code") == code
 
 
 @pytest.mark.parametrize("header", ["Bot x", "x", "Bearer", "Bot ", "Basic YTpi", "Bot " + "a" * 5000, "Bot \xff\xfe"])
-async def test_a_bad_token_is_unauthorized(server: HttpHarness, header: str) -> None:
+async def test_an_invalid_token_is_unauthorized(server: HttpHarness, header: str) -> None:
     for path in ("/users/@me", "/empty"):
-        answer = await server.request("GET", path, caller=None, headers={"Authorization": header})
-        assert answer.status == 401
-        assert answer.json == {"message": "401: Unauthorized", "code": 0}
+        response = await server.request("GET", path, caller=None, headers={"Authorization": header})
+        assert response.status == 401
+        assert response.json == {"message": "401: Unauthorized", "code": 0}
 
 
 @pytest.mark.parametrize("header", ["", "  "])
 @pytest.mark.parametrize("path", ["/users/@me", "/empty"])
 async def test_a_blank_token_is_unauthorized(server: HttpHarness, header: str, path: str) -> None:
-    answer = await server.request("GET", path, caller=None, headers={"Authorization": header})
-    assert answer.status == 401
+    response = await server.request("GET", path, caller=None, headers={"Authorization": header})
+    assert response.status == 401
 
 
 async def test_a_token_in_the_path_makes_the_header_irrelevant(server: HttpHarness) -> None:
-    answer = await server.request("POST", "/webhooks/1/secret", caller=None, headers={"Authorization": "Bot nonsense"})
-    assert answer.json["seen"] == "secret"
+    response = await server.request(
+        "POST", "/webhooks/1/secret", caller=None, headers={"Authorization": "Bot nonsense"}
+    )
+    assert response.json["received"] == "secret"
 
 
 async def test_declared_permissions_are_checked_before_the_handler(server: HttpHarness) -> None:
-    answer = await server.request("PATCH", "/guilds/5/guarded")
-    assert (answer.status, answer.json["code"]) == (404, 10004)
+    response = await server.request("PATCH", "/guilds/5/guarded")
+    assert (response.status, response.json["code"]) == (404, 10004)
 
 
 # Bodies
@@ -159,16 +161,16 @@ async def test_declared_permissions_are_checked_before_the_handler(server: HttpH
 
 async def test_a_body_is_decoded_completely(server: HttpHarness) -> None:
     body = b'{"content": "hi", "roles": ["5", 6], "allow": "8", "unknown": {"a": [1]}, "anything": {"deep": [null]}}'
-    answer = await server.post_json(TOYS, body)
-    assert answer.status == 200
-    seen = answer.json["seen"]
-    assert (seen["content"], seen["roles"], seen["allow"]) == ("hi", ["5", "6"], "8")
-    assert answer.headers["Content-Type"] == "application/json"
-    assert answer.headers["Via"]
-    assert answer.headers["X-Request-Id"]
+    response = await server.post_json(TOYS_PATH, body)
+    assert response.status == 200
+    received = response.json["received"]
+    assert (received["content"], received["roles"], received["allow"]) == ("hi", ["5", "6"], "8")
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Via"]
+    assert response.headers["X-Request-Id"]
 
 
-MALFORMED = [
+MALFORMED_BODIES = [
     b"",
     b"{",
     b"[1",
@@ -184,87 +186,91 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize("body", MALFORMED, ids=lambda body: repr(body[:24]))
+@pytest.mark.parametrize("body", MALFORMED_BODIES, ids=lambda body: repr(body[:24]))
 async def test_malformed_json_is_rejected_with_50109(server: HttpHarness, body: bytes) -> None:
-    answer = await server.post_json(TOYS, body)
-    assert (answer.status, answer.json["code"]) == (400, 50109)
+    response = await server.post_json(TOYS_PATH, body)
+    assert (response.status, response.json["code"]) == (400, 50109)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"1", b'"x"', b"null", b"true", b"1.5"])
 async def test_a_body_that_is_not_an_object_is_rejected_at_the_root(server: HttpHarness, body: bytes) -> None:
-    assert form_error(await server.post_json(TOYS, body))["code"] == "MODEL_TYPE_CONVERT"
+    assert first_form_error(await server.post_json(TOYS_PATH, body))["code"] == "MODEL_TYPE_CONVERT"
 
 
 async def test_a_body_that_is_not_an_array_is_rejected_at_the_root(server: HttpHarness) -> None:
-    answer = await server.request("PUT", "/toys", data=b"{}", headers={"Content-Type": "application/json"})
-    assert form_error(answer)["code"] == "LIST_TYPE_CONVERT"
-    answer = await server.request("PUT", "/toys", json=[{"content": "a"}, {"content": 5}])
-    assert form_error(answer, "1", "content")["code"] == "STRING_TYPE_CONVERT"
+    response = await server.request("PUT", "/toys", data=b"{}", headers={"Content-Type": "application/json"})
+    assert first_form_error(response)["code"] == "LIST_TYPE_CONVERT"
+    response = await server.request("PUT", "/toys", json=[{"content": "a"}, {"content": 5}])
+    assert first_form_error(response, "1", "content")["code"] == "STRING_TYPE_CONVERT"
 
 
 async def test_a_missing_body_is_an_empty_object(server: HttpHarness) -> None:
-    assert form_error(await server.request("POST", TOYS), "content")["code"] == "BASE_TYPE_REQUIRED"
-    assert (await server.request("POST", "/optional")).json["seen"] == 50
-    assert (await server.post_json("/optional", b"")).json["seen"] == 50
+    assert first_form_error(await server.request("POST", TOYS_PATH), "content")["code"] == "BASE_TYPE_REQUIRED"
+    assert (await server.request("POST", "/optional")).json["received"] == 50
+    assert (await server.post_json("/optional", b"")).json["received"] == 50
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/xml", "nonsense", "application/jsonx"])
 async def test_an_unsupported_content_type_is_rejected_with_50035(server: HttpHarness, content_type: str) -> None:
-    answer = await server.request("POST", TOYS, data=b"{}", headers={"Content-Type": content_type})
-    assert (answer.status, answer.json["code"]) == (400, 50035)
-    assert "Content-Type" in answer.json["message"]
+    response = await server.request("POST", TOYS_PATH, data=b"{}", headers={"Content-Type": content_type})
+    assert (response.status, response.json["code"]) == (400, 50035)
+    assert "Content-Type" in response.json["message"]
 
 
 async def test_a_charset_parameter_is_accepted(server: HttpHarness) -> None:
     headers = {"Content-Type": "Application/JSON; charset=utf-8"}
-    assert (await server.request("POST", TOYS, data=b'{"content": "a"}', headers=headers)).status == 200
+    assert (await server.request("POST", TOYS_PATH, data=b'{"content": "a"}', headers=headers)).status == 200
 
 
 async def test_a_form_operation_accepts_only_forms(server: HttpHarness) -> None:
-    answer = await server.request("POST", "/token", data={"grant_type": "code", "code": "x"}, caller=None)
-    assert answer.json["seen"] == {"grant_type": "code", "code": "x"}
-    assert not any(name.startswith("X-RateLimit") for name in answer.headers)
-    answer = await server.request("POST", "/token", json={"grant_type": "code"}, caller=None)
-    assert (answer.status, answer.json["code"]) == (400, 50035)
-    assert form_error(await server.request("POST", "/token", data={"code": "x"}, caller=None), "grant_type")
+    response = await server.request("POST", "/token", data={"grant_type": "code", "code": "x"}, caller=None)
+    assert response.json["received"] == {"grant_type": "code", "code": "x"}
+    assert not any(name.startswith("X-RateLimit") for name in response.headers)
+    response = await server.request("POST", "/token", json={"grant_type": "code"}, caller=None)
+    assert (response.status, response.json["code"]) == (400, 50035)
+    assert first_form_error(await server.request("POST", "/token", data={"code": "x"}, caller=None), "grant_type")
 
 
 async def test_form_fields_are_converted_by_type(server: HttpHarness) -> None:
-    answer = await server.request("POST", TOYS, data={"content": "hi", "tts": "true", "position": "7", "color": "2"})
-    seen = answer.json["seen"]
-    assert (seen["content"], seen["tts"], seen["position"], seen["color"]) == ("hi", True, 7, 2)
-    assert form_error(await server.request("POST", TOYS, data={"content": "hi", "embeds": "x"}), "embeds", "0")
+    response = await server.request(
+        "POST", TOYS_PATH, data={"content": "hi", "tts": "true", "position": "7", "color": "2"}
+    )
+    received = response.json["received"]
+    assert (received["content"], received["tts"], received["position"], received["color"]) == ("hi", True, 7, 2)
+    assert first_form_error(
+        await server.request("POST", TOYS_PATH, data={"content": "hi", "embeds": "x"}), "embeds", "0"
+    )
 
 
 async def test_an_oversized_body_is_rejected_with_40005(make_server: Callable[..., Awaitable[HttpHarness]]) -> None:
     server = await make_server(max_body_bytes=2048)
-    answer = await server.post_json(TOYS, b'{"content": "' + b"a" * 4096 + b'"}')
-    assert (answer.status, answer.json["code"]) == (413, 40005)
+    response = await server.post_json(TOYS_PATH, b'{"content": "' + b"a" * 4096 + b'"}')
+    assert (response.status, response.json["code"]) == (413, 40005)
 
-    async def endless() -> Any:
+    async def large_body() -> Any:
         for _ in range(64):
             yield b"a" * 1024
 
-    answer = await server.request("POST", TOYS, data=endless(), headers={"Content-Type": "application/json"})
-    assert (answer.status, answer.json["code"]) == (413, 40005)
+    response = await server.request("POST", TOYS_PATH, data=large_body(), headers={"Content-Type": "application/json"})
+    assert (response.status, response.json["code"]) == (413, 40005)
 
 
 async def test_a_body_with_a_false_content_encoding_is_rejected(server: HttpHarness) -> None:
-    answer = await server.post_json(TOYS, b"not gzip at all", headers={"Content-Encoding": "gzip"})
-    assert answer.status == 400
-    assert set(answer.json) >= {"code", "message"}
+    response = await server.post_json(TOYS_PATH, b"not gzip at all", headers={"Content-Encoding": "gzip"})
+    assert response.status == 400
+    assert set(response.json) >= {"code", "message"}
 
 
 async def test_an_incomplete_body_times_out(make_server: Callable[..., Awaitable[HttpHarness]]) -> None:
     server = await make_server(read_timeout_ms=50)
     token = server.tokens["bot"]
-    answer = await server.raw(
-        f"POST /api/v10{TOYS} HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\nContent-Type: application/json\r\n"
+    response = await server.send_raw(
+        f"POST /api/v10{TOYS_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\nContent-Type: application/json\r\n"
         "Content-Length: 100\r\nConnection: close\r\n\r\n{".encode(),
         until=b"}",
     )
-    assert answer.startswith(b"HTTP/1.1 400")
-    assert b'"code":0' in answer
+    assert response.startswith(b"HTTP/1.1 400")
+    assert b'"code":0' in response
 
 
 @pytest.mark.parametrize(
@@ -278,46 +284,46 @@ async def test_an_incomplete_body_times_out(make_server: Callable[..., Awaitable
     ids=["long line", "not http", "bad length", "tls"],
 )
 async def test_an_invalid_http_request_has_the_generic_body(server: HttpHarness, data: bytes) -> None:
-    answer = await server.raw(data)
-    assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
-    assert b"Content-Type: application/json\r\n" in answer
-    assert b'"code":0' in answer
+    response = await server.send_raw(data)
+    assert response.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
+    assert b"Content-Type: application/json\r\n" in response
+    assert b'"code":0' in response
 
 
 # Responses
 
 
 async def test_a_handler_can_set_the_status_and_headers(server: HttpHarness) -> None:
-    answer = await server.request("POST", "/created")
-    assert (answer.status, answer.headers["X-Toy"]) == (201, "yes")
+    response = await server.request("POST", "/created")
+    assert (response.status, response.headers["X-Toy"]) == (201, "yes")
 
 
 async def test_a_handler_without_a_result_responds_with_204(server: HttpHarness) -> None:
-    answer = await server.request("POST", "/gone")
-    assert (answer.status, answer.content) == (204, b"")
-    assert "Content-Type" not in answer.headers
+    response = await server.request("POST", "/no-result")
+    assert (response.status, response.content) == (204, b"")
+    assert "Content-Type" not in response.headers
 
 
 async def test_another_media_type_is_sent_as_bytes(server: HttpHarness) -> None:
-    answer = await server.request("GET", "/picture.png")
-    assert (answer.content, answer.headers["Content-Type"]) == (b"\x89PNG", "image/png")
+    response = await server.request("GET", "/picture.png")
+    assert (response.content, response.headers["Content-Type"]) == (b"\x89PNG", "image/png")
 
 
 async def test_an_async_handler_runs_between_transactions(server: HttpHarness) -> None:
-    assert (await server.request("POST", "/waiting")).json["seen"] == 6
+    assert (await server.request("POST", "/async")).json["received"] == 6
 
 
 async def test_a_get_handler_may_write_if_declared(server: HttpHarness) -> None:
-    assert (await server.request("GET", "/writing")).json["seen"] == 1
+    assert (await server.request("GET", "/writing")).json["received"] == 1
 
 
-@pytest.mark.parametrize("path", ["/refuse", "/refuse-waiting"])
+@pytest.mark.parametrize("path", ["/reject", "/reject-async"])
 async def test_a_rejection_commits_its_side_effect_and_rolls_back_the_rest(server: HttpHarness, path: str) -> None:
-    answer = await server.request("POST", path)
+    response = await server.request("POST", path)
 
-    assert (answer.status, answer.json) == (400, {"message": "No.", "code": 200000})
+    assert (response.status, response.json) == (400, {"message": "No.", "code": 200000})
     rows = await server.db.read(lambda tx: dict(tx.all("SELECT name, value FROM meta")))
-    assert rows["aftermath"] == str(server.clock.now_ms())
+    assert rows["side effect"] == str(server.clock.now_ms())
     assert "rolled back" not in rows
 
 
@@ -325,11 +331,11 @@ async def test_an_internal_error_is_logged_and_responds_with_a_generic_500(
     server: HttpHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
-        answer = await server.request("GET", "/break")
-    assert answer.status == 500
-    assert answer.json == {"message": "500: Internal Server Error", "code": 0}
+        response = await server.request("GET", "/internal-error")
+    assert response.status == 500
+    assert response.json == {"message": "500: Internal Server Error", "code": 0}
     [record] = [record for record in caplog.records if record.name.endswith("http.server")]
-    assert record.request_id == answer.headers["X-Request-Id"]  # type: ignore[attr-defined]
+    assert record.request_id == response.headers["X-Request-Id"]  # type: ignore[attr-defined]
 
 
 async def test_a_disconnect_during_upload_is_not_logged_as_an_error(
@@ -350,10 +356,10 @@ async def test_a_disconnect_during_upload_is_not_logged_as_an_error(
 async def test_an_unavailable_store_responds_with_503(server: HttpHarness) -> None:
     await server.request("GET", "/users/@me")
     await server.db.close()
-    answer = await server.request("GET", "/users/@me")
-    assert answer.status == 503
-    assert answer.json == {"message": "503: Service Unavailable", "code": 0}
-    assert answer.headers["Retry-After"] == "1"
+    response = await server.request("GET", "/users/@me")
+    assert response.status == 503
+    assert response.json == {"message": "503: Service Unavailable", "code": 0}
+    assert response.headers["Retry-After"] == "1"
 
 
 async def test_the_audit_reason_is_decoded_and_truncated(server: HttpHarness) -> None:
@@ -368,14 +374,14 @@ async def test_the_audit_reason_is_decoded_and_truncated(server: HttpHarness) ->
 
 async def test_cross_origin_requests_are_allowed(server: HttpHarness) -> None:
     headers = {"Origin": "https://game.example", "Access-Control-Request-Headers": "authorization,x-audit-log-reason"}
-    answer = await server.request("OPTIONS", TOYS, caller=None, headers=headers)
-    assert answer.status == 204
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    assert answer.headers["Access-Control-Allow-Headers"] == "authorization,x-audit-log-reason"
-    assert "PATCH" in answer.headers["Access-Control-Allow-Methods"]
-    answer = await server.request("GET", "/users/@me", headers={"Origin": "https://game.example"})
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    assert "X-RateLimit-Remaining" in answer.headers["Access-Control-Expose-Headers"]
+    response = await server.request("OPTIONS", TOYS_PATH, caller=None, headers=headers)
+    assert response.status == 204
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert response.headers["Access-Control-Allow-Headers"] == "authorization,x-audit-log-reason"
+    assert "PATCH" in response.headers["Access-Control-Allow-Methods"]
+    response = await server.request("GET", "/users/@me", headers={"Origin": "https://game.example"})
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert "X-RateLimit-Remaining" in response.headers["Access-Control-Expose-Headers"]
 
 
 async def test_requests_are_counted_by_route_and_not_by_path(server: HttpHarness) -> None:
@@ -400,32 +406,32 @@ async def test_requests_are_logged_by_route_if_enabled(
 ) -> None:
     server = await make_server(log=LogConfig(requests=True))
     with caplog.at_level(logging.INFO, logger="hubbub.http"):
-        answer = await server.request("POST", "/webhooks/1/secret", caller=None)
+        response = await server.request("POST", "/webhooks/1/secret", caller=None)
     [record] = [record for record in caplog.records if record.name == "hubbub.http"]
     assert record.getMessage() == "POST /webhooks/{webhook_id}/{webhook_token} 200"
-    assert record.request_id == answer.headers["X-Request-Id"]  # type: ignore[attr-defined]
+    assert record.request_id == response.headers["X-Request-Id"]  # type: ignore[attr-defined]
 
 
 async def test_finished_requests_are_no_longer_counted_as_active(server: HttpHarness) -> None:
-    for path in ("/users/@me", "/users/x", "/break"):
+    for path in ("/users/@me", "/users/x", "/internal-error"):
         await server.request("GET", path)
     assert "hubbub_http_requests_active 0.0" in server.metrics.render().decode()
 
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("/refresh", True), ("/revoke", True), ("/waiting", True), ("/publish", False), ("/gone", False)],
+    [("/refresh", True), ("/revoke", True), ("/async", True), ("/publish", False), ("/no-result", False)],
 )
 async def test_a_response_waits_for_other_nodes_after_permission_changes(
     server: HttpHarness, path: str, expected: bool
 ) -> None:
-    assert (await server.request("POST", path)).status == (200 if path == "/waiting" else 204)
-    assert server.settled == int(expected)
+    assert (await server.request("POST", path)).status == (200 if path == "/async" else 204)
+    assert server.settle_count == int(expected)
 
 
 async def test_reads_do_not_wait_for_other_nodes(server: HttpHarness) -> None:
     assert (await server.request("GET", "/users/@me")).status == 200
-    assert server.settled == 0
+    assert server.settle_count == 0
 
 
 # Query
@@ -433,10 +439,10 @@ async def test_reads_do_not_wait_for_other_nodes(server: HttpHarness) -> None:
 
 async def test_query_parameters_are_converted_by_type(server: HttpHarness) -> None:
     query = "?limit=7&before=0&exact=True&color=2&author=1&author=2&roles=3,4&since=2026-01-02T03:04:05Z&text=a%20b&x=y"
-    seen = (await server.request("GET", TOYS + query)).json["seen"]
-    assert (seen["limit"], seen["before"], seen["exact"], seen["color"]) == (7, "0", True, 2)
-    assert (seen["author"], seen["roles"], seen["text"]) == (["1", "2"], ["3", "4"], "a b")
-    assert seen["since"].startswith("2026-01-02T03:04:05")
+    received = (await server.request("GET", TOYS_PATH + query)).json["received"]
+    assert (received["limit"], received["before"], received["exact"], received["color"]) == (7, "0", True, 2)
+    assert (received["author"], received["roles"], received["text"]) == (["1", "2"], ["3", "4"], "a b")
+    assert received["since"].startswith("2026-01-02T03:04:05")
 
 
 @pytest.mark.parametrize(
@@ -462,12 +468,12 @@ async def test_query_parameters_are_converted_by_type(server: HttpHarness) -> No
 async def test_invalid_query_parameters_are_reported(
     server: HttpHarness, query: str, path: tuple[str, ...], code: str
 ) -> None:
-    assert form_error(await server.request("GET", f"{TOYS}?{query}"), *path)["code"] == code
+    assert first_form_error(await server.request("GET", f"{TOYS_PATH}?{query}"), *path)["code"] == code
 
 
 async def test_too_many_parameters_are_rejected(server: HttpHarness) -> None:
-    answer = await server.request("GET", f"{TOYS}?{'a=&' * 1500}")
-    assert (answer.status, answer.json["code"]) == (400, 50035)
+    response = await server.request("GET", f"{TOYS_PATH}?{'a=&' * 1500}")
+    assert (response.status, response.json["code"]) == (400, 50035)
 
 
 # Rate limits
@@ -498,16 +504,16 @@ async def test_a_bucket_rejects_requests_until_it_resets(server: HttpHarness) ->
 
 
 async def test_a_limit_with_a_code_responds_with_it(server: HttpHarness) -> None:
-    answer = await server.request("GET", "/guilds/1/coded")
-    assert (answer.status, answer.json["code"]) == (429, 20028)
-    assert answer.json["message"] == errors.CHANNEL_WRITE_RATE_LIMIT.message
+    response = await server.request("GET", "/guilds/1/coded")
+    assert (response.status, response.json["code"]) == (429, 20028)
+    assert response.json["message"] == errors.CHANNEL_WRITE_RATE_LIMIT.message
 
 
 async def test_a_rate_limit_of_a_handler_sets_retry_after(server: HttpHarness) -> None:
-    answer = await server.request("GET", "/slow")
-    assert (answer.status, answer.json["code"], answer.json["retry_after"]) == (429, 20016, 1.2)
-    assert answer.headers["Retry-After"] == "2"
-    assert answer.headers["X-RateLimit-Scope"] == "user"
+    response = await server.request("GET", "/slow")
+    assert (response.status, response.json["code"], response.json["retry_after"]) == (429, 20016, 1.2)
+    assert response.headers["Retry-After"] == "2"
+    assert response.headers["X-RateLimit-Scope"] == "user"
 
 
 async def test_the_global_limit_is_marked_as_global(server: HttpHarness) -> None:
@@ -525,9 +531,9 @@ async def test_the_global_limit_is_marked_as_global(server: HttpHarness) -> None
 
 async def test_limits_can_be_disabled_or_only_reported(server: HttpHarness) -> None:
     server.rate_limits.mode = RateLimitMode.REPORT
-    answers = [await server.request("GET", "/guilds/1/limited") for _ in range(4)]
-    assert [answer.status for answer in answers] == [200] * 4
-    assert answers[-1].headers["X-RateLimit-Remaining"] == "0"
+    responses = [await server.request("GET", "/guilds/1/limited") for _ in range(4)]
+    assert [response.status for response in responses] == [200] * 4
+    assert responses[-1].headers["X-RateLimit-Remaining"] == "0"
     [entry] = server.rate_limits.report()
     assert (entry.name, entry.times, entry.refused, entry.major) == ("limited", 2, False, ["1"])
     server.rate_limits.mode = RateLimitMode.OFF
@@ -550,16 +556,19 @@ async def test_an_address_with_too_many_invalid_requests_is_blocked(
 
 async def test_only_trusted_proxies_set_the_client_address(make_server: Callable[..., Awaitable[HttpHarness]]) -> None:
     server = await make_server(invalid_requests=1, trusted_proxies=1)
-    forged = {"X-Forwarded-For": "9.9.9.9, 1.1.1.1"}
-    await server.request("GET", "/users/@me", caller=None, headers=forged)
-    assert (await server.request("GET", "/users/@me", headers=forged)).status == 429
+    forwarded_headers = {"X-Forwarded-For": "9.9.9.9, 1.1.1.1"}
+    await server.request("GET", "/users/@me", caller=None, headers=forwarded_headers)
+    assert (await server.request("GET", "/users/@me", headers=forwarded_headers)).status == 429
     assert (await server.request("GET", "/users/@me", headers={"X-Forwarded-For": "1.1.1.1, 2.2.2.2"})).status == 200
 
 
 # Files
 
 
-def upload(*files: tuple[str, str, bytes], payload: bytes | None = b'{"content": "hi"}', quote: bool = True) -> Any:
+def upload_form(
+    *files: tuple[str, str, bytes], payload: bytes | None = b'{"content": "hi"}', quote: bool = True
+) -> Any:
+    """Return a multipart form with files, given as (field name, file name, content), and a `payload_json`."""
     form = aiohttp.FormData(quote_fields=quote, default_to_multipart=True)
     if payload is not None:
         form.add_field("payload_json", payload.decode(), content_type="application/json")
@@ -570,37 +579,37 @@ def upload(*files: tuple[str, str, bytes], payload: bytes | None = b'{"content":
 
 @pytest.mark.parametrize("quote", [True, False])
 async def test_uploaded_files_are_stored_with_their_index(server: HttpHarness, quote: bool) -> None:
-    body = upload(("files[0]", "a b.png", b"one"), ("files[7]", "ü.png", b"two\r\n--x"), quote=quote)
-    answer = await server.request("POST", TOYS, data=body)
-    assert answer.status == 200, answer.content
-    first, second = answer.json["files"]
+    body = upload_form(("files[0]", "a b.png", b"one"), ("files[7]", "ü.png", b"two\r\n--x"), quote=quote)
+    response = await server.request("POST", TOYS_PATH, data=body)
+    assert response.status == 200, response.content
+    first, second = response.json["files"]
     assert (first["field"], first["index"], first["filename"], first["size"]) == ("files", 0, "a b.png", 3)
     assert (second["index"], second["filename"], second["type"]) == (7, "ü.png", "image/png")
     assert await server.files.get(second["key"]) == b"two\r\n--x"
 
 
 async def test_form_fields_are_accepted_beside_files(server: HttpHarness) -> None:
-    form = upload(("file", "a.png", b"x"), payload=None)
+    form = upload_form(("file", "a.png", b"x"), payload=None)
     form.add_field("content", "hello")
-    answer = await server.request("POST", TOYS, data=form)
-    assert answer.json["seen"]["content"] == "hello"
-    assert (answer.json["files"][0]["field"], answer.json["files"][0]["index"]) == ("file", None)
+    response = await server.request("POST", TOYS_PATH, data=form)
+    assert response.json["received"]["content"] == "hello"
+    assert (response.json["files"][0]["field"], response.json["files"][0]["index"]) == ("file", None)
 
 
 async def test_files_of_a_failed_operation_are_deleted(server: HttpHarness) -> None:
     before = server.ids.new(AttachmentId)
-    answer = await server.request("POST", "/upload-and-fail", data=upload(("files[0]", "a.png", b"x")))
+    response = await server.request("POST", "/upload-and-fail", data=upload_form(("files[0]", "a.png", b"x")))
     after = server.ids.new(AttachmentId)
-    assert (answer.status, answer.json["code"]) == (400, 50046)
+    assert (response.status, response.json["code"]) == (400, 50046)
     for number in range(before, after + 1):
         assert not await server.files.exists(f"attachments/{number}")
 
 
 async def test_a_file_that_is_only_read_is_not_stored(server: HttpHarness) -> None:
-    form = upload(("table", "users.csv", b"1\n2"), payload=None)
-    answer = await server.request("POST", "/read-upload", data=form)
-    assert answer.json["seen"] == ["1\n2"]
-    assert answer.json["files"][0]["key"] == ""
+    form = upload_form(("table", "users.csv", b"1\n2"), payload=None)
+    response = await server.request("POST", "/read-upload", data=form)
+    assert response.json["received"] == ["1\n2"]
+    assert response.json["files"][0]["key"] == ""
 
 
 async def test_oversized_excess_and_duplicate_files_are_rejected(
@@ -608,74 +617,74 @@ async def test_oversized_excess_and_duplicate_files_are_rejected(
 ) -> None:
     server = await make_server(max_file_bytes=1024, max_upload_bytes=4096)
 
-    async def outcome(*files: tuple[str, str, bytes], **more: Any) -> tuple[int, int]:
-        answer = await server.request("POST", TOYS, data=upload(*files, **more))
-        return answer.status, answer.json["code"]
+    async def upload_outcome(*files: tuple[str, str, bytes], **options: Any) -> tuple[int, int]:
+        response = await server.request("POST", TOYS_PATH, data=upload_form(*files, **options))
+        return response.status, response.json["code"]
 
-    assert await outcome(("files[0]", "a", b"x" * 1025)) == (413, 50045)
-    assert await outcome(("files[0]", "a", b"x" * 5000)) == (413, 40005)
-    assert await outcome(*[(f"files[{n}]", "a", b"x") for n in range(3)]) == (400, 30015)
-    assert await outcome(("files[1]", "a", b"x"), ("files[1]", "b", b"y")) == (400, 50035)
-    assert await outcome(payload=b"{") == (400, 50109)
-    assert (await server.request("PUT", "/toys", data=upload(("files[0]", "a", b"x")))).json["code"] == 50035
+    assert await upload_outcome(("files[0]", "a", b"x" * 1025)) == (413, 50045)
+    assert await upload_outcome(("files[0]", "a", b"x" * 5000)) == (413, 40005)
+    assert await upload_outcome(*[(f"files[{n}]", "a", b"x") for n in range(3)]) == (400, 30015)
+    assert await upload_outcome(("files[1]", "a", b"x"), ("files[1]", "b", b"y")) == (400, 50035)
+    assert await upload_outcome(payload=b"{") == (400, 50109)
+    assert (await server.request("PUT", "/toys", data=upload_form(("files[0]", "a", b"x")))).json["code"] == 50035
 
 
 async def test_too_many_concurrent_uploads_respond_with_503(server: HttpHarness) -> None:
     limits = server.config.http
     server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
-    body = upload(("files[0]", "a.png", b"x"))
-    answer = await server.request("POST", TOYS, data=body)
-    assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+    body = upload_form(("files[0]", "a.png", b"x"))
+    response = await server.request("POST", TOYS_PATH, data=body)
+    assert (response.status, response.headers["Retry-After"]) == (503, "1")
     server.http_server._bodies._budget.release(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
     for _ in range(3):
-        assert (await server.request("POST", TOYS, data=upload(("files[0]", "a.png", b"x")))).status == 200
-        assert (await server.request("POST", TOYS, data=upload(payload=b"{"))).status == 400
+        assert (await server.request("POST", TOYS_PATH, data=upload_form(("files[0]", "a.png", b"x")))).status == 200
+        assert (await server.request("POST", TOYS_PATH, data=upload_form(payload=b"{"))).status == 400
     server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
 
 
 # Fuzzing
 
-JSON = st.recursive(
+JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
     max_leaves=12,
 )
-KEYS = [
+TOY_FIELDS = [
     "content", "tts", "color", "ratio", "position", "size", "channel_id", "allow", "roles", "embeds", "components",
     "labels", "code", "anything", "until", "_errors",
 ]  # fmt: skip
 
 
-def well_formed(answer: HttpResponse) -> bool:
+def is_well_formed(response: HttpResponse) -> bool:
     """Return whether the response is not a server error and, if it is an error, has the documented body."""
-    if answer.status >= 500:
+    if response.status >= 500:
         return False
-    if answer.status >= 400 and answer.content:
-        body = answer.json
-        return isinstance(body["message"], str) and (answer.status == 429 or isinstance(body["code"], int))
+    if response.status >= 400 and response.content:
+        body = response.json
+        return isinstance(body["message"], str) and (response.status == 429 or isinstance(body["code"], int))
     return True
 
 
-@pytest.mark.parametrize("kind", ["json", "bytes", "path", "multipart"])
-async def test_no_input_causes_a_server_error(server: HttpHarness, kind: str) -> None:
+@pytest.mark.parametrize("input_kind", ["json", "bytes", "path", "multipart"])
+async def test_no_input_causes_a_server_error(server: HttpHarness, input_kind: str) -> None:
     server.rate_limits.mode = RateLimitMode.OFF
     loop = asyncio.get_running_loop()
 
-    def send(*arguments: Any, **more: Any) -> None:
-        answer = asyncio.run_coroutine_threadsafe(server.request(*arguments, **more), loop).result(30)
-        assert well_formed(answer), (answer.status, answer.content)
+    def send(*arguments: Any, **options: Any) -> None:
+        response = asyncio.run_coroutine_threadsafe(server.request(*arguments, **options), loop).result(30)
+        assert is_well_formed(response), (response.status, response.content)
 
-    as_json = {"Content-Type": "application/json"}
+    json_headers = {"Content-Type": "application/json"}
 
     @settings(max_examples=120, suppress_health_check=list(HealthCheck))
-    @given(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=6))
-    def try_json(body: dict[str, Any]) -> None:
-        send("POST", TOYS, json=body)
+    @given(st.dictionaries(st.sampled_from(TOY_FIELDS), JSON_VALUES, max_size=6))
+    def check_json(body: dict[str, Any]) -> None:
+        send("POST", TOYS_PATH, json=body)
 
     @settings(max_examples=60, suppress_health_check=list(HealthCheck))
     @given(st.binary(max_size=200))
-    def try_bytes(body: bytes) -> None:
-        send("POST", TOYS, data=body, headers=as_json)
+    def check_bytes(body: bytes) -> None:
+        send("POST", TOYS_PATH, data=body, headers=json_headers)
 
     @settings(max_examples=80, suppress_health_check=list(HealthCheck))
     @given(
@@ -687,7 +696,7 @@ async def test_no_input_causes_a_server_error(server: HttpHarness, kind: str) ->
         ),
         st.binary(max_size=20).map(lambda data: "".join(f"%{byte:02X}" for byte in data)),
     )
-    def try_path(method: str, segments: list[str], query: str) -> None:
+    def check_path(method: str, segments: list[str], query: str) -> None:
         send(method, f"/api/v10/{'/'.join(segments)}?limit={query}&text={query}&{query}={query}")
 
     @settings(max_examples=60, suppress_health_check=list(HealthCheck))
@@ -701,8 +710,8 @@ async def test_no_input_causes_a_server_error(server: HttpHarness, kind: str) ->
             max_size=12,
         ).map(b"".join)
     )  # fmt: skip
-    def try_multipart(body: bytes) -> None:
-        send("POST", TOYS, data=body, headers={"Content-Type": "multipart/form-data; boundary=b"})
+    def check_multipart(body: bytes) -> None:
+        send("POST", TOYS_PATH, data=body, headers={"Content-Type": "multipart/form-data; boundary=b"})
 
-    tries = {"json": try_json, "bytes": try_bytes, "path": try_path, "multipart": try_multipart}
-    await asyncio.to_thread(tries[kind])
+    checks = {"json": check_json, "bytes": check_bytes, "path": check_path, "multipart": check_multipart}
+    await asyncio.to_thread(checks[input_kind])

@@ -23,7 +23,7 @@ from hubbub.server.transports.web.reference import pages
 from tests.contract.tables import events, operations
 from tests.pages import Browser, Page
 from tests.reference_pages import ReferencePage, resources
-from tests.server.transports.http import toys
+from tests.server.transports.http import sample_slice
 from tests.world import NOW_MS, World, small_config
 
 
@@ -180,7 +180,7 @@ async def test_an_operation_has_its_whole_description_and_an_example_of_its_resp
 
 
 async def test_additional_slices_are_documented() -> None:
-    app = App(small_config(), slices=(standing.SLICE, Slice(name="toys", modules=(toys,))))
+    app = App(small_config(), slices=(standing.SLICE, Slice(name="toys", modules=(sample_slice,))))
     await app.start()
     try:
         async with aiohttp.ClientSession() as client:

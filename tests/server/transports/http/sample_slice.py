@@ -17,11 +17,11 @@ from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.core.rejections import RejectedWithSideEffects
 from hubbub.server.core.slices import Response, handles
 
-BIG = RateLimit(1000, 1.0)
+HIGH_LIMIT = RateLimit(1000, 1.0)
 
 
 class Color(IntEnum):
-    """An integer enum."""
+    """An integer enum as a field type."""
 
     RED = 1
     BLUE = 2
@@ -97,7 +97,7 @@ class Grant(Struct, kw_only=True):
 class Echo(Struct, kw_only=True):
     """The request as the handler received it."""
 
-    seen: Any = None
+    received: Any = None
     reason: str | None = None
     files: list[dict[str, Any]] = []
     user_id: UserId | None = None
@@ -105,49 +105,56 @@ class Echo(Struct, kw_only=True):
 
 
 EMPTY = Operation("GET", "/empty", result=Echo, auth=Auth.ANYONE, limit=None)
-MAKE_TOY = Operation(
-    "POST", "/channels/{channel_id}/toys", body=Toy, result=Echo, limit=BIG, uploads=Uploads(files_max=2)
+CREATE_TOY = Operation(
+    "POST", "/channels/{channel_id}/toys", body=Toy, result=Echo, limit=HIGH_LIMIT, uploads=Uploads(files_max=2)
 )
-MAKE_MANY = Operation("PUT", "/toys", body=list[Toy], result=Echo, limit=BIG)
-SEARCH_TOYS = Operation("GET", "/channels/{channel_id}/toys", query=Search, result=Echo, limit=BIG)
-GET_ME = Operation("GET", "/users/@me", result=Echo, limit=BIG)
-GET_USER = Operation("GET", "/users/{user_id}", result=Echo, limit=BIG)
-DELETE_USER = Operation("DELETE", "/users/{user_id}", limit=BIG)
+CREATE_TOYS = Operation("PUT", "/toys", body=list[Toy], result=Echo, limit=HIGH_LIMIT)
+SEARCH_TOYS = Operation("GET", "/channels/{channel_id}/toys", query=Search, result=Echo, limit=HIGH_LIMIT)
+GET_ME = Operation("GET", "/users/@me", result=Echo, limit=HIGH_LIMIT)
+GET_USER = Operation("GET", "/users/{user_id}", result=Echo, limit=HIGH_LIMIT)
+DELETE_USER = Operation("DELETE", "/users/{user_id}", limit=HIGH_LIMIT)
 LIMITED = Operation("GET", "/guilds/{guild_id}/limited", result=Echo, limit=RateLimit(2, 5.0))
-CODED = Operation(
+LIMITED_WITH_CODE = Operation(
     "GET", "/guilds/{guild_id}/coded", result=Echo, limit=RateLimit(0, 5.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)
 )
-GUARDED = Operation("PATCH", "/guilds/{guild_id}/guarded", needs=Permissions.MANAGE_GUILD, limit=BIG)
-TAKE_CODE = Operation("POST", "/token", body=Grant, result=Echo, form=True, auth=Auth.NONE, limit=None)
+GUARDED = Operation("PATCH", "/guilds/{guild_id}/guarded", needs=Permissions.MANAGE_GUILD, limit=HIGH_LIMIT)
+EXCHANGE_CODE = Operation("POST", "/token", body=Grant, result=Echo, form=True, auth=Auth.NONE, limit=None)
 EXECUTE = Operation(
     "POST", "/webhooks/{webhook_id}/{webhook_token}", result=Echo, auth=Auth.NONE, limit=RateLimit(2, 5.0)
 )
-BOTS_ONLY = Operation("GET", "/bots-only", result=Echo, auth=Auth.BOT, limit=BIG)
-USERS_ONLY = Operation("GET", "/users-only", result=Echo, auth=Auth.USER, limit=BIG)
-SCOPED = Operation("GET", "/scoped", result=Echo, auth=Auth.BOT | Auth.BEARER, scopes=("identify", "email"), limit=BIG)
-REACT = Operation("PUT", "/messages/{message_id}/reactions/{emoji}", result=Echo, limit=BIG)
-BREAK = Operation("GET", "/break", result=Echo, limit=BIG)
-STATUS = Operation("POST", "/created", result=Echo, limit=BIG)
-GONE = Operation("POST", "/gone", limit=BIG)
-PICTURE = Operation("GET", "/picture.png", result=bytes, media_type="image/png", auth=Auth.ANYONE, limit=None)
-WAITING = Operation("POST", "/waiting", result=Echo, limit=BIG)
-OPTIONAL = Operation("POST", "/optional", body=Search, optional_body=True, result=Echo, limit=BIG)
-FAIL_UPLOAD = Operation("POST", "/upload-and-fail", body=Toy, uploads=Uploads(), limit=BIG)
-READ_UPLOAD = Operation(
-    "POST", "/read-upload", uploads=Uploads(field="table", files_max=1, store_files=False), result=Echo, limit=BIG
+BOTS_ONLY = Operation("GET", "/bots-only", result=Echo, auth=Auth.BOT, limit=HIGH_LIMIT)
+USERS_ONLY = Operation("GET", "/users-only", result=Echo, auth=Auth.USER, limit=HIGH_LIMIT)
+SCOPED = Operation(
+    "GET", "/scoped", result=Echo, auth=Auth.BOT | Auth.BEARER, scopes=("identify", "email"), limit=HIGH_LIMIT
 )
-SLOW = Operation("GET", "/slow", result=Echo, limit=BIG)
-REFUSE = Operation("POST", "/refuse", auth=Auth.ANYONE, limit=BIG)
-REFUSE_WAITING = Operation("POST", "/refuse-waiting", auth=Auth.ANYONE, limit=BIG)
-WRITING_GET = Operation("GET", "/writing", result=Echo, limit=BIG)
-REFRESH = Operation("POST", "/refresh", limit=BIG)
-REVOKE = Operation("POST", "/revoke", limit=BIG)
-PUBLISH = Operation("POST", "/publish", limit=BIG)
+REACT = Operation("PUT", "/messages/{message_id}/reactions/{emoji}", result=Echo, limit=HIGH_LIMIT)
+INTERNAL_ERROR = Operation("GET", "/internal-error", result=Echo, limit=HIGH_LIMIT)
+STATUS = Operation("POST", "/created", result=Echo, limit=HIGH_LIMIT)
+NO_RESULT = Operation("POST", "/no-result", limit=HIGH_LIMIT)
+PICTURE = Operation("GET", "/picture.png", result=bytes, media_type="image/png", auth=Auth.ANYONE, limit=None)
+ASYNC = Operation("POST", "/async", result=Echo, limit=HIGH_LIMIT)
+OPTIONAL = Operation("POST", "/optional", body=Search, optional_body=True, result=Echo, limit=HIGH_LIMIT)
+FAIL_UPLOAD = Operation("POST", "/upload-and-fail", body=Toy, uploads=Uploads(), limit=HIGH_LIMIT)
+READ_UPLOAD = Operation(
+    "POST",
+    "/read-upload",
+    uploads=Uploads(field="table", files_max=1, store_files=False),
+    result=Echo,
+    limit=HIGH_LIMIT,
+)
+SLOW = Operation("GET", "/slow", result=Echo, limit=HIGH_LIMIT)
+REJECT = Operation("POST", "/reject", auth=Auth.ANYONE, limit=HIGH_LIMIT)
+REJECT_ASYNC = Operation("POST", "/reject-async", auth=Auth.ANYONE, limit=HIGH_LIMIT)
+WRITING_GET = Operation("GET", "/writing", result=Echo, limit=HIGH_LIMIT)
+REFRESH = Operation("POST", "/refresh", limit=HIGH_LIMIT)
+REVOKE = Operation("POST", "/revoke", limit=HIGH_LIMIT)
+PUBLISH = Operation("POST", "/publish", limit=HIGH_LIMIT)
 
 
-def _echo(call: Call, seen: Any = None) -> Echo:
+def _echo(call: Call, received: Any = None) -> Echo:
+    """Return the request of a call, with the value that the handler received."""
     return Echo(
-        seen=seen,
+        received=received,
         reason=call.reason,
         files=[
             {
@@ -170,13 +177,13 @@ def empty(call: Call) -> Echo:
     return Echo()
 
 
-@handles(MAKE_TOY)
-def make_toy(call: Call, channel_id: ChannelId, body: Toy) -> Echo:
+@handles(CREATE_TOY)
+def create_toy(call: Call, channel_id: ChannelId, body: Toy) -> Echo:
     return _echo(call, body)
 
 
-@handles(MAKE_MANY)
-def make_many(call: Call, body: list[Toy]) -> Echo:
+@handles(CREATE_TOYS)
+def create_toys(call: Call, body: list[Toy]) -> Echo:
     return _echo(call, len(body))
 
 
@@ -205,8 +212,8 @@ def limited(call: Call, guild_id: GuildId) -> Echo:
     return _echo(call)
 
 
-@handles(CODED)
-def coded(call: Call, guild_id: GuildId) -> Echo:
+@handles(LIMITED_WITH_CODE)
+def limited_with_code(call: Call, guild_id: GuildId) -> Echo:
     return _echo(call)
 
 
@@ -215,8 +222,8 @@ def guarded(call: Call, guild_id: GuildId) -> None:
     return None
 
 
-@handles(TAKE_CODE)
-def take_code(call: Call, body: Grant) -> Echo:
+@handles(EXCHANGE_CODE)
+def exchange_code(call: Call, body: Grant) -> Echo:
     return _echo(call, body)
 
 
@@ -245,8 +252,8 @@ def react(call: Call, message_id: Snowflake, emoji: str) -> Echo:
     return _echo(call, emoji)
 
 
-@handles(BREAK)
-def break_down(call: Call) -> Echo:
+@handles(INTERNAL_ERROR)
+def internal_error(call: Call) -> Echo:
     raise KeyError("an internal error")
 
 
@@ -255,8 +262,8 @@ def created(call: Call) -> Response:
     return Response(201, _echo(call), {"X-Toy": "yes"})
 
 
-@handles(GONE)
-def gone(call: Call) -> None:
+@handles(NO_RESULT)
+def no_result(call: Call) -> None:
     return None
 
 
@@ -265,10 +272,10 @@ def picture(call: Call) -> bytes:
     return b"\x89PNG"
 
 
-@handles(WAITING)
-async def waiting(work: AsyncOperation) -> Echo:
-    heavy = await work.run_in_thread(sum, [1, 2, 3])
-    return await work.read(lambda call: _echo(call, heavy))
+@handles(ASYNC)
+async def run_async(operation: AsyncOperation) -> Echo:
+    total = await operation.run_in_thread(sum, [1, 2, 3])
+    return await operation.read(lambda call: _echo(call, total))
 
 
 @handles(OPTIONAL)
@@ -312,21 +319,21 @@ def publish(call: Call) -> None:
     call.tx.emit(Event("TOY_CREATE", dict), {}, Audience.guild(1))
 
 
-def _refuse(call: Call) -> None:
+def _reject_with_side_effect(call: Call) -> None:
     """Write a row, then reject the call with a side effect that writes another row."""
 
-    def aftermath(later_call: Call) -> None:
-        later_call.tx.run("INSERT INTO meta (name, value) VALUES ('aftermath', ?)", str(later_call.now_ms))
+    def write_side_effect(later_call: Call) -> None:
+        later_call.tx.run("INSERT INTO meta (name, value) VALUES ('side effect', ?)", str(later_call.now_ms))
 
     call.tx.run("INSERT INTO meta (name, value) VALUES ('rolled back', 'x')")
-    raise RejectedWithSideEffects(errors.AUTO_MODERATION_BLOCKED_MESSAGE, aftermath, message="No.")
+    raise RejectedWithSideEffects(errors.AUTO_MODERATION_BLOCKED_MESSAGE, write_side_effect, message="No.")
 
 
-@handles(REFUSE)
-def refuse(call: Call) -> None:
-    _refuse(call)
+@handles(REJECT)
+def reject(call: Call) -> None:
+    _reject_with_side_effect(call)
 
 
-@handles(REFUSE_WAITING)
-async def refuse_waiting(work: AsyncOperation) -> None:
-    await work.write(_refuse)
+@handles(REJECT_ASYNC)
+async def reject_async(operation: AsyncOperation) -> None:
+    await operation.write(_reject_with_side_effect)
