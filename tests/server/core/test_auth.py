@@ -21,7 +21,7 @@ class TokenStore:
         self.ids = SnowflakeFactory(self.clock)
         self.authenticator = Authenticator(database, self.clock)
         database.on_commit = lambda dispatches: (
-            [self.authenticator.handle_dispatch(each) for each in dispatches] and None
+            [self.authenticator.handle_dispatch(dispatch) for dispatch in dispatches] and None
         )
 
     async def issue(self, kind: str = "bot", expires_ms: int | None = None, user_id: int = 5) -> str:
@@ -57,7 +57,7 @@ async def test_each_kind_of_token_has_its_own_header(store: TokenStore) -> None:
 
 
 @pytest.mark.parametrize("header", ["", " ", "Bot", "Bot ", "Basic abc", "Bot x.y.z", "Bot " + "x" * 5000, "Bot a b"])
-async def test_a_bad_header_is_unauthorized(store: TokenStore, header: str) -> None:
+async def test_an_invalid_header_is_unauthorized(store: TokenStore, header: str) -> None:
     with pytest.raises(ApiError) as caught:
         await store.authenticator.authenticate(header)
 

@@ -26,7 +26,7 @@ from hubbub.server.core.event_dispatch import Audience, Dispatch
 from tests.fixtures.nats import NatsServer
 from tests.world import WAIT_TIMEOUT_SECONDS
 
-PATIENCE_MS = round(WAIT_TIMEOUT_SECONDS * 1000)
+REQUEST_TIMEOUT_MS = round(WAIT_TIMEOUT_SECONDS * 1000)
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -36,8 +36,8 @@ class Note(msgspec.Struct, frozen=True):
     body: bytes = b""
 
 
-def own_prefix(request: pytest.FixtureRequest) -> str:
-    """Return a prefix of the test's own, because tests share a NATS server."""
+def unique_prefix(request: pytest.FixtureRequest) -> str:
+    """Return a subject prefix that no other test uses, because tests share a NATS server."""
     return f"test-{zlib.crc32(request.node.nodeid.encode())}"
 
 
@@ -46,23 +46,25 @@ MakeNats = Callable[..., Awaitable[NatsBus[Note]]]
 
 @pytest.fixture
 async def make_nats(nats_url: str, request: pytest.FixtureRequest) -> AsyncIterator[MakeNats]:
+    """A function that starts a bus on NATS."""
     buses: list[NatsBus[Note]] = []
 
-    async def make(url: str = nats_url, prefix: str = own_prefix(request), **options: Any) -> NatsBus[Note]:
+    async def start_bus(url: str = nats_url, prefix: str = unique_prefix(request), **options: Any) -> NatsBus[Note]:
         bus = NatsBus(url, Note, prefix=prefix, reconnect_wait_ms=20, **options)
         buses.append(bus)
         await bus.start()
         return bus
 
-    yield make
+    yield start_bus
     for bus in buses:
         await bus.close()
 
 
 @pytest.fixture(params=["local", "nats"])
 async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus[Note]]:
+    """A started bus of each kind."""
     url = request.getfixturevalue("nats_url") if request.param == "nats" else None
-    bus: Bus[Note] = LocalBus() if url is None else NatsBus(url, Note, prefix=own_prefix(request))
+    bus: Bus[Note] = LocalBus() if url is None else NatsBus(url, Note, prefix=unique_prefix(request))
     await bus.start()
     yield bus
     await bus.close()
@@ -173,7 +175,7 @@ async def test_bytes_and_large_messages_arrive_unchanged(bus: Bus[Note]) -> None
 
 
 async def test_a_dispatch_crosses_the_bus_unchanged(nats_url: str, request: pytest.FixtureRequest) -> None:
-    bus = NatsBus(nats_url, Dispatch, prefix=own_prefix(request))
+    bus = NatsBus(nats_url, Dispatch, prefix=unique_prefix(request))
     await bus.start()
     received: list[Dispatch] = []
     audience = Audience(guild_id=GuildId(1 << 60), users=frozenset({UserId(5)}))
@@ -186,41 +188,41 @@ async def test_a_dispatch_crosses_the_bus_unchanged(nats_url: str, request: pyte
     assert received == [sent, sent]
 
 
-async def test_a_request_is_answered(bus: Bus[Note]) -> None:
+async def test_a_request_receives_a_response(bus: Bus[Note]) -> None:
     async def double(data: bytes) -> bytes:
         return data * 2
 
     registration = bus.reply("node.b", double)
     await bus.flush()
-    assert await bus.request("node.b", b"ab", PATIENCE_MS) == b"abab"
-    assert await bus.request("node.b", b"", PATIENCE_MS) == b""
+    assert await bus.request("node.b", b"ab", REQUEST_TIMEOUT_MS) == b"abab"
+    assert await bus.request("node.b", b"", REQUEST_TIMEOUT_MS) == b""
     registration.cancel()
     await bus.flush()
     with pytest.raises(NoResponderError):
-        await bus.request("node.b", b"", PATIENCE_MS)
+        await bus.request("node.b", b"", REQUEST_TIMEOUT_MS)
 
 
 async def test_a_request_can_fail_or_time_out(bus: Bus[Note]) -> None:
-    never = asyncio.Event()
+    release = asyncio.Event()
 
     async def fail(data: bytes) -> bytes:
         raise ValueError("no")
 
     async def wait(data: bytes) -> bytes:
         if data == b"slow":
-            await never.wait()
+            await release.wait()
         return b"quick"
 
     bus.reply("node.fails", fail)
     bus.reply("node.waits", wait)
     await bus.flush()
     with pytest.raises(RequestFailedError):
-        await bus.request("node.fails", b"", PATIENCE_MS)
+        await bus.request("node.fails", b"", REQUEST_TIMEOUT_MS)
     with pytest.raises(RequestTimeoutError):
         await bus.request("node.waits", b"slow", 20)
-    slow = asyncio.create_task(bus.request("node.waits", b"slow", PATIENCE_MS))
-    assert await bus.request("node.waits", b"", PATIENCE_MS) == b"quick"
-    never.set()
+    slow = asyncio.create_task(bus.request("node.waits", b"slow", REQUEST_TIMEOUT_MS))
+    assert await bus.request("node.waits", b"", REQUEST_TIMEOUT_MS) == b"quick"
+    release.set()
     assert await slow == b"quick"
     with pytest.raises(ValueError, match="already"):
         bus.reply("node.waits", wait)
@@ -263,8 +265,8 @@ async def flush_all(*buses: NatsBus[Note]) -> None:
 async def test_all_processes_receive_the_messages_of_each_publisher_in_order(make_nats: MakeNats) -> None:
     buses = [await make_nats() for _ in range(3)]
     received: list[list[int]] = [[], [], []]
-    for bus, into in zip(buses, received, strict=True):
-        bus.subscribe("guild.1", lambda note, into=into: into.append(note.number))  # type: ignore[misc]
+    for bus, bus_received in zip(buses, received, strict=True):
+        bus.subscribe("guild.1", lambda note, bus_received=bus_received: bus_received.append(note.number))  # type: ignore[misc]
     await flush_all(*buses)
     for number in range(300):
         buses[number % 3].publish("guild.1", Note(number))
@@ -275,8 +277,8 @@ async def test_all_processes_receive_the_messages_of_each_publisher_in_order(mak
     for numbers in received:
         assert sorted(numbers) == list(range(300))
         for publisher in range(3):
-            own = [number for number in numbers if number % 3 == publisher]
-            assert own == sorted(own)
+            from_publisher = [number for number in numbers if number % 3 == publisher]
+            assert from_publisher == sorted(from_publisher)
     for start in range(3):
         from_one_bus = [number for number in received[0] if number % 3 == start]
         assert from_one_bus == sorted(from_one_bus)
@@ -284,14 +286,14 @@ async def test_all_processes_receive_the_messages_of_each_publisher_in_order(mak
 
 async def test_callbacks_of_a_subject_share_one_nats_subscription(make_nats: MakeNats) -> None:
     bus = await make_nats()
-    at_rest = len(bus._client._subs)
+    initial_count = len(bus._client._subs)
     subscriptions = [bus.subscribe("guild.1", lambda note: None) for _ in range(10)]
     await bus.flush()
-    assert len(bus._client._subs) == at_rest + 1
+    assert len(bus._client._subs) == initial_count + 1
     for subscription in subscriptions:
         subscription.cancel()
     await bus.flush()
-    assert len(bus._client._subs) == at_rest
+    assert len(bus._client._subs) == initial_count
 
 
 async def test_prefixes_separate_deployments_on_a_shared_nats(make_nats: MakeNats) -> None:
@@ -343,7 +345,7 @@ async def test_a_nats_restart_keeps_own_messages_and_reports_a_gap(
 
 
 class CuttingProxy:
-    """A proxy to NATS that cuts each connection after a given number of sent bytes and drops the responses to them."""
+    """A proxy to NATS that closes each connection after a given number of sent bytes and drops the responses to them."""
 
     def __init__(self, url: str, cuts: list[int] | None = None) -> None:
         self._port = urlsplit(url).port
@@ -425,7 +427,7 @@ async def test_dropped_outgoing_messages_are_counted_and_reported_to_every_proce
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_cut_connections_under_load_do_not_lose_duplicate_or_reorder_messages(
+async def test_closed_connections_under_load_do_not_lose_duplicate_or_reorder_messages(
     make_nats: MakeNats, nats_url: str, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -454,12 +456,12 @@ async def test_incomplete_messages_are_discarded(monkeypatch: pytest.MonkeyPatch
     bus: NatsBus[Note] = NatsBus("nats://nowhere", Note)
     received: list[Note] = []
     bus.subscribe("a", received.append)
-    whole = msgspec.msgpack.encode(Note(7, b"x" * 100))
+    encoded = msgspec.msgpack.encode(Note(7, b"x" * 100))
     for publisher in range(1, 101):
-        bus._received("a", struct.pack(">QQHH", publisher, 1, 0, 2) + whole[:50])
+        bus._received("a", struct.pack(">QQHH", publisher, 1, 0, 2) + encoded[:50])
     assert len(bus._partial) == 3
 
-    bus._received("a", struct.pack(">QQHH", 100, 1, 1, 2) + whole[50:])
+    bus._received("a", struct.pack(">QQHH", 100, 1, 1, 2) + encoded[50:])
 
     assert received == [Note(7, b"x" * 100)]
 

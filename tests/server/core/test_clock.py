@@ -29,15 +29,15 @@ def test_only_a_move_to_an_earlier_time_counts_as_set_back() -> None:
 
 def test_advancing_fires_due_timers_in_order_at_their_own_time() -> None:
     clock = ControlledClock(NOON_MS, running=False)
-    seen: list[tuple[str, int]] = []
-    clock.call_at(NOON_MS + 30, lambda: seen.append(("late", clock.now_ms())))
-    clock.call_at(NOON_MS + 10, lambda: seen.append(("early", clock.now_ms())))
-    clock.call_at(NOON_MS + 10, lambda: seen.append(("second", clock.now_ms())))
-    clock.call_at(NOON_MS + 99, lambda: seen.append(("never", clock.now_ms())))
+    fired: list[tuple[str, int]] = []
+    clock.call_at(NOON_MS + 30, lambda: fired.append(("late", clock.now_ms())))
+    clock.call_at(NOON_MS + 10, lambda: fired.append(("early", clock.now_ms())))
+    clock.call_at(NOON_MS + 10, lambda: fired.append(("second", clock.now_ms())))
+    clock.call_at(NOON_MS + 99, lambda: fired.append(("never", clock.now_ms())))
 
     clock.advance(50)
 
-    assert seen == [("early", NOON_MS + 10), ("second", NOON_MS + 10), ("late", NOON_MS + 30)]
+    assert fired == [("early", NOON_MS + 10), ("second", NOON_MS + 10), ("late", NOON_MS + 30)]
     assert clock.now_ms() == NOON_MS + 50
 
 
@@ -58,12 +58,12 @@ def test_a_timer_started_by_a_callback_fires_in_the_same_advance() -> None:
 
 def test_a_canceled_timer_never_fires() -> None:
     clock = ControlledClock(NOON_MS, running=False)
-    seen: list[int] = []
-    timer = clock.call_later(10, lambda: seen.append(1))
+    fired: list[int] = []
+    timer = clock.call_later(10, lambda: fired.append(1))
     timer.cancel()
     timer.cancel()
     clock.advance(100)
-    assert seen == []
+    assert fired == []
     assert not timer.is_pending
 
 
@@ -77,36 +77,36 @@ def test_canceled_timers_do_not_accumulate() -> None:
 
 def test_a_failing_callback_stops_neither_the_clock_nor_the_other_timers() -> None:
     clock = ControlledClock(NOON_MS, running=False)
-    seen: list[int] = []
+    fired: list[int] = []
     clock.call_later(1, lambda: 1 / 0)
-    clock.call_later(2, lambda: seen.append(clock.now_ms()))
+    clock.call_later(2, lambda: fired.append(clock.now_ms()))
     clock.advance(10)
-    assert seen == [NOON_MS + 2]
+    assert fired == [NOON_MS + 2]
     assert clock.now_ms() == NOON_MS + 10
 
 
 def test_setting_the_clock_back_keeps_timers_pending() -> None:
     clock = ControlledClock(NOON_MS, running=False)
-    seen: list[int] = []
-    clock.call_at(NOON_MS + 10, lambda: seen.append(clock.now_ms()))
+    fired: list[int] = []
+    clock.call_at(NOON_MS + 10, lambda: fired.append(clock.now_ms()))
     clock.set(NOON_MS - 1000)
-    assert seen == []
+    assert fired == []
     clock.set(NOON_MS + 10)
-    assert seen == [NOON_MS + 10]
+    assert fired == [NOON_MS + 10]
 
 
 async def test_settle_waits_for_work_started_by_timers() -> None:
     clock = ControlledClock(NOON_MS, running=False)
-    done: list[str] = []
+    expired: list[str] = []
 
     async def expire() -> None:
-        await asyncio.to_thread(done.append, "expired")
+        await asyncio.to_thread(expired.append, "timer")
 
     clock.call_later(10, expire)
     clock.advance(10)
-    assert done == []
+    assert expired == []
     await clock.settle()
-    assert done == ["expired"]
+    assert expired == ["timer"]
 
 
 async def test_run_for_wakes_a_sleeping_loop_every_time() -> None:
@@ -167,8 +167,8 @@ async def test_freezing_stops_timers_and_resuming_starts_them_again() -> None:
 async def test_the_real_clock_fires_no_earlier_than_due_and_can_be_canceled() -> None:
     clock = RealClock()
     due_ms = clock.now_ms() + 5
-    cancelled = clock.call_at(due_ms, lambda: 1 / 0)
-    cancelled.cancel()
+    canceled = clock.call_at(due_ms, lambda: 1 / 0)
+    canceled.cancel()
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await clock.sleep_until(due_ms)
     assert clock.now_ms() >= due_ms
@@ -177,13 +177,13 @@ async def test_the_real_clock_fires_no_earlier_than_due_and_can_be_canceled() ->
 def test_any_thread_can_read_the_time_while_it_is_moved() -> None:
     clock = ControlledClock(NOON_MS)
     stop = threading.Event()
-    wrong: list[int] = []
+    out_of_range: list[int] = []
 
     def read() -> None:
         while not stop.is_set():
             now_ms = clock.now_ms()
             if not NOON_MS <= now_ms < NOON_MS + 10_000_000:
-                wrong.append(now_ms)
+                out_of_range.append(now_ms)
 
     threads = [threading.Thread(target=read) for _ in range(3)]
     for thread in threads:
@@ -195,4 +195,4 @@ def test_any_thread_can_read_the_time_while_it_is_moved() -> None:
     stop.set()
     for thread in threads:
         thread.join()
-    assert wrong == []
+    assert out_of_range == []

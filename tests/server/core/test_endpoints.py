@@ -19,12 +19,12 @@ class Body(Struct):
     """The declared body type."""
 
 
-class Other(Struct):
+class OtherBody(Struct):
     """A different body type."""
 
 
 def make_endpoint(operation: Operation[Any, Any], function: Any) -> Any:
-    return build_endpoint(operation, function, name="fitted")
+    return build_endpoint(operation, function, name="sample_endpoint")
 
 
 def test_arguments_follow_the_order_of_the_handler() -> None:
@@ -57,8 +57,8 @@ def test_integers_in_a_path_are_parsed() -> None:
 
 def lacks_parameter(call: Call) -> None: ...
 def takes_extra_parameter(call: Call, user_id: UserId, extra: int) -> None: ...
-def takes_other_body(call: Call, user_id: UserId, body: Other) -> None: ...
-def fits(call: Call, user_id: UserId) -> None: ...
+def takes_other_body(call: Call, user_id: UserId, body: OtherBody) -> None: ...
+def matching_handler(call: Call, user_id: UserId) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def fits(call: Call, user_id: UserId) -> None: ...
         (Operation("GET", "/users/{user_id}"), takes_extra_parameter),
         (Operation("GET", "/users/{user_id}"), takes_other_body),
         (Operation("POST", "/users/{user_id}", body=Body), takes_other_body),
-        (Operation("GET", "/users/{user_id}", needs=Permissions.MANAGE_GUILD), fits),
+        (Operation("GET", "/users/{user_id}", needs=Permissions.MANAGE_GUILD), matching_handler),
     ],
 )
 def test_a_mismatched_handler_raises_at_startup(operation: Any, function: Any) -> None:
@@ -80,21 +80,22 @@ def test_an_operation_that_needs_permissions_requires_a_guard() -> None:
     def handler(call: Call, guild_id: GuildId) -> None: ...
 
     operation = Operation("GET", "/guilds/{guild_id}", needs=Permissions.MANAGE_GUILD)
-    with pytest.raises(TypeError, match="fitted needs permissions"):
+    with pytest.raises(TypeError, match="sample_endpoint needs permissions"):
         make_endpoint(operation, handler)
 
-    def guard(call: Call, found: int, bits: int) -> None: ...
+    def guard(call: Call, object_id: int, permissions: int) -> None: ...
 
     endpoint = build_endpoint(operation, handler, name="guarded", guards=(("channel_id", guard), ("guild_id", guard)))
     assert (endpoint.guard, endpoint.guarded_parameter) == (guard, "guild_id")
 
 
 def make_table(*pairs: tuple[Operation[Any, Any], Any]) -> EndpointTable:
-    module = ModuleType("made_up")
+    """Return the table of a slice with these operations and their handlers."""
+    module = ModuleType("sample")
     for operation, function in pairs:
-        function.__module__ = "made_up"
+        function.__module__ = "sample"
         setattr(module, function.__name__, handles(operation)(function))
-    return EndpointTable([Slice(name="made_up", modules=(module,))])
+    return EndpointTable([Slice(name="sample", modules=(module,))])
 
 
 def test_literals_take_precedence_over_ids_and_ids_over_text() -> None:

@@ -12,6 +12,7 @@ from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
 
 @pytest.fixture(params=["folder", "file", "memory"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+    """An empty file store of each kind that needs no network."""
     urls: dict[str, Callable[[], str]] = {
         "folder": lambda: str(tmp_path / "new" / "store"),
         "file": lambda: (tmp_path / "with space").as_uri(),
@@ -88,20 +89,20 @@ async def test_readers_of_a_local_file_never_see_a_partial_write(tmp_path: Path)
     files = Files(str(tmp_path))
     versions = [bytes([number]) * 1_000_000 for number in range(8)]
     await files.put("file", versions[0])
-    seen: set[bytes] = set()
+    first_and_last_bytes: set[bytes] = set()
 
     async def read() -> None:
         for _ in range(20):
             data = await files.get("file")
             assert len(data) == 1_000_000
-            seen.add(data[:1] + data[-1:])
+            first_and_last_bytes.add(data[:1] + data[-1:])
 
     async def write() -> None:
         for version in versions:
             await files.put("file", version)
 
     await asyncio.gather(read(), write(), read())
-    assert all(pair[0] == pair[1] for pair in seen)
+    assert all(pair[0] == pair[1] for pair in first_and_last_bytes)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

@@ -12,31 +12,33 @@ from hubbub.protocol import errors
 from hubbub.protocol.images import ImageData, TooLargeError
 from hubbub.protocol.resources.emojis import EmojiImage
 from hubbub.protocol.resources.stickers import StickerData
-from hubbub.server.core import images as module
+from hubbub.server.core import images as images_module
 from hubbub.server.core.images import ImageConverter, InvalidImageError
 from tests import media
 
 
 @pytest.fixture
-async def images() -> AsyncIterator[ImageConverter]:
-    found = ImageConverter()
-    yield found
-    await found.close()
+async def converter() -> AsyncIterator[ImageConverter]:
+    """A converter with default limits."""
+    converter = ImageConverter()
+    yield converter
+    await converter.close()
 
 
-async def clean_and_open(images: ImageConverter, image: ImageData) -> Image.Image:
-    await images.reencode(image)
+async def reencode_and_open(converter: ImageConverter, image: ImageData) -> Image.Image:
+    """Re-encode an image in place and open the result with Pillow."""
+    await converter.reencode(image)
     return media.open_image(image.data)
 
 
-async def test_an_image_is_re_encoded_without_metadata(images: ImageConverter) -> None:
+async def test_an_image_is_re_encoded_without_metadata(converter: ImageConverter) -> None:
     metadata = PngImagePlugin.PngInfo()
     metadata.add_text("Author", "a secret author")
     image = ImageData.from_bytes(media.png(20, 10, pnginfo=metadata) + b"<script>alert(1)</script>")
     before = image.hash
     assert b"secret" in image.data
 
-    result = await clean_and_open(images, image)
+    result = await reencode_and_open(converter, image)
 
     assert (result.format, result.size) == ("PNG", (20, 10))
     assert result.convert("RGBA").getpixel((3, 3)) == (200, 30, 30, 255)
@@ -46,70 +48,70 @@ async def test_an_image_is_re_encoded_without_metadata(images: ImageConverter) -
     assert not image.is_animated
 
 
-async def test_exif_data_is_removed_after_applying_the_orientation(images: ImageConverter) -> None:
+async def test_exif_data_is_removed_after_applying_the_orientation(converter: ImageConverter) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
-    exif[0x010E] = "my house"
+    exif[0x010E] = "a private description"
     image = ImageData.from_bytes(media.jpeg(30, 10, exif=exif))
 
-    result = await clean_and_open(images, image)
+    result = await reencode_and_open(converter, image)
 
     assert (result.format, result.size) == ("JPEG", (10, 30))
     assert not result.getexif()
-    assert b"my house" not in image.data
+    assert b"a private description" not in image.data
 
 
-@pytest.mark.parametrize("kind", ["GIF", "WEBP"])
-async def test_animations_are_preserved(images: ImageConverter, kind: str) -> None:
-    image = ImageData.from_bytes(media.animated(kind, frames=4, frame_ms=120))
+@pytest.mark.parametrize("image_format", ["GIF", "WEBP"])
+async def test_animations_are_preserved(converter: ImageConverter, image_format: str) -> None:
+    image = ImageData.from_bytes(media.animated(image_format, frames=4, frame_ms=120))
 
-    result = await clean_and_open(images, image)
+    result = await reencode_and_open(converter, image)
 
-    assert (result.format, result.n_frames) == (kind, 4)
+    assert (result.format, result.n_frames) == (image_format, 4)
     assert image.is_animated
     assert image.hash.startswith("a_")
     assert image.duration_ms == 480
 
 
-async def test_a_single_frame_is_not_animated(images: ImageConverter) -> None:
+async def test_a_single_frame_is_not_animated(converter: ImageConverter) -> None:
     image = ImageData.from_bytes(media.animated("GIF", frames=1))
-    await images.reencode(image)
+    await converter.reencode(image)
     assert not image.is_animated
     assert not image.hash.startswith("a_")
 
 
-async def test_an_animated_png_is_flattened_except_as_a_sticker(images: ImageConverter) -> None:
+async def test_an_animated_png_is_flattened_except_as_a_sticker(converter: ImageConverter) -> None:
     data = media.animated("PNG", frames=3)
     icon, sticker = ImageData.from_bytes(data), StickerData.from_bytes(data)
 
-    assert (await clean_and_open(images, icon)).n_frames == 1
-    assert (await clean_and_open(images, sticker)).n_frames == 3
+    assert (await reencode_and_open(converter, icon)).n_frames == 1
+    assert (await reencode_and_open(converter, sticker)).n_frames == 3
     assert (icon.is_animated, sticker.is_animated) == (False, True)
 
 
-async def test_an_image_is_resized_to_the_limit_of_its_field(images: ImageConverter) -> None:
-    assert (await clean_and_open(images, EmojiImage.from_bytes(media.png(400, 200)))).size == (128, 64)
+async def test_an_image_is_resized_to_the_limit_of_its_field(converter: ImageConverter) -> None:
+    assert (await reencode_and_open(converter, EmojiImage.from_bytes(media.png(400, 200)))).size == (128, 64)
     assert (
-        await clean_and_open(images, StickerData.from_bytes(media.animated("GIF", width=640, height=640)))
+        await reencode_and_open(converter, StickerData.from_bytes(media.animated("GIF", width=640, height=640)))
     ).size == (
         320,
         320,
     )
-    assert (await clean_and_open(images, ImageData.from_bytes(media.png(16, 16)))).size == (16, 16)
+    assert (await reencode_and_open(converter, ImageData.from_bytes(media.png(16, 16)))).size == (16, 16)
 
 
 @pytest.mark.parametrize("side", [5_001, 30_000, 2_000_000_000])
-async def test_a_decompression_bomb_is_rejected_by_its_header(images: ImageConverter, side: int) -> None:
+async def test_a_decompression_bomb_is_rejected_by_its_header(converter: ImageConverter, side: int) -> None:
     with pytest.raises(InvalidImageError, match="too many pixels"):
-        await images.reencode(ImageData.from_bytes(media.decompression_bomb(side)))
-    assert not images._all
+        await converter.reencode(ImageData.from_bytes(media.decompression_bomb(side)))
+    assert not converter._all
 
 
-async def test_too_many_frames_are_rejected(images: ImageConverter) -> None:
+async def test_too_many_frames_are_rejected(converter: ImageConverter) -> None:
     for side, frames in ((2, 501), (1000, 41), (4900, 2)):
         with pytest.raises(InvalidImageError, match="frames"):
-            await images.reencode(ImageData.from_bytes(media.large_canvas_gif(side, frames)))
-    assert (await clean_and_open(images, ImageData.from_bytes(media.large_canvas_gif(20, 5)))).size == (20, 20)
+            await converter.reencode(ImageData.from_bytes(media.large_canvas_gif(side, frames)))
+    assert (await reencode_and_open(converter, ImageData.from_bytes(media.large_canvas_gif(20, 5)))).size == (20, 20)
 
 
 @pytest.mark.parametrize(
@@ -125,81 +127,83 @@ async def test_too_many_frames_are_rejected(images: ImageConverter) -> None:
     ],
     ids=["zeros", "header only", "truncated png", "truncated jpeg", "gif of ones", "webp of zeros", "no pixels"],
 )
-async def test_a_corrupt_image_is_rejected_and_the_next_one_is_processed(images: ImageConverter, data: bytes) -> None:
+async def test_a_corrupt_image_is_rejected_and_the_next_one_is_processed(
+    converter: ImageConverter, data: bytes
+) -> None:
     with pytest.raises(InvalidImageError):
-        await images.reencode(ImageData.from_bytes(data))
-    await images.reencode(ImageData.from_bytes(media.png()))
+        await converter.reencode(ImageData.from_bytes(data))
+    await converter.reencode(ImageData.from_bytes(media.png()))
 
 
-async def test_the_type_is_detected_from_the_bytes(images: ImageConverter) -> None:
+async def test_the_type_is_detected_from_the_bytes(converter: ImageConverter) -> None:
     image = ImageData.from_data_uri(media.data_uri(media.jpeg(), "image/png"))
     assert image.content_type == "image/jpeg"
-    assert (await clean_and_open(images, image)).format == "JPEG"
+    assert (await reencode_and_open(converter, image)).format == "JPEG"
     for other in (b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"%!PS-Adobe-3.0 EPSF", b"II*\0" + b"\0" * 64):
         with pytest.raises(ValueError, match="Invalid"):
             ImageData.from_bytes(other)
 
 
 async def test_a_process_has_limited_memory() -> None:
-    images = ImageConverter(memory_bytes=160 << 20)
+    converter = ImageConverter(memory_bytes=160 << 20)
     try:
-        await images.reencode(ImageData.from_bytes(media.png()))
+        await converter.reencode(ImageData.from_bytes(media.png()))
         with pytest.raises(InvalidImageError):
-            await images.reencode(ImageData.from_bytes(media.png(4900, 4900, compress_level=1)))
-        await images.reencode(ImageData.from_bytes(media.png()))
+            await converter.reencode(ImageData.from_bytes(media.png(4900, 4900, compress_level=1)))
+        await converter.reencode(ImageData.from_bytes(media.png()))
     finally:
-        await images.close()
+        await converter.close()
 
 
 async def test_a_process_has_limited_time_and_its_death_is_only_a_rejection() -> None:
-    images = ImageConverter(task_seconds=0.05, processes=1)
+    converter = ImageConverter(task_seconds=0.05, processes=1)
     try:
-        await images.reencode(ImageData.from_bytes(media.png()))
-        [first] = images._all
+        await converter.reencode(ImageData.from_bytes(media.png()))
+        [first_worker] = converter._all
         with pytest.raises(InvalidImageError, match="image process failed"):
-            await images.reencode(ImageData.from_bytes(media.png(3000, 3000, compress_level=1)))
-        assert first not in images._all
-        await images.reencode(ImageData.from_bytes(media.png()))
+            await converter.reencode(ImageData.from_bytes(media.png(3000, 3000, compress_level=1)))
+        assert first_worker not in converter._all
+        await converter.reencode(ImageData.from_bytes(media.png()))
     finally:
-        await images.close()
+        await converter.close()
 
 
-async def test_a_killed_process_is_replaced(images: ImageConverter) -> None:
-    await images.reencode(ImageData.from_bytes(media.png()))
-    [reader] = images._all
-    os.kill(reader._process.pid, 9)
-    await reader._process.wait()
+async def test_a_killed_process_is_replaced(converter: ImageConverter) -> None:
+    await converter.reencode(ImageData.from_bytes(media.png()))
+    [worker] = converter._all
+    os.kill(worker._process.pid, 9)
+    await worker._process.wait()
     with pytest.raises(InvalidImageError):
-        await images.reencode(ImageData.from_bytes(media.png()))
-    await images.reencode(ImageData.from_bytes(media.png()))
+        await converter.reencode(ImageData.from_bytes(media.png()))
+    await converter.reencode(ImageData.from_bytes(media.png()))
 
 
 async def test_a_process_is_replaced_after_its_maximum_number_of_images() -> None:
-    images = ImageConverter(tasks_max=2, processes=1)
+    converter = ImageConverter(tasks_max=2, processes=1)
     try:
-        seen = set()
+        workers = set()
         for _ in range(4):
-            await images.reencode(ImageData.from_bytes(media.png()))
-            seen |= images._all
-        assert not images._all
-        assert len(seen) == 2
+            await converter.reencode(ImageData.from_bytes(media.png()))
+            workers |= converter._all
+        assert not converter._all
+        assert len(workers) == 2
     finally:
-        await images.close()
+        await converter.close()
 
 
 async def test_excess_concurrent_images_are_rejected_as_overloaded(
-    images: ImageConverter, monkeypatch: pytest.MonkeyPatch
+    converter: ImageConverter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "QUEUED_IMAGES_MAX", 3)
-    found = await asyncio.gather(
-        *(images.reencode(ImageData.from_bytes(media.png())) for _ in range(6)), return_exceptions=True
+    monkeypatch.setattr(images_module, "QUEUED_IMAGES_MAX", 3)
+    results = await asyncio.gather(
+        *(converter.reencode(ImageData.from_bytes(media.png())) for _ in range(6)), return_exceptions=True
     )
-    rejected = [each for each in found if isinstance(each, errors.ApiError)]
-    assert [each.kind for each in rejected] == [errors.RESOURCE_OVERLOADED] * 3
+    rejected = [result for result in results if isinstance(result, errors.ApiError)]
+    assert [error.kind for error in rejected] == [errors.RESOURCE_OVERLOADED] * 3
 
 
 async def test_the_environment_is_not_passed_to_processes(
-    images: ImageConverter, monkeypatch: pytest.MonkeyPatch
+    converter: ImageConverter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environments: list[dict[str, str]] = []
     start = asyncio.create_subprocess_exec
@@ -210,26 +214,31 @@ async def test_the_environment_is_not_passed_to_processes(
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", record_environment)
     monkeypatch.setenv("HUBBUB_DATABASE_URL", "postgres://secret")
-    await images.reencode(ImageData.from_bytes(media.png()))
+    await converter.reencode(ImageData.from_bytes(media.png()))
 
     [environment] = environments
     assert "HUBBUB_DATABASE_URL" not in environment
 
 
-async def test_an_image_that_stays_too_large_is_rejected(images: ImageConverter) -> None:
-    class Tiny(ImageData):
+async def test_an_image_that_stays_too_large_is_rejected(converter: ImageConverter) -> None:
+    class SmallImageData(ImageData):
         bytes_max = 90
 
-    image = Tiny(media.png(64, 64), "image/png")
+    image = SmallImageData(media.png(64, 64), "image/png")
     with pytest.raises(TooLargeError):
-        await images.reencode(image)
+        await converter.reencode(image)
 
 
-@pytest.mark.parametrize("kind", ["image/png", "image/jpeg", "image/webp", "image/gif"])
-async def test_an_image_can_be_converted_to_any_type(images: ImageConverter, kind: str) -> None:
+@pytest.mark.parametrize("content_type", ["image/png", "image/jpeg", "image/webp", "image/gif"])
+async def test_an_image_can_be_converted_to_any_type(converter: ImageConverter, content_type: str) -> None:
     for data in (media.png(64, 32), media.jpeg(64, 32), media.animated("GIF", width=64, height=32)):
-        converted = await images.convert(data, to=kind, side=16)
-        assert (converted.content_type, converted.width, converted.height, converted.animated) == (kind, 16, 8, False)
+        converted = await converter.convert(data, to=content_type, side=16)
+        assert (converted.content_type, converted.width, converted.height, converted.animated) == (
+            content_type,
+            16,
+            8,
+            False,
+        )
         assert media.open_image(converted.data).size == (16, 8)
 
 

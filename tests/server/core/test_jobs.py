@@ -33,13 +33,16 @@ class JobHarness:
         db.on_wake = self.wake
 
     def count_job(self, kind: str, outcome: str) -> None:
+        """Record the outcome of a job; workers call this instead of the metrics."""
         self.outcomes.append((kind, outcome))
 
     def wake(self) -> None:
+        """Wake all workers after a commit that enqueued a job."""
         for worker in self.workers:
             worker.wake()
 
     def start_worker(self, handlers: dict[str, JobHandler], **options: Any) -> Worker:
+        """Start a worker with these handlers."""
         worker = Worker(self.db, self.clock, handlers, self, **options)
         self.workers.append(worker)
         worker.start()
@@ -52,6 +55,7 @@ class JobHarness:
         return int(await self.db.read(lambda tx: tx.value("SELECT COUNT(*) FROM jobs")))
 
     async def run_due_jobs(self) -> None:
+        """Run all due jobs and wait until they have ended."""
         for worker in self.workers:
             await worker.run_due()
         await self.clock.settle()
@@ -60,17 +64,18 @@ class JobHarness:
         return await self.db.read(jobs.list_failed)
 
 
-def recording(into: list[str], name: str) -> JobHandler:
+def recording_handler(names: list[str], name: str) -> JobHandler:
     """Return a transactional handler that records its name after the commit, because its transaction can be retried."""
 
     def handle(tx: Tx, job: Job) -> None:
-        tx.after_commit.append(lambda: into.append(name))
+        tx.after_commit.append(lambda: names.append(name))
 
     return handle
 
 
 @pytest.fixture
 async def harness(database: Database, clock: ControlledClock) -> AsyncIterator[JobHarness]:
+    """A harness on each store; its workers are stopped after the test."""
     harness = JobHarness(database, clock)
     yield harness
     for worker in harness.workers:
@@ -116,10 +121,10 @@ async def test_a_failed_transactional_job_is_rolled_back_and_retried(harness: Jo
 
 
 async def test_a_job_waits_until_it_is_due(harness: JobHarness) -> None:
-    ran: list[int] = []
+    executed: list[int] = []
 
     async def handle(job: Job) -> None:
-        ran.append(harness.clock.now_ms())
+        executed.append(harness.clock.now_ms())
 
     harness.start_worker({"later": handle})
     await harness.enqueue("later", due_ms=START_MS + 2 * MINUTE_MS)
@@ -127,29 +132,29 @@ async def test_a_job_waits_until_it_is_due(harness: JobHarness) -> None:
     await harness.run_due_jobs()
     await harness.clock.run_for(MINUTE_MS - 1)
     await harness.run_due_jobs()
-    assert ran == []
+    assert executed == []
 
     await harness.clock.run_for(1)
     await harness.run_due_jobs()
-    assert ran == [START_MS + MINUTE_MS]
+    assert executed == [START_MS + MINUTE_MS]
 
     await harness.clock.run_for(10 * MINUTE_MS)
     await harness.run_due_jobs()
-    assert ran == [START_MS + MINUTE_MS, START_MS + 2 * MINUTE_MS]
+    assert executed == [START_MS + MINUTE_MS, START_MS + 2 * MINUTE_MS]
 
 
 async def test_jobs_that_became_due_without_a_worker_run_in_order(harness: JobHarness) -> None:
-    ran: list[int] = []
+    executed: list[int] = []
 
     async def handle(job: Job) -> None:
-        ran.append(job.decode(int))
+        executed.append(job.decode(int))
 
     for number in (3, 1, 2):
         await harness.enqueue("call", number, due_ms=START_MS - 1000 + number)
     harness.start_worker({"call": handle}, async_jobs_max=1)
     await harness.run_due_jobs()
 
-    assert ran == [1, 2, 3]
+    assert executed == [1, 2, 3]
 
 
 async def test_jobs_of_one_key_run_serially_and_in_order_across_a_retry(harness: JobHarness) -> None:
@@ -183,11 +188,11 @@ async def test_jobs_of_one_key_run_serially_and_in_order_across_a_retry(harness:
 
 
 async def test_an_async_job_is_retried_with_backoff_then_fails_and_can_be_replayed(harness: JobHarness) -> None:
-    tried: list[int] = []
+    attempt_times: list[int] = []
     reachable = False
 
     async def handle(job: Job) -> None:
-        tried.append(harness.clock.now_ms() - START_MS)
+        attempt_times.append(harness.clock.now_ms() - START_MS)
         if not reachable:
             raise OSError("no route")
 
@@ -198,7 +203,7 @@ async def test_an_async_job_is_retried_with_backoff_then_fails_and_can_be_replay
         await harness.clock.run_for(5_000)
         await harness.run_due_jobs()
 
-    assert tried == [0, 1_000, 3_000, 7_000, 15_000]
+    assert attempt_times == [0, 1_000, 3_000, 7_000, 15_000]
     (failed,) = await harness.failed_jobs()
     assert (failed.kind, failed.payload, failed.attempts, failed.error) == (
         "call",
@@ -210,24 +215,24 @@ async def test_an_async_job_is_retried_with_backoff_then_fails_and_can_be_replay
     reachable = True
     assert await harness.db.write(jobs.retry_failed) == 1
     await harness.run_due_jobs()
-    assert len(tried) == 6
+    assert len(attempt_times) == 6
     assert await harness.count_jobs() == 0
 
 
 async def test_a_handler_can_give_up_without_blocking_its_key(harness: JobHarness) -> None:
-    ran: list[str] = []
+    executed: list[str] = []
 
     async def handle(job: Job) -> None:
-        ran.append(job.decode(str))
-        if ran == ["gone"]:
+        executed.append(job.decode(str))
+        if executed == ["deleted"]:
             raise PermanentFailure("the endpoint was deleted")
 
-    await harness.enqueue("call", "gone", key="k")
+    await harness.enqueue("call", "deleted", key="k")
     await harness.enqueue("call", "next", key="k")
     harness.start_worker({"call": handle})
     await harness.run_due_jobs()
 
-    assert ran == ["gone", "next"]
+    assert executed == ["deleted", "next"]
     assert [failed.error for failed in await harness.failed_jobs()] == ["PermanentFailure: the endpoint was deleted"]
 
 
@@ -243,10 +248,10 @@ async def test_jobs_are_looked_up_by_key_with_an_index() -> None:
 
 
 async def test_two_workers_share_jobs_and_never_run_one_twice(harness: JobHarness) -> None:
-    ran: list[int] = []
+    executed: list[int] = []
 
     async def handle(job: Job) -> None:
-        ran.append(job.id)
+        executed.append(job.id)
         await asyncio.sleep(0)
 
     expected = sorted([await harness.enqueue("call", number) for number in range(30)])
@@ -254,37 +259,39 @@ async def test_two_workers_share_jobs_and_never_run_one_twice(harness: JobHarnes
         harness.start_worker({"call": handle}, async_jobs_max=4)
     await harness.run_due_jobs()
 
-    assert sorted(ran) == expected
+    assert sorted(executed) == expected
     assert await harness.count_jobs() == 0
 
 
 async def test_slow_jobs_of_one_owner_do_not_delay_others(harness: JobHarness) -> None:
-    ran: list[str] = []
+    executed: list[str] = []
     release = asyncio.Event()
 
     async def handle(job: Job) -> None:
         if job.key.startswith("call/slow/"):
             await release.wait()
-        ran.append(job.key)
+        executed.append(job.key)
 
     for number in range(6):
         await harness.enqueue("call", key=f"call/slow/{number}")
     await harness.enqueue("call", key="call/quick/1")
     await harness.enqueue("note")
-    harness.start_worker({"call": handle, "note": recording(ran, "note")}, async_jobs_max=4, owner_jobs_max=3)
+    harness.start_worker(
+        {"call": handle, "note": recording_handler(executed, "note")}, async_jobs_max=4, owner_jobs_max=3
+    )
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while len(ran) < 2:
+        while len(executed) < 2:
             await asyncio.sleep(0.01)
-    assert sorted(ran) == ["call/quick/1", "note"]
+    assert sorted(executed) == ["call/quick/1", "note"]
 
     release.set()
     await harness.run_due_jobs()
-    assert len(ran) == 8
+    assert len(executed) == 8
     assert await harness.count_jobs() == 0
 
 
 async def test_transactional_jobs_run_while_all_async_slots_are_taken(harness: JobHarness) -> None:
-    ran: list[str] = []
+    executed: list[str] = []
     release = asyncio.Event()
 
     async def handle(job: Job) -> None:
@@ -292,10 +299,10 @@ async def test_transactional_jobs_run_while_all_async_slots_are_taken(harness: J
 
     for _ in range(5):
         await harness.enqueue("call")
-    harness.start_worker({"call": handle, "note": recording(ran, "note")}, async_jobs_max=2)
+    harness.start_worker({"call": handle, "note": recording_handler(executed, "note")}, async_jobs_max=2)
     await harness.enqueue("note")
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not ran:
+        while not executed:
             await asyncio.sleep(0.01)
     release.set()
     await harness.run_due_jobs()
@@ -303,33 +310,33 @@ async def test_transactional_jobs_run_while_all_async_slots_are_taken(harness: J
 
 
 async def test_a_job_of_a_dead_worker_is_released_when_its_lease_ends(harness: JobHarness) -> None:
-    ran: list[str] = []
+    executed: list[str] = []
 
     async def hang(job: Job) -> None:
-        ran.append("hangs")
+        executed.append("hangs")
         await asyncio.Event().wait()
 
     async def handle(job: Job) -> None:
-        ran.append("works")
+        executed.append("works")
 
     await harness.enqueue("call")
-    dead = Worker(harness.db, harness.clock, {"call": hang}, lease_ms=MINUTE_MS)
-    dead.start()
-    while not ran:
+    dead_worker = Worker(harness.db, harness.clock, {"call": hang}, lease_ms=MINUTE_MS)
+    dead_worker.start()
+    while not executed:
         await asyncio.sleep(0)
     # The worker dies: nothing of it runs any more, and it returns no job.
-    dead._stopped = True
-    task = next(iter(dead._running.values()))
+    dead_worker._stopped = True
+    task = next(iter(dead_worker._running.values()))
     task.cancel()
     await asyncio.wait([task])
 
     worker = harness.start_worker({"call": handle})
     await worker.run_due()
-    assert ran == ["hangs"]
+    assert executed == ["hangs"]
     harness.clock.advance(MINUTE_MS)
     await worker.run_due()
 
-    assert ran == ["hangs", "works"]
+    assert executed == ["hangs", "works"]
     assert await harness.count_jobs() == 0
 
 
@@ -346,10 +353,10 @@ async def test_stopping_a_worker_returns_unfinished_jobs(harness: JobHarness) ->
     await started.wait()
     await worker.stop(grace_seconds=0)
 
-    ran: list[str] = []
-    harness.start_worker({"call": recording(ran, "call")})
+    executed: list[str] = []
+    harness.start_worker({"call": recording_handler(executed, "call")})
     await harness.run_due_jobs()
-    assert ran == ["call"]
+    assert executed == ["call"]
     assert await harness.count_jobs() == 0
 
 
@@ -375,10 +382,10 @@ async def test_a_clock_jump_does_not_start_a_job_twice(harness: JobHarness) -> N
 
 
 async def test_canceled_jobs_do_not_run(harness: JobHarness) -> None:
-    ran: list[str] = []
+    executed: list[str] = []
 
     async def handle(job: Job) -> None:
-        ran.append(job.decode(str))
+        executed.append(job.decode(str))
 
     await harness.enqueue("expire", "a", due_ms=START_MS + 10, key="a")
     await harness.enqueue("expire", "b", due_ms=START_MS + 10, key="b")
@@ -387,15 +394,15 @@ async def test_canceled_jobs_do_not_run(harness: JobHarness) -> None:
     await harness.clock.run_for(10)
     await harness.run_due_jobs()
 
-    assert ran == ["b"]
+    assert executed == ["b"]
 
 
 async def test_a_handler_can_set_the_retry_delay(harness: JobHarness) -> None:
-    tried: list[int] = []
+    attempt_times: list[int] = []
 
     async def handle(job: Job) -> None:
-        tried.append((harness.clock.now_ms() - START_MS) // 1000)
-        if len(tried) < 3:
+        attempt_times.append((harness.clock.now_ms() - START_MS) // 1000)
+        if len(attempt_times) < 3:
             raise RetryLater(5_000, "not yet")
 
     harness.start_worker({"call": handle})
@@ -403,7 +410,7 @@ async def test_a_handler_can_set_the_retry_delay(harness: JobHarness) -> None:
     await harness.run_due_jobs()
     await harness.clock.run_for(60_000)
 
-    assert tried == [0, 5, 10]
+    assert attempt_times == [0, 5, 10]
     assert await harness.count_jobs() == 0
 
 
@@ -416,46 +423,46 @@ async def test_failed_jobs_are_listed_by_key_prefix(harness: JobHarness) -> None
         await harness.enqueue(kind, key, key=key)
     await harness.run_due_jobs()
 
-    found = await harness.db.read(lambda tx: jobs.list_failed(tx, kind="call", key_prefix="a/"))
-    assert sorted(job.key for job in found) == ["a/1", "a/2"]
-    after = max(job.id for job in found)
+    failed = await harness.db.read(lambda tx: jobs.list_failed(tx, kind="call", key_prefix="a/"))
+    assert sorted(job.key for job in failed) == ["a/1", "a/2"]
+    after = max(job.id for job in failed)
     assert await harness.db.read(lambda tx: jobs.list_failed(tx, kind="call", key_prefix="a/", after=after)) == []
     assert await harness.db.write(lambda tx: jobs.retry_failed(tx, after, kind="call", key_prefix="ab/")) == 0
     assert await harness.db.write(lambda tx: jobs.retry_failed(tx, kind="call", key_prefix="a/")) == 2
 
 
 async def test_a_job_without_a_handler_is_left_for_other_workers(harness: JobHarness) -> None:
-    harness.start_worker({"mine": lambda tx, job: None})
-    await harness.enqueue("theirs")
-    await harness.enqueue("mine")
+    harness.start_worker({"handled": lambda tx, job: None})
+    await harness.enqueue("unhandled")
+    await harness.enqueue("handled")
     await harness.run_due_jobs()
     assert await harness.count_jobs() == 1
 
 
 async def test_a_polling_worker_finds_jobs_without_being_woken(harness: JobHarness) -> None:
-    ran: list[str] = []
-    harness.start_worker({"call": recording(ran, "call")}, poll_ms=5_000)
+    executed: list[str] = []
+    harness.start_worker({"call": recording_handler(executed, "call")}, poll_ms=5_000)
     await harness.run_due_jobs()
     harness.db.on_wake = lambda: None
     await harness.enqueue("call")
-    assert ran == []
+    assert executed == []
 
     await harness.clock.run_for(5_000)
     await harness.run_due_jobs()
-    assert ran == ["call"]
+    assert executed == ["call"]
 
 
 async def test_jobs_can_enqueue_further_jobs(harness: JobHarness) -> None:
-    ran: list[int] = []
+    executed: list[int] = []
 
     def handle(tx: Tx, job: Job) -> None:
         step = job.decode(int)
-        tx.after_commit.append(lambda: ran.append(step))
+        tx.after_commit.append(lambda: executed.append(step))
         if step < 3:
             tx.enqueue("step", step + 1)
 
     harness.start_worker({"step": handle})
     await harness.enqueue("step", 1)
     await harness.run_due_jobs()
-    assert ran == [1, 2, 3]
+    assert executed == [1, 2, 3]
     assert await harness.count_jobs() == 0

@@ -13,7 +13,7 @@ USER_ID_PART = "MTE4NzY1NDMyMTA5ODc2NTQzMg"
 BOT_TOKEN = f"{USER_ID_PART}.GxYz12.abcdefghijklmnopqrstuvwxyz-0123456789AB"
 SECRET = "s3cr3t-Value-77"
 
-LEAKS = [
+TEXTS_WITH_SECRETS = [
     f"Authorization: Bot {BOT_TOKEN}",
     f"authorization={SECRET}",
     f"headers <CIMultiDict('Authorization': '{SECRET}', 'Host': 'x')>",
@@ -55,7 +55,7 @@ LEAKS = [
     f"client_assertion={SECRET}",
 ]
 
-HARMLESS = [
+TEXTS_WITHOUT_SECRETS = [
     "Bot connected to the gateway",
     "guild.123 got MESSAGE_CREATE in hubbub.server.talk.messages",
     "request failed: code=50035 Invalid Form Body",
@@ -66,24 +66,26 @@ HARMLESS = [
     "{'code': 'APPLICATION_COMMAND_OPTIONS_NAME_INVALID', 'message': 'x'}",
     "close code: 4004, code=1000000000",
     '{"code": "q9QfZbnt", "type": 0, "guild": {"id": "123456789012345678"}}',
-    "the ticket is gone, encode: utf-8",
+    "the ticket is expired, encode: utf-8",
 ]
 
 
 @pytest.fixture
 def stream() -> io.StringIO:
+    """The stream that log lines are written to."""
     return io.StringIO()
 
 
 @pytest.fixture(params=["json", "text"])
 def logs(stream: io.StringIO, request: pytest.FixtureRequest) -> Iterator[Logs]:
+    """Installed logging in each format, with the lowest level."""
     logs = Logs(level="debug", library_level="debug", format=request.param, stream=stream)
     logs.install()
     yield logs
     logs.remove()
 
 
-@pytest.mark.parametrize("text", LEAKS)
+@pytest.mark.parametrize("text", TEXTS_WITH_SECRETS)
 def test_secrets_are_removed_from_text(text: str) -> None:
     cleaned = Secrets().clean(text)
     assert SECRET not in cleaned
@@ -92,7 +94,7 @@ def test_secrets_are_removed_from_text(text: str) -> None:
     assert REMOVED in cleaned
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@pytest.mark.parametrize("text", TEXTS_WITHOUT_SECRETS)
 def test_harmless_text_is_unchanged(text: str) -> None:
     assert Secrets().clean(text) == text
 
@@ -106,7 +108,7 @@ def test_secrets_are_removed_at_every_level_from_every_logger(
     # Some libraries set a higher level on their own loggers.
     monkeypatch.setattr(logger, "level", level)
     logger.manager._clear_cache()  # type: ignore[attr-defined]
-    for text in LEAKS:
+    for text in TEXTS_WITH_SECRETS:
         logger.log(level, text.replace("%", "%%"))
         logger.log(level, "as an argument: %s %r", text, {"d": text})
         logger.log(level, "as extra", extra={"text": text, "deep": {"list": [text], "token": SECRET}})
@@ -199,7 +201,7 @@ def test_a_record_that_cannot_be_formatted_is_reported_instead_of_raised(logs: L
         ("code:", 100_000, ("code:" * 6_554)[:32_768]),
     ],
 )
-def test_long_hostile_texts_are_cleaned(part: str, count: int, cleaned: str) -> None:
+def test_long_repetitive_texts_are_cleaned(part: str, count: int, cleaned: str) -> None:
     # `make bench` measures that the time is linear in the length.
     assert Secrets().clean(part * count).removesuffix("... (cut)") == cleaned
     assert Secrets().clean("code=" + "A" * 500_000 + "b") == "code=[removed]"
@@ -240,11 +242,11 @@ def test_levels_are_set_for_hubbub_and_libraries_and_restored(stream: io.StringI
     before = (logging.getLogger().level, logging.getLogger("hubbub").level)
     logs = Logs(level="debug", library_level="error", format="text", stream=stream)
     logs.install()
-    logging.getLogger("hubbub.x").debug("ours")
-    logging.getLogger("asyncio").warning("theirs")
+    logging.getLogger("hubbub.x").debug("of hubbub")
+    logging.getLogger("asyncio").warning("of a library")
     logs.remove()
     logging.getLogger("hubbub.x").error("after")
-    assert "ours" in stream.getvalue()
-    assert "theirs" not in stream.getvalue()
+    assert "of hubbub" in stream.getvalue()
+    assert "of a library" not in stream.getvalue()
     assert "after" not in stream.getvalue()
     assert (logging.getLogger().level, logging.getLogger("hubbub").level) == before

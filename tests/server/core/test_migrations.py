@@ -14,14 +14,14 @@ from hubbub.server.core.store import Database
 from tests.fixtures.databases import OpenDatabase
 
 STORE_TABLES = {"schema_migrations", "meta", "jobs"}
-FIRST = (migrations.DIRECTORY / "0001_initial.sql").read_text()
+FIRST_MIGRATION_SQL = (migrations.DIRECTORY / "0001_initial.sql").read_text()
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """Create a directory that contains the first real migration."""
+    """A directory that contains the first migration of the platform."""
     (tmp_path / "sql").mkdir()
-    (tmp_path / "sql" / "0001_initial.sql").write_text(FIRST)
+    (tmp_path / "sql" / "0001_initial.sql").write_text(FIRST_MIGRATION_SQL)
     return tmp_path / "sql"
 
 
@@ -86,12 +86,12 @@ def test_a_later_release_applies_only_new_migrations(
     with psycopg.connect(postgres_database, autocommit=True) as postgres:
         for _ in range(2):
             assert len(migrate_sqlite(connection, directory)) == len(migrate_postgres(postgres, directory))
-        (directory / "0002_more.sql").write_text("CREATE TABLE more (id {autoid}, body {blob}) ; -- the end")
+        (directory / "0002_second.sql").write_text("CREATE TABLE second (id {autoid}, body {blob}) ; -- the end")
 
-        assert [migration.name for migration in migrate_sqlite(connection, directory)] == ["more"]
-        assert [migration.name for migration in migrate_postgres(postgres, directory)] == ["more"]
-        assert postgres.execute("SELECT COUNT(*) FROM more").fetchone() == (0,)
-    assert connection.execute("SELECT COUNT(*) FROM more").fetchone() == (0,)
+        assert [migration.name for migration in migrate_sqlite(connection, directory)] == ["second"]
+        assert [migration.name for migration in migrate_postgres(postgres, directory)] == ["second"]
+        assert postgres.execute("SELECT COUNT(*) FROM second").fetchone() == (0,)
+    assert connection.execute("SELECT COUNT(*) FROM second").fetchone() == (0,)
 
 
 def test_a_failed_migration_is_rolled_back(
@@ -117,7 +117,7 @@ def test_a_migration_changed_after_it_was_applied_is_rejected(
     with psycopg.connect(postgres_database, autocommit=True) as postgres:
         migrate_sqlite(connection, directory)
         migrate_postgres(postgres, directory)
-        (directory / "0001_initial.sql").write_text(FIRST + "\n-- an afterthought\n")
+        (directory / "0001_initial.sql").write_text(FIRST_MIGRATION_SQL + "\n-- an afterthought\n")
 
         with pytest.raises(MigrationError, match=r"0001_initial .* must never change"):
             migrate_sqlite(connection, directory)
@@ -127,7 +127,7 @@ def test_a_migration_changed_after_it_was_applied_is_rejected(
 
 def test_line_endings_do_not_change_a_migration(connection: sqlite3.Connection, directory: Path) -> None:
     migrate_sqlite(connection, directory)
-    (directory / "0001_initial.sql").write_bytes(FIRST.replace("\n", "\r\n").encode())
+    (directory / "0001_initial.sql").write_bytes(FIRST_MIGRATION_SQL.replace("\n", "\r\n").encode())
     assert migrate_sqlite(connection, directory) == []
 
 
@@ -187,20 +187,20 @@ def test_scripts_are_split_into_statements(text: str, sqlite: list[str], postgre
     assert list(statements(text, "postgres")) == postgres
 
 
-RELEASED = {"0001_initial": "58335720f38972989b5882446db423056ead48c21abf108efd56095833d4ff7e"}
+RELEASED_CHECKSUMS = {"0001_initial": "58335720f38972989b5882446db423056ead48c21abf108efd56095833d4ff7e"}
 """Checksums of the migrations of released versions. A release adds its new files; an existing entry never changes."""
 
 
 def test_released_migrations_never_change() -> None:
-    checksums = {f"{each.number:04d}_{each.name}": each.checksum for each in migrations.load()}
+    checksums = {f"{migration.number:04d}_{migration.name}": migration.checksum for migration in migrations.load()}
 
-    assert {name: checksums.get(name) for name in RELEASED} == RELEASED
+    assert {name: checksums.get(name) for name in RELEASED_CHECKSUMS} == RELEASED_CHECKSUMS
 
 
 def test_a_database_of_the_last_release_upgrades_and_keeps_its_rows(
     connection: sqlite3.Connection, postgres_database: str, tmp_path: Path
 ) -> None:
-    for name in RELEASED:
+    for name in RELEASED_CHECKSUMS:
         (tmp_path / f"{name}.sql").write_text((migrations.DIRECTORY / f"{name}.sql").read_text())
     with psycopg.connect(postgres_database, autocommit=True) as postgres:
         migrate_sqlite(connection, tmp_path)

@@ -54,19 +54,20 @@ class Receiver:
     """A server on the local machine that records the requested paths."""
 
     def __init__(self) -> None:
-        self.seen: list[str] = []
+        self.requested_paths: list[str] = []
         self.port = 0
-        self.together = asyncio.Barrier(jobs.ASYNC_JOBS_MAX)
+        self.barrier = asyncio.Barrier(jobs.ASYNC_JOBS_MAX)
+        """Holds the requests for /together until as many have arrived as the worker can send at once."""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Respond according to the path."""
-        self.seen.append(request.path)
+        self.requested_paths.append(request.path)
         if request.path == "/redirect":
             return web.Response(status=302, headers={"Location": "/secret"})
         if request.path == "/slow":
             await asyncio.sleep(30)
         if request.path == "/together":
-            await self.together.wait()
+            await self.barrier.wait()
         if request.path == "/large":
             return web.Response(body=b"x" * 100_000)
         return web.Response(text="hello")
@@ -74,7 +75,7 @@ class Receiver:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[Receiver]:
-    """Run a local server that must not be reached."""
+    """A running local server; clients for public targets must not reach it."""
     server = Receiver()
     app = web.Application()
     app.router.add_route("*", "/{tail:.*}", server.handle)
@@ -89,10 +90,10 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 @pytest.fixture
 async def client() -> AsyncIterator[OutboundClient]:
-    """Return the client as configured by `hubbub serve`."""
-    guarded = OutboundClient(timeout_seconds=2.0)
-    yield guarded
-    await guarded.close()
+    """The client as `hubbub serve` configures it."""
+    client = OutboundClient(timeout_seconds=2.0)
+    yield client
+    await client.close()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ async def test_the_local_machine_is_unreachable_in_every_notation(
     with pytest.raises(UnreachableError):
         await client.request("GET", f"http://{host}:{receiver.port}/secret")
 
-    assert receiver.seen == []
+    assert receiver.requested_paths == []
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ async def test_a_name_that_resolves_to_the_local_machine_is_rejected(
         with pytest.raises(UnreachableError):
             await client.request("GET", f"http://harmless.example:{receiver.port}/secret")
 
-    assert receiver.seen == []
+    assert receiver.requested_paths == []
 
 
 @pytest.mark.parametrize(
@@ -170,20 +171,22 @@ async def test_a_rehearsal_can_call_the_local_machine_but_follows_no_redirect(re
 
     assert (await client.request("POST", f"http://127.0.0.1:{receiver.port}/hello", body=b"{}")).body == b"hello"
     assert (await client.request("GET", f"http://localhost:{receiver.port}/redirect")).status == 302
-    assert "/secret" not in receiver.seen
+    assert "/secret" not in receiver.requested_paths
     await client.close()
 
 
 async def test_time_and_size_are_bounded(receiver: Receiver) -> None:
-    hasty = OutboundClient(allow_private=True, timeout_seconds=0.2)
-    narrow = OutboundClient(allow_private=True, timeout_seconds=WAIT_TIMEOUT_SECONDS, response_bytes_max=1000)
+    short_timeout_client = OutboundClient(allow_private=True, timeout_seconds=0.2)
+    small_response_client = OutboundClient(
+        allow_private=True, timeout_seconds=WAIT_TIMEOUT_SECONDS, response_bytes_max=1000
+    )
 
     with pytest.raises(UnreachableError):
-        await hasty.request("GET", f"http://127.0.0.1:{receiver.port}/slow")
+        await short_timeout_client.request("GET", f"http://127.0.0.1:{receiver.port}/slow")
     with pytest.raises(UnreachableError, match="too large"):
-        await narrow.request("GET", f"http://127.0.0.1:{receiver.port}/large")
-    await hasty.close()
-    await narrow.close()
+        await small_response_client.request("GET", f"http://127.0.0.1:{receiver.port}/large")
+    await short_timeout_client.close()
+    await small_response_client.close()
 
 
 async def test_the_client_permits_as_many_concurrent_requests_as_the_worker(receiver: Receiver) -> None:

@@ -23,11 +23,13 @@ def describe(call: Call, number: int) -> str:
     """Describe the number."""
 
 
-def without(removed: object) -> list[Binding]:
+def bindings_without(removed: object) -> list[Binding]:
+    """Return the bindings of the platform except those of one port."""
     return [binding for binding in PORTS if binding.port is not removed]
 
 
 def slice_with(**members: object) -> Slice:
+    """Return a slice with one module that has these members."""
     module: Any = type("module", (), members)
     return Slice(name="numbers", modules=(module,))
 
@@ -42,20 +44,20 @@ class FakeCall:
 
 def test_an_app_does_not_start_with_an_unbound_port() -> None:
     with pytest.raises(PortError, match=r"oauth2\.is_banned.*slice oauth2"):
-        App(small_config(), ports=without(oauth2.ports.is_banned))
+        App(small_config(), ports=bindings_without(oauth2.ports.is_banned))
 
 
 def test_an_app_does_not_start_with_a_port_bound_twice() -> None:
-    again = oauth2.ports.is_banned.bind(lambda call, user_id: False)
+    second_binding = oauth2.ports.is_banned.bind(lambda call, user_id: False)
 
     with pytest.raises(PortError, match=r"oauth2\.is_banned is bound more than once"):
-        App(small_config(), ports=(*PORTS, again))
+        App(small_config(), ports=(*PORTS, second_binding))
 
 
 @pytest.mark.parametrize("binding", PORTS, ids=lambda binding: binding.port.name)
 def test_every_port_is_required(binding: Binding) -> None:
     with pytest.raises(PortError):
-        App(small_config(), ports=without(binding.port))
+        App(small_config(), ports=bindings_without(binding.port))
 
 
 def test_a_port_calls_its_implementation() -> None:
@@ -118,6 +120,6 @@ def test_bindings_of_slices_that_are_not_mounted_are_allowed() -> None:
 
 
 def test_slices_of_the_app_declare_every_bound_port() -> None:
-    declared = [each for part in SLICES for each in declared_ports(part)]
+    declared = [declared_port for resource_slice in SLICES for declared_port in declared_ports(resource_slice)]
 
     assert [binding.port for binding in PORTS if binding.port not in declared] == []

@@ -18,8 +18,6 @@ from hubbub.server.core.sqlite import SqliteDatabase
 
 TWO_PER_MINUTE = RateLimit(2, 60.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)
 
-Run = Callable[[Callable[[Call], Any]], Any]
-
 
 class QuotaHarness:
     """A database, a clock and a configuration for counting quotas."""
@@ -47,7 +45,7 @@ class QuotaHarness:
 
 @pytest.fixture
 async def harness() -> AsyncIterator[QuotaHarness]:
-    """Create a harness with a database in memory."""
+    """A harness with a database in memory."""
     database = SqliteDatabase(None)
     await database.start()
     yield QuotaHarness(database)

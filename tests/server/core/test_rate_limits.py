@@ -23,12 +23,14 @@ class ManualTime:
 def make_rule(
     path: str = "/channels/{channel_id}/messages", limit: RateLimit | None = None, method: str = "POST"
 ) -> Rule:
-    found = build_rule(Operation(method, path, limit=limit or RateLimit(2, 5.0)), "made")
-    assert found is not None
-    return found
+    """Return the rule of an operation with this path and limit, by default two calls in five seconds."""
+    rule = build_rule(Operation(method, path, limit=limit or RateLimit(2, 5.0)), "sample_operation")
+    assert rule is not None
+    return rule
 
 
 def check(limits: RateLimits, rule: Rule, caller: str | int = 1, values: tuple[str, ...] = ("7",)) -> Verdict:
+    """Count a request and return its verdict; `values` are its path parameters."""
     verdict = limits.check(rule, caller, values)
     assert verdict is not None
     return verdict
@@ -36,24 +38,24 @@ def check(limits: RateLimits, rule: Rule, caller: str | int = 1, values: tuple[s
 
 def test_a_window_starts_with_the_first_call_and_resets_completely() -> None:
     now = ManualTime()
-    limits, bucket = RateLimits(now), make_rule()
-    first = check(limits, bucket)
+    limits, rule = RateLimits(now), make_rule()
+    first = check(limits, rule)
     assert (first.allowed, first.limit, first.remaining, first.reset_after_ms) == (True, 2, 1, 5000)
     now.ms += 4000
-    assert check(limits, bucket).remaining == 0
-    rejected = check(limits, bucket)
+    assert check(limits, rule).remaining == 0
+    rejected = check(limits, rule)
     assert (rejected.allowed, rejected.remaining, rejected.reset_after_ms) == (False, 0, 1000)
     now.ms += 1000
-    assert check(limits, bucket).remaining == 1
+    assert check(limits, rule).remaining == 1
 
 
 def test_callers_and_major_parameters_have_separate_buckets() -> None:
-    limits, bucket = RateLimits(ManualTime()), make_rule()
+    limits, rule = RateLimits(ManualTime()), make_rule()
     for _ in range(2):
-        assert check(limits, bucket).allowed
-    assert not check(limits, bucket).allowed
-    assert check(limits, bucket, caller=2).allowed
-    assert check(limits, bucket, values=("8",)).allowed
+        assert check(limits, rule).allowed
+    assert not check(limits, rule).allowed
+    assert check(limits, rule, caller=2).allowed
+    assert check(limits, rule, values=("8",)).allowed
 
 
 def test_operations_that_name_a_bucket_share_it() -> None:
@@ -92,17 +94,22 @@ def test_a_limit_per_unknown_parameter_raises_at_startup() -> None:
 def test_ages_of_the_target_have_separate_buckets() -> None:
     now = ManualTime()
     limits = RateLimits(now)
-    bucket = make_rule(
+    rule = make_rule(
         "/channels/{channel_id}/messages/{message_id}", RateLimit(1, 1.0, age_thresholds_seconds=(10.0, 1_209_600.0))
     )
     ages_ms = (9_999, 10_000, 1_209_599_999, 1_209_600_000)
-    new, settled, elderly, old = (str(int(Snowflake.at(NOW_MS - age))) for age in ages_ms)
+    under_10_seconds, from_10_seconds, under_14_days, from_14_days = (
+        str(int(Snowflake.at(NOW_MS - age))) for age in ages_ms
+    )
 
-    verdicts = [check(limits, bucket, values=("7", message)) for message in (new, settled, elderly, old)]
+    verdicts = [
+        check(limits, rule, values=("7", message))
+        for message in (under_10_seconds, from_10_seconds, under_14_days, from_14_days)
+    ]
 
     assert [verdict.allowed for verdict in verdicts] == [True, True, False, True]
     assert len({verdict.bucket for verdict in verdicts}) == 3
-    assert check(limits, bucket, values=("7", "word")).bucket == verdicts[0].bucket
+    assert check(limits, rule, values=("7", "word")).bucket == verdicts[0].bucket
 
 
 def test_no_limit_means_no_rule() -> None:
@@ -138,14 +145,18 @@ def test_mode_off_counts_nothing() -> None:
 
 def test_mode_report_rejects_nothing_and_records_exceeded_limits() -> None:
     now = ManualTime()
-    limits, bucket = RateLimits(now, "report", global_calls=1), make_rule()
+    limits, rule = RateLimits(now, "report", global_calls=1), make_rule()
     for _ in range(5):
-        assert check(limits, bucket).allowed
+        assert check(limits, rule).allowed
         assert limits.check_global(1) is None
         now.ms += 1
     by_name = {entry.name: entry for entry in limits.report()}
-    assert (by_name["made"].times, by_name["made"].caller, by_name["made"].major) == (3, "1", ["7"])
-    assert (by_name["made"].first_ms, by_name["made"].last_ms) == (NOW_MS + 2, NOW_MS + 4)
+    assert (
+        by_name["sample_operation"].times,
+        by_name["sample_operation"].caller,
+        by_name["sample_operation"].major,
+    ) == (3, "1", ["7"])
+    assert (by_name["sample_operation"].first_ms, by_name["sample_operation"].last_ms) == (NOW_MS + 2, NOW_MS + 4)
     assert (by_name["global"].times, by_name["global"].scope, by_name["global"].refused) == (4, "global", False)
     limits.clear()
     assert limits.report() == []
@@ -185,15 +196,15 @@ def test_the_number_of_windows_is_bounded() -> None:
 
 def test_setting_the_clock_back_resets_the_windows() -> None:
     now = ManualTime()
-    limits, bucket = RateLimits(now), make_rule()
+    limits, rule = RateLimits(now), make_rule()
     for _ in range(3):
-        check(limits, bucket)
+        check(limits, rule)
     now.ms -= 3_600_000
-    assert check(limits, bucket).remaining == 1
+    assert check(limits, rule).remaining == 1
 
 
 def test_the_report_is_bounded() -> None:
-    limits, bucket = RateLimits(ManualTime(), "report"), make_rule(limit=RateLimit(0, 1.0))
+    limits, rule = RateLimits(ManualTime(), "report"), make_rule(limit=RateLimit(0, 1.0))
     for caller in range(3000):
-        check(limits, bucket, caller)
+        check(limits, rule, caller)
     assert len(limits.report()) == 1000

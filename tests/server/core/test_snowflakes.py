@@ -1,4 +1,4 @@
-"""Snowflakes: ids follow the clock and never repeat."""
+"""Snowflakes: IDs follow the clock and never repeat."""
 
 import threading
 
@@ -111,16 +111,16 @@ def test_threads_never_share_an_id() -> None:
     ids = SnowflakeFactory(ControlledClock(NOON_MS))
     created: list[list[MessageId]] = [[] for _ in range(4)]
 
-    def make(into: list[MessageId]) -> None:
+    def create_ids(created_by_thread: list[MessageId]) -> None:
         for _ in range(5000):
-            into.append(ids.new(MessageId))
+            created_by_thread.append(ids.new(MessageId))
 
-    threads = [threading.Thread(target=make, args=(into,)) for into in created]
+    threads = [threading.Thread(target=create_ids, args=(created_by_thread,)) for created_by_thread in created]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({one for some in created for one in some}) == 20_000
+    assert len({message_id for created_by_thread in created for message_id in created_by_thread}) == 20_000
 
 
 def test_worker_and_process_numbers_are_validated() -> None:

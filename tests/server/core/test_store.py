@@ -1,4 +1,4 @@
-"""The guarantees of the database, on every store."""
+"""Guarantees of `Database` that every store fulfills, and those of SQLite and PostgreSQL alone."""
 
 import asyncio
 import sqlite3
@@ -20,7 +20,7 @@ from tests.fixtures.databases import DURABLE_STORES, OpenDatabase
 from tests.world import WAIT_TIMEOUT_SECONDS
 
 TEST_EVENT: Event[Any] = Event("HAPPENED", dict)
-EVERYONE = Audience.of_users(1)
+AUDIENCE = Audience.of_users(1)
 
 
 class Rejected(Exception):
@@ -29,85 +29,90 @@ class Rejected(Exception):
 
 @pytest.fixture
 async def notes(database: Database) -> Database:
-    """Add a notes table to the database."""
+    """Each store, with a table of notes."""
     await database.write(lambda tx: tx.run("CREATE TABLE notes (id BIGINT PRIMARY KEY, word TEXT NOT NULL)"))
     return database
 
 
-def note(id: int, word: str = "word") -> Callable[[Tx], int]:
-    def work(tx: Tx) -> int:
+def insert_note(id: int, word: str = "word") -> Callable[[Tx], int]:
+    """Return a unit of work that inserts a note and emits an event."""
+
+    def unit(tx: Tx) -> int:
         tx.run("INSERT INTO notes (id, word) VALUES (?, ?)", id, word)
-        tx.emit(TEST_EVENT, {"id": id}, EVERYONE)
+        tx.emit(TEST_EVENT, {"id": id}, AUDIENCE)
         return id
 
-    return work
+    return unit
 
 
-def rejected_note(id: int) -> Callable[[Tx], int]:
-    def work(tx: Tx) -> int:
-        note(id)(tx)
+def insert_note_and_reject(id: int) -> Callable[[Tx], int]:
+    """Return a unit of work that inserts a note and then raises `Rejected`."""
+
+    def unit(tx: Tx) -> int:
+        insert_note(id)(tx)
         raise Rejected(id)
 
-    return work
+    return unit
 
 
-def record(db: Database) -> list[Dispatch]:
+def record_events(db: Database) -> list[Dispatch]:
     """Return a list that collects the events published from now on."""
     events: list[Dispatch] = []
     db.on_commit = events.extend
     return events
 
 
-async def ids(db: Database) -> list[int]:
+async def note_ids(db: Database) -> list[int]:
+    """Return the IDs of all notes."""
     return [row[0] for row in await db.read(lambda tx: tx.all("SELECT id FROM notes ORDER BY id"))]
 
 
 async def test_a_committed_write_can_be_read(notes: Database) -> None:
-    assert await notes.write(note(1, "hello")) == 1
+    assert await notes.write(insert_note(1, "hello")) == 1
 
     assert await notes.read(lambda tx: tx.one("SELECT id, word FROM notes")) == (1, "hello")
 
 
 async def test_a_wide_row_returns_its_columns_unchanged(notes: Database) -> None:
     word = 'quote " backslash \\ line \n tab \t bell \x07 \U0001f525 \u2028 </script>'
-    await notes.write(note(2**63 - 1, word))
+    await notes.write(insert_note(2**63 - 1, word))
     query = WideQuery("id, word, NULL, -1, (SELECT COUNT(*) FROM notes)", "FROM notes WHERE id = ?")
 
-    found = await notes.read(lambda tx: tx.wide(query, 2**63 - 1))
+    row = await notes.read(lambda tx: tx.wide(query, 2**63 - 1))
 
-    assert found is not None
-    assert list(found) == [2**63 - 1, word, None, -1, 1]
+    assert row is not None
+    assert list(row) == [2**63 - 1, word, None, -1, 1]
     assert await notes.read(lambda tx: tx.wide(query, 5)) is None
 
 
 async def test_a_failed_unit_has_no_effects_and_publishes_nothing(notes: Database) -> None:
-    events = record(notes)
+    events = record_events(notes)
     calls: list[str] = []
 
-    def work(tx: Tx) -> None:
+    def unit(tx: Tx) -> None:
         tx.after_commit.append(lambda: calls.append("after"))
         tx.enqueue("kind", {})
-        rejected_note(1)(tx)
+        insert_note_and_reject(1)(tx)
 
     notes.on_wake = lambda: calls.append("woken")
     with pytest.raises(Rejected):
-        await notes.write(work)
+        await notes.write(unit)
 
-    assert await ids(notes) == []
+    assert await note_ids(notes) == []
     assert await notes.read(lambda tx: tx.value("SELECT COUNT(*) FROM jobs")) == 0
     assert (events, calls) == ([], [])
 
 
 @pytest.mark.parametrize("quick", [(False,), (True,), (True, True, False)], ids=["plain", "quick", "mixed"])
 async def test_a_failed_unit_does_not_affect_concurrent_units(notes: Database, quick: tuple[bool, ...]) -> None:
-    events = record(notes)
-    work = [rejected_note(id) if id % 3 == 0 else note(id) for id in range(30)]
+    events = record_events(notes)
+    units = [insert_note_and_reject(id) if id % 3 == 0 else insert_note(id) for id in range(30)]
 
-    writes = (notes.write(unit, quick=quick[index % len(quick)]) for index, unit in enumerate(work))
+    writes = (notes.write(unit, quick=quick[index % len(quick)]) for index, unit in enumerate(units))
     results = await asyncio.gather(*writes, return_exceptions=True)
 
     committed = [id for id in range(30) if id % 3]
-    assert await ids(notes) == committed
+    assert await note_ids(notes) == committed
     assert [result for result in results if isinstance(result, int)] == committed
     assert sum(isinstance(result, Rejected) for result in results) == 10
     assert sorted(event.body for event in events) == sorted(b'{"id":%d}' % id for id in committed)
@@ -115,16 +120,16 @@ async def test_a_failed_unit_does_not_affect_concurrent_units(notes: Database, q
 
 async def test_a_violated_constraint_rolls_back_only_its_unit(notes: Database) -> None:
     def twice(tx: Tx) -> None:
-        note(2)(tx)
-        note(1)(tx)
+        insert_note(2)(tx)
+        insert_note(1)(tx)
 
     results = await asyncio.gather(
-        notes.write(note(1)), notes.write(twice), notes.write(note(3)), return_exceptions=True
+        notes.write(insert_note(1)), notes.write(twice), notes.write(insert_note(3)), return_exceptions=True
     )
 
     assert sum(isinstance(result, sqlite3.IntegrityError | psycopg.IntegrityError) for result in results) == 1
-    assert 3 in await ids(notes)
-    assert await ids(notes) in ([1, 3], [1, 2, 3])
+    assert 3 in await note_ids(notes)
+    assert await note_ids(notes) in ([1, 3], [1, 2, 3])
 
 
 @pytest.mark.parametrize("quick", [(False,), (True,), (True, False)], ids=["plain", "quick", "mixed"])
@@ -132,67 +137,67 @@ async def test_events_are_published_in_commit_order_before_the_write_returns(
     notes: Database, quick: tuple[bool, ...]
 ) -> None:
     await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (0, '0')"))
-    seen: list[int] = []
-    notes.on_commit = lambda dispatches: seen.extend(int(event.body) for event in dispatches)
+    published: list[int] = []
+    notes.on_commit = lambda dispatches: published.extend(int(event.body) for event in dispatches)
 
     def count(tx: Tx) -> int:
         next_value = int(tx.value("SELECT word FROM notes WHERE id = 0")) + 1
         tx.run("UPDATE notes SET word = ? WHERE id = 0", str(next_value))
-        tx.emit(TEST_EVENT, next_value, EVERYONE)
+        tx.emit(TEST_EVENT, next_value, AUDIENCE)
         return next_value
 
     async def caller() -> None:
         for number in range(5):
-            assert await notes.write(count, quick=quick[number % len(quick)]) in seen
+            assert await notes.write(count, quick=quick[number % len(quick)]) in published
 
     await asyncio.gather(*(caller() for _ in range(8)))
 
-    assert seen == list(range(1, 41))
+    assert published == list(range(1, 41))
 
 
 async def test_commit_callbacks_run_in_order_despite_a_failure(notes: Database) -> None:
     order: list[str] = []
 
-    def work(tx: Tx) -> None:
+    def unit(tx: Tx) -> None:
         tx.after_commit.append(lambda: order.append("after_commit"))
         tx.after_commit.append(lambda: [][0])
         tx.enqueue("kind", {})
-        note(1)(tx)
+        insert_note(1)(tx)
 
     notes.on_commit = lambda dispatches: order.append(dispatches[0].event)
     notes.on_wake = lambda: order.append("woken")
-    await notes.write(work)
+    await notes.write(unit)
 
     assert order == ["after_commit", "HAPPENED", "woken"]
 
 
 async def test_a_unit_that_catches_its_own_exception_still_commits(notes: Database) -> None:
-    def work(tx: Tx) -> None:
+    def unit(tx: Tx) -> None:
         try:
             raise Rejected
         except Rejected:
-            note(1)(tx)
+            insert_note(1)(tx)
 
-    await notes.write(work)
+    await notes.write(unit)
 
-    assert await ids(notes) == [1]
+    assert await note_ids(notes) == [1]
 
 
 async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: Database) -> None:
     stamps: dict[int, int] = {}
     notes.on_commit = lambda dispatches: stamps.update((int(event.body), event.stamp) for event in dispatches)
-    looks: list[tuple[Snapshot, set[int]]] = []
+    observations: list[tuple[Snapshot, set[int]]] = []
 
     def write(id: int) -> Callable[[Tx], None]:
-        def work(tx: Tx) -> None:
+        def unit(tx: Tx) -> None:
             tx.run("INSERT INTO notes (id, word) VALUES (?, '')", id)
-            tx.emit(TEST_EVENT, id, EVERYONE)
+            tx.emit(TEST_EVENT, id, AUDIENCE)
             if id % 7 == 0:
                 raise Rejected
 
-        return work
+        return unit
 
-    def look(tx: Tx) -> tuple[Snapshot, set[int]]:
+    def observe(tx: Tx) -> tuple[Snapshot, set[int]]:
         return tx.snapshot, {row[0] for row in tx.all("SELECT id FROM notes")}
 
     async def writer(start: int) -> None:
@@ -203,13 +208,13 @@ async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: 
 
     async def reader() -> None:
         for _ in range(30):
-            looks.append(await notes.read(look))
+            observations.append(await notes.read(observe))
 
     await asyncio.gather(*(writer(start * 100 + 1) for start in range(6)), *(reader() for _ in range(4)))
-    looks.append(await notes.read(look))
+    observations.append(await notes.read(observe))
 
-    assert len(stamps) == len(looks[-1][1]) > 60
-    for snapshot, visible in looks:
+    assert len(stamps) == len(observations[-1][1]) > 60
+    for snapshot, visible in observations:
         for id, stamp in stamps.items():
             assert snapshot.covers(stamp) == (id in visible)
 
@@ -219,19 +224,19 @@ async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: 
 async def test_a_read_sees_one_snapshot(notes: Database) -> None:
     first, written = threading.Event(), threading.Event()
 
-    def work(tx: Tx) -> tuple[Any, Any, bool]:
+    def unit(tx: Tx) -> tuple[Any, Any, bool]:
         before = tx.value("SELECT COUNT(*) FROM notes")
         first.set()
         assert written.wait(WAIT_TIMEOUT_SECONDS)
         return before, tx.value("SELECT COUNT(*) FROM notes"), tx.snapshot.covers(stamps[0])
 
-    events = record(notes)
-    reading = asyncio.create_task(notes.read(work, long=True))
+    events = record_events(notes)
+    reading = asyncio.create_task(notes.read(unit, long=True))
     await asyncio.to_thread(first.wait, 10)
-    await notes.write(note(1))
+    await notes.write(insert_note(1))
     stamps = [events[0].stamp]
     # Other reads during the long read see the new row.
-    assert list(await asyncio.gather(ids(notes), ids(notes))) == [[1], [1]]
+    assert list(await asyncio.gather(note_ids(notes), note_ids(notes))) == [[1], [1]]
     written.set()
 
     assert await reading == (0, 0, False)
@@ -239,23 +244,23 @@ async def test_a_read_sees_one_snapshot(notes: Database) -> None:
 
 async def test_a_read_cannot_write(notes: Database) -> None:
     with pytest.raises((sqlite3.Error, psycopg.Error)):
-        await notes.read(note(1))
+        await notes.read(insert_note(1))
 
-    await notes.write(note(2))
-    assert await ids(notes) == [2]
+    await notes.write(insert_note(2))
+    assert await note_ids(notes) == [2]
 
 
 async def test_an_acknowledged_write_is_visible_to_every_later_read(notes: Database) -> None:
     async def caller(start: int) -> None:
         for id in range(start, start + 15):
-            await notes.write(note(id))
+            await notes.write(insert_note(id))
             assert await notes.read(lambda tx, id=id: tx.value("SELECT id FROM notes WHERE id = ?", id)) == id  # type: ignore[misc]
 
     await asyncio.gather(*(caller(start * 100) for start in range(8)))
 
 
 async def test_values_are_equal_in_every_store(database: Database) -> None:
-    def work(tx: Tx) -> Any:
+    def unit(tx: Tx) -> Any:
         blob = "BLOB" if isinstance(database, SqliteDatabase) else "BYTEA"
         tx.run(f"CREATE TABLE things (id BIGINT, flag SMALLINT, name TEXT, body {blob}, ratio DOUBLE PRECISION)")
         tx.run_many(
@@ -263,14 +268,14 @@ async def test_values_are_equal_in_every_store(database: Database) -> None:
             [(UserId(1 << 62), True, "100% sure? 'yes'", b"\x00\xff", 0.5), (2, False, None, None, None)],
         )
         tx.run_many("INSERT INTO things VALUES (?, ?, ?, ?, ?)", [])
-        touched = tx.run("UPDATE things SET flag = flag WHERE name LIKE '100%' AND name LIKE ?", "%?%")
+        updated_count = tx.run("UPDATE things SET flag = flag WHERE name LIKE '100%' AND name LIKE ?", "%?%")
         returned = tx.all("UPDATE things SET ratio = 1 WHERE id = ? RETURNING id, ratio", 2)
         rows = tx.all("SELECT * FROM things ORDER BY id DESC")
-        return touched, returned, rows, tx.value("SELECT SUM(flag) + SUM(id) FROM things WHERE id < ?", 5)
+        return updated_count, returned, rows, tx.value("SELECT SUM(flag) + SUM(id) FROM things WHERE id < ?", 5)
 
-    touched, returned, rows, total = await database.write(work)
+    updated_count, returned, rows, total = await database.write(unit)
 
-    assert touched == 1
+    assert updated_count == 1
     assert returned == [(2, 1.0)]
     assert rows == [(1 << 62, 1, "100% sure? 'yes'", b"\x00\xff", 0.5), (2, 0, None, None, 1.0)]
     assert type(rows[0][3]) is bytes
@@ -309,7 +314,7 @@ async def test_an_overloaded_store_rejects_units(open_database: OpenDatabase) ->
 
 
 async def test_closing_finishes_accepted_units_and_rejects_new_ones(notes: Database) -> None:
-    accepted = [asyncio.create_task(notes.write(note(id))) for id in range(50)]
+    accepted = [asyncio.create_task(notes.write(insert_note(id))) for id in range(50)]
     await asyncio.sleep(0)
     await notes.close()
 
@@ -320,7 +325,7 @@ async def test_closing_finishes_accepted_units_and_rejects_new_ones(notes: Datab
 
 
 async def test_a_canceled_caller_does_not_affect_others(notes: Database) -> None:
-    tasks = [asyncio.create_task(notes.write(note(id))) for id in range(10)]
+    tasks = [asyncio.create_task(notes.write(insert_note(id))) for id in range(10)]
     await asyncio.sleep(0)
     tasks[4].cancel()
 
@@ -367,45 +372,45 @@ class TestSqlite:
         await db.close()
 
     async def test_a_full_disk_fails_whole_units_and_the_database_recovers(self, notes: SqliteDatabase) -> None:
-        events = record(notes)
-        await notes.write(note(0))
+        events = record_events(notes)
+        await notes.write(insert_note(0))
         pages = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
         await notes._between_batches(
             lambda: notes._connection.execute(f"PRAGMA max_page_count = {pages + 10}").fetchall()
         )
 
         results = await asyncio.gather(
-            *(notes.write(note(id, "x" * 3000)) for id in range(1, 60)), return_exceptions=True
+            *(notes.write(insert_note(id, "x" * 3000)) for id in range(1, 60)), return_exceptions=True
         )
-        kept = [result for result in results if isinstance(result, int)]
-        lost = [result for result in results if not isinstance(result, int)]
-        assert lost
-        assert all(isinstance(result, StoreUnavailable) for result in lost)
-        assert await ids(notes) == [0, *kept]
-        assert [int(event.body[6:-1]) for event in events] == [0, *kept]
+        committed = [result for result in results if isinstance(result, int)]
+        failed = [result for result in results if not isinstance(result, int)]
+        assert failed
+        assert all(isinstance(result, StoreUnavailable) for result in failed)
+        assert await note_ids(notes) == [0, *committed]
+        assert [int(event.body[6:-1]) for event in events] == [0, *committed]
 
         await notes._between_batches(lambda: notes._connection.execute("PRAGMA max_page_count = 1000000").fetchall())
         await notes.check()
-        await asyncio.gather(*(notes.write(note(id, "x" * 3000)) for id in range(100, 160)))
-        assert len(await ids(notes)) == 1 + len(kept) + 60
+        await asyncio.gather(*(notes.write(insert_note(id, "x" * 3000)) for id in range(100, 160)))
+        assert len(await note_ids(notes)) == 1 + len(committed) + 60
 
     async def test_a_unit_that_catches_a_full_disk_error_cannot_continue(self, notes: SqliteDatabase) -> None:
         pages = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
         await notes._between_batches(lambda: notes._connection.execute(f"PRAGMA max_page_count = {pages}").fetchall())
 
-        def work(tx: Tx) -> None:
+        def unit(tx: Tx) -> None:
             for id in range(100):
                 try:
-                    note(id, "x" * 3000)(tx)
+                    insert_note(id, "x" * 3000)(tx)
                 except StoreUnavailable:
                     continue
 
         with pytest.raises(StoreUnavailable):
-            await notes.write(work)
-        assert await ids(notes) == []
+            await notes.write(unit)
+        assert await note_ids(notes) == []
 
     async def test_a_failing_commit_fails_every_unit_of_its_batch(self, notes: SqliteDatabase) -> None:
-        events = record(notes)
+        events = record_events(notes)
         # A deferred foreign key is checked by COMMIT, which then fails as a whole.
         await notes._between_batches(lambda: notes._connection.execute("PRAGMA foreign_keys = ON"))
         await notes.write(
@@ -413,33 +418,33 @@ class TestSqlite:
         )
 
         results = await asyncio.gather(
-            notes.write(note(1)),
+            notes.write(insert_note(1)),
             notes.write(lambda tx: tx.run("INSERT INTO child VALUES (99)")),
-            notes.write(rejected_note(3)),
+            notes.write(insert_note_and_reject(3)),
             return_exceptions=True,
         )
 
         assert [type(result) for result in results] == [StoreUnavailable, StoreUnavailable, Rejected]
-        assert (await ids(notes), events) == ([], [])
-        assert await notes.write(note(1)) == 1
+        assert (await note_ids(notes), events) == ([], [])
+        assert await notes.write(insert_note(1)) == 1
 
     async def test_a_failing_commit_fails_quick_units_too(self, notes: SqliteDatabase) -> None:
-        events = record(notes)
+        events = record_events(notes)
         await notes._between_batches(lambda: notes._connection.execute("PRAGMA foreign_keys = ON"))
         await notes.write(
             lambda tx: tx.run("CREATE TABLE child (id BIGINT REFERENCES notes (id) DEFERRABLE INITIALLY DEFERRED)")
         )
 
         results = await asyncio.gather(
-            notes.write(note(1), quick=True),
+            notes.write(insert_note(1), quick=True),
             notes.write(lambda tx: tx.run("INSERT INTO child VALUES (99)"), quick=True),
-            notes.write(rejected_note(3), quick=True),
+            notes.write(insert_note_and_reject(3), quick=True),
             return_exceptions=True,
         )
 
         assert [type(result) for result in results] == [StoreUnavailable, StoreUnavailable, Rejected]
-        assert (await ids(notes), events) == ([], [])
-        assert await notes.write(note(1), quick=True) == 1
+        assert (await note_ids(notes), events) == ([], [])
+        assert await notes.write(insert_note(1), quick=True) == 1
 
     async def test_quick_units_run_on_the_event_loop(self, notes: SqliteDatabase) -> None:
         threads = await asyncio.gather(
@@ -449,55 +454,55 @@ class TestSqlite:
 
     async def test_quick_units_join_the_batch_of_a_busy_writer(self, notes: SqliteDatabase) -> None:
         """Quick units join the writer's batch while it is busy, so that neither kind starves the other."""
-        begun, go_on = threading.Event(), threading.Event()
+        started, release = threading.Event(), threading.Event()
 
         def slow(tx: Tx) -> None:
-            begun.set()
-            go_on.wait(WAIT_TIMEOUT_SECONDS)
-            note(1)(tx)
+            started.set()
+            release.wait(WAIT_TIMEOUT_SECONDS)
+            insert_note(1)(tx)
 
         waiting = asyncio.create_task(notes.write(slow))
-        await asyncio.to_thread(begun.wait, 10)
-        quick = [asyncio.create_task(notes.write(note(id), quick=True)) for id in (2, 3)]
-        later = asyncio.create_task(notes.write(note(4)))
+        await asyncio.to_thread(started.wait, 10)
+        quick = [asyncio.create_task(notes.write(insert_note(id), quick=True)) for id in (2, 3)]
+        later = asyncio.create_task(notes.write(insert_note(4)))
         await asyncio.sleep(0)
-        go_on.set()
+        release.set()
 
         assert await asyncio.gather(waiting, *quick, later) == [None, 2, 3, 4]
-        assert await ids(notes) == [1, 2, 3, 4]
+        assert await note_ids(notes) == [1, 2, 3, 4]
 
     async def test_quick_units_return_to_the_event_loop(self, notes: SqliteDatabase) -> None:
         """Quick units return to the event loop after they joined the writer's batch, even under constant load."""
-        begun, go_on = threading.Event(), threading.Event()
+        started, release = threading.Event(), threading.Event()
         threads: list[threading.Thread] = []
 
         def slow(tx: Tx) -> None:
-            begun.set()
-            go_on.wait(WAIT_TIMEOUT_SECONDS)
+            started.set()
+            release.wait(WAIT_TIMEOUT_SECONDS)
 
-        async def ask() -> None:
+        async def write_repeatedly() -> None:
             for _ in range(20):
                 threads.append(await notes.write(lambda _: threading.current_thread(), quick=True))
 
         waiting = asyncio.create_task(notes.write(slow))
-        await asyncio.to_thread(begun.wait, 10)
-        asking = [asyncio.create_task(ask()) for _ in range(8)]
+        await asyncio.to_thread(started.wait, 10)
+        repeated_writes = [asyncio.create_task(write_repeatedly()) for _ in range(8)]
         await asyncio.sleep(0)
-        go_on.set()
-        await asyncio.gather(waiting, *asking)
+        release.set()
+        await asyncio.gather(waiting, *repeated_writes)
 
         assert set(threads) == {threading.main_thread()}
 
     async def test_closing_finishes_quick_units(self, tmp_path: Path, notes: SqliteDatabase) -> None:
-        writes = [asyncio.create_task(notes.write(note(id), quick=True)) for id in range(20)]
+        writes = [asyncio.create_task(notes.write(insert_note(id), quick=True)) for id in range(20)]
         await asyncio.sleep(0)
         await notes.close()
 
         assert await asyncio.gather(*writes) == list(range(20))
-        again = SqliteDatabase(tmp_path / "hubbub.db")
-        await again.start()
-        assert await ids(again) == list(range(20))
-        await again.close()
+        reopened = SqliteDatabase(tmp_path / "hubbub.db")
+        await reopened.start()
+        assert await note_ids(reopened) == list(range(20))
+        await reopened.close()
 
     async def test_the_page_cache_has_the_configured_size(self, tmp_path: Path) -> None:
         db = SqliteDatabase(tmp_path / "small.db", cache_bytes=2 * 1024 * 1024)
@@ -518,18 +523,18 @@ class TestSqlite:
             await SqliteDatabase(tmp_path / "other").start()
 
     async def test_an_ended_transaction_cannot_be_used(self, notes: SqliteDatabase) -> None:
-        kept: list[Tx] = []
-        await notes.write(kept.append)
+        transactions: list[Tx] = []
+        await notes.write(transactions.append)
         with pytest.raises(RuntimeError, match="over"):
-            kept[0].run("DELETE FROM notes")
+            transactions[0].run("DELETE FROM notes")
 
     async def test_a_backup_is_an_independent_database(self, notes: SqliteDatabase, tmp_path: Path) -> None:
-        await notes.write(note(1))
+        await notes.write(insert_note(1))
         await notes.backup(tmp_path / "copy.db")
-        await notes.write(note(2))
+        await notes.write(insert_note(2))
         copy = SqliteDatabase(tmp_path / "copy.db")
         await copy.start()
-        assert await ids(copy) == [1]
+        assert await note_ids(copy) == [1]
         await copy.close()
 
     @pytest.mark.parametrize("source_path", [None, "source.db"])
@@ -542,20 +547,20 @@ class TestSqlite:
         await source.start()
         await target.start()
         await source.write(lambda tx: tx.run("CREATE TABLE notes (id BIGINT PRIMARY KEY, word TEXT NOT NULL)"))
-        await source.write(note(1))
+        await source.write(insert_note(1))
         image = await source.serialize()
-        await source.write(note(2))
+        await source.write(insert_note(2))
         for _ in range(5):
             stamp = await target.write(lambda tx: tx.stamp)
 
         await target.restore(image)
         await source.restore(image)
 
-        assert await ids(source) == await ids(target) == [1]
-        later = await target.write(lambda tx: (note(7)(tx), tx.stamp)[1])
+        assert await note_ids(source) == await note_ids(target) == [1]
+        later = await target.write(lambda tx: (insert_note(7)(tx), tx.stamp)[1])
         assert later > stamp
         assert (await target.read(lambda tx: tx.snapshot)).covers(later)
-        assert await ids(target) == [1, 7]
+        assert await note_ids(target) == [1, 7]
         assert await target.serialize() != image
         await source.close()
         await target.close()
@@ -571,12 +576,12 @@ class TestPostgres:
         await db.close()
 
     async def test_two_conflicting_units_both_succeed(self, notes: PostgresDatabase) -> None:
-        events = record(notes)
+        events = record_events(notes)
         await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (1, '0')"))
         barrier = threading.Barrier(2)
         runs: list[int] = []
 
-        def work(number: int) -> Callable[[Tx], None]:
+        def increment_unit(number: int) -> Callable[[Tx], None]:
             def increment(tx: Tx) -> None:
                 reached = int(tx.value("SELECT word FROM notes WHERE id = 1"))
                 if len(runs) < 2:
@@ -585,11 +590,11 @@ class TestPostgres:
                 else:
                     runs.append(number)
                 tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
-                tx.emit(TEST_EVENT, reached + 1, EVERYONE)
+                tx.emit(TEST_EVENT, reached + 1, AUDIENCE)
 
             return increment
 
-        await asyncio.gather(notes.write(work(1)), notes.write(work(2)))
+        await asyncio.gather(notes.write(increment_unit(1)), notes.write(increment_unit(2)))
 
         assert await notes.read(lambda tx: tx.value("SELECT word FROM notes")) == "2"
         assert len(runs) >= 3
@@ -605,21 +610,21 @@ class TestPostgres:
             tx.value("SELECT pg_sleep(0.005)")
             tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
 
-        crowded = PostgresDatabase(postgres_database, threads=24)
-        await crowded.start()
-        await asyncio.gather(*(crowded.write(increment) for _ in range(96)))
-        await crowded.close()
+        contended = PostgresDatabase(postgres_database, threads=24)
+        await contended.start()
+        await asyncio.gather(*(contended.write(increment) for _ in range(96)))
+        await contended.close()
 
         assert await notes.read(lambda tx: tx.value("SELECT word FROM notes")) == "96"
 
     async def test_a_limit_checked_before_inserting_holds(self, notes: PostgresDatabase) -> None:
         def pin(id: int) -> Callable[[Tx], None]:
-            def work(tx: Tx) -> None:
+            def unit(tx: Tx) -> None:
                 if tx.value("SELECT COUNT(*) FROM notes WHERE word = 'pin'") >= 5:
                     raise Rejected
                 tx.run("INSERT INTO notes VALUES (?, 'pin')", id)
 
-            return work
+            return unit
 
         results = await asyncio.gather(*(notes.write(pin(id)) for id in range(16)), return_exceptions=True)
 
@@ -627,36 +632,36 @@ class TestPostgres:
         assert sum(isinstance(result, Rejected) for result in results) == 11
 
     async def test_a_unit_that_catches_a_failed_statement_is_not_acknowledged(self, notes: PostgresDatabase) -> None:
-        await notes.write(note(1))
+        await notes.write(insert_note(1))
 
-        def work(tx: Tx) -> None:
+        def unit(tx: Tx) -> None:
             try:
-                note(1)(tx)
+                insert_note(1)(tx)
             except psycopg.IntegrityError:
                 return
 
         with pytest.raises(psycopg.errors.InFailedSqlTransaction):
-            await notes.write(work)
+            await notes.write(unit)
 
     async def test_stale_connections_are_replaced_without_the_caller_noticing(
         self, notes: PostgresDatabase, postgres_database: str
     ) -> None:
-        _cut_all(postgres_database)
-        assert await notes.write(note(1)) == 1
-        _cut_all(postgres_database)
-        assert await ids(notes) == [1]
+        _terminate_connections(postgres_database)
+        assert await notes.write(insert_note(1)) == 1
+        _terminate_connections(postgres_database)
+        assert await note_ids(notes) == [1]
 
     async def test_a_unit_whose_connection_is_cut_has_no_effects(self, notes: PostgresDatabase) -> None:
-        events = record(notes)
+        events = record_events(notes)
 
-        def work(tx: Tx) -> None:
-            note(1)(tx)
+        def unit(tx: Tx) -> None:
+            insert_note(1)(tx)
             tx.all("SELECT pg_terminate_backend(pg_backend_pid())")
 
         with pytest.raises(StoreUnavailable):
-            await notes.write(work)
+            await notes.write(unit)
 
-        assert (await ids(notes), events) == ([], [])
+        assert (await note_ids(notes), events) == ([], [])
         await notes.check()
 
     async def test_an_unreachable_database_is_unavailable(self) -> None:
@@ -666,26 +671,27 @@ class TestPostgres:
     async def test_the_outcome_of_a_commit_with_a_lost_response_is_checked(
         self, notes: PostgresDatabase, postgres_database: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        events = record(notes)
+        events = record_events(notes)
         commit = psycopg.Connection.commit
-        cut: list[int] = []
+        terminated: list[int] = []
 
         def commit_and_lose(connection: psycopg.Connection[Any]) -> None:
             commit(connection)
-            if not cut:
-                cut.append(1)
-                _cut_all(postgres_database)
+            if not terminated:
+                terminated.append(1)
+                _terminate_connections(postgres_database)
                 connection.execute("SELECT 1")
 
         monkeypatch.setattr(psycopg.Connection, "commit", commit_and_lose)
 
-        assert await notes.write(note(1)) == 1
-        assert cut
-        assert await ids(notes) == [1]
+        assert await notes.write(insert_note(1)) == 1
+        assert terminated
+        assert await note_ids(notes) == [1]
         assert len(events) == 1
 
 
-def _cut_all(url: str) -> None:
+def _terminate_connections(url: str) -> None:
+    """Terminate all other connections to the database."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"

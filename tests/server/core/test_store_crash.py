@@ -64,6 +64,7 @@ def kill_writer_under_load(target: str) -> set[int]:
 
 
 async def check_after_kill(target: str, acknowledged: set[int]) -> None:
+    """Assert that the database contains all acknowledged writes and no partial write."""
     db = open_database(target)
     await db.start()
     rows = await db.read(lambda tx: tx.all("SELECT name, value FROM meta WHERE name LIKE '%-%'"))
