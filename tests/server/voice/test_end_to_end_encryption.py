@@ -19,11 +19,11 @@ MakeEncryptedCaller = Callable[..., Coroutine[Any, Any, EncryptedCaller]]
 
 @pytest.fixture
 async def make_member(make_caller: MakeCaller, guild: Guild) -> AsyncIterator[MakeEncryptedCaller]:
-    """Factory of members, by default in the lounge."""
+    """A function that creates a member, by default in the lounge."""
     created: list[EncryptedCaller] = []
 
-    async def create(channel: int | None = None) -> EncryptedCaller:
-        member = EncryptedCaller(await make_caller(), channel or guild.channels["Lounge"])
+    async def create(channel_id: int | None = None) -> EncryptedCaller:
+        member = EncryptedCaller(await make_caller(), channel_id or guild.channels["Lounge"])
         created.append(member)
         return member
 
@@ -105,20 +105,20 @@ async def test_a_client_without_encryption_disables_it_until_it_leaves(
     world: World, guild: Guild, make_member: MakeEncryptedCaller
 ) -> None:
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
-    alice, bob, old = await make_member(), await make_member(), await make_member()
+    alice, bob, plain_member = await make_member(), await make_member(), await make_member()
     for member in (alice, bob):
         await member.join_and_connect()
     for member in (alice, bob):
         await member.wait_group_members(alice, bob)
-    await old.caller.join_and_connect(old.channel_id, max_dave_protocol_version=0)
-    assert old.caller.session_description["dave_protocol_version"] == 0
+    await plain_member.caller.join_and_connect(plain_member.channel_id, max_dave_protocol_version=0)
+    assert plain_member.caller.session_description["dave_protocol_version"] == 0
     for member in (alice, bob):
         await member.wait_until(lambda member=member: member.version == 0)
     alice.caller.send_frame(b"in the clear")
-    assert await old.caller.receive_media() == (alice.caller.ready["ssrc"], b"in the clear")
+    assert await plain_member.caller.receive_media() == (alice.caller.ready["ssrc"], b"in the clear")
     assert await bob.caller.receive_media() == (alice.caller.ready["ssrc"], b"in the clear")
     packages_before = [member.key_packages_sent for member in (alice, bob)]
-    await old.caller.socket.close(code=1000)
+    await plain_member.caller.socket.close(code=1000)
     for member, before in zip((alice, bob), packages_before, strict=True):
         await member.wait_until(lambda member=member, before=before: member.key_packages_sent > before)
         await member.wait_group_members(alice, bob)

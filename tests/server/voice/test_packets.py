@@ -50,15 +50,17 @@ def dropped_packet_count(world: World, reason: str) -> float:
     return float(world.app.metrics.voice_packets(reason)._value.get())
 
 
-@pytest.mark.parametrize("one", ENCRYPTION_MODES)
-@pytest.mark.parametrize("other", ENCRYPTION_MODES)
-async def test_frames_are_forwarded_in_both_modes(guild: Guild, make_caller: MakeCaller, one: str, other: str) -> None:
-    first, second = await connect_two_callers(make_caller, guild, one, other)
+@pytest.mark.parametrize("first_mode", ENCRYPTION_MODES)
+@pytest.mark.parametrize("second_mode", ENCRYPTION_MODES)
+async def test_frames_are_forwarded_in_both_modes(
+    guild: Guild, make_caller: MakeCaller, first_mode: str, second_mode: str
+) -> None:
+    first, second = await connect_two_callers(make_caller, guild, first_mode, second_mode)
     for number in range(20):
         packet = first.send_frame(fake_encrypted_frame(f"frame {number}"))
         assert await second.receive_media() == (first.ready["ssrc"], fake_encrypted_frame(f"frame {number}"))
-        second.send_frame(fake_encrypted_frame(f"answer {number}"))
-        assert await first.receive_media() == (second.ready["ssrc"], fake_encrypted_frame(f"answer {number}"))
+        second.send_frame(fake_encrypted_frame(f"response {number}"))
+        assert await first.receive_media() == (second.ready["ssrc"], fake_encrypted_frame(f"response {number}"))
         assert packet[:12]
 
 
@@ -90,7 +92,7 @@ async def test_packets_are_forwarded_to_all_callers_of_the_channel_only(guild: G
         await caller.wait_packets_read()
 
 
-async def test_discovery_and_pings_are_answered(guild: Guild, make_caller: MakeCaller) -> None:
+async def test_discovery_requests_and_pings_get_responses(guild: Guild, make_caller: MakeCaller) -> None:
     caller = await make_caller()
     await caller.join(guild.channels["Lounge"])
     await caller.open_socket()
@@ -103,23 +105,23 @@ async def test_discovery_and_pings_are_answered(guild: Guild, make_caller: MakeC
     caller.send_datagram(struct.pack("<II", 5, 0))
     caller.send_datagram(b"\x13\x37\xca\xfe" + b"1234")
     ssrc = struct.pack(">I", caller.ready["ssrc"])
-    # The discovery response may be sent again until a mode is selected.
+    # The discovery response may be sent repeated_response until a mode is selected.
     assert await caller.receive_datagram(lambda data: data[4:8] != ssrc) == b"\x13\x37\xf0\x0d1234"
-    again = await caller.receive_datagram()
-    assert (len(again), again[4:8]) == (74, ssrc)
+    repeated_response = await caller.receive_datagram()
+    assert (len(repeated_response), repeated_response[4:8]) == (74, ssrc)
 
 
 async def test_forged_packets_are_dropped(world: World, guild: Guild, make_caller: MakeCaller) -> None:
     first, second = await connect_two_callers(make_caller, guild)
-    good = first.build_packet(fake_encrypted_frame("good"))
+    valid_packet = first.build_packet(fake_encrypted_frame("good"))
     first.send_datagram(first.build_packet(fake_encrypted_frame("other key"), key=second.secret_key))
     first.send_datagram(first.build_packet(fake_encrypted_frame("SSRC of another caller"), ssrc=second.ready["ssrc"]))
     first.send_datagram(first.build_packet(fake_encrypted_frame("unknown SSRC"), ssrc=1))
-    first.send_datagram(good[:-1])
-    first.send_datagram(good[:20])
-    first.send_datagram(b"\x90" + good[1:])
-    first.send_datagram(b"\xb5" + good[1:])
-    first.send_datagram(good[:5] + b"\xff" + good[6:])
+    first.send_datagram(valid_packet[:-1])
+    first.send_datagram(valid_packet[:20])
+    first.send_datagram(b"\x90" + valid_packet[1:])
+    first.send_datagram(b"\xb5" + valid_packet[1:])
+    first.send_datagram(valid_packet[:5] + b"\xff" + valid_packet[6:])
     first.send_datagram(b"")
     first.send_datagram(b"\x00" * 40)
     first.send_datagram(b"\x80")
@@ -297,19 +299,19 @@ async def test_old_modes_are_rejected_since_the_change(
     assert old.ready["modes"] == [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES]
     old.send_frame(b"plain opus")
     assert await new.receive_media() == (old.ready["ssrc"], b"plain opus")
-    new.send_frame(b"answer")
-    assert await old.receive_media() == (new.ready["ssrc"], b"answer")
+    new.send_frame(b"response")
+    assert await old.receive_media() == (new.ready["ssrc"], b"response")
     old.send_datagram(old.build_packet(b"forged", key=new.secret_key))
     await assert_next_frame(new, old, b"true")
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms)
-    late = await make_caller()
-    await late.join(guild.channels["Lounge"])
-    await late.open_socket()
-    assert (await late.identify())["modes"] == list(ENCRYPTION_MODES)
-    await late.send_json(
+    after_change = await make_caller()
+    await after_change.join(guild.channels["Lounge"])
+    await after_change.open_socket()
+    assert (await after_change.identify())["modes"] == list(ENCRYPTION_MODES)
+    await after_change.send_json(
         VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}}
     )
-    assert await late.wait_close_code() == VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE
+    assert await after_change.wait_close_code() == VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE
 
 
 async def test_encrypted_frames_are_not_forwarded_to_clients_without_encryption(

@@ -42,15 +42,15 @@ async def take_message_contents(client: GatewayClient) -> list[str]:
 
 async def test_channel_events_are_sent_to_members_who_see_the_channel(platform: GatewayPlatform) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: [], 6: [STAFF_ROLE_ID], 1: []})
-    outsider, insider = (
+    without_role, staff_member = (
         await platform.start_session(platform.create_bot(user_id=5)),
         await platform.start_session(platform.create_bot(user_id=6)),
     )
     owner = await platform.start_session(platform.create_user(user_id=1))
     await platform.publish_message(PUBLIC_CHANNEL_ID, "to all")
     await platform.publish_message(STAFF_CHANNEL_ID, "to staff")
-    assert await take_message_contents(outsider) == ["to all"]
-    assert await take_message_contents(insider) == ["to all", "to staff"]
+    assert await take_message_contents(without_role) == ["to all"]
+    assert await take_message_contents(staff_member) == ["to all", "to staff"]
     assert await take_message_contents(owner) == ["to all", "to staff"]
 
 
