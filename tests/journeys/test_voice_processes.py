@@ -78,7 +78,10 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     assert await bob.receive_media() == (alice.ready["ssrc"], fake_encrypted_frame("hello"))
     (other_endpoint,) = servers.keys() - {endpoint}
     unauthorized_caller = Caller(world, bob.session, guild, ssl_context)
-    unauthorized_caller.state, unauthorized_caller.voice_server = bob.state, {**bob.voice_server, "endpoint": other_endpoint}
+    unauthorized_caller.state, unauthorized_caller.voice_server = (
+        bob.state,
+        {**bob.voice_server, "endpoint": other_endpoint},
+    )
     await unauthorized_caller.open()
     await unauthorized_caller.send_json(VoiceOpcode.IDENTIFY, unauthorized_caller.identify_payload())
     assert await unauthorized_caller.wait_close_code() == VoiceCloseCode.SERVER_NOT_FOUND
