@@ -72,11 +72,11 @@ class AesGcm(Cipher):
         super().__init__(key)
         self._aead = AESGCM(key)
 
-    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+    def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
         short_nonce = packet[-4:]
         try:
-            body = self._aead.decrypt(short_nonce + bytes(8), packet[clear:-4], packet[:clear])
+            body = self._aead.decrypt(short_nonce + bytes(8), packet[header_bytes:-4], packet[:header_bytes])
         except InvalidTag as error:
             raise PacketError from error
         return body, _COUNTER.unpack(short_nonce)[0]
@@ -90,7 +90,7 @@ class AesGcm(Cipher):
 class AesGcmShortHeader(AesGcm):
     """aead_aes256_gcm: like `AesGcm`, with a header of twelve bytes."""
 
-    rtpsize = False
+    has_full_clear_header = False
 
 
 class XChaCha20(Cipher):
@@ -107,9 +107,9 @@ class XChaCha20(Cipher):
         self._buffer: Any = ffi.new("unsigned char[]", PACKET_BYTES_MAX + TAG_BYTES)
         self._length: Any = ffi.new("unsigned long long *")
 
-    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+    def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        short_nonce, ciphertext = packet[-4:], packet[clear:-4]
+        short_nonce, ciphertext = packet[-4:], packet[header_bytes:-4]
         if not TAG_BYTES <= len(ciphertext) <= PACKET_BYTES_MAX:
             raise PacketError
         status = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(
@@ -119,7 +119,7 @@ class XChaCha20(Cipher):
             ciphertext,
             len(ciphertext),
             packet,
-            clear,
+            header_bytes,
             short_nonce + self._ZEROS,
             self._key,
         )
@@ -149,12 +149,14 @@ class XChaCha20(Cipher):
 class XSalsa20Lite(Cipher):
     """xsalsa20_poly1305_lite: the header is not authenticated, and four bytes of nonce are at the end."""
 
-    rtpsize = False
+    has_full_clear_header = False
 
-    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+    def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
         short_nonce = packet[-4:]
-        return _open_secretbox(packet[clear:-4], short_nonce + bytes(20), self._key), _COUNTER.unpack(short_nonce)[0]
+        return _open_secretbox(packet[header_bytes:-4], short_nonce + bytes(20), self._key), _COUNTER.unpack(
+            short_nonce
+        )[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
@@ -165,18 +167,18 @@ class XSalsa20Lite(Cipher):
 class XSalsa20LiteRtpsize(XSalsa20Lite):
     """xsalsa20_poly1305_lite_rtpsize: like `XSalsa20Lite`, with the whole RTP header unencrypted."""
 
-    rtpsize = True
+    has_full_clear_header = True
 
 
 class XSalsa20Suffix(Cipher):
     """xsalsa20_poly1305_suffix: a random 24-byte nonce at the end. The packet number is the RTP sequence number."""
 
-    rtpsize = False
-    number_bits = 16
+    has_full_clear_header = False
+    packet_number_bits = 16
 
-    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+    def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        return _open_secretbox(packet[clear:-24], packet[-24:], self._key), _SEQUENCE.unpack_from(packet, 2)[0]
+        return _open_secretbox(packet[header_bytes:-24], packet[-24:], self._key), _SEQUENCE.unpack_from(packet, 2)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
@@ -187,15 +189,15 @@ class XSalsa20Suffix(Cipher):
 class XSalsa20(Cipher):
     """xsalsa20_poly1305: the header, padded with zeros, is the nonce. The packet number is the RTP sequence number."""
 
-    rtpsize = False
-    number_bits = 16
+    has_full_clear_header = False
+    packet_number_bits = 16
     can_encrypt_control = False
 
-    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+    def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        return _open_secretbox(packet[clear:], _header_nonce(packet[:clear]), self._key), _SEQUENCE.unpack_from(
-            packet, 2
-        )[0]
+        return _open_secretbox(
+            packet[header_bytes:], _header_nonce(packet[:header_bytes]), self._key
+        ), _SEQUENCE.unpack_from(packet, 2)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
