@@ -36,90 +36,94 @@ from bench.search import search_bench
 from bench.soak import soak_bench
 from bench.social import social_bench
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS_DIRECTORY = Path(__file__).parent / "results"
 CONNECTIONS = 32
 GUILDS_AND_MESSAGES = 1 << 0 | 1 << 9 | 1 << 15
 
 quick = "--quick" in sys.argv
-record: list[dict[str, Any]] = []
+figures: list[dict[str, Any]] = []
 
 
 def note(name: str, value: float, limit: float | None, unit: str, detail: str = "") -> None:
     """Print a figure and record it."""
     within_limit = limit is None or value <= limit
-    record.append(
+    figures.append(
         {"name": name, "value": round(value, 3), "limit": limit, "unit": unit, "kept": within_limit, "detail": detail}
     )
-    bound = "" if limit is None else f" (at most {limit:g})"
+    limit_text = "" if limit is None else f" (at most {limit:g})"
     print(
-        f"{'ok  ' if within_limit else 'OVER'} {name}: {value:.2f} {unit}{bound}{'  ' + detail if detail else ''}",
+        f"{'ok  ' if within_limit else 'OVER'} {name}: {value:.2f} {unit}{limit_text}{'  ' + detail if detail else ''}",
         flush=True,
     )
 
 
-def path_of(subject: Subject) -> str:
+def messages_path(subject: Subject) -> str:
     """Return the path of the channel's messages."""
     return f"/api/v10/channels/{subject.about.get('channel', '1')}/messages"
 
 
-async def cost(subject: Subject, make: Callable[[int], bytes], count: int) -> float:
+async def cost(subject: Subject, make_request: Callable[[int], bytes], count: int) -> float:
     """Return the CPU time of the subject per request, in microseconds."""
-    await drive(subject.about["url"], [make(number) for number in range(min(count, 500))], CONNECTIONS)
-    before = subject.cpu()
-    await drive(subject.about["url"], [make(number) for number in range(count)], CONNECTIONS)
-    return (subject.cpu() - before) / count * 1e6
+    await drive(subject.about["url"], [make_request(number) for number in range(min(count, 500))], CONNECTIONS)
+    cpu_before = subject.cpu()
+    await drive(subject.about["url"], [make_request(number) for number in range(count)], CONNECTIONS)
+    return (subject.cpu() - cpu_before) / count * 1e6
 
 
-def posting(subject: Subject) -> Callable[[int], bytes]:
+def message_requests(subject: Subject) -> Callable[[int], bytes]:
     """Return a factory of POST message requests."""
     token = subject.about.get("user_token", "none")
-    return lambda number: request("POST", path_of(subject), token, {"content": f"message number {number} says hello"})
+    return lambda number: request(
+        "POST", messages_path(subject), token, {"content": f"message number {number} says hello"}
+    )
 
 
-async def requests_bench(which: set[str]) -> None:
+async def requests_bench(benchmarks: set[str]) -> None:
     """Measure POST and GET against an empty handler."""
     count = 2_000 if quick else 8_000
     with tempfile.TemporaryDirectory() as folder, Subject("http") as reference, Subject("hubbub", folder) as subject:
-        # Alternating, so that a slow moment of the machine affects both.
-        empty, post = [], []
+        # Alternating, so that a slowdown of the machine affects both.
+        empty_costs, post_costs = [], []
         for _ in range(3):
-            empty.append(await cost(reference, posting(reference), count))
-            post.append(await cost(subject, posting(subject), count))
-        baseline = statistics.median(empty)
-        detail = f"{statistics.median(post):.0f} us against {baseline:.0f} us"
-        note("durable POST message / empty handler, CPU", statistics.median(post) / baseline, 4.0, "x", detail)
-        if "get" in which:
-            reading = request("GET", path_of(subject) + "?limit=50", subject.about["user_token"])
-            get = await cost(subject, lambda _: reading, count // 4)
-            note("GET 50 messages / empty handler, CPU", get / baseline, 8.0, "x", f"{get:.0f} us")
+            empty_costs.append(await cost(reference, message_requests(reference), count))
+            post_costs.append(await cost(subject, message_requests(subject), count))
+        baseline = statistics.median(empty_costs)
+        detail = f"{statistics.median(post_costs):.0f} us against {baseline:.0f} us"
+        note("durable POST message / empty handler, CPU", statistics.median(post_costs) / baseline, 4.0, "x", detail)
+        if "get" in benchmarks:
+            read_request = request("GET", messages_path(subject) + "?limit=50", subject.about["user_token"])
+            get_cost = await cost(subject, lambda _: read_request, count // 4)
+            note("GET 50 messages / empty handler, CPU", get_cost / baseline, 8.0, "x", f"{get_cost:.0f} us")
 
 
 async def growth_bench() -> None:
     """Measure POST into a channel with a thousand and with a million messages."""
     count = 2_000 if quick else 6_000
-    stored = 100_000 if quick else 1_000_000
+    stored_count = 100_000 if quick else 1_000_000
     costs = {}
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            await drive(subject.about["url"], [posting(subject)(number) for number in range(1000)], CONNECTIONS)
-            costs["few"] = min([await cost(subject, posting(subject), count) for _ in range(3)])
+            await drive(
+                subject.about["url"], [message_requests(subject)(number) for number in range(1000)], CONNECTIONS
+            )
+            costs["few"] = min([await cost(subject, message_requests(subject), count) for _ in range(3)])
             about = subject.about
-        fill(Path(folder) / "hubbub.sqlite3", int(about["channel"]), int(about["user_id"]), stored)
+        fill(Path(folder) / "hubbub.sqlite3", int(about["channel"]), int(about["user_id"]), stored_count)
         # The world already exists; only the URL is new.
         with Subject("hubbub-again", folder) as subject:
             subject.about = about | subject.about
-            costs["many"] = min([await cost(subject, posting(subject), count) for _ in range(3)])
-    detail = f"{costs['few']:.0f} us, then {costs['many']:.0f} us with {stored:,} stored"
+            costs["many"] = min([await cost(subject, message_requests(subject), count) for _ in range(3)])
+    detail = f"{costs['few']:.0f} us, then {costs['many']:.0f} us with {stored_count:,} stored"
     note("POST message with many stored / few, CPU", costs["many"] / costs["few"], 1.25, "x", detail)
 
 
 def fill(database: Path, channel: int, author: int, count: int) -> None:
     """Insert old messages into the store of a stopped server."""
     with sqlite3.connect(database) as connection:
-        first = channel
+        first_id = channel
         connection.executemany(
             "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, 0, 0, ?)",
-            ((channel, first + 1 + number, author, f"old message number {number}") for number in range(count)),
+            ((channel, first_id + 1 + number, author, f"old message number {number}") for number in range(count)),
         )
 
 
@@ -127,33 +131,33 @@ async def connect(subject: Subject, count: int, query: str = "") -> list[Gateway
     """Open gateway connections and identify."""
     host, _, port = subject.about["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
-    opened = []
+    connections = []
     for number in range(count):
         _, protocol = await loop.create_connection(
             lambda: GatewayConnection(subject.about["bot_token"], query, GUILDS_AND_MESSAGES), host, int(port)
         )
-        opened.append(protocol)
+        connections.append(protocol)
         if number % 50 == 49:
             await asyncio.sleep(0.02)
     # Wait for READY and GUILD_CREATE.
-    await quiet(opened, bytes_min=count * (300 if query else 1500))
-    return opened
+    await quiet(connections, bytes_min=count * (300 if query else 1500))
+    return connections
 
 
 async def deliver(subject: Subject, sessions: list[GatewayConnection], messages: int) -> tuple[float, float]:
     """Return the CPU time per delivery in microseconds, and its size in bytes."""
-    make = posting(subject)
+    make_request = message_requests(subject)
 
-    async def post(count: int) -> None:
+    async def post_messages(count: int) -> None:
         # A pause as between two messages, so that buffers drain as in practice.
-        await drive(subject.about["url"], [make(number) for number in range(count)], 1, 0.02)
+        await drive(subject.about["url"], [make_request(number) for number in range(count)], 1, 0.02)
 
-    await post(5)
-    start = await quiet(sessions)
-    before = subject.cpu()
-    await post(messages)
-    size = (await quiet(sessions, bytes_min=start + 1) - start) / messages / len(sessions)
-    return (subject.cpu() - before) / messages / len(sessions) * 1e6, size
+    await post_messages(5)
+    bytes_before = await quiet(sessions)
+    cpu_before = subject.cpu()
+    await post_messages(messages)
+    size = (await quiet(sessions, bytes_min=bytes_before + 1) - bytes_before) / messages / len(sessions)
+    return (subject.cpu() - cpu_before) / messages / len(sessions) * 1e6, size
 
 
 async def plain_writes(sessions: int, messages: int) -> float:
@@ -161,28 +165,28 @@ async def plain_writes(sessions: int, messages: int) -> float:
     with Subject("sockets") as subject:
         host, port = subject.about["host"], subject.about["port"]
         loop = asyncio.get_running_loop()
-        opened = []
+        connections = []
         for number in range(sessions):
             _, protocol = await loop.create_connection(PlainConnection, host, port)
-            opened.append(protocol)
+            connections.append(protocol)
             if number % 50 == 49:
                 await asyncio.sleep(0.01)
         await asyncio.sleep(0.5)
 
-        async def go(count: int) -> None:
-            start = sum(connection.received for connection in opened)
+        async def request_frames(count: int) -> None:
+            start = sum(connection.received for connection in connections)
             _, writer = await asyncio.open_connection(host, port)
             writer.write(f"go {count}\n".encode())
-            await quiet(opened, bytes_min=start + count * sessions * 900)
+            await quiet(connections, bytes_min=start + count * sessions * 900)
             writer.close()
 
-        await go(5)
-        before = subject.cpu()
-        await go(messages)
-        spent = subject.cpu() - before
-        for connection in opened:
+        await request_frames(5)
+        cpu_before = subject.cpu()
+        await request_frames(messages)
+        cpu_seconds = subject.cpu() - cpu_before
+        for connection in connections:
             connection.transport.close()
-        return spent / messages / sessions * 1e6
+        return cpu_seconds / messages / sessions * 1e6
 
 
 async def fanout_bench() -> None:
@@ -190,9 +194,9 @@ async def fanout_bench() -> None:
     sessions, messages = (300, 40) if quick else (1000, 100)
     baseline = await plain_writes(sessions, messages)
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-        plain = await connect(subject, sessions)
-        plain_cost, size = await deliver(subject, plain, messages)
-        for connection in plain:
+        plain_connections = await connect(subject, sessions)
+        plain_cost, size = await deliver(subject, plain_connections, messages)
+        for connection in plain_connections:
             connection.transport.close()
         note(
             "delivery / bare transport.write, CPU",
@@ -202,8 +206,8 @@ async def fanout_bench() -> None:
             f"{plain_cost:.2f} us ({size:.0f} B) against {baseline:.2f} us",
         )
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-        compressed = await connect(subject, sessions, "&compress=zlib-stream")
-        compressed_cost, size = await deliver(subject, compressed, messages)
+        compressed_connections = await connect(subject, sessions, "&compress=zlib-stream")
+        compressed_cost, size = await deliver(subject, compressed_connections, messages)
         note(
             "zlib-stream delivery / plain delivery, CPU",
             compressed_cost / plain_cost,
@@ -218,13 +222,19 @@ async def flat_bench() -> None:
     costs = {}
     for sessions, messages in ((100, 200), (1000 if quick else 5000, 20)):
         with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-            opened = await connect(subject, sessions)
-            delivery_cost, _ = await deliver(subject, opened, messages)
+            connections = await connect(subject, sessions)
+            delivery_cost, _ = await deliver(subject, connections, messages)
             # The cost of the POST requests is subtracted, because its share depends on the number of sessions.
-            await asyncio.gather(*(close(connection) for connection in opened))
-            costs[sessions] = delivery_cost - await cost(subject, posting(subject), 500) / sessions
-    few, many = costs.values()
-    note("delivery with many sessions / few, CPU", many / few, 1.25, "x", f"{few:.2f} us, then {many:.2f} us")
+            await asyncio.gather(*(close(connection) for connection in connections))
+            costs[sessions] = delivery_cost - await cost(subject, message_requests(subject), 500) / sessions
+    cost_with_few, cost_with_many = costs.values()
+    note(
+        "delivery with many sessions / few, CPU",
+        cost_with_many / cost_with_few,
+        1.25,
+        "x",
+        f"{cost_with_few:.2f} us, then {cost_with_many:.2f} us",
+    )
 
 
 async def close(connection: GatewayConnection) -> None:
@@ -238,11 +248,11 @@ async def memory_bench() -> None:
     """Measure the memory of an idle identified session."""
     sessions = 500 if quick else 2000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-        warm = await connect(subject, 50)
-        before = subject.memory()
-        opened = await connect(subject, sessions)
-        per_session = (subject.memory() - before) / sessions / 1000
-        for connection in [*warm, *opened]:
+        warm_up_connections = await connect(subject, 50)
+        bytes_before = subject.memory()
+        connections = await connect(subject, sessions)
+        per_session = (subject.memory() - bytes_before) / sessions / 1000
+        for connection in [*warm_up_connections, *connections]:
             connection.transport.close()
     note("memory of an idle identified session", per_session, 40.0, "KB")
 
@@ -253,23 +263,23 @@ async def start_bench() -> None:
     # Both use compiled bytecode, which some build machines disable.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
-    def imports() -> float:
+    def time_imports() -> float:
         started = time.perf_counter()
         subprocess.run([sys.executable, "-c", "import aiohttp, msgspec"], check=True, env=environment)
         return time.perf_counter() - started
 
-    def dev() -> float:
+    def time_dev_server() -> float:
         with tempfile.TemporaryDirectory() as folder:
-            ready = Path(folder) / "ready.json"
+            ready_file = Path(folder) / "ready.json"
             started = time.perf_counter()
             process = subprocess.Popen(
-                [sys.executable, "-m", "hubbub.server.cli", "dev", "--port", "0", "--ready-file", str(ready)],
+                [sys.executable, "-m", "hubbub.server.cli", "dev", "--port", "0", "--ready-file", str(ready_file)],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=environment,
             )
             try:
-                while not ready.exists():
+                while not ready_file.exists():
                     if process.poll() is not None or time.perf_counter() - started > 30:
                         raise RuntimeError("hubbub dev did not become ready")
                     time.sleep(0.002)
@@ -278,42 +288,46 @@ async def start_bench() -> None:
                 process.terminate()
                 process.wait(20)
 
-    imports()
-    dev()
-    baseline = statistics.median(imports() for _ in range(5))
-    took = statistics.median(dev() for _ in range(5))
+    time_imports()
+    time_dev_server()
+    baseline = statistics.median(time_imports() for _ in range(5))
+    start_seconds = statistics.median(time_dev_server() for _ in range(5))
     note(
         "hubbub dev to ready / import aiohttp, msgspec",
-        took / baseline,
+        start_seconds / baseline,
         4.0,
         "x",
-        f"{took * 1000:.0f} ms against {baseline * 1000:.0f} ms",
+        f"{start_seconds * 1000:.0f} ms against {baseline * 1000:.0f} ms",
     )
 
 
 def store_figures() -> None:
     """Store the figures of this run, together with stored figures of the same setup that were not measured again."""
-    about = {"python": platform.python_version(), "machine": platform.machine(), "quick": False}
-    file = RESULTS / "latest.json"
+    setup = {"python": platform.python_version(), "machine": platform.machine(), "quick": False}
+    file = RESULTS_DIRECTORY / "latest.json"
     stored = json.loads(file.read_text()) if file.exists() else {}
-    measured = {figure["name"] for figure in record}
-    same = all(stored.get(key) == value for key, value in about.items())
-    others = [figure for figure in stored.get("figures", []) if figure["name"] not in measured] if same else []
-    RESULTS.mkdir(exist_ok=True)
-    file.write_text(json.dumps({**about, "figures": [*others, *record]}, indent=2) + "\n")
+    measured_names = {figure["name"] for figure in figures}
+    is_same_setup = all(stored.get(key) == value for key, value in setup.items())
+    other_figures = (
+        [figure for figure in stored.get("figures", []) if figure["name"] not in measured_names]
+        if is_same_setup
+        else []
+    )
+    RESULTS_DIRECTORY.mkdir(exist_ok=True)
+    file.write_text(json.dumps({**setup, "figures": [*other_figures, *figures]}, indent=2) + "\n")
 
 
 async def main() -> int:
     """Run the benchmarks, and print and store the figures. Return 1 if a limit was exceeded."""
-    wanted = {argument for argument in sys.argv[1:] if not argument.startswith("-")}
-    everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
-    everything |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile"}
-    if unknown := wanted - everything:
-        print(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(sorted(everything))}")
+    benchmarks = {argument for argument in sys.argv[1:] if not argument.startswith("-")}
+    all_benchmarks = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
+    all_benchmarks |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile"}
+    if unknown := benchmarks - all_benchmarks:
+        print(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(sorted(all_benchmarks))}")
         return 2
-    wanted = wanted or everything
-    parts: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
-        ({"post", "get"}, lambda: requests_bench(wanted)),
+    benchmarks = benchmarks or all_benchmarks
+    runners: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
+        ({"post", "get"}, lambda: requests_bench(benchmarks)),
         ({"growth"}, growth_bench),
         ({"fanout"}, fanout_bench),
         ({"flat"}, flat_bench),
@@ -322,19 +336,19 @@ async def main() -> int:
         ({"soak"}, lambda: soak_bench(note, quick)),
         ({"search"}, lambda: search_bench(note, quick)),
         ({"interaction"}, lambda: interaction_bench(note, quick)),
-        ({"token", "exchange"}, lambda: identity_bench(wanted, note, cost, posting, quick)),
-        ({"lobby", "presence"}, lambda: social_bench(wanted, note, quick)),
+        ({"token", "exchange"}, lambda: identity_bench(benchmarks, note, cost, message_requests, quick)),
+        ({"lobby", "presence"}, lambda: social_bench(benchmarks, note, quick)),
         ({"import"}, lambda: import_bench(note, quick)),
         ({"pump"}, lambda: pump_bench(note, quick)),
         ({"hostile"}, lambda: hostile_input_bench(note, quick)),
     ]
-    for names, part in parts:
-        if names & wanted:
-            await part()
+    for names, run_benchmark in runners:
+        if names & benchmarks:
+            await run_benchmark()
     if not quick:
         # A quick run measures too little to be stored.
         store_figures()
-    return 0 if all(figure["kept"] for figure in record) else 1
+    return 0 if all(figure["kept"] for figure in figures) else 1
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ import sys
 import time
 from typing import Any, Final
 
-PER_SECOND: Final = 60
+FRAMES_PER_SECOND: Final = 60
 START_TIMEOUT_SECONDS: Final = 60.0
 COUNT_TO: Final = 10_000
 """The count that takes about as long as one pump."""
 
 
-def play(web_base: str, token: str, frames: int) -> dict[str, Any]:
+def run_game(web_base: str, token: str, frames: int) -> dict[str, Any]:
     """Run the game loop and report the CPU seconds of each pump and of counting, and the number of messages."""
     from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, ClientStatus
 
@@ -31,37 +31,37 @@ def play(web_base: str, token: str, frames: int) -> dict[str, Any]:
 
     client.set_message_created_callback(read_message)
     client.update_token(bearer, token, lambda _: client.connect())
-    began = time.monotonic()
+    wait_started = time.monotonic()
     while client.get_status() is not ClientStatus.READY:
-        assert time.monotonic() - began < START_TIMEOUT_SECONDS, "the client is not Ready"
+        assert time.monotonic() - wait_started < START_TIMEOUT_SECONDS, "the client is not Ready"
         client.run_callbacks()
         time.sleep(0.005)
     print(json.dumps("ready"), flush=True)
-    pumps, counts = [], []
+    pump_seconds, count_seconds = [], []
     frame_at = time.monotonic()
     for frame in range(frames):
         if frame % 20 == 0:
             client.fetch_current_user(bearer, token, lambda *_: None)
-        started = time.thread_time()
+        pump_started = time.thread_time()
         client.run_callbacks()
         user = client.get_current_user_v2()
         _ = user and user.display_name
-        pumped = time.thread_time()
+        pump_ended = time.thread_time()
         sum(range(COUNT_TO))
-        pumps.append(pumped - started)
-        counts.append(time.thread_time() - pumped)
+        pump_seconds.append(pump_ended - pump_started)
+        count_seconds.append(time.thread_time() - pump_ended)
         frame_at = next_frame(frame_at)
     client.close()
-    return {"pumps": pumps, "counts": counts, "received": received}
+    return {"pumps": pump_seconds, "counts": count_seconds, "received": received}
 
 
 def next_frame(frame_at: float) -> float:
     """Sleep until the next frame. Missed frames are skipped."""
     now = time.monotonic()
-    frame_at = max(frame_at + 1 / PER_SECOND, now)
+    frame_at = max(frame_at + 1 / FRAMES_PER_SECOND, now)
     time.sleep(frame_at - now)
     return frame_at
 
 
 if __name__ == "__main__":
-    print(json.dumps(play(**json.loads(sys.stdin.readline()))), flush=True)
+    print(json.dumps(run_game(**json.loads(sys.stdin.readline()))), flush=True)

@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 
-_BLOCKS = re.compile(rb"# bytes in allocated blocks\s*=\s*([\d,]+)")
+_BLOCK_BYTES_PATTERN = re.compile(rb"# bytes in allocated blocks\s*=\s*([\d,]+)")
 
 
 class _Mallinfo(ctypes.Structure):
@@ -30,10 +30,10 @@ def in_use() -> int | None:
         return None
     mallinfo.restype = _Mallinfo
     info = mallinfo()
-    return _small_objects() + int(info.uordblks) + int(info.hblkhd)
+    return _small_object_bytes() + int(info.uordblks) + int(info.hblkhd)
 
 
-def _small_objects() -> int:
+def _small_object_bytes() -> int:
     """Return the bytes of Python's small objects, parsed from the statistics that Python prints to standard error."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as output:
@@ -45,5 +45,5 @@ def _small_objects() -> int:
             os.dup2(saved_stderr, 2)
             os.close(saved_stderr)
         output.seek(0)
-        found = _BLOCKS.search(output.read())
-    return int(found[1].replace(b",", b"")) if found is not None else 0
+        match = _BLOCK_BYTES_PATTERN.search(output.read())
+    return int(match[1].replace(b",", b"")) if match is not None else 0

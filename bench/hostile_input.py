@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 LINEAR_MAX = 3.0
-TRIES = 5
+TRY_COUNT = 5
 LOG_TEXTS = ("a", "a-", "token:'", "Bot ", "://", "a.", "code:", "code=A")
 MARKS = ("*", "**", "_", "__", "~~", "||", "`", "[", "[](", "> ", "<", "\\", "- ", "https://", "***a", "||`")
 MARKDOWN_LENGTH = 4000
@@ -33,10 +33,10 @@ console.log(JSON.stringify(texts.map(text => Math.min(...Array.from({ length: tr
 
 async def hostile_input_bench(note: Callable[..., None], quick: bool) -> None:
     """Measure the log filter, the keyword matcher, and the markdown parser of the chat client if Node is installed."""
-    _logs(note, 50_000 if quick else 200_000)
-    _keywords(note)
+    _measure_log_filter(note, 50_000 if quick else 200_000)
+    _measure_keyword_matcher(note)
     if shutil.which("node") is not None:
-        _markdown(note)
+        _measure_markdown_parser(note)
 
 
 def _note_worst(note: Callable[..., None], name: str, ratios: Iterable[tuple[float, str]]) -> None:
@@ -44,28 +44,32 @@ def _note_worst(note: Callable[..., None], name: str, ratios: Iterable[tuple[flo
     note(f"{name}, twice the length, CPU", worst, LINEAR_MAX, "x", detail)
 
 
-def _seconds(function: Callable[[str], object], text: str) -> float:
+def _min_cpu_seconds(function: Callable[[str], object], text: str) -> float:
     """Return the CPU seconds of the fastest try."""
     tries = []
-    for _ in range(TRIES):
+    for _ in range(TRY_COUNT):
         started = time.thread_time()
         function(text)
         tries.append(time.thread_time() - started)
     return min(tries)
 
 
-def _logs(note: Callable[..., None], length: int) -> None:
+def _measure_log_filter(note: Callable[..., None], length: int) -> None:
     from hubbub.server.core.logs import Secrets
 
     clean = Secrets().clean
     ratios = []
     for part in LOG_TEXTS:
-        once, twice = (_seconds(clean, part * (size // len(part))) for size in (length, 2 * length))
-        ratios.append((twice / once, f"{part!r}: {twice * 1000:.0f} ms against {once * 1000:.0f} ms"))
+        single_time, double_time = (
+            _min_cpu_seconds(clean, part * (size // len(part))) for size in (length, 2 * length)
+        )
+        ratios.append(
+            (double_time / single_time, f"{part!r}: {double_time * 1000:.0f} ms against {single_time * 1000:.0f} ms")
+        )
     _note_worst(note, "removal of secrets from a hostile log text", ratios)
 
 
-def _keywords(note: Callable[..., None]) -> None:
+def _measure_keyword_matcher(note: Callable[..., None]) -> None:
     from hubbub.server.talk.auto_moderation.keyword_matcher import Matcher
 
     rng = random.Random(7)
@@ -74,9 +78,9 @@ def _keywords(note: Callable[..., None]) -> None:
         "one letter": (["*a*"] * 1000, [], ["*a*"], "a" * 8000),
         "every length": ([f"*{'a' * length}*" for length in range(1, 58)], [], [f"*{'a' * 58}*"], "a" * 8000),
         "noise": (
-            [f"*{noise[at : at + 1 + at % 18]}*" for at in range(1000)],
+            [f"*{noise[position : position + 1 + position % 18]}*" for position in range(1000)],
             [],
-            [f"*{noise[at : at + 58]}*" for at in range(0, 8000, 40)],
+            [f"*{noise[position : position + 58]}*" for position in range(0, 8000, 40)],
             noise,
         ),
         "patterns": ([], ["(a+)+$", "(x+x+)+y", "(.*a){12}$"], [], "x" * 8000),
@@ -84,22 +88,27 @@ def _keywords(note: Callable[..., None]) -> None:
     ratios = []
     for name, (keywords, patterns, allowed, text) in rules.items():
         find = Matcher(keywords, patterns, allowed).find
-        once, twice = _seconds(find, text[:4000]), _seconds(find, text)
-        ratios.append((twice / once, f"{name}: {twice * 1000:.1f} ms against {once * 1000:.1f} ms"))
+        single_time, double_time = _min_cpu_seconds(find, text[:4000]), _min_cpu_seconds(find, text)
+        ratios.append(
+            (double_time / single_time, f"{name}: {double_time * 1000:.1f} ms against {single_time * 1000:.1f} ms")
+        )
     _note_worst(note, "keyword match of a hostile message", ratios)
 
 
-def _markdown(note: Callable[..., None]) -> None:
+def _measure_markdown_parser(note: Callable[..., None]) -> None:
     from hubbub.server.transports.web import templating
 
     module = templating.PACKAGE_DIR / "static" / "app" / "content" / "markdown_parser.js"
     texts = [(mark * size)[:size] for mark in MARKS for size in (MARKDOWN_LENGTH // 2, MARKDOWN_LENGTH)]
-    task = json.dumps({"module": module.as_uri(), "texts": texts, "tries": 4 * TRIES})
+    task = json.dumps({"module": module.as_uri(), "texts": texts, "tries": 4 * TRY_COUNT})
     command = ["node", "--input-type=module", "-e", TIME_MARKDOWN]
     times = json.loads(subprocess.run(command, input=task, capture_output=True, text=True, check=True).stdout)
     slowest = max(times)
     ratios = [
-        (twice / once, f"{mark!r}: {twice:.1f} ms against {once:.1f} ms, the slowest text {slowest:.1f} ms")
-        for mark, once, twice in zip(MARKS, times[::2], times[1::2], strict=True)
+        (
+            double_time / single_time,
+            f"{mark!r}: {double_time:.1f} ms against {single_time:.1f} ms, the slowest text {slowest:.1f} ms",
+        )
+        for mark, single_time, double_time in zip(MARKS, times[::2], times[1::2], strict=True)
     ]
     _note_worst(note, "markdown of a hostile message", ratios)

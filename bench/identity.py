@@ -15,47 +15,47 @@ Cost = Callable[[Subject, Callable[[int], bytes], int], Awaitable[float]]
 
 
 async def identity_bench(
-    which: set[str],
+    benchmarks: set[str],
     note: Callable[..., None],
     cost: Cost,
-    posting: Callable[[Subject], Callable[[int], bytes]],
+    message_requests: Callable[[Subject], Callable[[int], bytes]],
     quick: bool,
 ) -> None:
     """Measure token verification on the request path, and one code exchange."""
     count = 2_000 if quick else 8_000
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            post = statistics.median([await cost(subject, posting(subject), count) for _ in range(3)])
+            post_cost = statistics.median([await cost(subject, message_requests(subject), count) for _ in range(3)])
             about = subject.about
-            if "exchange" in which:
+            if "exchange" in benchmarks:
                 # The first request creates the signing key.
-                await drive(about["url"], [_get("/api/v10/oauth2/keys")], 1)
-        if "token" in which:
-            cached, uncached = await _verification(count * 10)
-            detail = f"{cached:.2f} us of {post:.0f} us; {uncached:.0f} us for a token that is not cached"
-            note("token verification / POST message, CPU", cached / post * 100, 5.0, "%", detail)
-        if "exchange" in which:
-            exchange = await _exchange(folder, about, "sdk.social_layer", count // 2)
-            note("code exchange / POST message, CPU", exchange / post, 5.0, "x", f"{exchange:.0f} us")
+                await drive(about["url"], [_get_request("/api/v10/oauth2/keys")], 1)
+        if "token" in benchmarks:
+            cached, uncached = await _measure_verification(count * 10)
+            detail = f"{cached:.2f} us of {post_cost:.0f} us; {uncached:.0f} us for a token that is not cached"
+            note("token verification / POST message, CPU", cached / post_cost * 100, 5.0, "%", detail)
+        if "exchange" in benchmarks:
+            exchange_cost = await _measure_exchange(folder, about, "sdk.social_layer", count // 2)
+            note("code exchange / POST message, CPU", exchange_cost / post_cost, 5.0, "x", f"{exchange_cost:.0f} us")
             # Signed with ES256: by default the RSA signature, which public clients expect, is most of the cost.
-            signed = await _exchange(folder, about, "openid sdk.social_layer", count // 4)
-            detail = f"{signed:.0f} us with ES256; an RS256 signature alone takes {_signature():.0f} us"
-            note("code exchange with an ID token / POST message, CPU", signed / post, 5.0, "x", detail)
+            signed_cost = await _measure_exchange(folder, about, "openid sdk.social_layer", count // 4)
+            detail = f"{signed_cost:.0f} us with ES256; an RS256 signature alone takes {_measure_signature():.0f} us"
+            note("code exchange with an ID token / POST message, CPU", signed_cost / post_cost, 5.0, "x", detail)
 
 
-def _signature() -> float:
+def _measure_signature() -> float:
     """Return the CPU time of an ID token signature with the default algorithm, in microseconds."""
     from hubbub.server.identity.oauth2 import keys
 
     kid, jwk = keys.generate_key(keys.RS256)
     keys.sign(kid, jwk, {"sub": "1"})
-    before = time.process_time()
+    cpu_before = time.process_time()
     for _ in range(100):
         keys.sign(kid, jwk, {"sub": "1"})
-    return (time.process_time() - before) / 100 * 1e6
+    return (time.process_time() - cpu_before) / 100 * 1e6
 
 
-async def _verification(count: int) -> tuple[float, float]:
+async def _measure_verification(count: int) -> tuple[float, float]:
     """Return the CPU time to verify a cached token and an uncached one, in microseconds."""
     from hubbub.server.core import auth
     from hubbub.server.core.auth import Authenticator
@@ -71,30 +71,30 @@ async def _verification(count: int) -> tuple[float, float]:
         lambda tx: [auth.issue(tx, kind="user", user_id=7, now=clock.now_ms(), ids=ids) for _ in range(200)]
     )
     authenticator = Authenticator(database, clock)
-    before = time.process_time()
+    cpu_before = time.process_time()
     for token in tokens:
         await authenticator.authenticate(token)
-    uncached = (time.process_time() - before) / len(tokens) * 1e6
-    before = time.process_time()
+    uncached = (time.process_time() - cpu_before) / len(tokens) * 1e6
+    cpu_before = time.process_time()
     for _ in range(count):
         await authenticator.authenticate(tokens[0])
-    cached = (time.process_time() - before) / count * 1e6
+    cached = (time.process_time() - cpu_before) / count * 1e6
     await database.close()
     return cached, uncached
 
 
-async def _exchange(folder: str, about: dict[str, Any], scope: str, count: int) -> float:
+async def _measure_exchange(folder: str, about: dict[str, Any], scope: str, count: int) -> float:
     """Return the CPU time of one code exchange with the client's secret, in microseconds."""
     warm_up = 200
     with Subject("hubbub-clients", folder, about["user_id"], scope, str(count + warm_up)) as subject:
-        requests = [_post(subject.about, number) for number in range(count + warm_up)]
+        requests = [_exchange_request(subject.about, number) for number in range(count + warm_up)]
         await drive(subject.about["url"], requests[:warm_up], CONNECTIONS)
-        before = subject.cpu()
+        cpu_before = subject.cpu()
         await drive(subject.about["url"], requests[warm_up:], CONNECTIONS)
-        return (subject.cpu() - before) / count * 1e6
+        return (subject.cpu() - cpu_before) / count * 1e6
 
 
-def _post(client: dict[str, Any], number: int) -> bytes:
+def _exchange_request(client: dict[str, Any], number: int) -> bytes:
     credentials = {name: client[name] for name in ("client_id", "client_secret", "redirect_uri")}
     fields = {"grant_type": "authorization_code", "code": f"{client['client_id']} {number}", **credentials}
     payload = urlencode(fields).encode()
@@ -105,5 +105,5 @@ def _post(client: dict[str, Any], number: int) -> bytes:
     return head.encode() + payload
 
 
-def _get(path: str) -> bytes:
+def _get_request(path: str) -> bytes:
     return f"GET {path} HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n\r\n".encode()

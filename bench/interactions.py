@@ -13,33 +13,33 @@ from bench.load import GatewayConnection, Subject, drive, request
 
 CONNECTIONS = 32
 BATCH_SIZE = 100
-"""Interactions that are requested before they are answered; an app has three seconds."""
-GUILDS = 1 << 0
+"""Interactions that are requested before the app responds to them; it has three seconds to respond."""
+GUILDS_INTENT = 1 << 0
 
 
 class RecordingApp(GatewayConnection):
     """An app that records the interactions it receives."""
 
     def __init__(self, token: str) -> None:
-        super().__init__(token, "", GUILDS)
+        super().__init__(token, "", GUILDS_INTENT)
         self.interactions: list[tuple[str, str]] = []
         self.ready = False
         self._buffer = b""
 
     def data_received(self, data: bytes) -> None:
         """Parse whole frames; the first empty line ends the HTTP header."""
-        before = self.upgraded
+        was_upgraded = self.upgraded
         super().data_received(data)
-        if not before:
+        if not was_upgraded:
             data = data.partition(b"\r\n\r\n")[2]
         self._buffer += data
-        while (frame := self._frame()) is not None:
+        while (frame := self._take_frame()) is not None:
             self.ready = self.ready or b'"t":"READY"' in frame
             if b'"t":"INTERACTION_CREATE"' in frame:
                 interaction = json.loads(frame)["d"]
                 self.interactions.append((interaction["id"], interaction["token"]))
 
-    def _frame(self) -> bytes | None:
+    def _take_frame(self) -> bytes | None:
         buffer = self._buffer
         if len(buffer) < 2:
             return None
@@ -55,7 +55,7 @@ class RecordingApp(GatewayConnection):
         return buffer[start : start + size]
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     """Wait until a condition is true."""
     async with asyncio.timeout(30):
         while not condition():
@@ -63,7 +63,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
-    """Measure both alternately on one server, so that a slow moment of the machine affects both."""
+    """Measure both alternately on one server, so that a slowdown of the machine affects both."""
     count = 600 if quick else 4_000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         about = subject.about
@@ -72,40 +72,40 @@ async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
         host, _, port = url.removeprefix("http://").partition(":")
         loop = asyncio.get_running_loop()
         _, app = await loop.create_connection(lambda: RecordingApp(about["bot_token"]), host, int(port))
-        await until(lambda: app.ready)
+        await wait_until(lambda: app.ready)
         body = interaction_body(application, channel, about["guild"], command)
         interaction_request = request("POST", "/api/v10/interactions", user_token, body)
         message_request = request(
             "POST", f"/api/v10/channels/{channel}/messages", user_token, {"content": "hello there"}
         )
 
-        async def interact(total: int) -> None:
+        async def run_interactions(total: int) -> None:
             for _ in range(total // BATCH_SIZE):
                 await drive(url, [interaction_request] * BATCH_SIZE, CONNECTIONS)
-                await until(lambda: len(app.interactions) >= BATCH_SIZE)
+                await wait_until(lambda: len(app.interactions) >= BATCH_SIZE)
                 callbacks = [callback_request(*interaction) for interaction in app.interactions]
                 app.interactions.clear()
                 await drive(url, callbacks, CONNECTIONS)
 
-        async def post(total: int) -> None:
+        async def post_messages(total: int) -> None:
             for _ in range(total // BATCH_SIZE):
                 await drive(url, [message_request] * BATCH_SIZE, CONNECTIONS)
 
-        async def cost(step: Callable[[int], Any]) -> float:
-            before = subject.cpu()
+        async def measure_cost(step: Callable[[int], Any]) -> float:
+            cpu_before = subject.cpu()
             await step(count)
-            return (subject.cpu() - before) / count * 1e6
+            return (subject.cpu() - cpu_before) / count * 1e6
 
-        await post(BATCH_SIZE)
-        await interact(BATCH_SIZE)
-        posts, interactions = [], []
+        await post_messages(BATCH_SIZE)
+        await run_interactions(BATCH_SIZE)
+        post_costs, interaction_costs = [], []
         for _ in range(3):
-            posts.append(await cost(post))
-            interactions.append(await cost(interact))
+            post_costs.append(await measure_cost(post_messages))
+            interaction_costs.append(await measure_cost(run_interactions))
         app.transport.close()
-    baseline, spent = statistics.median(posts), statistics.median(interactions)
-    detail = f"{spent:.0f} us against {baseline:.0f} us"
-    note("interaction with its callback / durable POST message, CPU", spent / baseline, 3.0, "x", detail)
+    baseline, interaction_cost = statistics.median(post_costs), statistics.median(interaction_costs)
+    detail = f"{interaction_cost:.0f} us against {baseline:.0f} us"
+    note("interaction with its callback / durable POST message, CPU", interaction_cost / baseline, 3.0, "x", detail)
 
 
 async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:

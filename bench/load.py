@@ -11,7 +11,9 @@ from typing import Any
 
 import psutil
 
-_NUMBER = re.compile(rb'"s":(\d+)')
+from hubbub.protocol.enums import GatewayOpcode
+
+_SEQUENCE_PATTERN = re.compile(rb'"s":(\d+)')
 
 
 class Subject:
@@ -45,8 +47,8 @@ class Subject:
         equal."""
         in_use = self._collect()
         info = self._measured.memory_info()
-        own = int(info.rss - getattr(info, "shared", 0))
-        return own, own if in_use is None else in_use
+        unmapped_bytes = int(info.rss - getattr(info, "shared", 0))
+        return unmapped_bytes, unmapped_bytes if in_use is None else in_use
 
     def _collect(self) -> int | None:
         assert self.process.stdin is not None
@@ -124,12 +126,12 @@ class HttpConnection(asyncio.Protocol):
 def request(method: str, path: str, token: str = "", body: dict[str, Any] | None = None) -> bytes:
     """Return an encoded request."""
     payload = b"" if body is None else json.dumps(body).encode()
-    head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n"
+    header = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n"
     if token:
-        head += f"Authorization: {token}\r\n"
+        header += f"Authorization: {token}\r\n"
     if body is not None:
-        head += f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n"
-    return head.encode() + b"\r\n" + payload
+        header += f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n"
+    return header.encode() + b"\r\n" + payload
 
 
 async def drive(
@@ -140,24 +142,28 @@ async def drive(
     Raise unless all succeed (or fail)."""
     host, _, port = url.removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
-    shares = [requests[number::connections] for number in range(connections)]
-    opened = []
-    for share in shares:
+    requests_by_connection = [requests[number::connections] for number in range(connections)]
+    protocols = []
+    for connection_requests in requests_by_connection:
         _, protocol = await loop.create_connection(
-            lambda share=share: HttpConnection(share, pause_seconds, expect_errors=expect_errors), host, int(port)
+            lambda connection_requests=connection_requests: HttpConnection(
+                connection_requests, pause_seconds, expect_errors=expect_errors
+            ),
+            host,
+            int(port),
         )
-        opened.append(protocol)
-    for protocol in opened:
+        protocols.append(protocol)
+    for protocol in protocols:
         await protocol.done
         if protocol.failed:
             raise RuntimeError(f"{protocol.failed} requests got an unexpected status")
 
 
-def masked(payload: bytes) -> bytes:
+def masked_frame(payload: bytes) -> bytes:
     """Return a client text frame; a mask of zeros leaves the payload unchanged."""
     size = len(payload)
-    head = bytes([0x81, 0x80 | size]) if size < 126 else b"\x81\xfe" + size.to_bytes(2, "big")
-    return head + b"\0\0\0\0" + payload
+    header = bytes([0x81, 0x80 | size]) if size < 126 else b"\x81\xfe" + size.to_bytes(2, "big")
+    return header + b"\0\0\0\0" + payload
 
 
 class GatewayConnection(asyncio.Protocol):
@@ -184,10 +190,10 @@ class GatewayConnection(asyncio.Protocol):
         if not self.upgraded:
             self.upgraded = True
             identify = {
-                "op": 2,
+                "op": GatewayOpcode.IDENTIFY,
                 "d": {"token": self.token, "intents": self.intents, "properties": {"os": "bench"}},
             }
-            self.transport.write(masked(json.dumps(identify).encode()))
+            self.transport.write(masked_frame(json.dumps(identify).encode()))
 
     def connection_lost(self, error: Exception | None) -> None:
         self.lost = True
@@ -198,8 +204,12 @@ class GatewayConnection(asyncio.Protocol):
 
     def beat(self) -> None:
         """Send a heartbeat with the latest sequence number, as a client does every 41 seconds."""
-        numbers = _NUMBER.findall(self._latest)
-        self.transport.write(masked(json.dumps({"op": 1, "d": int(numbers[-1]) if numbers else None}).encode()))
+        numbers = _SEQUENCE_PATTERN.findall(self._latest)
+        self.transport.write(
+            masked_frame(
+                json.dumps({"op": GatewayOpcode.HEARTBEAT, "d": int(numbers[-1]) if numbers else None}).encode()
+            )
+        )
 
 
 class PlainConnection(asyncio.Protocol):
@@ -220,11 +230,11 @@ async def quiet(connections: list[Any], *, bytes_min: int = 0, timeout_seconds: 
     """Wait until no more data arrives and return the number of bytes received."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_seconds
-    before = -1
+    previous_total = -1
     while loop.time() < deadline:
         total = sum(connection.received for connection in connections)
-        if total == before and total >= bytes_min:
+        if total == previous_total and total >= bytes_min:
             return total
-        before = total
+        previous_total = total
         await asyncio.sleep(0.25)
-    raise TimeoutError(f"data still arrives, or only {before} of {bytes_min} bytes arrived")
+    raise TimeoutError(f"data still arrives, or only {previous_total} of {bytes_min} bytes arrived")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-from bench.frames import PER_SECOND
+from bench.frames import FRAMES_PER_SECOND
 from bench.load import Subject, drive, request
 from bench.social import join_lobby
 
@@ -21,20 +21,20 @@ async def import_bench(note: Callable[..., None], quick: bool) -> None:
         environment = os.environ | {"PYTHONPYCACHEPREFIX": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
-        def seconds(statement: str) -> float:
+        def measure_seconds(statement: str) -> float:
             program = f"import time\nbefore = time.process_time()\n{statement}\nprint(time.process_time() - before)"
             command = [sys.executable, "-c", program]
             return float(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
 
-        base, ours = "import aiohttp, msgspec", "import aiohttp, msgspec, hubbub.sdk"
+        base_statement, sdk_statement = "import aiohttp, msgspec", "import aiohttp, msgspec, hubbub.sdk"
         # The first run compiles the modules.
-        seconds(ours)
-        libraries, whole = [], []
+        measure_seconds(sdk_statement)
+        base_seconds, sdk_seconds = [], []
         for _ in range(tries):
-            libraries.append(seconds(base))
-            whole.append(seconds(ours))
-    detail = f"{min(whole) * 1000:.0f} ms against {min(libraries) * 1000:.0f} ms"
-    note("import hubbub.sdk / import aiohttp, msgspec, CPU", min(whole) / min(libraries), 1.2, "x", detail)
+            base_seconds.append(measure_seconds(base_statement))
+            sdk_seconds.append(measure_seconds(sdk_statement))
+    detail = f"{min(sdk_seconds) * 1000:.0f} ms against {min(base_seconds) * 1000:.0f} ms"
+    note("import hubbub.sdk / import aiohttp, msgspec, CPU", min(sdk_seconds) / min(base_seconds), 1.2, "x", detail)
 
 
 async def pump_bench(note: Callable[..., None], quick: bool) -> None:
@@ -48,7 +48,7 @@ async def pump_bench(note: Callable[..., None], quick: bool) -> None:
             lobby_id = await join_lobby(url, sender, "pump")
             await join_lobby(url, player, "pump")
             path = f"/api/v10/lobbies/{lobby_id}/messages"
-            message = request("POST", path, f"Bearer {sender}", {"content": "a message that says hello"})
+            message_request = request("POST", path, f"Bearer {sender}", {"content": "a message that says hello"})
             game = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "bench.frames", stdin=subprocess.PIPE, stdout=subprocess.PIPE, limit=1 << 24
             )
@@ -58,11 +58,17 @@ async def pump_bench(note: Callable[..., None], quick: bool) -> None:
             game.stdin.write(json.dumps(task).encode() + b"\n")
             if await game.stdout.readline() != b'"ready"\n':
                 raise RuntimeError("the game did not become ready")
-            await drive(url, [message] * frames, 1, 1 / PER_SECOND)
+            await drive(url, [message_request] * frames, 1, 1 / FRAMES_PER_SECOND)
             measured = json.loads(await game.stdout.readline())
             await game.wait()
     if measured["received"] < 0.5 * frames:
         raise RuntimeError(f"{measured['received']} of {frames} messages were received")
-    slow, count = sorted(measured["pumps"])[int(frames * 0.99)], statistics.median(measured["counts"])
-    detail = f"{slow * 1000:.2f} ms against {count * 1000:.2f} ms, {measured['received']} events in {frames} frames"
-    note("99th percentile of a frame's callbacks / counting to 10,000, CPU", slow / count, 4.0, "x", detail)
+    slow_seconds, count_seconds = sorted(measured["pumps"])[int(frames * 0.99)], statistics.median(measured["counts"])
+    detail = f"{slow_seconds * 1000:.2f} ms against {count_seconds * 1000:.2f} ms, {measured['received']} events in {frames} frames"
+    note(
+        "99th percentile of a frame's callbacks / counting to 10,000, CPU",
+        slow_seconds / count_seconds,
+        4.0,
+        "x",
+        detail,
+    )

@@ -19,8 +19,8 @@ from bench.load import Subject, drive, request
 from tests.fixtures.postgres import start_postgres, stop_postgres, with_database
 
 CONNECTIONS = 32
-VOCABULARY = 20_000
-WORDS = 8
+VOCABULARY_SIZE = 20_000
+WORDS_PER_MESSAGE = 8
 """Number of words per message."""
 
 SEARCHES = {
@@ -38,12 +38,12 @@ SEARCHES = {
 def message_texts(count: int) -> Iterator[str]:
     """Generate message texts with the word frequencies of a natural language."""
     generator = random.Random(7)
-    vocabulary = [f"word{number}" for number in range(VOCABULARY)]
-    weights = [1 / (number + 1) for number in range(VOCABULARY)]
+    vocabulary = [f"word{number}" for number in range(VOCABULARY_SIZE)]
+    weights = [1 / (number + 1) for number in range(VOCABULARY_SIZE)]
     for start in range(0, count, 1000):
-        words = generator.choices(vocabulary, weights, k=1000 * WORDS)
+        words = generator.choices(vocabulary, weights, k=1000 * WORDS_PER_MESSAGE)
         for number in range(min(1000, count - start)):
-            text = " ".join(words[number * WORDS : (number + 1) * WORDS])
+            text = " ".join(words[number * WORDS_PER_MESSAGE : (number + 1) * WORDS_PER_MESSAGE])
             yield f"{text} https://example.com/{number}" if number % 20 == 0 else text
 
 
@@ -113,12 +113,12 @@ class Postgres:
 
     def cpu(self, folder: str) -> float:
         """Return the CPU time in seconds of the database's processes that are still running."""
-        spent = 0.0
+        cpu_seconds = 0.0
         name = self._databases[folder]
         for process in psutil.process_iter(["cmdline", "cpu_times"]):
             if f" {name} " in " ".join(process.info["cmdline"] or ()):
-                spent += process.info["cpu_times"].user + process.info["cpu_times"].system
-        return spent
+                cpu_seconds += process.info["cpu_times"].user + process.info["cpu_times"].system
+        return cpu_seconds
 
     def _database_url(self, folder: str) -> str:
         return with_database(self._url, self._databases[folder])
@@ -145,11 +145,11 @@ class TimedClient:
         head = (await self._in.readuntil(b"\r\n\r\n")).lower()
         length = int(head.partition(b"content-length: ")[2].split(b"\r\n", 1)[0])
         body = await self._in.readexactly(length)
-        took = (time.perf_counter() - started) * 1000
-        return took, int(head[9:12]), json.loads(body)
+        duration_ms = (time.perf_counter() - started) * 1000
+        return duration_ms, int(head[9:12]), json.loads(body)
 
 
-async def ready(client: TimedClient, search: bytes) -> float:
+async def wait_indexed(client: TimedClient, search: bytes) -> float:
     """Search until the index is complete and return the duration in seconds."""
     started = time.monotonic()
     while (await client.ask(search))[1] == 202:
@@ -157,7 +157,7 @@ async def ready(client: TimedClient, search: bytes) -> float:
     return time.monotonic() - started
 
 
-def p99(values: list[float]) -> float:
+def percentile_99(values: list[float]) -> float:
     """Return the 99th percentile."""
     return statistics.quantiles(values, n=100)[98]
 
@@ -165,18 +165,20 @@ def p99(values: list[float]) -> float:
 async def search_bench(note: Callable[..., None], quick: bool) -> None:
     """Measure the duration of searches and the cost of the index."""
     stores: tuple[Store, ...] = (Embedded(), Postgres())
-    for each in stores:
-        with each as store:
+    for store_context in stores:
+        with store_context as store:
             await _measure_searches(note, store, 100_000 if quick else 1_000_000, 200 if quick else 400)
             await _measure_index_cost(note, store, 2_000 if quick else 8_000)
 
 
-async def _measure_searches(note: Callable[..., None], store: Store, stored: int, rounds: int) -> None:
+async def _measure_searches(note: Callable[..., None], store: Store, stored_count: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", *store.arguments(folder)) as subject:
             about = subject.about
         channel, author = int(about["channel"]), int(about["user_id"])
-        store.fill(folder, ((channel, channel + 1 + n, author, text) for n, text in enumerate(message_texts(stored))))
+        store.fill(
+            folder, ((channel, channel + 1 + n, author, text) for n, text in enumerate(message_texts(stored_count)))
+        )
         with Subject("hubbub-again", *store.arguments(folder)) as subject:
             about = about | subject.about
             token, guild = about["user_token"], about["guild"]
@@ -188,58 +190,71 @@ async def _measure_searches(note: Callable[..., None], store: Store, stored: int
                 return request("GET", f"/api/v10/guilds/{guild}/messages/search?{query}", token)
 
             read_request = request("GET", f"/api/v10/channels/{about['channel']}/messages?limit=50", token)
-            index_seconds = await ready(client, search_request("limit=1"))
-            print(f"     {store.name}: {stored:,} messages indexed in {index_seconds:.0f} s", flush=True)
-            read: list[float] = []
-            searched: dict[str, list[float]] = {name: [] for name in SEARCHES}
-            totals: dict[str, int] = {}
+            index_seconds = await wait_indexed(client, search_request("limit=1"))
+            print(f"     {store.name}: {stored_count:,} messages indexed in {index_seconds:.0f} s", flush=True)
+            read_durations_ms: list[float] = []
+            search_durations_ms: dict[str, list[float]] = {name: [] for name in SEARCHES}
+            result_counts: dict[str, int] = {}
             for number in range(rounds + 5):
                 for name, query in SEARCHES.items():
-                    # Alternating, so that a slow moment of the machine affects both.
+                    # Alternating, so that a slowdown of the machine affects both.
                     read_ms, _, _ = await client.ask(read_request)
-                    took_ms, status, body = await client.ask(search_request(query))
+                    search_ms, status, body = await client.ask(search_request(query))
                     if status != 200:
                         raise RuntimeError(f"{status}: {body}")
-                    totals[name] = body["total_results"]
+                    result_counts[name] = body["total_results"]
                     if number >= 5:
-                        read.append(read_ms)
-                        searched[name].append(took_ms)
-            baseline = p99(read)
-            for name, values in searched.items():
+                        read_durations_ms.append(read_ms)
+                        search_durations_ms[name].append(search_ms)
+            baseline = percentile_99(read_durations_ms)
+            for name, values in search_durations_ms.items():
                 median = statistics.median(values)
-                detail = f"{p99(values):.1f} ms (median {median:.1f}), {totals[name]} found, against {baseline:.2f} ms"
+                detail = (
+                    f"{percentile_99(values):.1f} ms (median {median:.1f}), {result_counts[name]} results, "
+                    f"against {baseline:.2f} ms"
+                )
                 note(
-                    f"{store.name}: search for {name} / GET 50 messages, p99", p99(values) / baseline, 20.0, "x", detail
+                    f"{store.name}: search for {name} / GET 50 messages, p99",
+                    percentile_99(values) / baseline,
+                    20.0,
+                    "x",
+                    detail,
                 )
 
 
 async def _measure_index_cost(note: Callable[..., None], store: Store, count: int) -> None:
     """Measure POST message in guilds with and without an index, alternately."""
     with (
-        tempfile.TemporaryDirectory() as one,
-        tempfile.TemporaryDirectory() as other,
-        Subject("hubbub", *store.arguments(one)) as plain,
-        Subject("hubbub", *store.arguments(other)) as indexed,
+        tempfile.TemporaryDirectory() as plain_folder,
+        tempfile.TemporaryDirectory() as indexed_folder,
+        Subject("hubbub", *store.arguments(plain_folder)) as plain,
+        Subject("hubbub", *store.arguments(indexed_folder)) as indexed,
     ):
         client = TimedClient(indexed.about["url"])
         await client.open()
         path = f"/api/v10/guilds/{indexed.about['guild']}/messages/search?limit=1"
-        await ready(client, request("GET", path, indexed.about["user_token"]))
-        costs: dict[str, list[float]] = {one: [], other: []}
+        await wait_indexed(client, request("GET", path, indexed.about["user_token"]))
+        costs: dict[str, list[float]] = {plain_folder: [], indexed_folder: []}
         for _ in range(3):
-            for subject, folder in ((plain, one), (indexed, other)):
-                costs[folder].append(await _cost(subject, count, lambda folder=folder: store.cpu(folder)))
-        without, with_index = (statistics.median(spent) for spent in costs.values())
-    detail = f"{with_index:.0f} us against {without:.0f} us"
-    note(f"{store.name}: POST message with an index / without, CPU", with_index / without, 1.3, "x", detail)
+            for subject, folder in ((plain, plain_folder), (indexed, indexed_folder)):
+                costs[folder].append(await _measure_post_cost(subject, count, lambda folder=folder: store.cpu(folder)))
+        cost_without_index, cost_with_index = (statistics.median(folder_costs) for folder_costs in costs.values())
+    detail = f"{cost_with_index:.0f} us against {cost_without_index:.0f} us"
+    note(
+        f"{store.name}: POST message with an index / without, CPU",
+        cost_with_index / cost_without_index,
+        1.3,
+        "x",
+        detail,
+    )
 
 
-async def _cost(subject: Subject, count: int, database_cpu: Callable[[], float]) -> float:
+async def _measure_post_cost(subject: Subject, count: int, database_cpu: Callable[[], float]) -> float:
     """Return the CPU time per message in microseconds, including its indexing and the database's own."""
     path = f"/api/v10/channels/{subject.about['channel']}/messages"
     requests = [request("POST", path, subject.about["user_token"], {"content": text}) for text in message_texts(count)]
-    before = subject.cpu() + database_cpu()
+    cpu_before = subject.cpu() + database_cpu()
     await drive(subject.about["url"], requests, CONNECTIONS)
     # Changes are collected for a second before they are indexed.
     await asyncio.sleep(1.5)
-    return (subject.cpu() + database_cpu() - before) / count * 1e6
+    return (subject.cpu() + database_cpu() - cpu_before) / count * 1e6

@@ -79,61 +79,72 @@ async def hubbub(
     app = App(config)
     await app.start()
     if clients or players or again:
-        more: dict[str, Any] = {}
+        extra_fields: dict[str, Any] = {}
         if clients:
-            more = await app.database.write(lambda tx: _codes(app.make_call(tx), *clients))
+            extra_fields = await app.database.write(lambda tx: _create_codes(app.make_call(tx), *clients))
         if players:
-            more = await app.database.write(lambda tx: _players(app.make_call(tx), *players))
-        print_document({"url": app.config.public_url, **more})
+            extra_fields = await app.database.write(lambda tx: _create_players(app.make_call(tx), *players))
+        print_document({"url": app.config.public_url, **extra_fields})
         await serve_until_eof()
         await app.stop()
         return
 
-    def build(call: Call) -> dict[str, Any]:
+    def create_world(call: Call) -> dict[str, Any]:
         row = accounts.create_user(call, "alice")
         token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids)
         flags = ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
-        made = applications.create(call, "bencher", row.id, flags=flags)
+        application = applications.create(call, "bencher", row.id, flags=flags)
         guild = guilds.create(call, owner_id=row.id, name="Bench")
-        members.add(call, guild.id, UserId(made.row.id))
+        members.add(call, guild.id, UserId(application.row.id))
         rows = call.tx.all("SELECT id FROM channels WHERE guild_id = ? AND type = 0", guild.id)
         return {
             "user_token": token,
             "user_id": str(int(row.id)),
-            "bot_token": made.bot_token,
+            "bot_token": application.bot_token,
             "guild": str(int(guild.id)),
             "channel": str(rows[0][0]),
         }
 
     actor = Actor(user_id=UserId(1), kind="user")
-    document = await app.database.write(lambda tx: build(app.make_call(tx, actor)))
+    document = await app.database.write(lambda tx: create_world(app.make_call(tx, actor)))
     tune_garbage_collection()
     print_document({"url": app.config.public_url, **document})
     await serve_until_eof()
     await app.stop()
 
 
-def _codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
+def _create_codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
     """Create an application, and authorization codes `0`, `1`, ... granted by a user."""
     from hubbub.protocol.ids import UserId
     from hubbub.server.core.auth import hash_token
     from hubbub.server.identity import applications
 
     redirect = "https://bench.example/callback"
-    made = applications.create(call, "client", UserId(int(user_id)), with_bot=False, redirect_uris=[redirect])
-    later = call.now_ms + 600_000
+    application = applications.create(call, "client", UserId(int(user_id)), with_bot=False, redirect_uris=[redirect])
+    expires_ms = call.now_ms + 600_000
     call.tx.run_many(
         "INSERT INTO authorization_codes (hash, application_id, user_id, scopes, redirect_uri, redirect_sent, expires_ms) "
         "VALUES (?, ?, ?, ?, ?, 1, ?)",
         [
-            (hash_token(f"{made.row.id} {number}"), made.row.id, int(user_id), scope, redirect, later)
+            (
+                hash_token(f"{application.row.id} {number}"),
+                application.row.id,
+                int(user_id),
+                scope,
+                redirect,
+                expires_ms,
+            )
             for number in range(int(count))
         ],
     )
-    return {"client_id": str(int(made.row.id)), "client_secret": made.client_secret, "redirect_uri": redirect}
+    return {
+        "client_id": str(int(application.row.id)),
+        "client_secret": application.client_secret,
+        "redirect_uri": redirect,
+    }
 
 
-def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
+def _create_players(call: Any, user_id: str, count: str) -> dict[str, Any]:
     """Create a game. Return the access tokens of its players and of one more who is a friend of all of them."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
@@ -158,13 +169,13 @@ def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
         )
         return row.id, token
 
-    star, star_token = create_player("star")
+    shared_friend_id, shared_friend_token = create_player("star")
     tokens = []
     for number in range(int(count)):
-        friend, token = create_player(f"player{number}")
-        relationships.befriend(call, star, friend)
+        player_id, token = create_player(f"player{number}")
+        relationships.befriend(call, shared_friend_id, player_id)
         tokens.append(token)
-    return {"players": tokens, "star": star_token}
+    return {"players": tokens, "star": shared_friend_token}
 
 
 async def http() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from bench.load import GatewayConnection, Subject, drive, quiet, request
 
 SOAK_SECONDS, QUICK_SOAK_SECONDS = 300, 60
-WARM_UP = 1 / 3
+WARM_UP_SHARE = 1 / 3
 CONNECTIONS = 32
 LASTING_SESSIONS, ROUND_SESSIONS, DROPPED_SESSIONS = 50, 20, 2
 """Sessions that last, sessions that connect in each round, and those among them that are cut off."""
@@ -42,16 +42,16 @@ class Load:
 
     async def round(self) -> None:
         """Send some hundred requests, and open sessions of which most close properly and a few are cut off."""
-        for wave, expect_errors in ((self._valid_requests(), False), (self._invalid_requests(), True)):
-            requests = list(wave)
+        for request_stream, expect_errors in ((self._valid_requests(), False), (self._invalid_requests(), True)):
+            requests = list(request_stream)
             self.requests += len(requests)
             await drive(self._url, requests, CONNECTIONS, expect_errors=expect_errors)
-        passing = await self._connect(ROUND_SESSIONS)
-        for connection in passing[DROPPED_SESSIONS:]:
+        round_connections = await self._connect(ROUND_SESSIONS)
+        for connection in round_connections[DROPPED_SESSIONS:]:
             connection.leave()
         # The server acknowledges the close before the socket is closed.
         await asyncio.sleep(0.05)
-        for connection in passing:
+        for connection in round_connections:
             connection.transport.close()
         if time.monotonic() - self._last_beat >= HEARTBEAT_SECONDS:
             self._last_beat = time.monotonic()
@@ -87,13 +87,13 @@ class Load:
     async def _connect(self, count: int) -> list[GatewayConnection]:
         host, _, port = self._url.removeprefix("http://").partition(":")
         loop, token = asyncio.get_running_loop(), self.subject.about["bot_token"]
-        opened = []
+        connections = []
         for _ in range(count):
             _, protocol = await loop.create_connection(lambda: GatewayConnection(token, "", INTENTS), host, int(port))
-            opened.append(protocol)
+            connections.append(protocol)
         # Wait for READY and GUILD_CREATE.
-        await quiet(opened, bytes_min=count * 1500)
-        return opened
+        await quiet(connections, bytes_min=count * 1500)
+        return connections
 
 
 async def soak_bench(note: Callable[..., None], quick: bool) -> None:
@@ -108,12 +108,12 @@ async def soak_bench(note: Callable[..., None], quick: bool) -> None:
             await load.round()
             samples.append((elapsed, load.requests, *subject.own_memory()))
         load.end()
-    late = [sample for sample in samples if sample[0] >= seconds * WARM_UP]
-    _, requests, own, in_use = zip(*late, strict=True)
-    half = len(late) // 2
-    growth = statistics.mean(own[half:]) / statistics.mean(own[:half])
-    detail = f"{own[-1] / 1e6:.1f} MB after {seconds} s and {load.requests:,} requests"
+    late_samples = [sample for sample in samples if sample[0] >= seconds * WARM_UP_SHARE]
+    _, requests, unmapped_bytes, in_use = zip(*late_samples, strict=True)
+    half = len(late_samples) // 2
+    growth = statistics.mean(unmapped_bytes[half:]) / statistics.mean(unmapped_bytes[:half])
+    detail = f"{unmapped_bytes[-1] / 1e6:.1f} MB after {seconds} s and {load.requests:,} requests"
     note("memory late in a soak / earlier", growth, 1.05, "x", detail)
-    leak = statistics.linear_regression(requests, in_use).slope
-    detail = f"{in_use[-1] / 1e6:.1f} MB in use, {len(late)} rounds after the warm-up"
-    note("memory growth per request of a soak", leak, LEAK_BYTES_MAX, "bytes", detail)
+    leaked_bytes = statistics.linear_regression(requests, in_use).slope
+    detail = f"{in_use[-1] / 1e6:.1f} MB in use, {len(late_samples)} rounds after the warm-up"
+    note("memory growth per request of a soak", leaked_bytes, LEAK_BYTES_MAX, "bytes", detail)

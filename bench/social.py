@@ -11,40 +11,41 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bench.load import GatewayConnection, Subject, drive, masked, quiet, request
+from bench.load import GatewayConnection, Subject, drive, masked_frame, quiet, request
+from hubbub.protocol.enums import GatewayOpcode
 
-STREAM = "&compress=zlib-stream"
-GUILD = 1 << 0 | 1 << 9 | 1 << 15
-PLAYING = (1 << 32) - 1
+COMPRESSION_QUERY = "&compress=zlib-stream"
+GUILD_INTENTS = 1 << 0 | 1 << 9 | 1 << 15
+ALL_INTENTS = (1 << 32) - 1
 """All intents; a game receives what its scopes allow, regardless of its intents."""
-MEMBERS = 50
+LOBBY_MEMBER_COUNT = 50
 ROUNDS = 3
 PAUSE_SECONDS = 0.02
 """A pause in seconds as between two messages, so that buffers drain as in practice."""
 TIMEOUT_SECONDS = 20.0
 
 
-async def social_bench(wanted: set[str], note: Callable[..., None], quick: bool) -> None:
-    """Measure both on one server, alternating with the guild's message, so that a slow moment affects both."""
+async def social_bench(benchmarks: set[str], note: Callable[..., None], quick: bool) -> None:
+    """Measure both on one server, alternating with the guild's message, so that a slowdown of the machine affects both."""
     friends, messages = (300, 20) if quick else (1000, 50)
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
             about = subject.about
         with Subject("hubbub-players", folder, about["user_id"], str(friends)) as subject:
             subject.about = about | subject.about
-            if "lobby" in wanted:
-                await _lobby(subject, note, messages * 4)
-            if "presence" in wanted:
-                await _presence(subject, note, messages)
+            if "lobby" in benchmarks:
+                await _measure_lobby(subject, note, messages * 4)
+            if "presence" in benchmarks:
+                await _measure_presence(subject, note, messages)
 
 
-async def _lobby(subject: Subject, note: Callable[..., None], messages: int) -> None:
+async def _measure_lobby(subject: Subject, note: Callable[..., None], messages: int) -> None:
     """Measure a message to a full lobby."""
-    players = subject.about["players"][:MEMBERS]
+    players = subject.about["players"][:LOBBY_MEMBER_COUNT]
     url = subject.about["url"]
     join_requests = [request("PUT", "/api/v10/lobbies", f"Bearer {token}", {"secret": "bench"}) for token in players]
     await drive(url, join_requests, 1)
-    sessions = await _connect(subject, players, PLAYING)
+    sessions = await _connect(subject, players, ALL_INTENTS)
     message_request = request(
         "POST",
         f"/api/v10/lobbies/{await join_lobby(url, players[0], 'bench')}/messages",
@@ -58,27 +59,29 @@ async def _lobby(subject: Subject, note: Callable[..., None], messages: int) -> 
     await _compare(subject, note, "lobby message to 50 members", sessions, send, messages)
 
 
-async def _presence(subject: Subject, note: Callable[..., None], changes: int) -> None:
+async def _measure_presence(subject: Subject, note: Callable[..., None], changes: int) -> None:
     """Measure the presence update of a user with many friends."""
-    friends = await _connect(subject, subject.about["players"], PLAYING)
-    [star] = await _connect(subject, [subject.about["star"]], PLAYING)
+    friends = await _connect(subject, subject.about["players"], ALL_INTENTS)
+    [player] = await _connect(subject, [subject.about["star"]], ALL_INTENTS)
     number = 0
 
-    async def change(count: int) -> None:
+    async def update_presence(count: int) -> None:
         nonlocal number
         for _ in range(count):
             number += 1
             activity = {"name": "Bench", "type": 0, "state": f"In match {number}", "details": "Winning, for now"}
             presence = {"status": "online", "activities": [activity], "since": None, "afk": False}
-            before = friends[-1].received
-            star.transport.write(masked(json.dumps({"op": 3, "d": presence}).encode()))
+            bytes_before = friends[-1].received
+            player.transport.write(
+                masked_frame(json.dumps({"op": GatewayOpcode.PRESENCE_UPDATE, "d": presence}).encode())
+            )
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                while friends[-1].received == before:
+                while friends[-1].received == bytes_before:
                     await asyncio.sleep(0.001)
             await asyncio.sleep(PAUSE_SECONDS)
 
-    await _compare(subject, note, f"presence seen by {len(friends):,} friends", friends, change, changes)
-    star.transport.close()
+    await _compare(subject, note, f"presence seen by {len(friends):,} friends", friends, update_presence, changes)
+    player.transport.close()
 
 
 async def _compare(
@@ -90,31 +93,33 @@ async def _compare(
     count: int,
 ) -> None:
     """Compare the deliveries of a guild's message to the same number of sessions with those of `cause`."""
-    chat = await _connect(subject, [subject.about["bot_token"]] * len(sessions), GUILD)
+    guild_sessions = await _connect(subject, [subject.about["bot_token"]] * len(sessions), GUILD_INTENTS)
     path = f"/api/v10/channels/{subject.about['channel']}/messages"
-    posting = request("POST", path, subject.about["user_token"], {"content": "a message that says hello"})
+    message_request = request("POST", path, subject.about["user_token"], {"content": "a message that says hello"})
 
-    async def post(times: int) -> None:
-        await drive(subject.about["url"], [posting] * times, 1, PAUSE_SECONDS)
+    async def post_messages(times: int) -> None:
+        await drive(subject.about["url"], [message_request] * times, 1, PAUSE_SECONDS)
 
-    async def cost(receivers: list[GatewayConnection], act: Callable[[int], Awaitable[None]]) -> tuple[float, float]:
-        start = await quiet(receivers)
-        before = subject.cpu()
-        await act(count)
+    async def measure_cost(
+        receivers: list[GatewayConnection], cause_deliveries: Callable[[int], Awaitable[None]]
+    ) -> tuple[float, float]:
+        bytes_before = await quiet(receivers)
+        cpu_before = subject.cpu()
+        await cause_deliveries(count)
         # Each delivery has at least some tens of bytes, so this detects a session that received nothing.
-        arrived = await quiet(receivers, bytes_min=start + count * len(receivers) * 30) - start
-        return (subject.cpu() - before) / count / len(receivers) * 1e6, arrived / count / len(receivers)
+        received_bytes = await quiet(receivers, bytes_min=bytes_before + count * len(receivers) * 30) - bytes_before
+        return (subject.cpu() - cpu_before) / count / len(receivers) * 1e6, received_bytes / count / len(receivers)
 
-    for act in (post, cause):
-        await act(3)
-    guild, measured = [], []
+    for cause_deliveries in (post_messages, cause):
+        await cause_deliveries(3)
+    guild_costs, delivery_costs = [], []
     for _ in range(ROUNDS):
-        guild.append((await cost(chat, post))[0])
-        spent, size = await cost(sessions, cause)
-        measured.append(spent)
-    for connection in (*chat, *sessions):
+        guild_costs.append((await measure_cost(guild_sessions, post_messages))[0])
+        round_cost, size = await measure_cost(sessions, cause)
+        delivery_costs.append(round_cost)
+    for connection in (*guild_sessions, *sessions):
         connection.transport.close()
-    baseline, delivery_cost = statistics.median(guild), statistics.median(measured)
+    baseline, delivery_cost = statistics.median(guild_costs), statistics.median(delivery_costs)
     detail = f"{delivery_cost:.2f} us ({size:.0f} B) against {baseline:.2f} us"
     note(f"{name} / guild message, CPU of a delivery", delivery_cost / baseline, 1.5, "x", detail)
 
@@ -122,16 +127,16 @@ async def _compare(
 async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[GatewayConnection]:
     host, _, port = subject.about["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
-    opened = []
+    connections = []
     for number, token in enumerate(tokens):
         _, protocol = await loop.create_connection(
-            lambda token=token: GatewayConnection(token, STREAM, intents), host, int(port)
+            lambda token=token: GatewayConnection(token, COMPRESSION_QUERY, intents), host, int(port)
         )
-        opened.append(protocol)
+        connections.append(protocol)
         if number % 50 == 49:
             await asyncio.sleep(0.02)
-    await quiet(opened, bytes_min=len(tokens) * 300)
-    return opened
+    await quiet(connections, bytes_min=len(tokens) * 300)
+    return connections
 
 
 async def join_lobby(url: str, token: str, secret: str) -> Any:
