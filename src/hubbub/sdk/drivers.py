@@ -105,27 +105,27 @@ class LoopDriver:
                 self._schedule_delivery()
 
     def spawn(
-        self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
+        self, work: Callable[[], Coroutine[Any, Any, T]], on_done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
         """Run `work` as a task of the loop and pass the finished task to `on_done`."""
         if self._stopped or self._loop.is_closed():
-            done(None)
+            on_done(None)
             return
         task = self._loop.create_task(work())
-        task.add_done_callback(done)
+        task.add_done_callback(on_done)
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
         """Call a function on the loop; safe to call from any thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *args)
 
-    def stop(self, last: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
-        """Run `last` as a task, and complete `completion` when it ends."""
+    def stop(self, final_work: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
+        """Run `final_work` as a task, and complete `completion` when it ends."""
         if self._stopped or self._loop.is_closed():
             completion.succeed(None)
             return
         self._stopped = True
-        self._stop_task = self._loop.create_task(last())
+        self._stop_task = self._loop.create_task(final_work())
         self._stop_task.add_done_callback(lambda _: completion.succeed(None))
 
 
@@ -160,15 +160,15 @@ class ThreadDriver:
             loop.close()
 
     def spawn(
-        self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
+        self, work: Callable[[], Coroutine[Any, Any, T]], on_done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
         """Run `work` on the network thread and pass the finished task to `on_done`, which runs on that thread as well."""
         with self._guard:
             if not self._stopped:
                 loop = self._ensure_loop()
-                loop.call_soon_threadsafe(_create_task, loop, work, done)
+                loop.call_soon_threadsafe(_create_task, loop, work, on_done)
                 return
-        done(None)
+        on_done(None)
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
         """Call a function on the network thread, if it is running."""
@@ -176,14 +176,14 @@ class ThreadDriver:
             if self._loop is not None and not self._stopped:
                 self._loop.call_soon_threadsafe(function, *args)
 
-    def stop(self, last: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
-        """Run `last` on the network thread and wait for the thread to end."""
+    def stop(self, final_work: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
+        """Run `final_work` on the network thread and wait for the thread to end."""
         with self._guard:
             was_stopped, self._stopped = self._stopped, True
             loop, thread = self._loop, self._thread
             if not was_stopped and loop is not None:
-                # The loop runs its callbacks in order, so operations that were spawned earlier start before `last`.
-                loop.call_soon_threadsafe(_create_task, loop, last, lambda _: loop.stop())
+                # The loop runs its callbacks in order, so operations that were spawned earlier start before `final_work`.
+                loop.call_soon_threadsafe(_create_task, loop, final_work, lambda _: loop.stop())
         if thread is not None and thread is not threading.current_thread():
             thread.join(JOIN_TIMEOUT_SECONDS)
         completion.succeed(None)
