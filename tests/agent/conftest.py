@@ -1,4 +1,4 @@
-"""Fixtures of the agent's tests."""
+"""Fixtures for the tests of the agent."""
 
 import pytest
 

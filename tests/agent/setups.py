@@ -6,7 +6,7 @@ from tests import oauth
 from tests.machine import Machine, NewMachine, Program
 from tests.world import Actor, Guild, Session, World, befriend
 
-PARTY = {"party": {"id": "party-1", "size": [1, 4]}, "secrets": {"join": "come-in"}}
+JOINABLE_ACTIVITY = {"party": {"id": "party-1", "size": [1, 4]}, "secrets": {"join": "come-in"}}
 
 
 class AgentSetup:
@@ -14,7 +14,7 @@ class AgentSetup:
 
     def __init__(self, mary: Actor, zoe: Actor, guild: Guild, game: oauth.Client, machine: Machine) -> None:
         self.mary, self.zoe, self.guild, self.game, self.machine = mary, zoe, guild, game, machine
-        self.lounge = guild.channels["General"]
+        self.voice_channel_id = guild.channels["General"]
 
     async def connect_program(self, scopes: str = "") -> Program:
         """Connect as the game, with a token if `scopes` is not empty."""

@@ -8,13 +8,14 @@ import aiohttp
 import pytest
 
 from hubbub.agent.consent import BrowserConsent, ConsentRequest, ConsentResponse, FixedConsent, TerminalConsent
+from hubbub.protocol.rpc import CloseCode, RpcErrorCode
 from tests import oauth
-from tests.machine import CLOSE, Machine, NewMachine
+from tests.machine import CLOSE, FRAME, Machine, NewMachine
 from tests.world import Actor, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
-PUBLIC = {"public": True, "redirect_uris": ("http://127.0.0.1/callback",), "name": "Puddle"}
+PUBLIC_GAME = {"public": True, "redirect_uris": ("http://127.0.0.1/callback",), "name": "Puddle"}
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ async def game(world: World) -> oauth.Client:
     return await oauth.create_application(world, name="Puddle")
 
 
-def args(game: oauth.Client, scopes: Any = "identify", **fields: Any) -> dict[str, Any]:
+def authorize_args(game: oauth.Client, scopes: Any = "identify", **fields: Any) -> dict[str, Any]:
     scopes = scopes.split() if isinstance(scopes, str) else scopes
     return {"client_id": str(game.id), "scopes": scopes, "response_type": "code", **fields}
 
@@ -43,7 +44,7 @@ def args(game: oauth.Client, scopes: Any = "identify", **fields: Any) -> dict[st
 async def test_consent_is_requested_and_the_code_is_exchanged_for_a_token(machine: Machine, game: oauth.Client) -> None:
     program = await machine.connect_program(game.id)
 
-    reply = await program.call("AUTHORIZE", args(game, "identify guilds"))
+    reply = await program.call("AUTHORIZE", authorize_args(game, "identify guilds"))
 
     (consent_request,) = machine.consent.requests
     assert (consent_request.application_name, consent_request.user_name) == ("Puddle", "mary")
@@ -65,13 +66,15 @@ async def test_consent_is_requested_and_the_code_is_exchanged_for_a_token(machin
 
 
 async def test_a_public_game_authorizes_with_pkce(world: World, machine: Machine) -> None:
-    game = await oauth.create_application(world, **PUBLIC)
+    game = await oauth.create_application(world, **PUBLIC_GAME)
     game.redirect_uri = "http://127.0.0.1/callback"
     program = await machine.connect_program(game.id)
     verifier, challenge = oauth.create_pkce_pair()
 
-    assert await program.call_error("AUTHORIZE", args(game)) == (5000, "invalid_request")
-    reply = await program.call("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
+    assert await program.call_error("AUTHORIZE", authorize_args(game)) == (RpcErrorCode.OAUTH2_ERROR, "invalid_request")
+    reply = await program.call(
+        "AUTHORIZE", authorize_args(game, code_challenge=challenge, code_challenge_method="S256")
+    )
 
     assert (await game.exchange(reply["code"], code_verifier=verifier)).ok()["access_token"]
 
@@ -80,18 +83,18 @@ async def test_a_denied_consent_is_an_error(machine: Machine, game: oauth.Client
     program = await machine.connect_program(game.id)
     machine.consent.grants_consent = False
 
-    assert await program.call_error("AUTHORIZE", args(game)) == (5000, "access_denied")
+    assert await program.call_error("AUTHORIZE", authorize_args(game)) == (RpcErrorCode.OAUTH2_ERROR, "access_denied")
 
 
 async def test_a_granted_scope_is_not_requested_again_with_prompt_none(machine: Machine, game: oauth.Client) -> None:
     program = await machine.connect_program(game.id)
-    await program.call("AUTHORIZE", args(game, "identify guilds", prompt="none"))
+    await program.call("AUTHORIZE", authorize_args(game, "identify guilds", prompt="none"))
     assert len(machine.consent.requests) == 1
 
-    assert (await program.call("AUTHORIZE", args(game, prompt="none")))["code"]
+    assert (await program.call("AUTHORIZE", authorize_args(game, prompt="none")))["code"]
     assert len(machine.consent.requests) == 1
-    await program.call("AUTHORIZE", args(game, prompt="consent"))
-    await program.call("AUTHORIZE", args(game, "identify connections", prompt="none"))
+    await program.call("AUTHORIZE", authorize_args(game, prompt="consent"))
+    await program.call("AUTHORIZE", authorize_args(game, "identify connections", prompt="none"))
     assert len(machine.consent.requests) == 3
 
 
@@ -99,28 +102,50 @@ async def test_an_rpc_token_skips_the_consent_once(machine: Machine, game: oauth
     program = await machine.connect_program(game.id)
     rpc_token = (await game.post_form("/oauth2/token/rpc")).ok()["rpc_token"]
 
-    assert (await program.call("AUTHORIZE", args(game, rpc_token=rpc_token)))["code"]
+    assert (await program.call("AUTHORIZE", authorize_args(game, rpc_token=rpc_token)))["code"]
     assert machine.consent.requests == []
-    assert await program.call_error("AUTHORIZE", args(game, rpc_token=rpc_token)) == (5000, "invalid_request")
-    assert await program.call_error("AUTHORIZE", args(game, rpc_token="invented")) == (5000, "invalid_request")
+    assert await program.call_error("AUTHORIZE", authorize_args(game, rpc_token=rpc_token)) == (
+        RpcErrorCode.OAUTH2_ERROR,
+        "invalid_request",
+    )
+    assert await program.call_error("AUTHORIZE", authorize_args(game, rpc_token="invented")) == (
+        RpcErrorCode.OAUTH2_ERROR,
+        "invalid_request",
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ({"scopes": ["identify"]}, 4000, 'child "client_id" fails because ["client_id" is required]'),
-        ({"client_id": "5", "scopes": ["identify"]}, 4007, "Invalid Client ID"),
-        ({"client_id": "GAME"}, 4000, 'child "scopes" fails because ["scopes" is required]'),
+        (
+            {"scopes": ["identify"]},
+            RpcErrorCode.INVALID_PAYLOAD,
+            'child "client_id" fails because ["client_id" is required]',
+        ),
+        ({"client_id": "5", "scopes": ["identify"]}, RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID"),
+        ({"client_id": "GAME"}, RpcErrorCode.INVALID_PAYLOAD, 'child "scopes" fails because ["scopes" is required]'),
         (
             {"client_id": "GAME", "scopes": []},
-            4000,
+            RpcErrorCode.INVALID_PAYLOAD,
             'child "scopes" fails because ["scopes" must contain at least 1 items]',
         ),
-        ({"client_id": "GAME", "scopes": ["identify"], "prompt": "maybe"}, 4000, "none, consent"),
-        ({"client_id": "GAME", "scopes": ["fly"]}, 5000, "invalid_scope"),
-        ({"client_id": "GAME", "scope": ["rpc"]}, 5000, "invalid_scope"),
-        ({"client_id": "GAME", "scopes": ["identify"], "response_type": "token"}, 4000, "must be one of [code]"),
-        ({"client_id": "GAME", "scopes": ["identify"], "redirect_uri": "http://e.example"}, 5000, "invalid_request"),
+        (
+            {"client_id": "GAME", "scopes": ["identify"], "prompt": "maybe"},
+            RpcErrorCode.INVALID_PAYLOAD,
+            "none, consent",
+        ),
+        ({"client_id": "GAME", "scopes": ["fly"]}, RpcErrorCode.OAUTH2_ERROR, "invalid_scope"),
+        ({"client_id": "GAME", "scope": ["rpc"]}, RpcErrorCode.OAUTH2_ERROR, "invalid_scope"),
+        (
+            {"client_id": "GAME", "scopes": ["identify"], "response_type": "token"},
+            RpcErrorCode.INVALID_PAYLOAD,
+            "must be one of [code]",
+        ),
+        (
+            {"client_id": "GAME", "scopes": ["identify"], "redirect_uri": "http://e.example"},
+            RpcErrorCode.OAUTH2_ERROR,
+            "invalid_request",
+        ),
     ],
 )
 async def test_invalid_authorize_arguments_are_rejected(
@@ -140,33 +165,36 @@ async def test_invalid_authorize_arguments_are_rejected(
 async def test_authenticate_rejects_tokens_of_other_applications_and_users(
     world: World, machine: Machine, game: oauth.Client
 ) -> None:
-    other, zoe = await oauth.create_application(world), await world.user("zoe")
+    other_application, zoe = await oauth.create_application(world), await world.user("zoe")
     program = await machine.connect_program(game.id)
     tokens = [
         "invented",
         machine.owner.token,
-        (await world.bearer(machine.owner, other.id, "identify rpc")).token,
+        (await world.bearer(machine.owner, other_application.id, "identify rpc")).token,
         (await world.bearer(zoe, game.id, "identify rpc")).token,
         (await world.bearer(machine.owner, game.id, "rpc")).token,
     ]
 
     for token in tokens:
-        assert await program.call_error("AUTHENTICATE", {"access_token": token}) == (4009, "Invalid access token")
-    assert (await program.call_error("AUTHENTICATE"))[0] == 4000
-    assert (await program.call_error("GET_GUILDS"))[0] == 4006
+        assert await program.call_error("AUTHENTICATE", {"access_token": token}) == (
+            RpcErrorCode.INVALID_TOKEN,
+            "Invalid access token",
+        )
+    assert (await program.call_error("AUTHENTICATE"))[0] == RpcErrorCode.INVALID_PAYLOAD
+    assert (await program.call_error("GET_GUILDS"))[0] == RpcErrorCode.INVALID_PERMISSIONS
 
 
 async def test_revoking_the_token_closes_the_connection(machine: Machine, game: oauth.Client) -> None:
     program = await machine.connect_program(game.id)
-    reply = await program.call("AUTHORIZE", args(game))
+    reply = await program.call("AUTHORIZE", authorize_args(game))
     tokens = (await game.exchange(reply["code"])).ok()
     await program.call("AUTHENTICATE", {"access_token": tokens["access_token"]})
-    bare = await machine.connect_program(game.id)
+    unauthenticated_program = await machine.connect_program(game.id)
 
     (await game.post_form("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
-    assert await program.read() == (CLOSE, {"code": 4003, "message": "Token Revoked"})
-    assert await bare.call("SET_ACTIVITY") is None
+    assert await program.read() == (CLOSE, {"code": CloseCode.TOKEN_REVOKED, "message": "Token Revoked"})
+    assert await unauthenticated_program.call("SET_ACTIVITY") is None
 
 
 async def test_an_expired_token_is_rejected(
@@ -176,7 +204,7 @@ async def test_an_expired_token_is_rejected(
         lambda call: call.tx.run("INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'rpc')", game.id)
     )
     program = await machine.connect_program(game.id)
-    code = (await program.call("AUTHORIZE", args(game, "identify rpc")))["code"]
+    code = (await program.call("AUTHORIZE", authorize_args(game, "identify rpc")))["code"]
     await program.call("AUTHENTICATE", {"access_token": (await game.exchange(code)).ok()["access_token"]})
     assert await program.call("GET_GUILDS") == {"guilds": []}
 
@@ -184,15 +212,15 @@ async def test_an_expired_token_is_rejected(
     assert await program.call("GET_GUILDS") == {"guilds": []}
     world.clock.advance(8 * 86_400_000)
 
-    program.write(1, {"cmd": "GET_GUILDS", "nonce": "1"})
-    assert (await program.read())[1]["code"] == 4003
+    program.write(FRAME, {"cmd": "GET_GUILDS", "nonce": "1"})
+    assert (await program.read())[1]["code"] == CloseCode.TOKEN_REVOKED
 
 
 async def test_a_game_receives_the_users_link_request(world: World, machine: Machine, game: oauth.Client) -> None:
-    other = await oauth.create_application(world)
-    program, elsewhere = await machine.connect_program(game.id), await machine.connect_program(other.id)
+    other_application = await oauth.create_application(world)
+    program, other_program = await machine.connect_program(game.id), await machine.connect_program(other_application.id)
     assert await machine.agent.context.request_authorization(str(game.id)) == 0
-    for connected_program in (program, elsewhere):
+    for connected_program in (program, other_program):
         await connected_program.subscribe("AUTHORIZE_REQUEST")
         await connected_program.subscribe("AUTHORIZE_REQUEST")
 
@@ -201,8 +229,8 @@ async def test_a_game_receives_the_users_link_request(world: World, machine: Mac
     assert await program.next("AUTHORIZE_REQUEST") is None
     assert await program.call("UNSUBSCRIBE", evt="AUTHORIZE_REQUEST") == {"evt": "AUTHORIZE_REQUEST"}
     assert await machine.agent.context.request_authorization(str(game.id)) == 0
-    await elsewhere.call("SET_ACTIVITY")
-    assert elsewhere.events == []
+    await other_program.call("SET_ACTIVITY")
+    assert other_program.events == []
 
 
 # The consent prompt
@@ -213,16 +241,16 @@ CONSENT_REQUEST = ConsentRequest(
 
 
 @pytest.mark.parametrize(
-    ("line", "granted"), [("y", True), (" YES ", True), ("", False), ("n", False), ("sure", False)]
+    ("line", "is_granted"), [("y", True), (" YES ", True), ("", False), ("n", False), ("sure", False)]
 )
-async def test_the_terminal_prompt_accepts_only_yes(line: str, granted: bool, store_config: object) -> None:
+async def test_the_terminal_prompt_accepts_only_yes(line: str, is_granted: bool, store_config: object) -> None:
     output: list[str] = []
 
     async def answer(question: str) -> str:
         output.append(question)
         return line
 
-    assert await TerminalConsent(answer, output.append).ask(CONSENT_REQUEST) == ConsentResponse(granted)
+    assert await TerminalConsent(answer, output.append).ask(CONSENT_REQUEST) == ConsentResponse(is_granted)
     assert output == ["Puddle requests access to the account mary:", "  - See your name", "Allow? [y/N] "]
 
 
@@ -236,26 +264,28 @@ async def test_a_closed_terminal_denies_consent(store_config: object) -> None:
 
 
 async def test_browser_consent_returns_the_code(world: World, mary: Actor, new_machine: NewMachine) -> None:
-    game = await oauth.create_application(world, **PUBLIC)
+    game = await oauth.create_application(world, **PUBLIC_GAME)
     machine = await new_machine(mary)
     program = await machine.connect_program(game.id)
     verifier, challenge = oauth.create_pkce_pair()
     loop = asyncio.get_running_loop()
 
-    async def visit(url: str) -> None:
+    async def grant_consent(url: str) -> None:
         # Simulates the platform's page after the user agreed.
         query = urlsplit(url).query
         response = (await mary.post(f"/oauth2/authorize?{query}", json={"authorize": True})).ok()
         async with aiohttp.ClientSession() as session, session.get(response["url"]) as page:
             assert page.status == 200
 
-    def browser(url: str) -> None:
+    def open_url(url: str) -> None:
         assert url.startswith(f"{world.url}/oauth2/authorize?")
-        asyncio.run_coroutine_threadsafe(visit(url), loop)
+        asyncio.run_coroutine_threadsafe(grant_consent(url), loop)
 
-    machine.agent.context.consent = BrowserConsent(browser)
+    machine.agent.context.consent = BrowserConsent(open_url)
 
-    reply = await program.call("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
+    reply = await program.call(
+        "AUTHORIZE", authorize_args(game, code_challenge=challenge, code_challenge_method="S256")
+    )
 
     game.redirect_uri = reply["redirect_uri"]
     assert parse_qs(urlsplit(game.redirect_uri).query) == {}

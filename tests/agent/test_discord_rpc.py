@@ -14,25 +14,25 @@ from tests.agent.setups import create_presence_setup
 from tests.machine import NewMachine
 from tests.world import World
 
-JS = Path(__file__).parents[1] / "clients" / "js"
+JS_DIRECTORY = Path(__file__).parents[1] / "clients" / "js"
 NODE = shutil.which("node")
-NODE_LEAST = 20
+NODE_VERSION_MIN = 20
 
 
-def is_new_enough() -> bool:
+def is_node_supported() -> bool:
     if NODE is None:
         return False
     version = subprocess.run([NODE, "--version"], capture_output=True, text=True, check=True).stdout
-    return int(version.lstrip("v").partition(".")[0]) >= NODE_LEAST
+    return int(version.lstrip("v").partition(".")[0]) >= NODE_VERSION_MIN
 
 
 pytestmark = [
     pytest.mark.clients,
     pytest.mark.skipif(
-        not (JS / "node_modules" / "@xhayper" / "discord-rpc").is_dir(),
+        not (JS_DIRECTORY / "node_modules" / "@xhayper" / "discord-rpc").is_dir(),
         reason="@xhayper/discord-rpc is not installed: make client-deps",
     ),
-    pytest.mark.skipif(not is_new_enough(), reason="Node 20 is not installed"),
+    pytest.mark.skipif(not is_node_supported(), reason=f"Node {NODE_VERSION_MIN} or newer is not installed"),
     pytest.mark.parametrize("store_config", ["sqlite"], indirect=True),
 ]
 
@@ -42,7 +42,7 @@ async def test_a_friend_sees_the_activity_set_by_the_library(world: World, new_m
     assert NODE is not None
     process = await asyncio.create_subprocess_exec(
         NODE,
-        str(JS / "presence.mjs"),
+        str(JS_DIRECTORY / "presence.mjs"),
         str(setup.game.id),
         env={**os.environ, "XDG_RUNTIME_DIR": str(setup.machine.directory)},
         stdin=asyncio.subprocess.PIPE,
@@ -55,14 +55,14 @@ async def test_a_friend_sees_the_activity_set_by_the_library(world: World, new_m
         async with asyncio.timeout(60):
             while True:
                 line = await process.stdout.readline()  # type: ignore[union-attr]
-                assert line, f"it ended without {name}"
+                assert line, f"the program ended before it printed {name}"
                 report = json.loads(line)
                 if report["name"] == name:
                     return report["data"]
 
     assert await wait_for_line("ready") == "mary"
-    kept = await wait_for_line("shown")
-    assert (kept["application_id"], kept["timestamps"]) == (str(setup.game.id), {"start": 1_794_999_000_000})
+    stored = await wait_for_line("shown")
+    assert (stored["application_id"], stored["timestamps"]) == (str(setup.game.id), {"start": 1_794_999_000_000})
     (activity,) = await setup.wait_activities(bool)
     assert (activity["state"], activity["party"]) == ("In a puddle", {"id": "party-1", "size": [1, 4]})
     await wait_for_line("subscribed")

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from hubbub.agent.terminal import Terminal
-from tests.agent.setups import PARTY, AgentSetup, TwoMachines
+from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.rpc import RpcErrorCode
+from tests.agent.setups import JOINABLE_ACTIVITY, AgentSetup, TwoMachines
 from tests.machine import Machine, NewMachine, Program
-from tests.sdk.players import game, player
+from tests.sdk.players import create_game, create_player
 from tests.world import WAIT_TIMEOUT_SECONDS, World, befriend
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
@@ -31,7 +33,10 @@ async def test_user_and_relationship_changes_are_published(agent_setup: AgentSet
     session = await agent_setup.zoe.connect()
     payload = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "online")
     assert (payload["type"], payload["user"]["id"]) == (1, str(agent_setup.zoe.id))
-    await session.send(3, {"status": "dnd", "since": None, "afk": False, "activities": [{"name": "Chess", "type": 0}]})
+    await session.send(
+        GatewayOpcode.PRESENCE_UPDATE,
+        {"status": "dnd", "since": None, "afk": False, "activities": [{"name": "Chess", "type": 0}]},
+    )
     payload = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "dnd")
     assert payload["presence"]["activity"]["name"] == "Chess"
     (await agent_setup.zoe.delete(f"/users/@me/relationships/{agent_setup.mary.id}")).ok()
@@ -45,12 +50,12 @@ async def test_guild_and_channel_changes_are_published(agent_setup: AgentSetup) 
     await program.subscribe("GUILD_CREATE")
 
     (await agent_setup.mary.patch(f"/guilds/{agent_setup.guild.id}", json={"name": "Old Town"})).ok()
-    shown = {"id": str(agent_setup.guild.id), "name": "Old Town", "icon_url": None}
-    assert await program.next("GUILD_STATUS") == {"guild": shown, "online": 0}
+    guild_view = {"id": str(agent_setup.guild.id), "name": "Old Town", "icon_url": None}
+    assert await program.next("GUILD_STATUS") == {"guild": guild_view, "online": 0}
     channel_id = await agent_setup.guild.channel("attic")
     assert await program.next("CHANNEL_CREATE") == {"id": str(channel_id), "name": "attic", "type": 0}
-    other = (await agent_setup.mary.post("/guilds", json={"name": "Elsewhere"})).ok()["id"]
-    assert await program.next("GUILD_CREATE") == {"id": other, "name": "Elsewhere"}
+    other_guild_id = (await agent_setup.mary.post("/guilds", json={"name": "Elsewhere"})).ok()["id"]
+    assert await program.next("GUILD_CREATE") == {"id": other_guild_id, "name": "Elsewhere"}
 
 
 async def test_message_events_need_read_access(agent_setup: AgentSetup) -> None:
@@ -59,38 +64,38 @@ async def test_message_events_need_read_access(agent_setup: AgentSetup) -> None:
         await program.subscribe(event, channel_id=agent_setup.guild.general)
     await program.subscribe("NOTIFICATION_CREATE")
 
-    posted = await agent_setup.guild.send_message(agent_setup.zoe, f"hello <@{agent_setup.mary.id}>")
+    message = await agent_setup.guild.send_message(agent_setup.zoe, f"hello <@{agent_setup.mary.id}>")
     payload = await program.next("MESSAGE_CREATE")
     assert (payload["channel_id"], payload["message"]["content"]) == (
         str(agent_setup.guild.general),
         f"hello <@{agent_setup.mary.id}>",
     )
     assert payload["message"]["author"]["username"] == "zoe"
-    noted = await program.next("NOTIFICATION_CREATE")
-    assert (noted["title"], noted["body"]) == ("zoe (#general)", f"hello <@{agent_setup.mary.id}>")
-    path = f"/channels/{agent_setup.guild.general}/messages/{posted['id']}"
+    notification = await program.next("NOTIFICATION_CREATE")
+    assert (notification["title"], notification["body"]) == ("zoe (#general)", f"hello <@{agent_setup.mary.id}>")
+    path = f"/channels/{agent_setup.guild.general}/messages/{message['id']}"
     (await agent_setup.zoe.patch(path, json={"content": "hi"})).ok()
     assert (await program.next("MESSAGE_UPDATE"))["message"]["content"] == "hi"
     (await agent_setup.zoe.delete(path)).ok()
-    assert (await program.next("MESSAGE_DELETE"))["message"] == {"id": posted["id"]}
+    assert (await program.next("MESSAGE_DELETE"))["message"] == {"id": message["id"]}
     await agent_setup.guild.send_message(agent_setup.zoe, "without a mention")
-    direct = (await agent_setup.zoe.post("/users/@me/channels", json={"recipients": [str(agent_setup.mary.id)]})).ok()[
-        "id"
-    ]
-    (await agent_setup.zoe.post(f"/channels/{direct}/messages", json={"content": "psst"})).ok()
+    channel_id = (
+        await agent_setup.zoe.post("/users/@me/channels", json={"recipients": [str(agent_setup.mary.id)]})
+    ).ok()["id"]
+    (await agent_setup.zoe.post(f"/channels/{channel_id}/messages", json={"content": "psst"})).ok()
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "psst"
 
 
 async def test_a_game_showing_chat_suppresses_notifications(world: World, new_machine: NewMachine) -> None:
-    puddle = await game(world)
-    mary = await player(world, puddle, "mary")
+    puddle = await create_game(world)
+    mary = await create_player(world, puddle, "mary")
     zoe = await world.user("zoe")
     await befriend(mary.user, zoe)
     machine = await new_machine(mary.user)
     program = await machine.connect_authenticated(puddle.id, "rpc rpc.notifications.read")
     await program.subscribe("NOTIFICATION_CREATE")
     account = machine.agent.account
-    direct = (await zoe.post("/users/@me/channels", json={"recipients": [str(mary.id)]})).ok()["id"]
+    channel_id = (await zoe.post("/users/@me/channels", json={"recipients": [str(mary.id)]})).ok()["id"]
 
     contents: list[str] = []
     account.listeners.append(
@@ -98,7 +103,7 @@ async def test_a_game_showing_chat_suppresses_notifications(world: World, new_ma
     )
 
     async def send_message(text: str) -> None:
-        (await zoe.post(f"/channels/{direct}/messages", json={"content": text})).ok()
+        (await zoe.post(f"/channels/{channel_id}/messages", json={"content": text})).ok()
         assert await account.wait_until(lambda: text in contents, WAIT_TIMEOUT_SECONDS)
 
     await send_message("before")
@@ -111,7 +116,7 @@ async def test_a_game_showing_chat_suppresses_notifications(world: World, new_ma
     await account._gateway.restart_session()
     assert await account.wait_until(lambda: account.state.session_id != session_id, WAIT_TIMEOUT_SECONDS)
     assert await account.wait_until(account.state.is_chat_visible, WAIT_TIMEOUT_SECONDS)
-    await send_message("seen there, too")
+    await send_message("seen in the game again")
     mary.client.set_showing_chat(False)
     assert await account.wait_until(lambda: not account.state.is_chat_visible(), WAIT_TIMEOUT_SECONDS)
     await send_message("after")
@@ -129,16 +134,16 @@ async def test_a_game_showing_chat_suppresses_notifications(world: World, new_ma
 async def test_voice_channel_joins_and_leaves_are_published(agent_setup: AgentSetup) -> None:
     program = await agent_setup.connect_program("rpc.voice.read")
     for event in ("VOICE_STATE_CREATE", "VOICE_STATE_UPDATE", "VOICE_STATE_DELETE"):
-        await program.subscribe(event, channel_id=agent_setup.lounge)
+        await program.subscribe(event, channel_id=agent_setup.voice_channel_id)
     session = await agent_setup.zoe.connect()
     state = {
         "guild_id": str(agent_setup.guild.id),
-        "channel_id": str(agent_setup.lounge),
+        "channel_id": str(agent_setup.voice_channel_id),
         "self_mute": False,
         "self_deaf": False,
     }
 
-    await session.send(4, state)
+    await session.send(GatewayOpcode.VOICE_STATE_UPDATE, state)
     payload = await program.next("VOICE_STATE_CREATE")
     assert (payload["user"]["username"], payload["nick"], payload["volume"], payload["mute"]) == (
         "zoe",
@@ -146,9 +151,9 @@ async def test_voice_channel_joins_and_leaves_are_published(agent_setup: AgentSe
         100,
         False,
     )
-    await session.send(4, state | {"self_mute": True})
+    await session.send(GatewayOpcode.VOICE_STATE_UPDATE, state | {"self_mute": True})
     assert (await program.next("VOICE_STATE_UPDATE"))["voice_state"]["self_mute"] is True
-    await session.send(4, state | {"channel_id": None})
+    await session.send(GatewayOpcode.VOICE_STATE_UPDATE, state | {"channel_id": None})
     assert (await program.next("VOICE_STATE_DELETE"))["user"]["id"] == str(agent_setup.zoe.id)
 
 
@@ -157,12 +162,12 @@ async def test_a_new_entitlement_is_published(agent_setup: AgentSetup) -> None:
     await program.subscribe("ENTITLEMENT_CREATE")
     await program.subscribe("ENTITLEMENT_DELETE")
     sku_fields = {"type": 2, "name": "Boots", "price": 100, "published": True}
-    sku = (await game.owner.post(f"/applications/{game.id}/skus", json=sku_fields)).ok()["id"]
+    sku_id = (await game.owner.post(f"/applications/{game.id}/skus", json=sku_fields)).ok()["id"]
 
-    bought = (await agent_setup.mary.post("/users/@me/purchases", json={"sku_id": sku})).ok()
+    entitlements = (await agent_setup.mary.post("/users/@me/purchases", json={"sku_id": sku_id})).ok()
 
-    assert bought
-    assert (await program.next("ENTITLEMENT_CREATE"))["entitlement"]["sku_id"] == sku
+    assert entitlements
+    assert (await program.next("ENTITLEMENT_CREATE"))["entitlement"]["sku_id"] == sku_id
 
 
 # Activity invites
@@ -185,7 +190,7 @@ async def connect_host_and_guest(two_machines: TwoMachines) -> tuple[Program, Pr
 
 
 async def send_invite(two_machines: TwoMachines, host: Program, guest: Program) -> Any:
-    await host.call("SET_ACTIVITY", {"activity": PARTY})
+    await host.call("SET_ACTIVITY", {"activity": JOINABLE_ACTIVITY})
     args = {"user_id": str(two_machines.zoe.id), "type": 1, "content": "come and play", "pid": 0}
     assert await host.call("ACTIVITY_INVITE_USER", args) is None
     return await guest.next("ACTIVITY_INVITE")
@@ -212,24 +217,26 @@ async def test_an_invite_is_sent_received_and_accepted(two_machines: TwoMachines
 
 async def test_a_join_request_is_accepted_with_an_invite_or_ignored(world: World, two_machines: TwoMachines) -> None:
     host, guest = await connect_host_and_guest(two_machines)
-    await host.call("SET_ACTIVITY", {"activity": PARTY})
+    await host.call("SET_ACTIVITY", {"activity": JOINABLE_ACTIVITY})
     account = two_machines.zoe_machine.agent.account
     assert await account.wait_until(
         lambda: account.state.find_activity(str(two_machines.mary.id), str(two_machines.game.id)), 10
     )
-    wish = {
+    join_request = {
         "application_id": str(two_machines.game.id),
         "activity": {"type": 5, "session_id": account.state.session_id, "party_id": "party-1"},
     }
 
-    (await two_machines.zoe.post(f"/users/{two_machines.mary.id}/messages", json=wish)).ok()
+    (await two_machines.zoe.post(f"/users/{two_machines.mary.id}/messages", json=join_request)).ok()
     request = await host.next("ACTIVITY_JOIN_REQUEST")
     assert (request["type"], request["user"]["username"]) == (5, "zoe")
     assert await host.call("SEND_ACTIVITY_JOIN_INVITE", {"user_id": str(two_machines.zoe.id), "pid": 0}) is None
     assert (await guest.next("ACTIVITY_INVITE"))["activity"]["party"]["id"] == "party-1"
-    assert (await host.call_error("CLOSE_ACTIVITY_REQUEST", {"user_id": str(two_machines.zoe.id)}))[0] == 4012
+    assert (await host.call_error("CLOSE_ACTIVITY_REQUEST", {"user_id": str(two_machines.zoe.id)}))[
+        0
+    ] == RpcErrorCode.INVALID_ACTIVITY_JOIN_REQUEST
 
-    (await two_machines.zoe.post(f"/users/{two_machines.mary.id}/messages", json=wish)).ok()
+    (await two_machines.zoe.post(f"/users/{two_machines.mary.id}/messages", json=join_request)).ok()
     await host.next("ACTIVITY_JOIN_REQUEST")
     assert await host.call("CLOSE_ACTIVITY_JOIN_REQUEST", {"user_id": str(two_machines.zoe.id)}) is None
 
@@ -237,28 +244,32 @@ async def test_a_join_request_is_accepted_with_an_invite_or_ignored(world: World
 async def test_invalid_invites_are_rejected(world: World, two_machines: TwoMachines) -> None:
     host = await connect_and_subscribe(two_machines.mary_machine, two_machines.game.id)
     stranger = await world.user("stranger")
-    await host.call("SET_ACTIVITY", {"activity": PARTY})
+    await host.call("SET_ACTIVITY", {"activity": JOINABLE_ACTIVITY})
 
-    assert (await host.call_error("ACTIVITY_INVITE_USER", {"user_id": str(stranger.id), "type": 1}))[0] == 4010
+    assert (await host.call_error("ACTIVITY_INVITE_USER", {"user_id": str(stranger.id), "type": 1}))[
+        0
+    ] == RpcErrorCode.INVALID_USER
     await host.call(
         "SET_ACTIVITY", {"activity": {"party": {"id": "party-1", "size": [4, 4]}, "secrets": {"join": "in"}}}
     )
-    assert (await host.call_error("ACTIVITY_INVITE_USER", {"user_id": str(two_machines.zoe.id), "type": 1}))[0] == 5006
+    assert (await host.call_error("ACTIVITY_INVITE_USER", {"user_id": str(two_machines.zoe.id), "type": 1}))[
+        0
+    ] == RpcErrorCode.NO_ELIGIBLE_ACTIVITY
 
 
 async def test_invites_and_link_requests_can_be_accepted_on_the_terminal(two_machines: TwoMachines) -> None:
     host, guest = await connect_host_and_guest(two_machines)
     invite = await send_invite(two_machines, host, guest)
     output: list[str] = []
-    terminal, desk = Terminal(write_line=output.append), two_machines.zoe_machine.agent.context
+    terminal, context = Terminal(write_line=output.append), two_machines.zoe_machine.agent.context
 
-    await terminal.run_command(desk, "games", "")
-    await terminal.run_command(desk, "invites", "")
-    await terminal.run_command(desk, "accept", invite["message_id"])
-    await terminal.run_command(desk, "link", str(two_machines.game.id))
+    await terminal.run_command(context, "games", "")
+    await terminal.run_command(context, "invites", "")
+    await terminal.run_command(context, "accept", invite["message_id"])
+    await terminal.run_command(context, "link", str(two_machines.game.id))
     await guest.subscribe("AUTHORIZE_REQUEST")
-    await terminal.run_command(desk, "link", str(two_machines.game.id))
-    await terminal.run_command(desk, "dance", "")
+    await terminal.run_command(context, "link", str(two_machines.game.id))
+    await terminal.run_command(context, "dance", "")
 
     assert output[:3] == [
         f"  Puddle ({two_machines.game.id})",
@@ -271,4 +282,4 @@ async def test_invites_and_link_requests_can_be_accepted_on_the_terminal(two_mac
     ]
     assert (await guest.next("ACTIVITY_JOIN"))["secret"] == "come-in"
     await guest.next("AUTHORIZE_REQUEST")
-    assert desk.invites == {}
+    assert context.invites == {}

@@ -9,16 +9,18 @@ import pytest
 
 from hubbub.agent.terminal import Terminal
 from hubbub.sdk import Client
-from tests.agent.setups import PARTY, TwoMachines
+from tests.agent.setups import JOINABLE_ACTIVITY, TwoMachines
 from tests.machine import Machine
 from tests.world import WAIT_TIMEOUT_SECONDS
 
 pytestmark = [
     pytest.mark.parametrize("store_config", ["sqlite"], indirect=True),
-    pytest.mark.skipif("sys.platform != 'linux'"),
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="launch commands are registered as desktop entries, which only Linux has"
+    ),
 ]
 
-GAME = """\
+GAME_SCRIPT = """\
 import sys, time
 from hubbub.sdk import Client
 
@@ -38,7 +40,7 @@ client.close()
 async def send_invite(two_machines: TwoMachines) -> str:
     """Send an invite from Mary to Zoe, whose machine does not run the game."""
     host = await two_machines.mary_machine.connect_program(two_machines.game.id)
-    await host.call("SET_ACTIVITY", {"activity": PARTY})
+    await host.call("SET_ACTIVITY", {"activity": JOINABLE_ACTIVITY})
     await host.call("ACTIVITY_INVITE_USER", {"user_id": str(two_machines.zoe.id), "type": 1, "pid": 0})
     invites = two_machines.zoe_machine.agent.context.invites
     assert await two_machines.zoe_machine.agent.account.wait_until(lambda: invites, WAIT_TIMEOUT_SECONDS)
@@ -57,7 +59,7 @@ async def test_a_game_that_is_not_running_is_started_and_joins(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(two_machines.zoe_machine.directory))
     program, report = tmp_path / "my game.py", tmp_path / "report 100%"
-    program.write_text(GAME)
+    program.write_text(GAME_SCRIPT)
     client = Client()
     command = shlex.join([sys.executable, str(program), str(two_machines.game.id), str(report)])
     assert client.register_launch_command(two_machines.game.id, command)
@@ -95,9 +97,9 @@ async def test_a_game_without_a_launch_command_is_not_started(
     output = await accept_invite(two_machines.zoe_machine, await send_invite(two_machines))
 
     assert output == ["  Invite accepted. The agent cannot start the game; start it yourself to join."]
-    late = await two_machines.zoe_machine.connect_program(two_machines.game.id)
-    await late.subscribe("ACTIVITY_JOIN")
-    assert (await late.call("SET_ACTIVITY", {"activity": None}), late.events) == (None, [])
+    program = await two_machines.zoe_machine.connect_program(two_machines.game.id)
+    await program.subscribe("ACTIVITY_JOIN")
+    assert (await program.call("SET_ACTIVITY", {"activity": None}), program.events) == (None, [])
 
 
 async def test_a_game_that_fails_or_is_slow_to_start_is_abandoned(
@@ -105,7 +107,7 @@ async def test_a_game_that_fails_or_is_slow_to_start_is_abandoned(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     client = Client()
-    assert client.register_launch_command(two_machines.game.id, str(tmp_path / "gone"))
+    assert client.register_launch_command(two_machines.game.id, str(tmp_path / "missing"))
     assert (
         "cannot start the game" in (await accept_invite(two_machines.zoe_machine, await send_invite(two_machines)))[0]
     )

@@ -16,6 +16,7 @@ from hubbub.agent import addresses, ipc
 from hubbub.agent.addresses import AddressUnavailable
 from hubbub.agent.agent import CONNECTIONS_PER_APPLICATION_MAX
 from hubbub.agent.connections import QUEUED_REQUESTS_MAX
+from hubbub.protocol.rpc import CloseCode, RpcErrorCode
 from tests import oauth
 from tests.machine import CLOSE, FRAME, HANDSHAKE, HEADER, PING, PONG, Machine, NewMachine
 from tests.world import WAIT_TIMEOUT_SECONDS, World
@@ -59,17 +60,17 @@ async def test_ready_names_the_signed_in_user(world: World, machine: Machine, ga
 @pytest.mark.parametrize(
     ("handshake", "code", "message"),
     [
-        ({"v": 1, "client_id": "5"}, 4000, "Invalid Client ID"),
-        ({"v": 1, "client_id": "puddle"}, 4000, "Invalid Client ID"),
-        ({"v": 1, "client_id": "9" * 40}, 4000, "Invalid Client ID"),
-        ({"v": 1}, 4000, "Invalid Client ID"),
-        ({"v": 2, "client_id": "5"}, 4004, "Invalid Version"),
-        ({"client_id": "5"}, 4004, "Invalid Version"),
-        ([1], 1003, "The handshake must be a JSON object"),
-        (b"{", 1003, "The handshake must be a JSON object"),
-        (b"\xff\xfe", 1003, "The handshake must be a JSON object"),
-        (b'{"\xff": 1}', 1003, "The handshake must be a JSON object"),
-        (b"[" * 5000 + b"]" * 5000, 1003, "The handshake must be a JSON object"),
+        ({"v": 1, "client_id": "5"}, CloseCode.INVALID_CLIENT_ID, "Invalid Client ID"),
+        ({"v": 1, "client_id": "puddle"}, CloseCode.INVALID_CLIENT_ID, "Invalid Client ID"),
+        ({"v": 1, "client_id": "9" * 40}, CloseCode.INVALID_CLIENT_ID, "Invalid Client ID"),
+        ({"v": 1}, CloseCode.INVALID_CLIENT_ID, "Invalid Client ID"),
+        ({"v": 2, "client_id": "5"}, CloseCode.INVALID_VERSION, "Invalid Version"),
+        ({"client_id": "5"}, CloseCode.INVALID_VERSION, "Invalid Version"),
+        ([1], CloseCode.UNSUPPORTED, "The handshake must be a JSON object"),
+        (b"{", CloseCode.UNSUPPORTED, "The handshake must be a JSON object"),
+        (b"\xff\xfe", CloseCode.UNSUPPORTED, "The handshake must be a JSON object"),
+        (b'{"\xff": 1}', CloseCode.UNSUPPORTED, "The handshake must be a JSON object"),
+        (b"[" * 5000 + b"]" * 5000, CloseCode.UNSUPPORTED, "The handshake must be a JSON object"),
     ],
 )
 async def test_an_invalid_handshake_is_closed_with_a_code(
@@ -89,8 +90,8 @@ async def test_the_first_frame_must_be_a_handshake(machine: Machine, opcode: int
 
     program.write(opcode, {"cmd": "GET_GUILDS", "nonce": "1"})
 
-    kind, payload_received = await program.read()
-    assert (kind, payload_received["code"]) == (CLOSE, 1003)
+    kind, payload = await program.read()
+    assert (kind, payload["code"]) == (CLOSE, CloseCode.UNSUPPORTED)
     assert await program.is_closed()
 
 
@@ -102,8 +103,8 @@ async def test_a_second_handshake_or_unknown_opcode_closes_the_connection(
 
     program.write(opcode, {"v": 1, "client_id": str(game.id)})
 
-    kind, payload_received = await program.read()
-    assert (kind, payload_received["code"]) == (CLOSE, 1003)
+    kind, payload = await program.read()
+    assert (kind, payload["code"]) == (CLOSE, CloseCode.UNSUPPORTED)
     assert await program.is_closed()
 
 
@@ -112,20 +113,20 @@ async def test_a_frame_must_hold_json(machine: Machine, game: oauth.Client) -> N
 
     program.write(FRAME, b'{"cmd": ' + b"[" * 5000 + b"]" * 5000 + b"}")
 
-    assert await program.read() == (CLOSE, {"code": 1003, "message": "The frame is not valid JSON"})
+    assert await program.read() == (CLOSE, {"code": CloseCode.UNSUPPORTED, "message": "The frame is not valid JSON"})
 
 
 async def test_a_frame_above_64_kib_closes_the_connection(machine: Machine, game: oauth.Client) -> None:
     program = await machine.connect_program(game.id)
-    long = {"cmd": "SET_ACTIVITY", "nonce": "1", "args": {"pid": 1, "note": "x" * 65_000}}
-    assert len(json.dumps(long)) < 65_536
-    program.write(FRAME, long)
+    long_request = {"cmd": "SET_ACTIVITY", "nonce": "1", "args": {"pid": 1, "note": "x" * 65_000}}
+    assert len(json.dumps(long_request)) < 65_536
+    program.write(FRAME, long_request)
     assert (await program.read())[1]["nonce"] == "1"
 
     program._writer.write(HEADER.pack(FRAME, 65_537))
 
-    kind, payload_received = await program.read()
-    assert (kind, payload_received["code"]) == (CLOSE, 1003)
+    kind, payload = await program.read()
+    assert (kind, payload["code"]) == (CLOSE, CloseCode.UNSUPPORTED)
     assert await program.is_closed()
 
 
@@ -133,9 +134,9 @@ async def test_a_connection_without_a_handshake_times_out(world: World, new_mach
     machine = await new_machine(await world.user(), handshake_timeout_seconds=0.05)
     program = await machine.open_connection()
 
-    kind, payload_received = await program.read()
+    kind, payload = await program.read()
 
-    assert (kind, payload_received["code"]) == (CLOSE, 1003)
+    assert (kind, payload["code"]) == (CLOSE, CloseCode.UNSUPPORTED)
     assert await program.is_closed()
 
 
@@ -173,17 +174,17 @@ async def test_undecodable_payloads_are_rejected(machine: Machine, game: oauth.C
 
     for payload in ({"nonce": "1"}, {"cmd": 5, "nonce": "1"}, {"cmd": "GET_USER", "args": [], "nonce": "1"}):
         program.write(FRAME, payload)
-        _, payload_received = await program.read()
-        assert (payload_received["evt"], payload_received["data"]["code"], payload_received["nonce"]) == (
+        _, payload = await program.read()
+        assert (payload["evt"], payload["data"]["code"], payload["nonce"]) == (
             "ERROR",
-            4000,
+            RpcErrorCode.INVALID_PAYLOAD,
             "1",
         )
-    assert (await program.call_error("DANCE"))[0] == 4002
+    assert (await program.call_error("DANCE"))[0] == RpcErrorCode.INVALID_COMMAND
 
     program.write(FRAME, b"{no json")
-    kind, payload_received = await program.read()
-    assert (kind, payload_received["code"]) == (CLOSE, 1003)
+    kind, payload = await program.read()
+    assert (kind, payload["code"]) == (CLOSE, CloseCode.UNSUPPORTED)
 
 
 async def test_replies_keep_the_order_of_the_requests(machine: Machine, game: oauth.Client) -> None:
@@ -209,17 +210,17 @@ async def test_too_many_pending_requests_close_the_connection(machine: Machine, 
     for number in range(QUEUED_REQUESTS_MAX + 2):
         program.write(FRAME, {"cmd": "SET_ACTIVITY", "nonce": str(number)})
 
-    assert await program.read() == (CLOSE, {"code": 4002, "message": "Too many queued commands"})
+    assert await program.read() == (CLOSE, {"code": CloseCode.RATE_LIMITED, "message": "Too many queued commands"})
     assert await program.is_closed()
 
 
 async def test_connections_per_application_are_limited(machine: Machine, game: oauth.Client) -> None:
     programs = [await machine.connect_program(game.id) for _ in range(CONNECTIONS_PER_APPLICATION_MAX)]
-    one_more = await machine.open_connection()
+    extra_program = await machine.open_connection()
 
-    one_more.write(HANDSHAKE, {"v": 1, "client_id": str(game.id)})
+    extra_program.write(HANDSHAKE, {"v": 1, "client_id": str(game.id)})
 
-    assert (await one_more.read())[1]["code"] == 4002
+    assert (await extra_program.read())[1]["code"] == CloseCode.RATE_LIMITED
     assert all(program.ready for program in programs)
 
 
@@ -248,67 +249,77 @@ async def test_an_unreachable_platform_is_reported(machine: Machine, game: oauth
 
     program.write(HANDSHAKE, {"v": 1, "client_id": str(game.id)})
 
-    assert await program.read() == (CLOSE, {"code": 1006, "message": "The platform cannot be reached"})
+    assert await program.read() == (CLOSE, {"code": CloseCode.ABNORMAL, "message": "The platform cannot be reached"})
 
 
 # Sockets
 
 
 def test_sockets_are_private_and_have_both_names(tmp_path: Path, store_config: object) -> None:
-    claimed = addresses.claim([tmp_path])
+    sockets = addresses.claim([tmp_path])
     try:
-        assert [listening_socket.path.name for listening_socket in claimed] == ["hubbub-ipc-0", "discord-ipc-0"]
-        assert {stat.S_IMODE(listening_socket.path.stat().st_mode) for listening_socket in claimed} == {0o600}
+        assert [listening_socket.path.name for listening_socket in sockets] == ["hubbub-ipc-0", "discord-ipc-0"]
+        assert {stat.S_IMODE(listening_socket.path.stat().st_mode) for listening_socket in sockets} == {0o600}
     finally:
-        addresses.release(claimed)
+        addresses.release(sockets)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_stale_socket_is_replaced_and_a_live_one_kept(tmp_path: Path, store_config: object) -> None:
-    with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(str(tmp_path / "discord-ipc-0"))
-    with socket.socket(socket.AF_UNIX) as alive:
-        alive.bind(str(tmp_path / "discord-ipc-1"))
-        alive.listen()
+    with socket.socket(socket.AF_UNIX) as stale_socket:
+        stale_socket.bind(str(tmp_path / "discord-ipc-0"))
+    with socket.socket(socket.AF_UNIX) as live_socket:
+        live_socket.bind(str(tmp_path / "discord-ipc-1"))
+        live_socket.listen()
 
-        first, second = addresses.claim([tmp_path]), addresses.claim([tmp_path])
-        assert {listening_socket.path.name for listening_socket in first} == {"hubbub-ipc-0", "discord-ipc-0"}
-        assert {listening_socket.path.name for listening_socket in second} == {"hubbub-ipc-2", "discord-ipc-2"}
+        first_sockets, second_sockets = addresses.claim([tmp_path]), addresses.claim([tmp_path])
+        assert {listening_socket.path.name for listening_socket in first_sockets} == {"hubbub-ipc-0", "discord-ipc-0"}
+        assert {listening_socket.path.name for listening_socket in second_sockets} == {"hubbub-ipc-2", "discord-ipc-2"}
         with pytest.raises(AddressUnavailable, match="Index 1 is in use"):
             addresses.claim([tmp_path], 1)
-        addresses.release([*first, *second])
+        addresses.release([*first_sockets, *second_sockets])
 
 
 def test_a_regular_file_is_not_replaced(tmp_path: Path, store_config: object) -> None:
-    (tmp_path / "discord-ipc-0").write_text("mine")
+    (tmp_path / "discord-ipc-0").write_text("regular file")
 
-    claimed = addresses.claim([tmp_path])
+    sockets = addresses.claim([tmp_path])
 
-    assert claimed[0].path.name == "hubbub-ipc-1"
-    assert (tmp_path / "discord-ipc-0").read_text() == "mine"
-    addresses.release(claimed)
+    assert sockets[0].path.name == "hubbub-ipc-1"
+    assert (tmp_path / "discord-ipc-0").read_text() == "regular file"
+    addresses.release(sockets)
 
 
 def test_the_first_configured_directory_is_used(tmp_path: Path, store_config: object) -> None:
-    run, other = tmp_path / "run", tmp_path / "tmp"
-    run.mkdir()
-    other.mkdir()
+    runtime_directory, temporary_directory = tmp_path / "run", tmp_path / "tmp"
+    runtime_directory.mkdir()
+    temporary_directory.mkdir()
 
-    assert addresses.find_socket_directories({"XDG_RUNTIME_DIR": str(run), "TMPDIR": str(other)})[0] == run
-    assert addresses.find_socket_directories({"XDG_RUNTIME_DIR": "", "TMP": str(other)})[0] == other
-    own = Path(f"/run/user/{os.getuid()}")
-    assert set(addresses.find_socket_directories({"TEMP": str(other)})) == {other} | ({own} if own.is_dir() else set())
+    assert (
+        addresses.find_socket_directories(
+            {"XDG_RUNTIME_DIR": str(runtime_directory), "TMPDIR": str(temporary_directory)}
+        )[0]
+        == runtime_directory
+    )
+    assert (
+        addresses.find_socket_directories({"XDG_RUNTIME_DIR": "", "TMP": str(temporary_directory)})[0]
+        == temporary_directory
+    )
+    user_directory = Path(f"/run/user/{os.getuid()}")
+    assert set(addresses.find_socket_directories({"TEMP": str(temporary_directory)})) == {temporary_directory} | (
+        {user_directory} if user_directory.is_dir() else set()
+    )
     with pytest.raises(AddressUnavailable, match="XDG_RUNTIME_DIR"):
         addresses.find_socket_directories({"XDG_RUNTIME_DIR": str(tmp_path / "nowhere")})
 
 
 def test_a_program_of_another_user_is_rejected(monkeypatch: pytest.MonkeyPatch, store_config: object) -> None:
-    one, other = socket.socketpair()
-    with one, other:
-        assert ipc._peer_pid(one) == os.getpid()
+    server_end, client_end = socket.socketpair()
+    with server_end, client_end:
+        assert ipc._peer_pid(server_end) == os.getpid()
         monkeypatch.setattr(os, "getuid", lambda: 4711)
         with pytest.raises(PermissionError):
-            ipc._peer_pid(one)
+            ipc._peer_pid(server_end)
 
 
 def test_frames_are_little_endian(store_config: object) -> None:

@@ -1,4 +1,4 @@
-"""Activities of games on a machine, seen by a friend of the user (spec/rpc.md#8)."""
+"""Activities that games set through the agent, as a friend of the user receives them (spec/rpc.md#8)."""
 
 import asyncio
 import sys
@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.rpc import RpcErrorCode
 from tests import oauth
 from tests.agent.setups import create_presence_setup
 from tests.machine import FRAME, NewMachine
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
-PUDDLE = {
+ACTIVITY = {
     "details": "Jumping",
     "state": "In a puddle",
     "timestamps": {"start": 1_794_999_000},
@@ -32,7 +34,7 @@ async def test_a_friend_sees_an_activity_until_it_is_cleared(world: World, new_m
     setup = await create_presence_setup(world, new_machine)
     program = await setup.connect_program()
 
-    stored = await program.call("SET_ACTIVITY", {"pid": 0, "activity": PUDDLE})
+    stored = await program.call("SET_ACTIVITY", {"pid": 0, "activity": ACTIVITY})
 
     assert (stored["application_id"], stored["name"], stored["type"]) == (str(setup.game.id), "Puddle", 0)
     assert stored["timestamps"] == {"start": 1_794_999_000_000}
@@ -41,8 +43,8 @@ async def test_a_friend_sees_an_activity_until_it_is_cleared(world: World, new_m
     assert "created_at" not in stored
     (activity,) = await setup.wait_activities(bool)
     assert (activity["name"], activity["details"], activity["state"]) == ("Puddle", "Jumping", "In a puddle")
-    assert (activity["timestamps"], activity["party"]) == (stored["timestamps"], PUDDLE["party"])
-    assert (activity["assets"], activity["buttons"]) == (PUDDLE["assets"], ["Watch"])
+    assert (activity["timestamps"], activity["party"]) == (stored["timestamps"], ACTIVITY["party"])
+    assert (activity["assets"], activity["buttons"]) == (ACTIVITY["assets"], ["Watch"])
     assert activity["application_id"] == str(setup.game.id)
     assert "metadata" not in activity
 
@@ -61,7 +63,10 @@ async def test_an_activity_ends_with_the_connection(world: World, new_machine: N
     await setup.wait_activities(lambda activities: not activities)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="another system tells of it later")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="other systems have no pidfd, so the agent notices the end of a process only after several seconds",
+)
 async def test_an_activity_ends_with_its_process(world: World, new_machine: NewMachine) -> None:
     setup = await create_presence_setup(world, new_machine)
     program = await setup.connect_program()
@@ -80,13 +85,13 @@ async def test_an_activity_ends_with_its_process(world: World, new_machine: NewM
 
 async def test_several_activities_are_listed_newest_first(world: World, new_machine: NewMachine) -> None:
     setup = await create_presence_setup(world, new_machine)
-    other = await oauth.create_application(world, name="Ladder")
-    puddle, ladder = await setup.connect_program(), await setup.machine.connect_program(other.id)
+    ladder_game = await oauth.create_application(world, name="Ladder")
+    puddle_program, ladder_program = await setup.connect_program(), await setup.machine.connect_program(ladder_game.id)
 
-    await puddle.call("SET_ACTIVITY", {"activity": {"state": "first"}})
-    await ladder.call("SET_ACTIVITY", {"activity": {"state": "second"}})
+    await puddle_program.call("SET_ACTIVITY", {"activity": {"state": "first"}})
+    await ladder_program.call("SET_ACTIVITY", {"activity": {"state": "second"}})
     assert activity_names(await setup.wait_activities(lambda activities: len(activities) == 2)) == ["Ladder", "Puddle"]
-    await puddle.call("SET_ACTIVITY", {"activity": {"state": "again", "name": "Puddle 2"}})
+    await puddle_program.call("SET_ACTIVITY", {"activity": {"state": "again", "name": "Puddle 2"}})
 
     assert activity_names(await setup.wait_activities(lambda activities: "Puddle 2" in activity_names(activities))) == [
         "Puddle 2",
@@ -115,19 +120,19 @@ async def test_an_activity_set_while_disconnected_is_sent_after_resume(world: Wo
     await program.call("SET_ACTIVITY", {"activity": {"state": "before"}})
     await setup.wait_activities(bool)
     session_id, gateway = account.state.session_id, account._gateway
-    back = asyncio.Event()
+    can_reconnect = asyncio.Event()
 
-    async def wait(_: float) -> None:
-        await back.wait()
+    async def wait_before_reconnect(_: float) -> None:
+        await can_reconnect.wait()
 
-    gateway.sleep = wait
+    gateway.sleep = wait_before_reconnect
     assert gateway._socket is not None
-    await gateway._socket.close(code=4000)
+    await gateway._socket.close(code=CloseCode.UNKNOWN_ERROR)
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while account.is_ready:
             await asyncio.sleep(0.01)
     assert (await program.call("SET_ACTIVITY", {"activity": {"state": "meanwhile"}}))["state"] == "meanwhile"
-    back.set()
+    can_reconnect.set()
 
     await setup.wait_activities(lambda activities: activities and activities[0]["state"] == "meanwhile")
     assert (account.state.session_id, gateway.session_id) == (session_id, session_id)
@@ -157,19 +162,23 @@ async def test_rapid_updates_send_only_the_latest_activity(world: World, new_mac
 @pytest.mark.dated(changes.SET_ACTIVITY_TYPES)
 async def test_other_activity_types_are_accepted_from_25_july_2024(world: World, new_machine: NewMachine) -> None:
     setup = await create_presence_setup(world, new_machine)
-    now = world.clock.now_ms()
+    original_now_ms = world.clock.now_ms()
     world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms - 1)
-    before = await setup.connect_program()
+    program_before = await setup.connect_program()
 
-    assert await before.call_error("SET_ACTIVITY", {"activity": {"type": 2, "state": "a song"}}) == (
-        4000,
+    assert await program_before.call_error("SET_ACTIVITY", {"activity": {"type": 2, "state": "a song"}}) == (
+        RpcErrorCode.INVALID_PAYLOAD,
         'child "activity" fails because [child "type" fails because ["type" must be one of [0]]]',
     )
-    assert (await before.call("SET_ACTIVITY", {"activity": {"type": 0, "state": "a game"}}))["type"] == 0
+    assert (await program_before.call("SET_ACTIVITY", {"activity": {"type": 0, "state": "a game"}}))["type"] == 0
 
     world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms)
-    after = await setup.connect_program()
-    for kind in (2, 3, 5):
-        assert (await after.call("SET_ACTIVITY", {"activity": {"type": kind, "state": "a song"}}))["type"] == kind
-    assert (await after.call_error("SET_ACTIVITY", {"activity": {"type": 1}}))[0] == 4000
-    world.clock.set(now)
+    program_after = await setup.connect_program()
+    for activity_type in (2, 3, 5):
+        assert (await program_after.call("SET_ACTIVITY", {"activity": {"type": activity_type, "state": "a song"}}))[
+            "type"
+        ] == activity_type
+    assert (await program_after.call_error("SET_ACTIVITY", {"activity": {"type": 1}}))[
+        0
+    ] == RpcErrorCode.INVALID_PAYLOAD
+    world.clock.set(original_now_ms)

@@ -16,25 +16,26 @@ import pytest
 from hubbub.agent import cli, login
 from hubbub.agent.login import SettingError
 from hubbub.agent.terminal import Terminal
+from hubbub.protocol.rpc import CloseCode
 from tests import oauth
 from tests.machine import Program
 from tests.world import World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
-HUBBUB = (sys.executable, "-m", "hubbub.server.cli", "agent")
+AGENT_COMMAND = (sys.executable, "-m", "hubbub.server.cli", "agent")
 
 
-def environment(directory: Path, **variables: str) -> dict[str, str]:
+def agent_environment(directory: Path, **variables: str) -> dict[str, str]:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("HUBBUB_")}
     return inherited | {"XDG_RUNTIME_DIR": str(directory), "XDG_CONFIG_HOME": str(directory / "config")} | variables
 
 
 async def start_agent(directory: Path, *arguments: str, **variables: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        *HUBBUB,
+        *AGENT_COMMAND,
         *arguments,
-        env=environment(directory, **variables),
+        env=agent_environment(directory, **variables),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -55,11 +56,11 @@ async def wait_exit(process: asyncio.subprocess.Process) -> tuple[int | None, st
 
 async def test_the_program_serves_until_it_is_terminated(world: World, tmp_path: Path) -> None:
     mary, game = await world.user("mary"), await oauth.create_application(world, name="Puddle")
-    token = tmp_path / "token"
-    token.write_text(mary.token + "\n")
-    token.chmod(0o600)
+    token_file = tmp_path / "token"
+    token_file.write_text(mary.token + "\n")
+    token_file.chmod(0o600)
 
-    process = await start_agent(tmp_path, "--url", world.url + "/", "--token-file", str(token))
+    process = await start_agent(tmp_path, "--url", world.url + "/", "--token-file", str(token_file))
     assert await read_line(process) == f"Signed in as mary at {world.url}"
     assert await read_line(process) == f"Listening at {tmp_path}/hubbub-ipc-0, {tmp_path}/discord-ipc-0"
     program = Program(*await asyncio.open_unix_connection(str(tmp_path / "discord-ipc-0")))
@@ -67,9 +68,9 @@ async def test_the_program_serves_until_it_is_terminated(world: World, tmp_path:
     assert (await program.call("SET_ACTIVITY", {"activity": {"state": "here"}}))["name"] == "Puddle"
     process.send_signal(signal.SIGTERM)
 
-    assert (await program.read())[1]["code"] == 1000
+    assert (await program.read())[1]["code"] == CloseCode.NORMAL
     assert await wait_exit(process) == (0, "")
-    assert [each.name for each in tmp_path.iterdir() if "ipc" in each.name] == []
+    assert [path.name for path in tmp_path.iterdir() if "ipc" in path.name] == []
     program.close()
 
 
@@ -158,32 +159,32 @@ async def test_a_username_and_password_get_a_token(world: World) -> None:
     account = {"username": "mary", "password": "correct horse"}
     (await world.request("POST", "/auth/register", json=account)).ok()
 
-    def wrong(_: str) -> str:
+    def ask_wrong_password(_: str) -> str:
         return "battery staple"
 
     token = await login.sign_in(world.url, lambda _: "mary", lambda _: "correct horse")
-    answer = await world.request("GET", "/users/@me", headers={"Authorization": token})
-    assert answer.ok()["username"] == "mary"
+    response = await world.request("GET", "/users/@me", headers={"Authorization": token})
+    assert response.ok()["username"] == "mary"
     with pytest.raises(SettingError, match="login: the platform rejected the login"):
-        await login.sign_in(world.url, lambda _: "mary", wrong)
+        await login.sign_in(world.url, lambda _: "mary", ask_wrong_password)
     with pytest.raises(SettingError, match="url: cannot reach"):
-        await login.sign_in("http://127.0.0.1:1", lambda _: "mary", wrong)
+        await login.sign_in("http://127.0.0.1:1", lambda _: "mary", ask_wrong_password)
 
 
 async def test_a_terminal_line_goes_to_the_pending_question(store_config: object) -> None:
-    reading, writing = os.pipe()
+    read_end, write_end = os.pipe()
     output: list[str] = []
-    with os.fdopen(reading) as source, os.fdopen(writing, "w", buffering=1) as keyboard:
+    with os.fdopen(read_end) as source, os.fdopen(write_end, "w", buffering=1) as keyboard:
         terminal = Terminal(source, output.append)
         terminal.start()
-        asked = asyncio.create_task(terminal.ask("Allow? "))
+        question = asyncio.create_task(terminal.ask("Allow? "))
         await asyncio.sleep(0)
         keyboard.write("yes\n")
-        assert await asked == "yes"
-        serving = asyncio.create_task(terminal.serve(None))  # type: ignore[arg-type]  # only "quit" is sent
+        assert await question == "yes"
+        server = asyncio.create_task(terminal.serve(None))  # type: ignore[arg-type]  # only "quit" is sent
         keyboard.write("quit\n")
         async with asyncio.timeout(10):
-            await serving
+            await server
     assert output == ["Allow? "]
 
 
@@ -193,7 +194,7 @@ def test_the_agent_imports_no_server_module(store_config: object) -> None:
         "print([name for name in sys.modules if name.startswith('hubbub.server') or name.partition('.')[0] in "
         "{'psycopg', 'argon2', 'cryptography', 'jinja2', 'joserfc', 'nats', 'obstore', 'PIL', 'uvloop', 'prometheus_client'}])"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
-    beside: Any = subprocess.run([*HUBBUB, "--help"], capture_output=True, text=True, check=True)
-    assert "--token-file" in beside.stdout
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
+    help_process: Any = subprocess.run([*AGENT_COMMAND, "--help"], capture_output=True, text=True, check=True)
+    assert "--token-file" in help_process.stdout

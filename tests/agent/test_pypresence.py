@@ -19,10 +19,10 @@ async def test_a_friend_sees_the_activity_set_by_pypresence(
     setup = await create_presence_setup(world, new_machine)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(setup.machine.directory))
     replies: list[Any] = []
-    go_on = asyncio.Event()
+    activity_seen = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def play() -> None:
+    def run_library() -> None:
         presence = pypresence.Presence(str(setup.game.id))
         presence.connect()
         replies.append(
@@ -37,15 +37,15 @@ async def test_a_friend_sees_the_activity_set_by_pypresence(
                 buttons=[{"label": "Watch", "url": "https://puddle.example"}],
             )
         )
-        asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(30)
+        asyncio.run_coroutine_threadsafe(activity_seen.wait(), loop).result(30)
         replies.append(presence.clear())
         presence.close()
 
-    playing = asyncio.create_task(asyncio.to_thread(play))
+    library_task = asyncio.create_task(asyncio.to_thread(run_library))
     (activity,) = await setup.wait_activities(bool)
-    go_on.set()
+    activity_seen.set()
     await setup.wait_activities(lambda activities: not activities)
-    await playing
+    await library_task
 
     assert (activity["name"], activity["state"], activity["details"]) == ("Puddle", "In a puddle", "Jumping")
     assert (activity["party"], activity["buttons"]) == ({"id": "party-1", "size": [1, 4]}, ["Watch"])
@@ -60,10 +60,10 @@ async def test_pypresence_raises_the_agents_errors(
     setup = await create_presence_setup(world, new_machine)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(setup.machine.directory))
 
-    def unknown() -> None:
+    def connect_unknown_application() -> None:
         pypresence.Presence("5").connect()
 
-    def too_short() -> None:
+    def set_short_state() -> None:
         presence = pypresence.Presence(str(setup.game.id))
         presence.connect()
         try:
@@ -72,9 +72,9 @@ async def test_pypresence_raises_the_agents_errors(
             presence.close()
 
     with pytest.raises(pypresence.exceptions.InvalidID):
-        await asyncio.to_thread(unknown)
+        await asyncio.to_thread(connect_unknown_application)
     with pytest.raises(pypresence.exceptions.ServerError, match="length must be at least 2 characters long"):
-        await asyncio.to_thread(too_short)
+        await asyncio.to_thread(set_short_state)
 
 
 async def test_the_pypresence_client_authorizes_and_reads_guilds(
@@ -91,11 +91,11 @@ async def test_the_pypresence_client_authorizes_and_reads_guilds(
     loop = asyncio.get_running_loop()
 
     def exchange(code: str) -> str:
-        asking = asyncio.run_coroutine_threadsafe(setup.game.exchange(code), loop)
-        token: str = asking.result(30).ok()["access_token"]
+        exchange_future = asyncio.run_coroutine_threadsafe(setup.game.exchange(code), loop)
+        token: str = exchange_future.result(30).ok()["access_token"]
         return token
 
-    def look() -> list[Any]:
+    def run_library() -> list[Any]:
         client = pypresence.Client(str(setup.game.id))
         client.start()
         code = client.authorize(str(setup.game.id), ["rpc", "identify"])["data"]["code"]
@@ -104,15 +104,15 @@ async def test_the_pypresence_client_authorizes_and_reads_guilds(
         channels = client.get_channels(str(guild.id))["data"]["channels"]
         general = client.get_channel(str(guild.general))["data"]
         client.subscribe("GUILD_STATUS", {"guild_id": str(guild.id)})
-        shown = client.set_activity(state="looking around")["data"]
+        activity = client.set_activity(state="looking around")["data"]
         client.close()
-        return [authenticated, guilds, channels, general, shown]
+        return [authenticated, guilds, channels, general, activity]
 
-    authenticated, guilds, channels, general, shown = await asyncio.to_thread(look)
+    authenticated, guilds, channels, general, activity = await asyncio.to_thread(run_library)
 
     assert authenticated["user"]["id"] == str(setup.mary.id)
     assert set(authenticated["scopes"]) == {"rpc", "identify"}
-    assert [(each["id"], each["name"]) for each in guilds] == [(str(guild.id), "Town Square")]
-    assert str(guild.general) in [each["id"] for each in channels]
+    assert [(view["id"], view["name"]) for view in guilds] == [(str(guild.id), "Town Square")]
+    assert str(guild.general) in [channel["id"] for channel in channels]
     assert (general["name"], general["guild_id"]) == ("general", str(guild.id))
-    assert shown["state"] == "looking around"
+    assert activity["state"] == "looking around"

@@ -5,13 +5,14 @@ from typing import Any
 import aiohttp
 import pytest
 
+from hubbub.protocol.rpc import CloseCode, RpcErrorCode
 from tests import oauth
 from tests.machine import Machine, NewMachine
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
-PAGE = "https://puddle.example"
+PAGE_ORIGIN = "https://puddle.example"
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ async def machine(world: World, new_machine: NewMachine) -> Machine:
 async def game(world: World) -> oauth.Client:
     """A game with a web page."""
     game = await oauth.create_application(world, name="Puddle")
-    (await game.owner.patch(f"/applications/{game.id}", json={"rpc_origins": [PAGE]})).ok()
+    (await game.owner.patch(f"/applications/{game.id}", json={"rpc_origins": [PAGE_ORIGIN]})).ok()
     return game
 
 
@@ -50,7 +51,9 @@ class Page:
         return message.data, message.extra
 
 
-async def connect_page(machine: Machine, client_id: object, origin: str | None = PAGE, **parameters: str) -> Page:
+async def connect_page(
+    machine: Machine, client_id: object, origin: str | None = PAGE_ORIGIN, **parameters: str
+) -> Page:
     headers = {} if origin is None else {"Origin": origin}
     query = {"v": "1", "client_id": str(client_id), "encoding": "json"} | parameters
     port = machine.agent.websocket_port
@@ -64,7 +67,7 @@ async def test_a_web_page_cannot_use_local_commands(machine: Machine, game: oaut
     ready = await page.read()
     assert (ready["evt"], ready["data"]["user"]["username"]) == ("READY", "mary")
     reply = await page.send_command("SET_ACTIVITY", {"activity": {"state": "here"}})
-    assert (reply["evt"], reply["data"]["code"]) == ("ERROR", 4006)
+    assert (reply["evt"], reply["data"]["code"]) == ("ERROR", RpcErrorCode.INVALID_PERMISSIONS)
     token = (await machine.world.bearer(machine.owner, game.id, "identify rpc")).token
     assert (await page.send_command("AUTHENTICATE", {"access_token": token}))["evt"] is None
     assert (await page.send_command("GET_GUILDS"))["data"] == {"guilds": []}
@@ -87,32 +90,32 @@ async def test_programs_without_an_origin_and_the_platforms_pages_are_trusted(
     template = (await machine.owner.post(f"/guilds/{guild.id}/templates", json={"name": "T"})).ok()["code"]
     assert (await page.send_command("GUILD_TEMPLATE_BROWSER", {"code": template}))["data"]["code"] == template
     for command, args, code in (
-        ("INVITE_BROWSER", {"code": "nothing"}, 4011),
-        ("GUILD_TEMPLATE_BROWSER", {"code": "nothing"}, 4017),
-        ("GIFT_CODE_BROWSER", {"code": "nothing"}, 4016),
-        ("CONNECTIONS_CALLBACK", {"providerType": "steam"}, 4020),
+        ("INVITE_BROWSER", {"code": "nothing"}, RpcErrorCode.INVALID_INVITE),
+        ("GUILD_TEMPLATE_BROWSER", {"code": "nothing"}, RpcErrorCode.INVALID_GUILD_TEMPLATE),
+        ("GIFT_CODE_BROWSER", {"code": "nothing"}, RpcErrorCode.INVALID_GIFT_CODE),
+        ("CONNECTIONS_CALLBACK", {"providerType": "steam"}, RpcErrorCode.INVALID_CONNECTION_CALLBACK_STATE),
     ):
         assert (await page.send_command(command, args))["data"]["code"] == code
-        assert (await program.send_command(command, args))["data"]["code"] == 4006
+        assert (await program.send_command(command, args))["data"]["code"] == RpcErrorCode.INVALID_PERMISSIONS
     await page.socket.close()
     await program.socket.close()
 
 
 @pytest.mark.parametrize(
-    ("origin", "client_id", "more", "code"),
+    ("origin", "client_id", "parameters", "code"),
     [
-        ("https://elsewhere.example", None, {}, 4001),
-        (f"{PAGE}.elsewhere.example", None, {}, 4001),
-        ("null", None, {}, 4001),
-        (PAGE, "5", {}, 4000),
-        (PAGE, None, {"v": "2"}, 4004),
-        (PAGE, None, {"encoding": "etf"}, 4005),
+        ("https://elsewhere.example", None, {}, CloseCode.INVALID_ORIGIN),
+        (f"{PAGE_ORIGIN}.elsewhere.example", None, {}, CloseCode.INVALID_ORIGIN),
+        ("null", None, {}, CloseCode.INVALID_ORIGIN),
+        (PAGE_ORIGIN, "5", {}, CloseCode.INVALID_CLIENT_ID),
+        (PAGE_ORIGIN, None, {"v": "2"}, CloseCode.INVALID_VERSION),
+        (PAGE_ORIGIN, None, {"encoding": "etf"}, CloseCode.INVALID_ENCODING),
     ],
 )
 async def test_a_rejected_connection_gets_a_close_code(
-    machine: Machine, game: oauth.Client, origin: str, client_id: str | None, more: dict[str, str], code: int
+    machine: Machine, game: oauth.Client, origin: str, client_id: str | None, parameters: dict[str, str], code: int
 ) -> None:
-    page = await connect_page(machine, client_id or game.id, origin, **more)
+    page = await connect_page(machine, client_id or game.id, origin, **parameters)
 
     assert (await page.wait_close())[0] == code
 
@@ -121,10 +124,14 @@ async def test_binary_frames_and_foreign_host_names_are_rejected(machine: Machin
     page = await connect_page(machine, game.id)
     await page.read()
     await page.socket.send_bytes(b"\x83")
-    assert (await page.wait_close())[0] == 4005
+    assert (await page.wait_close())[0] == CloseCode.INVALID_ENCODING
 
     url = f"http://127.0.0.1:{machine.agent.websocket_port}/?v=1&client_id={game.id}"
-    async with machine.world.client.ws_connect(f"ws{url[4:]}", headers={"Host": "localhost:1", "Origin": PAGE}) as good:
-        assert (await good.receive_json())["evt"] == "READY"
+    async with machine.world.client.ws_connect(
+        f"ws{url[4:]}", headers={"Host": "localhost:1", "Origin": PAGE_ORIGIN}
+    ) as socket:
+        assert (await socket.receive_json())["evt"] == "READY"
     with pytest.raises(aiohttp.WSServerHandshakeError):
-        await machine.world.client.ws_connect(f"ws{url[4:]}", headers={"Host": "puddle.example:80", "Origin": PAGE})
+        await machine.world.client.ws_connect(
+            f"ws{url[4:]}", headers={"Host": "puddle.example:80", "Origin": PAGE_ORIGIN}
+        )

@@ -12,7 +12,7 @@ from hubbub.server.core.config import Config, GatewayConfig, VoiceConfig
 from tests.fixtures.validator import ResponseMonitor
 from tests.journeys.processes import running_server
 from tests.sdk.audio import CallParticipant
-from tests.sdk.players import game, player
+from tests.sdk.players import create_game, create_player
 from tests.sdk.test_calls import connection_of, wait_for_mutual_audio
 from tests.world import World
 
@@ -52,12 +52,10 @@ async def test_two_sdk_clients_move_with_their_call(
         ):
             servers = {server.document["voice"]["endpoint"]: server for server in (first_server, second_server)}
             world = World(app, client)
-            application, participants = await game(world), []
+            application, participants = await create_game(world), []
             for name, hertz in (("mary", 440.0), ("zoe", 660.0)):
-                sdk_player = await player(world, application, name, threaded=False)
-                participants.append(
-                    CallParticipant(sdk_player, await sdk_player.client.create_or_join_lobby("secret"), hertz)
-                )
+                sdk_player = await create_player(world, application, name, threaded=False)
+                participants.append(CallParticipant(sdk_player, await sdk_player.client.create_or_join_lobby("secret"), hertz))
                 await participants[-1].wait_for_status(CallStatus.CONNECTED)
             await wait_for_mutual_audio(*participants)
             ticket = participants[0].call._state.ticket

@@ -8,7 +8,7 @@ from hubbub.protocol import changes
 from hubbub.protocol.changes import Change
 
 
-def ms(text: str) -> int:
+def to_ms(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
 
 
@@ -29,8 +29,8 @@ def ms(text: str) -> int:
     ids=lambda value: value.name if isinstance(value, Change) else "",
 )
 def test_changes_take_effect_on_their_day(change: Change, before: str, after: str) -> None:
-    assert not change.is_active(ms(before))
-    assert change.is_active(ms(after))
+    assert not change.is_active(to_ms(before))
+    assert change.is_active(to_ms(after))
 
 
 @pytest.mark.parametrize("change", changes.ALL.values(), ids=changes.ALL.keys())
@@ -50,4 +50,4 @@ def test_each_change_is_listed_by_the_name_of_its_constant() -> None:
 
 def test_setting_the_clock_back_restores_the_old_behaviour() -> None:
     change = Change("a_change", date(2026, 1, 1), "Something differs.", before="Nothing does.")
-    assert [change.is_active(ms(day)) for day in ("2026-01-02", "2025-12-31", "2026-01-01")] == [True, False, True]
+    assert [change.is_active(to_ms(day)) for day in ("2026-01-02", "2025-12-31", "2026-01-01")] == [True, False, True]

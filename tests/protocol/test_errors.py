@@ -105,7 +105,7 @@ def test_an_empty_form_raises_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pair", "message"),
+    ("form_error", "message"),
     [
         (errors.choices(("a", "b")), "Value must be one of ('a', 'b')."),
         (errors.choices((60, 300)), "Value must be one of (60, 300)."),
@@ -118,8 +118,8 @@ def test_an_empty_form_raises_nothing() -> None:
         (errors.mentions_exclusive("users"), 'parse:["users"] and users: [ids...] are mutually exclusive.'),
     ],
 )
-def test_form_errors_have_the_documented_messages(pair: FormError, message: str) -> None:
-    assert pair[1] == message
+def test_form_errors_have_the_documented_messages(form_error: FormError, message: str) -> None:
+    assert form_error[1] == message
 
 
 @pytest.mark.parametrize("make_error", [errors.not_string, errors.not_snowflake, errors.bad_enum, errors.bad_timestamp])

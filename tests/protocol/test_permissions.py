@@ -27,11 +27,11 @@ from hubbub.protocol.permissions import (
 
 P = Permissions
 READ = P.VIEW_CHANNEL | P.READ_MESSAGE_HISTORY
-TALK = READ | P.SEND_MESSAGES
+READ_AND_SEND = READ | P.SEND_MESSAGES
 
-bits = st.integers(min_value=0, max_value=P.ALL).map(lambda value: value & P.ALL)
-plain = bits.map(lambda value: value & ~P.ADMINISTRATOR)
-overwrites = st.tuples(bits, bits)
+permission_bits = st.integers(min_value=0, max_value=P.ALL).map(lambda value: value & P.ALL)
+bits_without_administrator = permission_bits.map(lambda value: value & ~P.ADMINISTRATOR)
+overwrites = st.tuples(permission_bits, permission_bits)
 
 
 def test_there_are_52_bits_and_all_is_their_union() -> None:
@@ -86,35 +86,54 @@ def test_permissions_are_strings_on_the_wire() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "everyone", "roles", "expected"),
+    ("is_owner", "everyone", "roles", "expected"),
     [
         (False, READ, [], READ),
-        (False, READ, [P.SEND_MESSAGES], TALK),
+        (False, READ, [P.SEND_MESSAGES], READ_AND_SEND),
         (False, 0, [P.KICK_MEMBERS, P.BAN_MEMBERS], P.KICK_MEMBERS | P.BAN_MEMBERS),
         (False, P.ADMINISTRATOR, [], P.ALL),
         (False, READ, [P.ADMINISTRATOR], P.ALL),
         (True, 0, [], P.ALL),
     ],
 )
-def test_base_permissions(owner: bool, everyone: int, roles: list[int], expected: int) -> None:
-    assert base_permissions(owner, everyone, roles) == expected
+def test_base_permissions(is_owner: bool, everyone: int, roles: list[int], expected: int) -> None:
+    assert base_permissions(is_owner, everyone, roles) == expected
 
 
 @pytest.mark.parametrize(
     ("base", "everyone", "roles", "member", "expected"),
     [
-        pytest.param(TALK, None, [], None, TALK, id="no overwrites"),
-        pytest.param(TALK, (0, P.SEND_MESSAGES), [], None, READ, id="everyone denied"),
-        pytest.param(READ, (P.SEND_MESSAGES, 0), [], None, TALK, id="everyone allowed"),
+        pytest.param(READ_AND_SEND, None, [], None, READ_AND_SEND, id="no overwrites"),
+        pytest.param(READ_AND_SEND, (0, P.SEND_MESSAGES), [], None, READ, id="everyone denied"),
+        pytest.param(READ, (P.SEND_MESSAGES, 0), [], None, READ_AND_SEND, id="everyone allowed"),
         pytest.param(
-            TALK, (0, P.SEND_MESSAGES), [(P.SEND_MESSAGES, 0)], None, TALK, id="role allow beats everyone deny"
+            READ_AND_SEND,
+            (0, P.SEND_MESSAGES),
+            [(P.SEND_MESSAGES, 0)],
+            None,
+            READ_AND_SEND,
+            id="role allow beats everyone deny",
         ),
         pytest.param(
-            TALK, None, [(P.SEND_MESSAGES, 0), (0, P.SEND_MESSAGES)], None, TALK, id="role allow beats other role deny"
+            READ_AND_SEND,
+            None,
+            [(P.SEND_MESSAGES, 0), (0, P.SEND_MESSAGES)],
+            None,
+            READ_AND_SEND,
+            id="role allow beats other role deny",
         ),
-        pytest.param(TALK, None, [(P.SEND_MESSAGES, 0)], (0, P.SEND_MESSAGES), READ, id="member deny wins"),
-        pytest.param(TALK, None, [(0, P.SEND_MESSAGES)], (P.SEND_MESSAGES, 0), TALK, id="member allow wins"),
-        pytest.param(TALK, (P.SEND_MESSAGES, P.SEND_MESSAGES), [], None, TALK, id="allow beats deny in one overwrite"),
+        pytest.param(READ_AND_SEND, None, [(P.SEND_MESSAGES, 0)], (0, P.SEND_MESSAGES), READ, id="member deny wins"),
+        pytest.param(
+            READ_AND_SEND, None, [(0, P.SEND_MESSAGES)], (P.SEND_MESSAGES, 0), READ_AND_SEND, id="member allow wins"
+        ),
+        pytest.param(
+            READ_AND_SEND,
+            (P.SEND_MESSAGES, P.SEND_MESSAGES),
+            [],
+            None,
+            READ_AND_SEND,
+            id="allow beats deny in one overwrite",
+        ),
         pytest.param(P.ALL, (0, P.ALL), [(0, P.ALL)], (0, P.ALL), P.ALL, id="administrator ignores overwrites"),
         pytest.param(READ, (P.ADMINISTRATOR, 0), [], (P.KICK_MEMBERS, 0), READ, id="guild bits cannot be allowed"),
         pytest.param(
@@ -144,55 +163,66 @@ def test_an_administrator_has_everything_everywhere(
     )
 
 
-@given(bits, st.lists(bits, max_size=5).flatmap(lambda roles: st.tuples(st.just(roles), st.permutations(roles))))
+@given(
+    permission_bits,
+    st.lists(permission_bits, max_size=5).flatmap(lambda roles: st.tuples(st.just(roles), st.permutations(roles))),
+)
 def test_the_order_of_roles_never_matters_in_the_guild(everyone: int, orders: tuple[list[int], list[int]]) -> None:
     assert base_permissions(False, everyone, orders[0]) == base_permissions(False, everyone, orders[1])
 
 
-@given(plain, st.lists(overwrites, max_size=5).flatmap(lambda roles: st.tuples(st.just(roles), st.permutations(roles))))
+@given(
+    bits_without_administrator,
+    st.lists(overwrites, max_size=5).flatmap(lambda roles: st.tuples(st.just(roles), st.permutations(roles))),
+)
 def test_the_order_of_roles_never_matters_in_a_channel(
     base: int, orders: tuple[list[Overwrite], list[Overwrite]]
 ) -> None:
     assert channel_permissions(base, None, orders[0]) == channel_permissions(base, None, orders[1])
 
 
-@given(plain, st.none() | overwrites, st.lists(overwrites, max_size=5), st.none() | overwrites)
+@given(bits_without_administrator, st.none() | overwrites, st.lists(overwrites, max_size=5), st.none() | overwrites)
 def test_overwrites_never_grant_administrator(
     base: int, everyone: Overwrite | None, roles: list[Overwrite], member: Overwrite | None
 ) -> None:
     assert not channel_permissions(base, everyone, roles, member) & P.ADMINISTRATOR
 
 
-@given(bits, st.booleans(), st.booleans())
-def test_implied_denials_only_remove_permissions(value: int, timed_out: bool, voice: bool) -> None:
-    left = effective_permissions(value, is_timed_out=timed_out, is_voice=voice)
-    assert left & ~value == 0
-    assert effective_permissions(left, is_timed_out=timed_out, is_voice=voice) == left
+@given(permission_bits, st.booleans(), st.booleans())
+def test_implied_denials_only_remove_permissions(value: int, is_timed_out: bool, is_voice: bool) -> None:
+    remaining = effective_permissions(value, is_timed_out=is_timed_out, is_voice=is_voice)
+    assert remaining & ~value == 0
+    assert effective_permissions(remaining, is_timed_out=is_timed_out, is_voice=is_voice) == remaining
 
 
-WRITING = P.MENTION_EVERYONE | P.SEND_TTS_MESSAGES | P.ATTACH_FILES | P.EMBED_LINKS
+SEND_EXTRAS = P.MENTION_EVERYONE | P.SEND_TTS_MESSAGES | P.ATTACH_FILES | P.EMBED_LINKS
 
 
 @pytest.mark.parametrize(
-    ("value", "voice", "expected"),
+    ("value", "is_voice", "expected"),
     [
         pytest.param(P.ALL & ~(P.VIEW_CHANNEL | P.ADMINISTRATOR), False, 0, id="without VIEW_CHANNEL"),
-        pytest.param(READ | WRITING, False, READ, id="without SEND_MESSAGES"),
-        pytest.param(TALK | WRITING, False, TALK | WRITING, id="with SEND_MESSAGES"),
-        pytest.param(TALK | P.MANAGE_CHANNELS, True, P.VIEW_CHANNEL, id="voice without CONNECT"),
+        pytest.param(READ | SEND_EXTRAS, False, READ, id="without SEND_MESSAGES"),
+        pytest.param(READ_AND_SEND | SEND_EXTRAS, False, READ_AND_SEND | SEND_EXTRAS, id="with SEND_MESSAGES"),
+        pytest.param(READ_AND_SEND | P.MANAGE_CHANNELS, True, P.VIEW_CHANNEL, id="voice without CONNECT"),
         pytest.param(
-            TALK | P.MANAGE_CHANNELS | P.CONNECT, True, TALK | P.MANAGE_CHANNELS | P.CONNECT, id="voice with CONNECT"
+            READ_AND_SEND | P.MANAGE_CHANNELS | P.CONNECT,
+            True,
+            READ_AND_SEND | P.MANAGE_CHANNELS | P.CONNECT,
+            id="voice with CONNECT",
         ),
-        pytest.param(TALK | P.MANAGE_CHANNELS, False, TALK | P.MANAGE_CHANNELS, id="text without CONNECT"),
+        pytest.param(
+            READ_AND_SEND | P.MANAGE_CHANNELS, False, READ_AND_SEND | P.MANAGE_CHANNELS, id="text without CONNECT"
+        ),
         pytest.param(P.ADMINISTRATOR, True, P.ADMINISTRATOR, id="administrator"),
     ],
 )
-def test_implied_denials(value: int, voice: bool, expected: int) -> None:
-    assert apply_implied_denials(value, is_voice=voice) == expected
+def test_implied_denials(value: int, is_voice: bool, expected: int) -> None:
+    assert apply_implied_denials(value, is_voice=is_voice) == expected
 
 
 def test_a_timeout_leaves_only_read_permissions() -> None:
-    assert timed_out_permissions(TALK | P.MANAGE_GUILD) == READ
+    assert timed_out_permissions(READ_AND_SEND | P.MANAGE_GUILD) == READ
     assert timed_out_permissions(P.SEND_MESSAGES) == 0
     assert timed_out_permissions(P.ALL) == P.ALL
 
@@ -200,9 +230,9 @@ def test_a_timeout_leaves_only_read_permissions() -> None:
 @pytest.mark.parametrize(
     ("parent", "can_send"),
     [
-        (TALK, False),
+        (READ_AND_SEND, False),
         (READ | P.SEND_MESSAGES_IN_THREADS, True),
-        (TALK | P.SEND_MESSAGES_IN_THREADS, True),
+        (READ_AND_SEND | P.SEND_MESSAGES_IN_THREADS, True),
         (READ, False),
     ],
 )
@@ -217,7 +247,7 @@ def test_send_messages_in_threads_allows_attaching_files_in_threads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parent", "private", "joined", "expected"),
+    ("parent", "is_private", "is_member", "expected"),
     [
         (READ, False, False, True),
         (READ, True, False, False),
@@ -227,8 +257,8 @@ def test_send_messages_in_threads_allows_attaching_files_in_threads() -> None:
         (0, False, True, False),
     ],
 )
-def test_thread_visibility(parent: int, private: bool, joined: bool, expected: bool) -> None:
-    assert can_see_thread(parent, is_private=private, is_member=joined) is expected
+def test_thread_visibility(parent: int, is_private: bool, is_member: bool, expected: bool) -> None:
+    assert can_see_thread(parent, is_private=is_private, is_member=is_member) is expected
 
 
 @pytest.mark.parametrize(
@@ -264,21 +294,23 @@ def test_owners_act_on_every_member_and_no_member_acts_on_them() -> None:
 
 
 def test_a_member_grants_only_permissions_they_have() -> None:
-    assert can_grant(TALK, P.SEND_MESSAGES)
-    assert not can_grant(TALK, P.SEND_MESSAGES | P.KICK_MEMBERS)
+    assert can_grant(READ_AND_SEND, P.SEND_MESSAGES)
+    assert not can_grant(READ_AND_SEND, P.SEND_MESSAGES | P.KICK_MEMBERS)
     assert can_grant(permissions.base_permissions(False, P.ADMINISTRATOR, []), P.ALL)
 
 
 @pytest.mark.parametrize(
-    ("guild", "channel", "changed", "by_overwrite", "expected"),
+    ("guild", "channel", "changed_bits", "manages_by_overwrite", "expected"),
     [
-        pytest.param(TALK, 0, P.SEND_MESSAGES, False, True, id="held in the guild"),
-        pytest.param(0, TALK, P.SEND_MESSAGES, False, True, id="held in the channel"),
+        pytest.param(READ_AND_SEND, 0, P.SEND_MESSAGES, False, True, id="held in the guild"),
+        pytest.param(0, READ_AND_SEND, P.SEND_MESSAGES, False, True, id="held in the channel"),
         pytest.param(READ, READ, P.SEND_MESSAGES, False, False, id="not held"),
         pytest.param(READ, READ, P.SEND_MESSAGES, True, True, id="manages roles by an overwrite"),
         pytest.param(P.MANAGE_ROLES, P.MANAGE_ROLES, P.MANAGE_ROLES, False, False, id="MANAGE_ROLES cannot be granted"),
         pytest.param(P.ALL, P.ALL, P.MANAGE_ROLES, False, True, id="administrators can grant MANAGE_ROLES"),
     ],
 )
-def test_overwrite_permissions(guild: int, channel: int, changed: int, by_overwrite: bool, expected: bool) -> None:
-    assert can_overwrite(guild, channel, changed, manages_by_overwrite=by_overwrite) is expected
+def test_overwrite_permissions(
+    guild: int, channel: int, changed_bits: int, manages_by_overwrite: bool, expected: bool
+) -> None:
+    assert can_overwrite(guild, channel, changed_bits, manages_by_overwrite=manages_by_overwrite) is expected

@@ -22,75 +22,77 @@ class Tone:
     def __init__(self, hertz: float, amplitude: int = FULL_AMPLITUDE) -> None:
         self.hertz = hertz
         self.amplitude = amplitude
-        self.on = True
-        self._at = 0
+        self.is_on = True
+        self.position = 0
+        """Number of samples per channel that were generated so far."""
 
     def __call__(self, samples: Any, samples_per_channel: int, sample_rate: int, channels: int) -> None:
         assert (len(samples), sample_rate, channels) == (samples_per_channel * channels, SAMPLE_RATE, CHANNELS)
-        if self.on:
+        if self.is_on:
             for index in range(samples_per_channel):
-                value = int(self.amplitude * math.sin(2 * math.pi * self.hertz * (self._at + index) / sample_rate))
+                value = int(self.amplitude * math.sin(2 * math.pi * self.hertz * (self.position + index) / sample_rate))
                 samples[2 * index] = samples[2 * index + 1] = value
-        self._at += samples_per_channel
+        self.position += samples_per_channel
 
 
 def tone_share(samples: "array[int]", hertz: float) -> float:
     """Return the share of a tone in the samples, from 0 to 1."""
-    left = samples[::2]
-    energy = sum(each * each for each in left)
-    if len(samples) < WINDOW_SAMPLES or energy < 100 * len(left):
+    left_channel = samples[::2]
+    energy = sum(sample * sample for sample in left_channel)
+    if len(samples) < WINDOW_SAMPLES or energy < 100 * len(left_channel):
         return 0.0
     step = 2 * math.pi * hertz / SAMPLE_RATE
-    real = sum(each * math.cos(step * index) for index, each in enumerate(left))
-    imaginary = sum(each * math.sin(step * index) for index, each in enumerate(left))
-    return 2 * (real * real + imaginary * imaginary) / (len(left) * energy)
+    real = sum(sample * math.cos(step * index) for index, sample in enumerate(left_channel))
+    imaginary = sum(sample * math.sin(step * index) for index, sample in enumerate(left_channel))
+    return 2 * (real * real + imaginary * imaginary) / (len(left_channel) * energy)
 
 
 def amplitude(samples: "array[int]") -> float:
     """Return the amplitude of a tone."""
-    return math.sqrt(2 * sum(each * each for each in samples) / max(len(samples), 1))
+    return math.sqrt(2 * sum(sample * sample for sample in samples) / max(len(samples), 1))
 
 
 class AudioRecorder:
     """Records received audio by user."""
 
     def __init__(self) -> None:
-        self.frames: dict[int, int] = {}
-        self._heard: dict[int, array[int]] = {}
+        self.frame_counts: dict[int, int] = {}
+        """Number of received frames by user ID."""
+        self._recent_samples: dict[int, array[int]] = {}
         self._loop = asyncio.get_running_loop()
-        self._came = asyncio.Event()
+        self._audio_received = asyncio.Event()
         self.silences_playback = False
 
     def __call__(self, user_id: int, samples: Any, samples_per_channel: int, sample_rate: int, channels: int) -> bool:
-        self._take(user_id, samples)
+        self.record(user_id, samples)
         return self.silences_playback
 
-    def _take(self, user_id: int, samples: Any) -> None:
-        recent = self._heard.get(user_id, array("h")) + array("h", samples)
-        self._heard[user_id] = recent[-WINDOW_SAMPLES:]
-        self.frames[user_id] = self.frames.get(user_id, 0) + 1
-        self._loop.call_soon_threadsafe(self._came.set)
+    def record(self, user_id: int, samples: Any) -> None:
+        recent = self._recent_samples.get(user_id, array("h")) + array("h", samples)
+        self._recent_samples[user_id] = recent[-WINDOW_SAMPLES:]
+        self.frame_counts[user_id] = self.frame_counts.get(user_id, 0) + 1
+        self._loop.call_soon_threadsafe(self._audio_received.set)
 
     def loudness(self, user_id: int) -> float:
         """Return the amplitude of the user's most recent audio."""
-        return amplitude(self._heard.get(user_id, array("h")))
+        return amplitude(self._recent_samples.get(user_id, array("h")))
 
     def clear(self) -> None:
         """Discard everything recorded so far."""
-        self._heard.clear()
-        self.frames.clear()
+        self._recent_samples.clear()
+        self.frame_counts.clear()
 
     async def wait_until(self, condition: Callable[[], bool]) -> None:
         """Wait for a condition, checked whenever audio arrives."""
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             while not condition():
-                self._came.clear()
-                await self._came.wait()
+                self._audio_received.clear()
+                await self._audio_received.wait()
 
     async def wait_for_tone(self, user_id: int, hertz: float) -> "array[int]":
         """Wait for a user's tone and return a tenth of a second of it."""
-        await self.wait_until(lambda: tone_share(self._heard.get(user_id, array("h")), hertz) > 0.9)
-        return self._heard[user_id]
+        await self.wait_until(lambda: tone_share(self._recent_samples.get(user_id, array("h")), hertz) > 0.9)
+        return self._recent_samples[user_id]
 
 
 class Headset(AudioBackend):
@@ -101,7 +103,7 @@ class Headset(AudioBackend):
         self.recorder = AudioRecorder()
         self.tone = tone
         self.devices: list[tuple[str, str]] = []
-        self.stopped = 0
+        self.stop_count = 0
 
     @property
     def loudness(self) -> float:
@@ -118,7 +120,7 @@ class Headset(AudioBackend):
         self.devices.append((input_id, output_id))
 
     def stop(self) -> None:
-        self.stopped += 1
+        self.stop_count += 1
 
     def capture(self) -> bytes | None:
         if self.tone is None:
@@ -128,7 +130,7 @@ class Headset(AudioBackend):
         return samples.tobytes()
 
     def play(self, samples: bytes) -> None:
-        self.recorder._take(0, array("h", samples))
+        self.recorder.record(0, array("h", samples))
 
 
 class CallParticipant:

@@ -87,9 +87,9 @@ CLASSES = {
 }
 
 
-def names_of(kind: str) -> list[str]:
+def names_of(class_name: str) -> list[str]:
     """Return the names of a class, with setters written out."""
-    found: list[str] = []
-    for word in CLASSES[kind].split():
-        found += [word[:-1], f"Set{word[:-1]}"] if word.endswith("=") else [word]
-    return found
+    names: list[str] = []
+    for name in CLASSES[class_name].split():
+        names += [name[:-1], f"Set{name[:-1]}"] if name.endswith("=") else [name]
+    return names

@@ -13,7 +13,7 @@ LOOPBACK = "http://127.0.0.1/callback"
 SCOPES = "openid sdk.social_layer"
 
 
-async def game(world: World, **more: Any) -> oauth.Client:
+async def create_game(world: World, **overrides: Any) -> oauth.Client:
     """Create a public application that uses the social layer."""
     settings: dict[str, Any] = {
         "public": True,
@@ -21,45 +21,45 @@ async def game(world: World, **more: Any) -> oauth.Client:
         "flags": ApplicationFlags.SOCIAL_LAYER_INTEGRATION,
         "name": "Puddle",
     }
-    made = await oauth.create_application(world, **(settings | more))
-    made.redirect_uri = LOOPBACK
-    return made
+    application = await oauth.create_application(world, **(settings | overrides))
+    application.redirect_uri = LOOPBACK
+    return application
 
 
 class CallbackRecorder:
     """Records the calls of a callback, in order."""
 
     def __init__(self) -> None:
-        self.all: list[tuple[Any, ...]] = []
-        self._taken = 0
-        self._came = asyncio.Event()
+        self.calls: list[tuple[Any, ...]] = []
+        self._read_count = 0
+        self._call_received = asyncio.Event()
 
     def __call__(self, *args: Any) -> None:
-        self.all.append(args)
-        self._came.set()
+        self.calls.append(args)
+        self._call_received.set()
 
     async def next(self, matches: Callable[..., bool] = lambda *_: True) -> Any:
         """Return the next unread call that matches. A single argument is returned bare, several as a tuple."""
         try:
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 while True:
-                    for position in range(self._taken, len(self.all)):
-                        if matches(*self.all[position]):
-                            self._taken = position + 1
-                            found = self.all[position]
-                            return found[0] if len(found) == 1 else found
-                    self._came.clear()
-                    await self._came.wait()
+                    for position in range(self._read_count, len(self.calls)):
+                        if matches(*self.calls[position]):
+                            self._read_count = position + 1
+                            arguments = self.calls[position]
+                            return arguments[0] if len(arguments) == 1 else arguments
+                    self._call_received.clear()
+                    await self._call_received.wait()
         except TimeoutError:
-            raise AssertionError(f"no matching call; unread: {self.all[self._taken :]}") from None
+            raise AssertionError(f"no matching call; unread: {self.calls[self._read_count :]}") from None
 
 
 class Player:
     """A user playing a game, with the SDK client of that game."""
 
-    def __init__(self, person: Actor, client: Client, tokens: dict[str, Any]) -> None:
-        self.user = person
-        self.id = person.id
+    def __init__(self, user: Actor, client: Client, tokens: dict[str, Any]) -> None:
+        self.user = user
+        self.id = user.id
         self.client = client
         self.tokens = tokens
 
@@ -70,26 +70,26 @@ class Player:
         return recorder
 
 
-def new_client(world: World, **more: Any) -> Client:
+def new_client(world: World, **client_options: Any) -> Client:
     """Create an SDK client for the world's server."""
     voice = world.app.config.voice.authority or ""
-    return Client(ClientCreateOptions(web_base=world.url, voice_authority=voice), **more)
+    return Client(ClientCreateOptions(web_base=world.url, voice_authority=voice), **client_options)
 
 
-async def player(
+async def create_player(
     world: World,
     application: oauth.Client,
     name: str | None = None,
     *,
     scopes: str = SCOPES,
     connect: bool = True,
-    **more: Any,
+    **client_options: Any,
 ) -> Player:
     """Create a user with a linked account and an SDK client, which connects unless `connect` is false."""
-    person = await world.user(name)
-    tokens = await application.request_tokens(person, scopes)
-    client = new_client(world, **more)
+    user = await world.user(name)
+    request_tokens = await application.request_tokens(user, scopes)
+    client = new_client(world, **client_options)
     await client.update_token(AuthorizationTokenType.BEARER, tokens["access_token"])
     if connect:
         await client.connect()
-    return Player(person, client, tokens)
+    return Player(user, client, tokens)

@@ -4,24 +4,26 @@ import threading
 
 from hubbub.sdk.daemon_threads import THREAD_NAME
 
-_before: set[threading.Thread] = set()
+_existing_threads: set[threading.Thread] = set()
 
 
 def ignore_existing() -> None:
     """Ignore all threads that exist now."""
-    _before.clear()
-    _before.update(threading.enumerate())
+    _existing_threads.clear()
+    _existing_threads.update(threading.enumerate())
 
 
 def network_threads() -> set[threading.Thread]:
     """Return the network threads of game loop clients."""
-    return _own("hubbub-network")
+    return _new_threads("hubbub-network")
 
 
 def background_threads() -> set[threading.Thread]:
     """Return the background threads of blocking calls."""
-    return _own(THREAD_NAME)
+    return _new_threads(THREAD_NAME)
 
 
-def _own(name: str) -> set[threading.Thread]:
-    return {each for each in threading.enumerate() if each.name.startswith(name) and each not in _before}
+def _new_threads(name: str) -> set[threading.Thread]:
+    return {
+        thread for thread in threading.enumerate() if thread.name.startswith(name) and thread not in _existing_threads
+    }

@@ -21,14 +21,14 @@ from hubbub.sdk import Api, ApiError, File, http
 from tests.world import Actor, World
 
 
-def client_of(actor: Actor) -> Api:
+def api_client(actor: Actor) -> Api:
     """Return an API client with the actor's token."""
     return Api(actor.world.url, actor.token, "bot" if actor.bot else "user", session=actor.world.client)
 
 
 async def test_an_operation_returns_what_it_declares(world: World) -> None:
     alice = await world.user("alice")
-    client = client_of(alice)
+    client = api_client(alice)
 
     me = await client.call(users.GET_MY_USER)
 
@@ -40,7 +40,7 @@ async def test_a_created_message_is_returned_as_a_typed_model(world: World) -> N
     alice = await world.user()
     guild = await world.guild(alice)
     bot = await world.bot(guild)
-    client = client_of(bot)
+    client = api_client(bot)
 
     sent = await client.call(CREATE_MESSAGE, channel_id=guild.general, body=CreateMessage(content="hello"))
     listed = await client.call(LIST_MESSAGES, channel_id=guild.general, query=ListMessages(limit=1))
@@ -56,43 +56,43 @@ async def test_files_are_uploaded_with_a_message(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
 
-    sent = await client_of(alice).call(
+    sent = await api_client(alice).call(
         CREATE_MESSAGE,
         channel_id=guild.general,
         body=CreateMessage(content="look"),
         files=[File("a.txt", b"one", "text/plain"), File("b.txt", b"two", "text/plain")],
     )
 
-    assert [(each.filename, each.size) for each in sent.attachments] == [("a.txt", 3), ("b.txt", 3)]
+    assert [(attachment.filename, attachment.size) for attachment in sent.attachments] == [("a.txt", 3), ("b.txt", 3)]
 
 
 async def test_an_operation_without_files_rejects_files(world: World) -> None:
     with pytest.raises(TypeError, match="does not accept files"):
-        await client_of(await world.user()).call(users.GET_MY_USER, files=[File("a.txt", b"")])
+        await api_client(await world.user()).call(users.GET_MY_USER, files=[File("a.txt", b"")])
 
 
 async def test_path_parameters_are_percent_encoded(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     message_id = int((await guild.send_message(alice))["id"])
-    client = client_of(alice)
+    client = api_client(alice)
     general = guild.general
 
     await client.call(reactions.ADD_MY_MESSAGE_REACTION, channel_id=general, message_id=message_id, emoji_name="👍")
 
-    found = await client.call(
+    reacting_users = await client.call(
         reactions.LIST_MESSAGE_REACTIONS_BY_EMOJI, channel_id=general, message_id=message_id, emoji_name="👍"
     )
-    assert [user.id for user in found] == [alice.id]
+    assert [user.id for user in reacting_users] == [alice.id]
 
 
 async def test_a_missing_path_parameter_raises_before_sending(world: World) -> None:
     with pytest.raises(TypeError, match="channel_id"):
-        await client_of(await world.user()).call(LIST_MESSAGES)
+        await api_client(await world.user()).call(LIST_MESSAGES)
 
 
-async def test_a_refusal_raises_the_matching_exception(world: World) -> None:
-    client = client_of(await world.user())
+async def test_a_rejected_request_raises_the_matching_exception(world: World) -> None:
+    client = api_client(await world.user())
 
     with pytest.raises(ApiError) as caught:
         await client.call(LIST_MESSAGES, channel_id=1)
@@ -106,7 +106,7 @@ async def test_form_errors_carry_their_paths(world: World) -> None:
     guild = await world.guild(alice)
 
     with pytest.raises(ApiError) as caught:
-        await client_of(alice).call(CREATE_MESSAGE, channel_id=guild.general, body=CreateMessage(content="x" * 5000))
+        await api_client(alice).call(CREATE_MESSAGE, channel_id=guild.general, body=CreateMessage(content="x" * 5000))
 
     assert caught.value.kind is errors.INVALID_FORM_BODY
     assert caught.value.errors is not None
@@ -128,33 +128,35 @@ async def test_the_reason_is_recorded_in_the_audit_log(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_CHANNELS | Permissions.VIEW_AUDIT_LOG)
-    client = client_of(bot)
+    client = api_client(bot)
 
     await client.call(
-        CREATE_GUILD_CHANNEL, guild_id=guild.id, body=CreateGuildChannel(name="new"), reason="weil's schön ist"
+        CREATE_GUILD_CHANNEL, guild_id=guild.id, body=CreateGuildChannel(name="new"), reason="schöner Grund"
     )
 
     log = await client.call(LIST_GUILD_AUDIT_LOG_ENTRIES, guild_id=guild.id)
-    assert log.audit_log_entries[0].reason == "weil's schön ist"
+    assert log.audit_log_entries[0].reason == "schöner Grund"
 
 
 async def test_booleans_are_encoded_in_queries(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
 
-    found = await client_of(alice).call(guilds.GET_GUILD, guild_id=guild.id, query=guilds.GetGuild(with_counts=True))
+    fetched_guild = await api_client(alice).call(
+        guilds.GET_GUILD, guild_id=guild.id, query=guilds.GetGuild(with_counts=True)
+    )
 
-    assert found.id == GuildId(guild.id)
-    assert found.approximate_member_count == 1
+    assert fetched_guild.id == GuildId(guild.id)
+    assert fetched_guild.approximate_member_count == 1
 
 
-# A failing platform: a small server that returns the responses scripted by a test, in order.
+# A failing platform: a small server that returns the responses that a test defines, in order.
 
 
 @pytest.fixture
-async def trouble() -> AsyncIterator["Trouble"]:
+async def scripted_server() -> AsyncIterator["ScriptedServer"]:
     """A server that returns scripted responses."""
-    server = Trouble()
+    server = ScriptedServer()
     runner = web.AppRunner(server.application())
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -166,89 +168,89 @@ async def trouble() -> AsyncIterator["Trouble"]:
     await runner.cleanup()
 
 
-class Trouble:
+class ScriptedServer:
     """Returns the scripted responses, then 204, and records how long the client would have waited."""
 
     url = ""
     session: aiohttp.ClientSession
 
     def __init__(self) -> None:
-        self.answers: list[web.Response | None] = []
-        self.paths: list[str] = []
-        self.waits: list[float] = []
+        self.responses: list[web.Response | None] = []
+        self.requested_paths: list[str] = []
+        self.recorded_waits: list[float] = []
 
     def application(self) -> web.Application:
         """The aiohttp application of this server."""
         app = web.Application()
-        app.router.add_route("*", "/{path:.*}", self._answer)
+        app.router.add_route("*", "/{path:.*}", self._respond)
         return app
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
-        self.paths.append(request.path)
-        answer = self.answers.pop(0) if self.answers else web.Response(status=204)
-        if answer is None:
+    async def _respond(self, request: web.Request) -> web.StreamResponse:
+        self.requested_paths.append(request.path)
+        response = self.responses.pop(0) if self.responses else web.Response(status=204)
+        if response is None:
             assert request.transport is not None
             request.transport.abort()
             return web.Response()
-        return answer
+        return response
 
     def respond(self, status: int, body: Any = None, **headers: str) -> None:
         """Script the next response."""
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.answers.append(web.json_response(body, status=status, headers=named))
+        response_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.responses.append(web.json_response(body, status=status, headers=response_headers))
 
     def drop_connection(self) -> None:
         """Script a dropped connection instead of the next response."""
-        self.answers.append(None)
+        self.responses.append(None)
 
-    def client(self, **options: Any) -> Api:
+    def new_client(self, **options: Any) -> Api:
         """Create a client of this server that records waits instead of sleeping."""
 
         async def wait(seconds: float) -> None:
-            self.waits.append(seconds)
+            self.recorded_waits.append(seconds)
             await asyncio.sleep(0)
 
         return Api(self.url, "secret-token", session=self.session, **{"sleep": wait} | options)
 
 
-RATE_LIMITED = {"message": "You are being rate limited.", "retry_after": 0.75, "global": False}
+RATE_LIMIT_BODY = {"message": "You are being rate limited.", "retry_after": 0.75, "global": False}
 
 
-async def test_a_rate_limited_request_waits_for_retry_after(trouble: Trouble) -> None:
-    trouble.respond(429, RATE_LIMITED)
+async def test_a_rate_limited_request_waits_for_retry_after(trouble: ScriptedServer) -> None:
+    trouble.respond(429, RATE_LIMIT_BODY)
 
-    await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    await trouble.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
-    assert trouble.waits == [0.75]
-    assert len(trouble.paths) == 2
+    assert trouble.recorded_waits == [0.75]
+    assert len(trouble.requested_paths) == 2
 
 
-async def test_a_rate_limit_beyond_the_timeout_is_raised(trouble: Trouble) -> None:
-    trouble.respond(429, RATE_LIMITED | {"retry_after": 3600.0, "code": 20028})
+async def test_a_rate_limit_beyond_the_timeout_is_raised(trouble: ScriptedServer) -> None:
+    trouble.respond(429, RATE_LIMIT_BODY | {"retry_after": 3600.0, "code": 20028})
 
     with pytest.raises(ApiError) as caught:
-        await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+        await trouble.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
     assert caught.value.kind is errors.CHANNEL_WRITE_RATE_LIMIT
     assert caught.value.extra["retry_after"] == 3600.0
-    assert trouble.waits == []
+    assert trouble.recorded_waits == []
 
 
 async def test_an_empty_bucket_delays_requests_until_it_refills(
-    trouble: Trouble, monkeypatch: pytest.MonkeyPatch
+    trouble: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = {"X_RateLimit_Bucket": "b", "X_RateLimit_Limit": "1", "X_RateLimit_Remaining": "0"}
     trouble.respond(204, None, **empty, X_RateLimit_Reset_After="50.000")
     waits: list[float] = []
 
     loop = asyncio.get_running_loop()
-    plain = loop.time
-    monkeypatch.setattr(loop, "time", lambda: plain() + sum(waits))
+    original_time = loop.time
+    monkeypatch.setattr(loop, "time", lambda: original_time() + sum(waits))
 
     async def wait(seconds: float) -> None:
         waits.append(seconds)
 
-    client = trouble.client(sleep=wait)
+    client = trouble.new_client(sleep=wait)
     await client.call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
     await client.call(messages.DELETE_MESSAGE, channel_id=7, message_id=2)
     assert waits == []
@@ -256,77 +258,77 @@ async def test_an_empty_bucket_delays_requests_until_it_refills(
     await client.call(messages.DELETE_MESSAGE, channel_id=1, message_id=3)
 
     assert 0 < sum(waits) <= 50
-    assert len(trouble.paths) == 3
+    assert len(trouble.requested_paths) == 3
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-async def test_an_idempotent_request_is_retried(trouble: Trouble, status: int) -> None:
+async def test_an_idempotent_request_is_retried(trouble: ScriptedServer, status: int) -> None:
     trouble.respond(status, {"message": "trouble", "code": 0})
 
-    await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    await trouble.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
-    assert len(trouble.paths) == 2
-    assert len(trouble.waits) == 1
+    assert len(trouble.requested_paths) == 2
+    assert len(trouble.recorded_waits) == 1
 
 
-async def test_a_non_idempotent_request_is_not_retried(trouble: Trouble) -> None:
+async def test_a_non_idempotent_request_is_not_retried(trouble: ScriptedServer) -> None:
     trouble.respond(502, {"message": "trouble", "code": 0})
 
     with pytest.raises(ApiError) as caught:
-        await trouble.client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
+        await trouble.new_client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
 
     assert caught.value.status == 502
-    assert len(trouble.paths) == 1
+    assert len(trouble.requested_paths) == 1
 
 
-async def test_a_lost_connection_is_retried_for_idempotent_requests(trouble: Trouble) -> None:
+async def test_a_lost_connection_is_retried_for_idempotent_requests(trouble: ScriptedServer) -> None:
     trouble.drop_connection()
-    await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
-    assert len(trouble.paths) == 2
+    await trouble.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    assert len(trouble.requested_paths) == 2
 
     trouble.drop_connection()
     with pytest.raises(aiohttp.ClientError):
-        await trouble.client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
-    assert len(trouble.paths) == 3
+        await trouble.new_client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
+    assert len(trouble.requested_paths) == 3
 
 
-async def test_the_timeout_covers_all_attempts(trouble: Trouble, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_timeout_covers_all_attempts(trouble: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(20):
         trouble.drop_connection()
     with pytest.raises(aiohttp.ClientError):
-        await trouble.client(timeout_ms=30_000, tries=20).call(users.GET_MY_USER)
+        await trouble.new_client(timeout_ms=30_000, tries=20).call(users.GET_MY_USER)
     # Eight backoffs exceed the whole timeout, however short the jitter makes each.
-    assert 1 <= len(trouble.waits) <= 7
-    assert sum(trouble.waits) < 30
+    assert 1 <= len(trouble.recorded_waits) <= 7
+    assert sum(trouble.recorded_waits) < 30
 
-    trouble.answers.clear()
-    trouble.waits.clear()
+    trouble.responses.clear()
+    trouble.recorded_waits.clear()
     for _ in range(4):
         trouble.respond(503, {"message": "trouble", "code": 0})
     monkeypatch.setattr(http, "BACKOFF_MS", 60_000)
     with pytest.raises(ApiError) as caught:
-        await trouble.client(timeout_ms=30_000).call(users.GET_MY_USER)
-    assert (caught.value.status, trouble.waits) == (503, [])
+        await trouble.new_client(timeout_ms=30_000).call(users.GET_MY_USER)
+    assert (caught.value.status, trouble.recorded_waits) == (503, [])
 
 
-async def test_a_rate_limit_wait_does_not_count_towards_the_timeout(trouble: Trouble) -> None:
-    trouble.respond(429, RATE_LIMITED | {"retry_after": 45.0})
+async def test_a_rate_limit_wait_does_not_count_towards_the_timeout(trouble: ScriptedServer) -> None:
+    trouble.respond(429, RATE_LIMIT_BODY | {"retry_after": 45.0})
 
-    await trouble.client(timeout_ms=30_000).call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    await trouble.new_client(timeout_ms=30_000).call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
-    assert trouble.waits == [45.0]
+    assert trouble.recorded_waits == [45.0]
 
 
 async def test_a_request_to_an_unresponsive_server_is_sent_once() -> None:
     connections = 0
 
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def never_respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal connections
         connections += 1
         await reader.read()
         writer.close()
 
-    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    server = await asyncio.start_server(never_respond, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     started = asyncio.get_running_loop().time()
     async with Api(f"http://127.0.0.1:{port}", timeout_ms=1000) as api:
@@ -338,30 +340,32 @@ async def test_a_request_to_an_unresponsive_server_is_sent_once() -> None:
     server.close()
 
 
-async def test_an_unknown_error_code_keeps_its_number_and_message(trouble: Trouble) -> None:
+async def test_an_unknown_error_code_keeps_its_number_and_message(trouble: ScriptedServer) -> None:
     trouble.respond(418, {"message": "I am a teapot", "code": 987654})
 
     with pytest.raises(ApiError, match=r"I am a teapot \(987654\)") as caught:
-        await trouble.client().call(users.GET_MY_USER)
+        await trouble.new_client().call(users.GET_MY_USER)
 
     assert (caught.value.kind.code, caught.value.status) == (987654, 418)
 
 
-async def test_a_response_that_is_not_json_is_an_error(trouble: Trouble) -> None:
-    trouble.answers.append(web.Response(status=413, text="<html>too much</html>"))
+async def test_a_response_that_is_not_json_is_an_error(trouble: ScriptedServer) -> None:
+    trouble.responses.append(web.Response(status=413, text="<html>too much</html>"))
 
     with pytest.raises(ApiError) as caught:
-        await trouble.client().call(users.GET_MY_USER)
+        await trouble.new_client().call(users.GET_MY_USER)
 
     assert caught.value.status == 413
 
 
-async def test_logs_and_reprs_do_not_contain_the_token(trouble: Trouble, caplog: pytest.LogCaptureFixture) -> None:
+async def test_logs_and_reprs_do_not_contain_the_token(
+    trouble: ScriptedServer, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
-    trouble.respond(429, RATE_LIMITED)
+    trouble.respond(429, RATE_LIMIT_BODY)
     trouble.respond(500, {"message": "trouble", "code": 0})
     trouble.respond(401, {"message": "401: Unauthorized", "code": 0})
-    client = trouble.client()
+    client = trouble.new_client()
 
     with pytest.raises(ApiError) as caught:
         await client.call(users.GET_MY_USER)

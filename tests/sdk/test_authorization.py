@@ -1,4 +1,4 @@
-"""Account linking through a browser or a device code, and the life of the tokens."""
+"""Account linking through a browser or a device code, and the lifetime of the tokens."""
 
 import asyncio
 import re
@@ -23,99 +23,103 @@ from hubbub.sdk import (
     SdkError,
 )
 from hubbub.sdk.tokens import Tokens
-from tests.sdk.players import CallbackRecorder, game, new_client, player
+from tests.sdk.players import CallbackRecorder, create_game, create_player, new_client
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
 BEARER = AuthorizationTokenType.BEARER
 
 
-class Browser:
+class ConsentBrowser:
     """A user's browser: opens a page, submits the consent form and follows the redirect."""
 
-    def __init__(self, person: Actor, *, grants: bool = True, forges: dict[str, str] | None = None) -> None:
-        self._person = person
+    def __init__(
+        self, user: Actor, *, grants: bool = True, redirect_replacements: dict[str, str] | None = None
+    ) -> None:
+        self._user = user
         self._grants = grants
-        self._forges = forges or {}
+        self._redirect_replacements = redirect_replacements or {}
         self._loop = asyncio.get_running_loop()
-        self.opened: list[str] = []
-        self.returned = ""
+        self.opened_urls: list[str] = []
+        self.redirect_url = ""
         self.pages: list[str] = []
 
     def __call__(self, url: str) -> bool:
-        self.opened.append(url)
-        asyncio.run_coroutine_threadsafe(self._answer(url), self._loop)
+        self.opened_urls.append(url)
+        asyncio.run_coroutine_threadsafe(self._submit_consent(url), self._loop)
         return True
 
     @property
-    def fields(self) -> dict[str, str]:
+    def query(self) -> dict[str, str]:
         """The query parameters of the page."""
-        return dict(parse_qsl(urlsplit(self.opened[-1]).query))
+        return dict(parse_qsl(urlsplit(self.opened_urls[-1]).query))
 
-    async def _answer(self, url: str) -> None:
+    async def _submit_consent(self, url: str) -> None:
         path = "/oauth2/authorize?" + urlsplit(url).query
-        answer = await self._person.post(path, json={"authorize": self._grants})
-        if answer.status != 200:
-            self.returned = f"{self.fields['redirect_uri']}?error={answer.json['error']}&state={self.fields['state']}"
+        response = await self._user.post(path, json={"authorize": self._grants})
+        if response.status != 200:
+            self.redirect_url = (
+                f"{self.query['redirect_uri']}?error={response.json['error']}&state={self.query['state']}"
+            )
         else:
-            self.returned = answer.json["url"]
-        for old, new in self._forges.items():
-            self.returned = self.returned.replace(old, new)
-        if self.returned.startswith("http"):
-            async with aiohttp.ClientSession() as session, session.get(self.returned) as page:
+            self.redirect_url = response.json["url"]
+        for old, new in self._redirect_replacements.items():
+            self.redirect_url = self.redirect_url.replace(old, new)
+        if self.redirect_url.startswith("http"):
+            async with aiohttp.ClientSession() as session, session.get(self.redirect_url) as page:
                 self.pages.append(await page.text())
 
 
-async def authorize(client: Client, application_id: int, **more: Any) -> Any:
-    """Request authorization with a new verifier."""
+async def authorize(client: Client, application_id: int, **overrides: Any) -> Any:
+    """Request authorization with a new verifier; return the verifier and the result."""
     verifier = client.create_authorization_code_verifier()
     fields = {"client_id": application_id, "scopes": client.get_default_communication_scopes()}
-    args = AuthorizationArgs(**(fields | {"code_challenge": verifier.challenge} | more))
+    args = AuthorizationArgs(**(fields | {"code_challenge": verifier.challenge} | overrides))
     return verifier, await client.authorize(args)
 
 
 async def test_a_player_links_an_account_in_a_browser(world: World) -> None:
-    application, mary = await game(world), await world.user("mary")
-    browser = Browser(mary)
+    application, mary = await create_game(world), await world.user("mary")
+    browser = ConsentBrowser(mary)
     client = new_client(world, open_browser=browser)
 
     verifier, (code, redirect_uri) = await authorize(client, application.id)
     tokens = await client.get_token(application.id, code, verifier.verifier, redirect_uri)
 
-    asked = browser.fields
-    assert browser.opened[0].startswith(f"{world.url}/oauth2/authorize?")
-    assert (asked["client_id"], asked["response_type"], asked["scope"]) == (
+    query = browser.query
+    assert browser.opened_urls[0].startswith(f"{world.url}/oauth2/authorize?")
+    assert (query["client_id"], query["response_type"], query["scope"]) == (
         str(application.id),
         "code",
         "openid sdk.social_layer",
     )
-    assert (asked["code_challenge"], asked["code_challenge_method"]) == (verifier.challenge.challenge, "S256")
-    assert len(asked["state"]) >= 43
-    assert "nonce" not in asked
+    assert (query["code_challenge"], query["code_challenge_method"]) == (verifier.challenge.challenge, "S256")
+    assert len(query["state"]) >= 43
+    assert "nonce" not in query
     assert redirect_uri.startswith("http://127.0.0.1:")
     assert redirect_uri.endswith("/callback")
     assert (tokens.token_type, tokens.expires_in, tokens.scopes) == (BEARER, 604_800, "openid sdk.social_layer")
     assert await client.fetch_current_user(BEARER, tokens.access_token) == (mary.id, "mary")
-    await asyncio.wait_for(_until(lambda: browser.pages), WAIT_TIMEOUT_SECONDS)
+    await asyncio.wait_for(wait_until(lambda: browser.pages), WAIT_TIMEOUT_SECONDS)
     assert "return to the game" in browser.pages[0]
     await client.close()
 
 
-async def _until(ready: Any) -> None:
+async def wait_until(condition: Any) -> None:
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not ready():
+        while not condition():
             await asyncio.sleep(0.01)
 
 
 async def test_optional_authorization_fields_are_sent(world: World) -> None:
-    application, mary = await game(world), await world.user()
-    browser = Browser(mary)
+    application, mary = await create_game(world), await world.user()
+    browser = ConsentBrowser(mary)
     client = new_client(world, open_browser=browser)
     client.set_application_id(application.id)
 
     await authorize(client, 0, nonce="n" * 20, state="my state", integration_type=IntegrationType.USER_INSTALL)
 
-    asked = browser.fields
-    assert (asked["client_id"], asked["nonce"], asked["state"], asked["integration_type"]) == (
+    query = browser.query
+    assert (query["client_id"], query["nonce"], query["state"], query["integration_type"]) == (
         str(application.id),
         "n" * 20,
         "my state",
@@ -125,8 +129,8 @@ async def test_optional_authorization_fields_are_sent(world: World) -> None:
 
 
 async def test_a_user_who_denies_consent_aborts_the_authorization(world: World) -> None:
-    application, mary = await game(world), await world.user()
-    client = new_client(world, open_browser=Browser(mary, grants=False))
+    application, mary = await create_game(world), await world.user()
+    client = new_client(world, open_browser=ConsentBrowser(mary, grants=False))
     completed = CallbackRecorder()
 
     challenge = client.create_authorization_code_verifier().challenge
@@ -140,8 +144,8 @@ async def test_a_user_who_denies_consent_aborts_the_authorization(world: World) 
 
 
 async def test_an_authorization_error_carries_its_error_code(world: World) -> None:
-    application, mary = await game(world), await world.user()
-    client = new_client(world, open_browser=Browser(mary))
+    application, mary = await create_game(world), await world.user()
+    client = new_client(world, open_browser=ConsentBrowser(mary))
 
     with pytest.raises(SdkError) as caught:
         await authorize(client, application.id, scopes="identify wings")
@@ -151,8 +155,8 @@ async def test_an_authorization_error_carries_its_error_code(world: World) -> No
 
 
 async def test_a_mismatched_state_is_rejected(world: World) -> None:
-    application, mary = await game(world), await world.user()
-    client = new_client(world, open_browser=Browser(mary, forges={"state=": "state=x"}))
+    application, mary = await create_game(world), await world.user()
+    client = new_client(world, open_browser=ConsentBrowser(mary, redirect_replacements={"state=": "state=x"}))
 
     with pytest.raises(SdkError) as caught:
         await authorize(client, application.id)
@@ -163,49 +167,49 @@ async def test_a_mismatched_state_is_rejected(world: World) -> None:
 
 
 async def test_an_authorization_can_be_aborted(world: World) -> None:
-    application = await game(world)
+    application = await create_game(world)
     opened = asyncio.Event()
     loop = asyncio.get_running_loop()
     client = new_client(world, open_browser=lambda _: loop.call_soon_threadsafe(opened.set))
 
-    waiting = client.authorize(AuthorizationArgs(client_id=application.id, scopes="identify"))
+    authorization = client.authorize(AuthorizationArgs(client_id=application.id, scopes="identify"))
     await opened.wait()
     client.abort_authorize()
 
     with pytest.raises(SdkError) as caught:
-        await waiting
+        await authorization
     assert caught.value.result.type is ErrorType.ABORTED
     await client.close()
 
 
-@pytest.mark.parametrize(("parameter", "form"), [("puddle", "puddle"), (None, "hubbub-{id}")])
+@pytest.mark.parametrize(("custom_scheme", "expected_scheme"), [("puddle", "puddle"), (None, "hubbub-{id}")])
 async def test_a_custom_scheme_redirect_completes_the_authorization(
-    world: World, parameter: str | None, form: str, monkeypatch: pytest.MonkeyPatch
+    world: World, custom_scheme: str | None, expected_scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    application = await game(world, redirect_uris=("puddle:/authorize/callback",))
-    if parameter is None:
+    application = await create_game(world, redirect_uris=("puddle:/authorize/callback",))
+    if custom_scheme is None:
         # Phones use the standard form, which the server accepts without registration.
         monkeypatch.setattr("hubbub.sdk.authorization.MOBILE_PLATFORMS", ("linux", "darwin", "win32"))
     mary = await world.user()
-    browser = Browser(mary)
+    browser = ConsentBrowser(mary)
     client = new_client(world, open_browser=browser)
     verifier = client.create_authorization_code_verifier()
 
-    waiting = client.authorize(
+    authorization = client.authorize(
         AuthorizationArgs(
             client_id=application.id,
             scopes="identify",
             code_challenge=verifier.challenge,
-            custom_scheme_param=parameter,
+            custom_scheme_param=custom_scheme,
         )
     )
-    await asyncio.wait_for(_until(lambda: browser.returned), WAIT_TIMEOUT_SECONDS)
-    client.handle_authorize_redirect(browser.returned)
+    await asyncio.wait_for(wait_until(lambda: browser.redirect_url), WAIT_TIMEOUT_SECONDS)
+    client.handle_authorize_redirect(browser.redirect_url)
 
-    if browser.returned.startswith("http") or "error" in browser.returned:
-        pytest.fail(browser.returned)
-    code, redirect_uri = await waiting
-    assert redirect_uri == f"{form.format(id=application.id)}:/authorize/callback"
+    if browser.redirect_url.startswith("http") or "error" in browser.redirect_url:
+        pytest.fail(browser.redirect_url)
+    code, redirect_uri = await authorization
+    assert redirect_uri == f"{expected_scheme.format(id=application.id)}:/authorize/callback"
     await client.get_token(application.id, code, verifier.verifier, redirect_uri)
     await client.close()
 
@@ -221,8 +225,8 @@ async def test_scopes_and_an_application_are_required(world: World) -> None:
 
 
 async def test_a_refresh_returns_new_tokens_and_invalidates_the_old(world: World) -> None:
-    application = await game(world)
-    mary = await player(world, application, connect=False)
+    application = await create_game(world)
+    mary = await create_player(world, application, connect=False)
 
     renewed = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
 
@@ -241,8 +245,8 @@ async def test_a_refresh_returns_new_tokens_and_invalidates_the_old(world: World
 
 
 async def test_a_revoked_token_is_rejected(world: World) -> None:
-    application = await game(world)
-    mary = await player(world, application, connect=False)
+    application = await create_game(world)
+    mary = await create_player(world, application, connect=False)
 
     await mary.client.revoke_token(application.id, mary.tokens["refresh_token"])
 
@@ -253,8 +257,8 @@ async def test_a_revoked_token_is_rejected(world: World) -> None:
 
 
 async def test_a_refreshed_token_is_returned_with_its_type(world: World) -> None:
-    application = await game(world)
-    mary = await player(world, application, "mary", connect=False)
+    application = await create_game(world)
+    mary = await create_player(world, application, "mary", connect=False)
     completed, updated = CallbackRecorder(), CallbackRecorder()
 
     mary.client.refresh_token(application.id, mary.tokens["refresh_token"], completed)
@@ -270,11 +274,11 @@ async def test_a_refreshed_token_is_returned_with_its_type(world: World) -> None
 
 
 async def test_a_token_of_an_unknown_type_is_rejected() -> None:
-    async def answer(_: web.Request) -> web.Response:
+    async def respond(_: web.Request) -> web.Response:
         return web.json_response({"access_token": "x" * 20, "token_type": "mac", "expires_in": 5, "scope": "openid"})
 
     app = web.Application()
-    app.router.add_post("/api/v10/oauth2/token", answer)
+    app.router.add_post("/api/v10/oauth2/token", respond)
     async with TestServer(app) as server, Client(str(server.make_url("/api/v10"))) as client:
         with pytest.raises(SdkError) as caught:
             await client.refresh_token(1, "r" * 20)
@@ -309,16 +313,16 @@ def skip_device_waits(world: World, client: Client) -> list[float]:
 
 
 async def test_a_device_gets_tokens_after_the_code_is_entered(world: World) -> None:
-    application, mary = await game(world), await world.user()
-    shown: list[str] = []
-    client = new_client(world, open_browser=shown.append)
+    application, mary = await create_game(world), await world.user()
+    opened_urls: list[str] = []
+    client = new_client(world, open_browser=opened_urls.append)
     waits: list[float] = []
 
     async def wait(seconds: float) -> None:
         waits.append(seconds)
         world.clock.advance(int(seconds * 1000))
         if len(waits) == 2:
-            code = dict(parse_qsl(urlsplit(shown[0]).query))["user_code"]
+            code = dict(parse_qsl(urlsplit(opened_urls[0]).query))["user_code"]
             (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "granted"})).ok()
 
     client._parts[Tokens].sleep = wait
@@ -331,7 +335,7 @@ async def test_a_device_gets_tokens_after_the_code_is_entered(world: World) -> N
 
 
 async def test_a_device_that_polls_too_fast_slows_down(world: World) -> None:
-    application = await game(world)
+    application = await create_game(world)
     client = new_client(world, open_browser=lambda _: None)
     waits: list[float] = []
 
@@ -352,15 +356,16 @@ async def test_a_device_that_polls_too_fast_slows_down(world: World) -> None:
 
 
 async def test_a_denied_device_code_aborts_the_authorization(world: World) -> None:
-    application, mary = await game(world), await world.user()
+    application, mary = await create_game(world), await world.user()
     loop = asyncio.get_running_loop()
 
-    async def refuse(url: str) -> None:
+    async def deny_code(url: str) -> None:
         code = dict(parse_qsl(urlsplit(url).query))["user_code"]
         (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "denied"})).ok()
 
     client = new_client(
-        world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(refuse(url), loop).result(WAIT_TIMEOUT_SECONDS)
+        world,
+        open_browser=lambda url: asyncio.run_coroutine_threadsafe(deny_code(url), loop).result(WAIT_TIMEOUT_SECONDS),
     )
     skip_device_waits(world, client)
 
@@ -372,24 +377,24 @@ async def test_a_denied_device_code_aborts_the_authorization(world: World) -> No
 
 
 async def test_a_device_without_a_browser_shows_the_code_and_the_url(world: World) -> None:
-    application, mary = await game(world), await world.user()
+    application, mary = await create_game(world), await world.user()
     logged = CallbackRecorder()
 
-    def no_browser(url: str) -> None:
+    def fail_to_open(url: str) -> None:
         raise OSError("No browser could be started")
 
-    client = new_client(world, open_browser=no_browser)
+    client = new_client(world, open_browser=fail_to_open)
     client.add_log_callback(logged, LoggingSeverity.WARNING)
 
-    async def enter(seconds: float) -> None:
+    async def enter_code(seconds: float) -> None:
         world.clock.advance(int(seconds * 1000))
         text, _ = await logged.next()
-        found = re.search(r"code (\w{8}) at (\S+)", text)
-        assert found is not None
-        assert found[2] == f"{world.url}/activate"
-        (await mary.post("/oauth2/device/finish", json={"user_code": found[1], "result": "granted"})).ok()
+        match = re.search(r"code (\w{8}) at (\S+)", text)
+        assert match is not None
+        assert match[2] == f"{world.url}/activate"
+        (await mary.post("/oauth2/device/finish", json={"user_code": match[1], "result": "granted"})).ok()
 
-    client._parts[Tokens].sleep = enter
+    client._parts[Tokens].sleep = enter_code
 
     tokens = await client.get_token_from_device(DeviceAuthorizationArgs(client_id=application.id, scopes="identify"))
 
@@ -400,7 +405,7 @@ async def test_a_device_without_a_browser_shows_the_code_and_the_url(world: Worl
 async def test_authorization_fails_at_once_when_no_browser_starts(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    application = await game(world)
+    application = await create_game(world)
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
     client, logged = new_client(world), CallbackRecorder()
     client.add_log_callback(logged, LoggingSeverity.WARNING)
@@ -422,13 +427,13 @@ async def test_authorization_fails_at_once_when_no_browser_starts(
 
 
 async def test_the_expiration_callback_fires_once(world: World) -> None:
-    mary = await player(world, await game(world), connect=False)
-    ending = mary.record_event("token_expiration")
+    mary = await create_player(world, await create_game(world), connect=False)
+    expirations = mary.record_event("token_expiration")
     # All but nine minutes of the week have passed, which is inside the ten-minute warning period.
     world.clock.advance((604_800 - 540) * 1000)
 
     await mary.client.connect()
 
-    assert await ending.next() == ()
-    assert len(ending.all) == 1
+    assert await expirations.next() == ()
+    assert len(expirations.calls) == 1
     await mary.client.close()

@@ -13,6 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 import hubbub.sdk as sdk
+from hubbub.protocol.enums import GatewayOpcode
 from hubbub.sdk import (
     AuthorizationArgs,
     AuthorizationTokenType,
@@ -31,96 +32,100 @@ from tests.world import WAIT_TIMEOUT_SECONDS
 NOWHERE = "http://social.invalid"
 
 
-class Stuck:
+class BlockingCall:
     """A call that blocks until the test releases it."""
 
     def __init__(self) -> None:
-        self.begun = threading.Event()
-        self.go = threading.Event()
-        self.over = False
+        self.started = threading.Event()
+        self.released = threading.Event()
+        self.has_returned = False
         """Whether the call has returned. A client that closed before that did not wait for the call."""
 
     def __call__(self, *_: Any, **__: Any) -> list[Any]:
-        self.begun.set()
-        self.go.wait(WAIT_TIMEOUT_SECONDS)
-        self.over = True
+        self.started.set()
+        self.released.wait(WAIT_TIMEOUT_SECONDS)
+        self.has_returned = True
         return []
 
 
 @pytest.fixture
-def stuck() -> Iterator[Stuck]:
+def blocking_call() -> Iterator[BlockingCall]:
     """A blocking call, released after the test so that its thread ends."""
-    call = Stuck()
+    call = BlockingCall()
     yield call
-    call.go.set()
+    call.released.set()
     for thread in sdk_threads.background_threads():
         thread.join(WAIT_TIMEOUT_SECONDS)
     assert sdk_threads.background_threads() == set()
 
 
-def ask(client: Client, ended: ResultRecorder) -> None:
-    client.authorize(AuthorizationArgs(client_id=1, scopes="identify"), ended)
+def start_authorization(client: Client, results: ResultRecorder) -> None:
+    client.authorize(AuthorizationArgs(client_id=1, scopes="identify"), results)
 
 
-def look_up(client: Client, ended: ResultRecorder) -> None:
-    client.refresh_token(1, "r" * 20, ended)
+def start_token_refresh(client: Client, results: ResultRecorder) -> None:
+    client.refresh_token(1, "r" * 20, results)
 
 
-@pytest.mark.parametrize("begin", [ask, look_up])
+@pytest.mark.parametrize("start_operation", [start_authorization, start_token_refresh])
 def test_a_game_loop_does_not_wait_for_a_call_that_blocks(
-    begin: Callable[[Client, ResultRecorder], None], stuck: Stuck, monkeypatch: pytest.MonkeyPatch
+    start_operation: Callable[[Client, ResultRecorder], None],
+    blocking_call: BlockingCall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", stuck)
-    client, ended = Client(ClientCreateOptions(web_base=NOWHERE), open_browser=stuck), ResultRecorder()
-    begin(client, ended)
-    assert stuck.begun.wait(WAIT_TIMEOUT_SECONDS)
-    core = weakref.ref(client._core)
+    monkeypatch.setattr(socket, "getaddrinfo", blocking_call)
+    client, results = Client(ClientCreateOptions(web_base=NOWHERE), open_browser=blocking_call), ResultRecorder()
+    start_operation(client, results)
+    assert blocking_call.started.wait(WAIT_TIMEOUT_SECONDS)
+    core_ref = weakref.ref(client._core)
 
     client.close()
-    assert not stuck.over
+    assert not blocking_call.has_returned
     sdk.run_callbacks()
 
-    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+    assert results.types == [ErrorType.CLIENT_DESTROYED]
     assert sdk_threads.network_threads() == set()
-    [left] = sdk_threads.background_threads()
-    assert left.daemon
-    if begin is look_up:
+    [remaining_thread] = sdk_threads.background_threads()
+    assert remaining_thread.daemon
+    if start_operation is start_token_refresh:
         del client
         gc.collect()
-        assert core() is None, "the thread that lingers holds the client"
+        assert core_ref() is None, "the remaining thread still references the client"
 
 
-@pytest.mark.parametrize("begin", [ask, look_up])
+@pytest.mark.parametrize("start_operation", [start_authorization, start_token_refresh])
 def test_an_asyncio_program_ends_while_a_call_blocks(
-    begin: Callable[[Client, ResultRecorder], None], stuck: Stuck, monkeypatch: pytest.MonkeyPatch
+    start_operation: Callable[[Client, ResultRecorder], None],
+    blocking_call: BlockingCall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", stuck)
-    ended = ResultRecorder()
+    monkeypatch.setattr(socket, "getaddrinfo", blocking_call)
+    results = ResultRecorder()
 
     async def program() -> None:
-        async with Client(ClientCreateOptions(web_base=NOWHERE), open_browser=stuck) as client:
-            begin(client, ended)
-            while not stuck.begun.is_set():
+        async with Client(ClientCreateOptions(web_base=NOWHERE), open_browser=blocking_call) as client:
+            start_operation(client, results)
+            while not blocking_call.started.is_set():
                 await asyncio.sleep(0)
 
     # The loop waits for its default executor here, so the SDK must not use it.
     asyncio.run(program())
 
-    assert not stuck.over
-    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+    assert not blocking_call.has_returned
+    assert results.types == [ErrorType.CLIENT_DESTROYED]
 
 
-async def test_cancelling_the_wait_does_not_affect_the_call(stuck: Stuck) -> None:
-    waiting = asyncio.create_task(run_in_daemon_thread(stuck))
-    while not stuck.begun.is_set():
+async def test_cancelling_the_wait_does_not_affect_the_call(blocking_call: BlockingCall) -> None:
+    task = asyncio.create_task(run_in_daemon_thread(blocking_call))
+    while not blocking_call.started.is_set():
         await asyncio.sleep(0)
 
-    waiting.cancel()
+    task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await waiting
+        await task
 
     [thread] = sdk_threads.background_threads()
-    stuck.go.set()
+    blocking_call.released.set()
     await asyncio.to_thread(thread.join, WAIT_TIMEOUT_SECONDS)
     assert not thread.is_alive()
 
@@ -132,69 +137,71 @@ async def test_an_exception_in_the_call_is_raised_to_the_caller() -> None:
 
 
 async def test_a_browser_that_fails_to_open_is_reported() -> None:
-    def broken(_: str) -> None:
+    def fail_to_open(_: str) -> None:
         raise OSError("there is no browser")
 
-    async with Client(ClientCreateOptions(web_base=NOWHERE), open_browser=broken) as client:
+    async with Client(ClientCreateOptions(web_base=NOWHERE), open_browser=fail_to_open) as client:
         with pytest.raises(SdkError, match="no browser"):
             await client.authorize(AuthorizationArgs(client_id=1, scopes="identify"))
 
 
 async def test_host_names_are_resolved_in_a_background_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = await Resolver().resolve("localhost", 80, socket.AF_INET)
-    assert {(each["host"], each["port"], each["hostname"]) for each in found} == {("127.0.0.1", 80, "localhost")}
+    addresses = await Resolver().resolve("localhost", 80, socket.AF_INET)
+    assert {(address["host"], address["port"], address["hostname"]) for address in addresses} == {
+        ("127.0.0.1", 80, "localhost")
+    }
 
-    original, asked = socket.getaddrinfo, []
+    original_getaddrinfo, lookups = socket.getaddrinfo, []
 
-    def without_network(*args: Any) -> Any:
-        asked.append(args)
+    def fail_with_flags(*args: Any) -> Any:
+        lookups.append(args)
         if len(args) > 4:
             raise socket.gaierror("no address is configured")
-        return original(*args)
+        return original_getaddrinfo(*args)
 
-    monkeypatch.setattr(socket, "getaddrinfo", without_network)
-    assert await Resolver().resolve("localhost", 80, socket.AF_INET) == found
+    monkeypatch.setattr(socket, "getaddrinfo", fail_with_flags)
+    assert await Resolver().resolve("localhost", 80, socket.AF_INET) == addresses
     with pytest.raises(socket.gaierror):
         await Resolver().resolve("social.invalid", 80, socket.AF_INET)
-    assert len(asked) == 3
+    assert len(lookups) == 3
 
 
 async def test_closing_does_not_wait_for_the_gateways_close_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     # A close that waits for the server would reach the deadline of this test.
     monkeypatch.setattr(sdk_gateway, "CLOSE_TIMEOUT_SECONDS", 10 * WAIT_TIMEOUT_SECONDS)
-    over = asyncio.Event()
+    test_ended = asyncio.Event()
 
-    async def grant(_: web.Request) -> web.Response:
+    async def get_authorization(_: web.Request) -> web.Response:
         return web.json_response({"application": {"id": "1"}, "user": {"id": "2", "username": "mary"}, "scopes": []})
 
-    async def gateway(request: web.Request) -> web.Response:
+    async def get_gateway(request: web.Request) -> web.Response:
         return web.json_response({"url": str(request.url.with_scheme("ws").with_path("/socket"))})
 
-    async def greet(request: web.Request) -> web.WebSocketResponse:
+    async def serve_gateway(request: web.Request) -> web.WebSocketResponse:
         connection = web.WebSocketResponse(timeout=0.1)
         await connection.prepare(request)
-        await connection.send_json({"op": 10, "d": {"heartbeat_interval": 45_000}})
+        await connection.send_json({"op": GatewayOpcode.HELLO, "d": {"heartbeat_interval": 45_000}})
         # From here on the server reads nothing, not even a close frame.
-        await over.wait()
+        await test_ended.wait()
         return connection
 
     app = web.Application()
-    app.router.add_get("/api/v10/oauth2/@me", grant)
-    app.router.add_get("/api/v10/gateway", gateway)
-    app.router.add_get("/socket", greet)
+    app.router.add_get("/api/v10/oauth2/@me", get_authorization)
+    app.router.add_get("/api/v10/gateway", get_gateway)
+    app.router.add_get("/socket", serve_gateway)
 
-    def play(url: str) -> None:
-        client, ended = Client(url), ResultRecorder()
+    def run_game(url: str) -> None:
+        client, results = Client(url), ResultRecorder()
         client.update_token(AuthorizationTokenType.BEARER, "x" * 20)
         client.connect()
         pump_until(client, lambda: client.get_status() is ClientStatus.CONNECTED)
-        client.fetch_current_user(AuthorizationTokenType.BEARER, "x" * 20, ended)
+        client.fetch_current_user(AuthorizationTokenType.BEARER, "x" * 20, results)
         client.close()
         assert sdk_threads.network_threads() == set()
         sdk.run_callbacks()
-        assert len(ended.types) == 1
+        assert len(results.types) == 1
 
     async with TestServer(app) as server:
         async with asyncio.timeout(2 * WAIT_TIMEOUT_SECONDS):
-            await asyncio.to_thread(play, str(server.make_url("/api/v10")))
-        over.set()
+            await asyncio.to_thread(run_game, str(server.make_url("/api/v10")))
+        test_ended.set()

@@ -7,7 +7,7 @@ from hubbub.sdk.payloads import MessagePayload, RelationshipPayload, UserPayload
 ZOE = UserPayload(id=2, username="zoe")
 
 
-def marys() -> Cache:
+def create_cache() -> Cache:
     """Create a cache for Mary's client."""
     cache = Cache()
     cache.current_user_id = 1
@@ -15,57 +15,63 @@ def marys() -> Cache:
     return cache
 
 
-def message_payload(id: int, **more: object) -> MessagePayload:
-    return MessagePayload(id=id, channel_id=9, author=ZOE, content=str(id), **more)  # type: ignore[arg-type]
+def message_payload(message_id: int, **fields: object) -> MessagePayload:
+    return MessagePayload(id=message_id, channel_id=9, author=ZOE, content=str(message_id), **fields)  # type: ignore[arg-type]
 
 
-def fetched(cache: Cache, *ids: int) -> MessageHistory:
+def add_history(cache: Cache, *ids: int) -> MessageHistory:
     """Record a page of history fetched over HTTP."""
     history = cache.histories[ZOE.id] = MessageHistory()
-    history.messages.extend(cache.shared_message(message_payload(each), other_user_id=ZOE.id) for each in ids)
+    history.messages.extend(
+        cache.shared_message(message_payload(message_id), other_user_id=ZOE.id) for message_id in ids
+    )
     return history
 
 
-def ids(history: MessageHistory) -> list[int]:
-    return [each.payload.id for each in history.messages]
+def message_ids(history: MessageHistory) -> list[int]:
+    return [message.payload.id for message in history.messages]
 
 
 def test_an_event_that_arrives_after_the_response_is_not_duplicated() -> None:
-    cache = marys()
-    history = fetched(cache, 7, 5)
+    cache = create_cache()
+    history = add_history(cache, 7, 5)
 
     cache.add_message(message_payload(5))
     cache.add_message(message_payload(7))
     cache.add_message(message_payload(9))
 
-    assert ids(history) == [9, 7, 5]
+    assert message_ids(history) == [9, 7, 5]
     assert cache.find_recent_message(5) is not None
 
 
 def test_a_late_event_is_inserted_in_order() -> None:
-    cache = marys()
-    history = fetched(cache, 9, 5)
+    cache = create_cache()
+    history = add_history(cache, 9, 5)
 
     cache.add_message(message_payload(7))
     cache.add_message(message_payload(3))
 
-    assert ids(history) == [9, 7, 5, 3]
+    assert message_ids(history) == [9, 7, 5, 3]
 
 
 def test_a_full_history_drops_its_oldest_message() -> None:
-    cache = marys()
-    history = fetched(cache, *range(2 * HISTORY_MESSAGES_MAX, 0, -2))
+    cache = create_cache()
+    history = add_history(cache, *range(2 * HISTORY_MESSAGES_MAX, 0, -2))
 
     cache.add_message(message_payload(1))
     cache.add_message(message_payload(2 * HISTORY_MESSAGES_MAX - 1))
 
     assert len(history.messages) == HISTORY_MESSAGES_MAX
-    assert ids(history)[:3] == [2 * HISTORY_MESSAGES_MAX, 2 * HISTORY_MESSAGES_MAX - 1, 2 * HISTORY_MESSAGES_MAX - 2]
-    assert ids(history)[-1] == 4
+    assert message_ids(history)[:3] == [
+        2 * HISTORY_MESSAGES_MAX,
+        2 * HISTORY_MESSAGES_MAX - 1,
+        2 * HISTORY_MESSAGES_MAX - 2,
+    ]
+    assert message_ids(history)[-1] == 4
 
 
 def test_zero_clears_flags_and_absent_flags_stay() -> None:
-    cache = marys()
+    cache = create_cache()
     message = cache.add_message(message_payload(7, flags=4))
 
     cache.update_message(message, MessagePayload(id=7, content="seven"))
@@ -76,13 +82,13 @@ def test_zero_clears_flags_and_absent_flags_stay() -> None:
 
 
 def test_an_accepted_request_is_no_longer_spam() -> None:
-    cache = marys()
+    cache = create_cache()
     cache.update_relationship(
         RelationshipPayload(id=2, type=RelationshipType.PENDING_INCOMING, user=ZOE, is_spam_request=True)
     )
-    relation = cache.update_relationship(RelationshipPayload(id=2, nickname="Zo"))
-    assert relation.spam
+    relationship = cache.update_relationship(RelationshipPayload(id=2, nickname="Zo"))
+    assert relationship.spam
 
     cache.update_relationship(RelationshipPayload(id=2, type=RelationshipType.FRIEND, user=ZOE))
 
-    assert not relation.spam
+    assert not relationship.spam

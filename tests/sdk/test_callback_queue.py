@@ -20,7 +20,7 @@ from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, Clie
 from hubbub.sdk.merges import Merges
 from hubbub.sdk.voice import VoiceCalls
 from tests.sdk import sdk_threads
-from tests.sdk.players import game, player
+from tests.sdk.players import create_game, create_player
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 BEARER = AuthorizationTokenType.BEARER
@@ -28,11 +28,11 @@ NEVER_MS = 3_600_000
 """A timeout that no test reaches."""
 
 
-def pump_until(client: Client, ready: Callable[[], bool]) -> None:
+def pump_until(client: Client, condition: Callable[[], bool]) -> None:
     """Run frames until a condition holds."""
-    end = time.monotonic() + WAIT_TIMEOUT_SECONDS
-    while not ready():
-        assert time.monotonic() < end, "the condition did not become true"
+    deadline = time.monotonic() + WAIT_TIMEOUT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not become true"
         client.run_callbacks()
         time.sleep(0.005)
 
@@ -48,37 +48,37 @@ class ResultRecorder:
 
 
 async def test_completions_run_inside_the_pump_on_its_thread(world: World) -> None:
-    mary = await player(world, await game(world), "mary", connect=False)
+    mary = await create_player(world, await create_game(world), "mary", connect=False)
 
-    def play() -> None:
+    def run_game() -> None:
         with Client(ClientCreateOptions(web_base=world.url)) as client:
             received: list[tuple[Any, ...]] = []
-            inside = False
+            is_pumping = False
 
             def on_done(*args: Any) -> None:
-                received.append((inside, threading.current_thread(), *args))
+                received.append((is_pumping, threading.current_thread(), *args))
 
-            waiting = client.fetch_current_user(BEARER, mary.tokens["access_token"], on_done)
-            waiting.result(WAIT_TIMEOUT_SECONDS)
+            operation = client.fetch_current_user(BEARER, mary.tokens["access_token"], on_done)
+            operation.result(WAIT_TIMEOUT_SECONDS)
             assert received == []
 
-            inside = True
+            is_pumping = True
             assert client.run_callbacks() == 1
-            [(was_inside, thread, result, user_id, name)] = received
-            assert was_inside
+            [(was_pumping, thread, result, user_id, name)] = received
+            assert was_pumping
             assert thread is threading.current_thread()
             assert result.successful
             assert (user_id, name) == (mary.id, "mary")
             assert client.run_callbacks() == 0
 
-    await asyncio.to_thread(play)
+    await asyncio.to_thread(run_game)
     await mary.client.close()
 
 
 async def test_a_game_loop_connects_and_receives_its_status(world: World) -> None:
-    mary = await player(world, await game(world), "mary", connect=False)
+    mary = await create_player(world, await create_game(world), "mary", connect=False)
 
-    def play() -> None:
+    def run_game() -> None:
         client = Client(ClientCreateOptions(web_base=world.url))
         statuses: list[ClientStatus] = []
         client.set_status_changed_callback(lambda status, *_: statuses.append(status))
@@ -92,14 +92,14 @@ async def test_a_game_loop_connects_and_receives_its_status(world: World) -> Non
         assert me.username == ""
         assert sdk_threads.network_threads() == set()
 
-    await asyncio.to_thread(play)
+    await asyncio.to_thread(run_game)
     await mary.client.close()
 
 
 async def test_the_modules_pump_serves_all_clients_of_a_thread(world: World) -> None:
-    mary = await player(world, await game(world), connect=False)
+    mary = await create_player(world, await create_game(world), connect=False)
 
-    def play() -> None:
+    def run_game() -> None:
         clients = [Client(ClientCreateOptions(web_base=world.url)) for _ in range(2)]
         received: list[Any] = []
         for client in clients:
@@ -111,21 +111,21 @@ async def test_the_modules_pump_serves_all_clients_of_a_thread(world: World) -> 
         for client in clients:
             client.close()
 
-    await asyncio.to_thread(play)
+    await asyncio.to_thread(run_game)
     await mary.client.close()
 
 
-def test_a_client_belongs_to_the_thread_that_made_it() -> None:
+def test_a_client_belongs_to_the_thread_that_created_it() -> None:
     client = Client()
     caught: list[BaseException] = []
 
-    def elsewhere() -> None:
+    def use_client() -> None:
         for use in (client.run_callbacks, client.get_user_guilds):
             with pytest.raises(RuntimeError, match="another thread") as raised:
                 use()
             caught.append(raised.value)
 
-    thread = threading.Thread(target=elsewhere)
+    thread = threading.Thread(target=use_client)
     thread.start()
     thread.join()
 
@@ -152,10 +152,10 @@ def test_an_exception_in_a_callback_is_raised_and_later_callbacks_stay_queued() 
     client = Client()
     received: list[int] = []
 
-    def broken() -> None:
+    def fail() -> None:
         raise ZeroDivisionError
 
-    client._core.callback_queue.put(broken)
+    client._core.callback_queue.put(fail)
     client._core.callback_queue.put(received.append, 1)
 
     with pytest.raises(ZeroDivisionError):
@@ -197,35 +197,35 @@ def test_reset_drops_queued_callbacks_and_listeners() -> None:
 
 
 def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> None:
-    client, begun, go = Client(), threading.Event(), threading.Event()
+    client, request_started, request_released = Client(), threading.Event(), threading.Event()
     received: list[Any] = []
 
     class Callback:
         def __call__(self, *args: Any) -> None:
             received.append(args)
 
-    async def devices(*_: Any) -> list[sdk.AudioDevice]:
-        begun.set()
-        await asyncio.to_thread(go.wait, WAIT_TIMEOUT_SECONDS)
+    async def list_devices(*_: Any) -> list[sdk.AudioDevice]:
+        request_started.set()
+        await asyncio.to_thread(request_released.wait, WAIT_TIMEOUT_SECONDS)
         return []
 
-    monkeypatch.setattr(client._parts[VoiceCalls], "_audio", devices)
+    monkeypatch.setattr(client._parts[VoiceCalls], "_audio", list_devices)
     callback = Callback()
-    held = weakref.ref(callback)
-    waiting = client.get_input_devices(callback)
+    callback_ref = weakref.ref(callback)
+    operation = client.get_input_devices(callback)
     call = client.start_call(5)
     assert call is not None
     call.set_status_changed_callback(callback)
     del callback
-    assert begun.wait(WAIT_TIMEOUT_SECONDS)
+    assert request_started.wait(WAIT_TIMEOUT_SECONDS)
 
     sdk.reset_callbacks()
     gc.collect()
-    assert held() is None
-    go.set()
+    assert callback_ref() is None
+    request_released.set()
 
     # Awaiting the value directly is not a callback, so it still completes.
-    assert waiting.result(WAIT_TIMEOUT_SECONDS) == []
+    assert operation.result(WAIT_TIMEOUT_SECONDS) == []
     assert client.run_callbacks() == 0
     client.get_input_devices(lambda *args: received.append(args)).result(WAIT_TIMEOUT_SECONDS)
     client.run_callbacks()
@@ -234,16 +234,16 @@ def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 async def test_a_merge_question_that_was_reset_is_aborted() -> None:
-    asked: list[str] = []
+    merge_calls: list[str] = []
     async with Client() as client:
-        question = client._core.hold_callback(lambda: asked.append("merge"))
+        merge_callback = client._core.hold_callback(lambda: merge_calls.append("merge"))
         sdk.reset_callbacks()
 
         with pytest.raises(sdk.SdkError) as caught:
-            await client._parts[Merges].require_merge(question)
+            await client._parts[Merges].require_merge(merge_callback)
 
         assert client.run_callbacks() == 0
-    assert (asked, caught.value.result.type) == ([], ErrorType.ABORTED)
+    assert (merge_calls, caught.value.result.type) == ([], ErrorType.ABORTED)
 
 
 def test_reset_drops_callbacks_of_a_collected_client() -> None:
@@ -288,11 +288,11 @@ def test_an_unreachable_server_is_a_retryable_network_error() -> None:
 
 
 async def test_an_unresponsive_server_is_a_network_error_after_the_timeout() -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def never_respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
 
-    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    server = await asyncio.start_server(never_respond, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     client = Client(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}")
     client.set_http_request_timeout(50)
@@ -308,45 +308,51 @@ async def test_an_unresponsive_server_is_a_network_error_after_the_timeout() -> 
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 async def test_destroying_a_client_at_any_moment_leaves_no_thread_and_no_socket(world: World) -> None:
-    mary = await player(world, await game(world), connect=False)
+    mary = await create_player(world, await create_game(world), connect=False)
     process = psutil.Process(os.getpid())
 
-    def sockets() -> int:
-        return len([each for each in process.net_connections() if each.raddr and each.raddr.port == port])
+    def count_sockets() -> int:
+        return len(
+            [
+                connection
+                for connection in process.net_connections()
+                if connection.raddr and connection.raddr.port == port
+            ]
+        )
 
     port = int(world.url.rpartition(":")[2])
-    luck = random.Random(7)
+    random_source = random.Random(7)
 
-    def play() -> None:
+    def run_game() -> None:
         for _ in range(12):
             client = Client(ClientCreateOptions(web_base=world.url))
-            ended = ResultRecorder()
+            results = ResultRecorder()
             client.update_token(BEARER, mary.tokens["access_token"])
             client.connect()
             for _ in range(3):
-                client.fetch_current_user(BEARER, mary.tokens["access_token"], ended)
-            time.sleep(luck.random() * 0.15)
+                client.fetch_current_user(BEARER, mary.tokens["access_token"], results)
+            time.sleep(random_source.random() * 0.15)
             client.close()
             sdk.run_callbacks()
-            assert len(ended.types) == 3
-            assert set(ended.types) <= {ErrorType.NONE, ErrorType.CLIENT_DESTROYED}
+            assert len(results.types) == 3
+            assert set(results.types) <= {ErrorType.NONE, ErrorType.CLIENT_DESTROYED}
 
     await mary.client.close()
-    before = sockets()
-    await asyncio.to_thread(play)
+    previous_count = count_sockets()
+    await asyncio.to_thread(run_game)
 
     # Only the SDK's threads count: the server in the same process starts threads of its own when it needs them.
     assert sdk_threads.network_threads() == set()
-    end = time.monotonic() + WAIT_TIMEOUT_SECONDS
-    while sockets() > before or sdk_threads.background_threads():
-        assert time.monotonic() < end, "a socket or a thread is left"
+    deadline = time.monotonic() + WAIT_TIMEOUT_SECONDS
+    while count_sockets() > previous_count or sdk_threads.background_threads():
+        assert time.monotonic() < deadline, "a socket or a thread remains"
         await asyncio.sleep(0.05)
 
 
 async def test_a_collected_client_leaves_no_thread(world: World) -> None:
-    mary = await player(world, await game(world), connect=False)
+    mary = await create_player(world, await create_game(world), connect=False)
 
-    def play() -> None:
+    def run_game() -> None:
         client = Client(ClientCreateOptions(web_base=world.url))
         client.fetch_current_user(BEARER, mary.tokens["access_token"]).result(WAIT_TIMEOUT_SECONDS)
         assert len(sdk_threads.network_threads()) == 1
@@ -354,96 +360,100 @@ async def test_a_collected_client_leaves_no_thread(world: World) -> None:
         gc.collect()
         assert sdk_threads.network_threads() == set()
 
-    await asyncio.to_thread(play)
+    await asyncio.to_thread(run_game)
     await mary.client.close()
 
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("moment", [ClientStatus.CONNECTING, ClientStatus.CONNECTED, ClientStatus.READY])
-async def test_a_client_can_be_destroyed_by_its_own_callback_in_any_status(world: World, moment: ClientStatus) -> None:
-    mary = await player(world, await game(world), connect=False)
+@pytest.mark.parametrize("closing_status", [ClientStatus.CONNECTING, ClientStatus.CONNECTED, ClientStatus.READY])
+async def test_a_client_can_be_destroyed_by_its_own_callback_in_any_status(
+    world: World, closing_status: ClientStatus
+) -> None:
+    mary = await create_player(world, await create_game(world), connect=False)
 
-    def play() -> tuple[list[ClientStatus], list[ErrorType]]:
+    def run_game() -> tuple[list[ClientStatus], list[ErrorType]]:
         client = Client(ClientCreateOptions(web_base=world.url))
         statuses: list[ClientStatus] = []
-        ended = ResultRecorder()
+        results = ResultRecorder()
 
-        def changed(status: ClientStatus, *_: Any) -> None:
+        def on_status_changed(status: ClientStatus, *_: Any) -> None:
             statuses.append(status)
-            if status is moment:
-                client.fetch_current_user(BEARER, mary.tokens["access_token"], ended)
+            if status is closing_status:
+                client.fetch_current_user(BEARER, mary.tokens["access_token"], results)
                 client.close()
 
-        client.set_status_changed_callback(changed)
+        client.set_status_changed_callback(on_status_changed)
         client.update_token(BEARER, mary.tokens["access_token"], lambda _: client.connect())
-        pump_until(client, lambda: bool(ended.types))
+        pump_until(client, lambda: bool(results.types))
         assert sdk_threads.network_threads() == set()
-        return statuses, ended.types
+        return statuses, results.types
 
-    statuses, ended = await asyncio.to_thread(play)
+    statuses, results = await asyncio.to_thread(run_game)
 
-    assert moment in statuses
-    assert ended in ([ErrorType.NONE], [ErrorType.CLIENT_DESTROYED])
+    assert closing_status in statuses
+    assert results in ([ErrorType.NONE], [ErrorType.CLIENT_DESTROYED])
     await mary.client.close()
 
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
-async def test_the_games_thread_never_touches_a_socket(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_games_thread_never_uses_a_socket(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run every operation against a working and an unresponsive server.
 
     No socket is used on the game's thread, and all frames run while the requests to the second server are pending.
     """
-    mary = await player(world, await game(world), connect=False)
+    mary = await create_player(world, await create_game(world), connect=False)
     token = mary.tokens["access_token"]
-    touched: list[tuple[threading.Thread, str]] = []
+    socket_calls: list[tuple[threading.Thread, str]] = []
     for name in ("connect", "connect_ex", "send", "sendall", "sendmsg", "recv", "recv_into"):
-        monkeypatch.setattr(socket.socket, name, _recording(touched, name))
-    monkeypatch.setattr(socket, "getaddrinfo", _recording(touched, "getaddrinfo", socket.getaddrinfo))
+        monkeypatch.setattr(socket.socket, name, recording_function(socket_calls, name))
+    monkeypatch.setattr(socket, "getaddrinfo", recording_function(socket_calls, "getaddrinfo", socket.getaddrinfo))
 
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def never_respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
 
-    server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    unresponsive = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(never_respond, "127.0.0.1", 0)
+    unresponsive_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
-    def play(web_base: str, frames: int, status: ClientStatus) -> tuple[threading.Thread, int]:
+    def run_game(web_base: str, frames: int, status: ClientStatus) -> tuple[threading.Thread, int]:
         client = Client(ClientCreateOptions(web_base=web_base))
         client.set_http_request_timeout(NEVER_MS)
         client.update_token(BEARER, token, lambda _: client.connect())
         pump_until(client, lambda: client.get_status() is status)
-        fetched = []
+        operations = []
         for frame in range(frames):
             client.run_callbacks()
-            fetched.append(client.fetch_current_user(BEARER, token))
+            operations.append(client.fetch_current_user(BEARER, token))
             if client.get_status() is ClientStatus.READY:
                 client.create_or_join_lobby(f"secret {frame}")
                 client.update_rich_presence(sdk.Activity(name="Puddle", state=f"frame {frame}"))
             _ = client.get_relationships()
             time.sleep(1 / 60)
-        pending = sum(not each.done for each in fetched)
+        pending_count = sum(not operation.done for operation in operations)
         client.close()
         sdk.run_callbacks()
-        # Compare the thread object: its id could have belonged to an earlier thread.
-        return threading.current_thread(), pending
+        # Compare the thread object: its ID could have belonged to an earlier thread.
+        return threading.current_thread(), pending_count
 
-    here, _ = await asyncio.to_thread(play, world.url, 60, ClientStatus.READY)
-    assert {name for thread, name in touched if thread != here} >= {"send", "recv"}
-    there, pending = await asyncio.to_thread(play, unresponsive, 30, ClientStatus.DISCONNECTED)
+    first_game_thread, _ = await asyncio.to_thread(run_game, world.url, 60, ClientStatus.READY)
+    assert {name for thread, name in socket_calls if thread != first_game_thread} >= {"send", "recv"}
+    second_game_thread, pending_count = await asyncio.to_thread(
+        run_game, unresponsive_url, 30, ClientStatus.DISCONNECTED
+    )
 
-    assert [name for thread, name in touched if thread in (here, there)] == []
-    assert pending == 30
+    assert [name for thread, name in socket_calls if thread in (first_game_thread, second_game_thread)] == []
+    assert pending_count == 30
     server.close()
     await mary.client.close()
 
 
-def _recording(touched: list[tuple[threading.Thread, str]], name: str, function: Any = None) -> Any:
+def recording_function(socket_calls: list[tuple[threading.Thread, str]], name: str, function: Any = None) -> Any:
     original = function or getattr(socket.socket, name)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def record_call(*args: Any, **kwargs: Any) -> Any:
         # Waking a loop from another thread uses a socket pair inside the process that never blocks.
         if not isinstance(args[0], socket.socket) or args[0].family != socket.AF_UNIX:
-            touched.append((threading.current_thread(), name))
+            socket_calls.append((threading.current_thread(), name))
         return original(*args, **kwargs)
 
-    return call
+    return record_call

@@ -34,7 +34,7 @@ from hubbub.server.core.config import Config, VoiceConfig
 from tests.fixtures.validator import ResponseMonitor
 from tests.oauth import Client as Application
 from tests.sdk.audio import FULL_AMPLITUDE, AudioRecorder, CallParticipant, Headset, Tone
-from tests.sdk.players import Player, game, new_client, player
+from tests.sdk.players import Player, create_game, create_player, new_client
 from tests.sdk.test_callback_queue import pump_until
 from tests.sdk.test_platform_faults import gateway_of
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, World
@@ -47,8 +47,8 @@ MARY_HZ, ZOE_HZ, ANN_HZ = 440.0, 660.0, 1000.0
 @pytest.fixture
 def voice_config(store_config: Config, tmp_path: Path) -> Config:
     """A configuration whose voice server has its own certificate, as `hubbub dev` sets it up."""
-    made = certificates.issue(tmp_path / "voice", [])
-    voice = VoiceConfig(certificate=str(made.certificate), key=str(made.key), authority=str(made.authority))
+    issued = certificates.issue(tmp_path / "voice", [])
+    voice = VoiceConfig(certificate=str(issued.certificate), key=str(issued.key), authority=str(issued.authority))
     return msgspec.structs.replace(store_config, voice=voice)
 
 
@@ -73,91 +73,98 @@ class CallLobby:
         self.players: list[Player] = []
         self.lobby_id = 0
 
-    async def player(self, name: str, **more: Any) -> Player:
+    async def add_player(self, name: str, **client_options: Any) -> Player:
         """Add a player to the lobby."""
-        made = await player(self.world, self.application, name, threaded=False, **more)
-        self.players.append(made)
-        self.lobby_id = await made.client.create_or_join_lobby("secret")
-        return made
+        player = await create_player(self.world, self.application, name, threaded=False, **client_options)
+        self.players.append(player)
+        self.lobby_id = await player.client.create_or_join_lobby("secret")
+        return player
 
-    async def caller(self, name: str, hertz: float, **more: Any) -> CallParticipant:
+    async def add_caller(self, name: str, hertz: float, **client_options: Any) -> CallParticipant:
         """Add a player to the lobby and to its call."""
-        made = CallParticipant(await self.player(name, **more), self.lobby_id, hertz)
-        await made.wait_for_status(CONNECTED)
-        return made
+        participant = CallParticipant(await self.add_player(name, **client_options), self.lobby_id, hertz)
+        await participant.wait_for_status(CONNECTED)
+        return participant
 
 
 @pytest.fixture
-async def house(world: World) -> AsyncIterator[CallLobby]:
-    """Create an application for an empty lobby."""
-    house = CallLobby(world, await game(world))
-    yield house
-    for each in house.players:
-        await each.client.close()
+async def call_lobby(world: World) -> AsyncIterator[CallLobby]:
+    """An empty lobby with its application; players are disconnected after the test."""
+    call_lobby = CallLobby(world, await create_game(world))
+    yield call_lobby
+    for player in call_lobby.players:
+        await player.client.close()
 
 
-async def wait_for_mutual_audio(*people: CallParticipant) -> None:
+async def wait_for_mutual_audio(*participants: CallParticipant) -> None:
     """Wait until every participant receives the tones of all others."""
-    for one in people:
-        for other in people:
-            if one is not other:
-                await one.recorder.wait_for_tone(other.id, other.tone.hertz)
+    for listener in participants:
+        for speaker in participants:
+            if listener is not speaker:
+                await listener.recorder.wait_for_tone(speaker.id, speaker.tone.hertz)
 
 
-async def test_two_callers_hear_each_other_and_the_lobby_shows_the_call(house: CallLobby) -> None:
-    ann = await house.player("ann")
-    noticed = ann.record_event("voice_participant_changed")
-    mary = await house.caller("mary", MARY_HZ)
-    assert [reported[0] for reported in mary.statuses.all] == [
+async def test_two_callers_receive_each_others_audio_and_the_lobby_shows_the_call(call_lobby: CallLobby) -> None:
+    ann = await call_lobby.add_player("ann")
+    reports = ann.record_event("voice_participant_changed")
+    mary = await call_lobby.add_caller("mary", MARY_HZ)
+    assert [status_report[0] for status_report in mary.statuses.calls] == [
         CallStatus.JOINING,
         CallStatus.CONNECTING,
         CallStatus.SIGNALING_CONNECTED,
         CONNECTED,
     ]
-    came, speaks = mary.record_event("participant_changed"), mary.record_event("speaking_status_changed")
-    zoe = await house.caller("zoe", ZOE_HZ)
+    participant_changes, speaking_changes = (
+        mary.record_event("participant_changed"),
+        mary.record_event("speaking_status_changed"),
+    )
+    zoe = await call_lobby.add_caller("zoe", ZOE_HZ)
 
     await wait_for_mutual_audio(mary, zoe)
 
-    assert await came.next() == (zoe.id, True)
-    assert await noticed.next() == (house.lobby_id, mary.id, True)
-    assert await noticed.next() == (house.lobby_id, zoe.id, True)
-    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, True))
+    assert await participant_changes.next() == (zoe.id, True)
+    assert await reports.next() == (call_lobby.lobby_id, mary.id, True)
+    assert await reports.next() == (call_lobby.lobby_id, zoe.id, True)
+    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, True))
     assert set(mary.call.get_participants()) == {mary.id, zoe.id}
-    lobby = ann.client.get_lobby_handle(house.lobby_id)
+    lobby = ann.client.get_lobby_handle(call_lobby.lobby_id)
     info = lobby and lobby.get_call_info_handle()
     assert info is not None
     assert set(info.get_participants()) == {mary.id, zoe.id}
-    assert (info.channel_id, info.guild_id) == (house.lobby_id, house.lobby_id)
+    assert (info.channel_id, info.guild_id) == (call_lobby.lobby_id, call_lobby.lobby_id)
 
 
-async def test_the_documented_call_example_works(house: CallLobby, capsys: pytest.CaptureFixture[str]) -> None:
-    [program] = [each for each in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if "start_talking" in each]
-    names: dict[str, Any] = {}
-    exec(program, names)
-    mary, zoe = await house.player("mary"), await house.caller("zoe", ZOE_HZ)
-    ear = AudioRecorder()
+async def test_the_documented_call_example_works(call_lobby: CallLobby, capsys: pytest.CaptureFixture[str]) -> None:
+    [program] = [
+        code_block
+        for code_block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+        if "start_talking" in code_block
+    ]
+    namespace: dict[str, Any] = {}
+    exec(program, namespace)
+    mary, zoe = await call_lobby.add_player("mary"), await call_lobby.add_caller("zoe", ZOE_HZ)
+    recorder = AudioRecorder()
 
-    call = names["start_talking"](mary.client, house.lobby_id, Tone(MARY_HZ), ear)
+    call = namespace["start_talking"](mary.client, call_lobby.lobby_id, Tone(MARY_HZ), recorder)
 
-    await ear.wait_for_tone(zoe.id, ZOE_HZ)
+    await recorder.wait_for_tone(zoe.id, ZOE_HZ)
     await zoe.recorder.wait_for_tone(mary.id, MARY_HZ)
     assert call.get_status() is CONNECTED
-    assert names["start_talking"](mary.client, house.lobby_id, Tone(MARY_HZ), ear) is None
+    assert namespace["start_talking"](mary.client, call_lobby.lobby_id, Tone(MARY_HZ), recorder) is None
     captured = capsys.readouterr().out
     assert "Connected None 0" in captured
     assert f"{zoe.id} speaks" in captured
 
 
-def session_of(house: CallLobby, caller: CallParticipant) -> Any:
+def voice_session_of(call_lobby: CallLobby, caller: CallParticipant) -> Any:
     """Return a player's voice session on the server."""
-    assert house.world.app.voice is not None
-    return house.world.app.voice.calls._sessions[house.lobby_id, caller.id]
+    assert call_lobby.world.app.voice is not None
+    return call_lobby.world.app.voice.calls._sessions[call_lobby.lobby_id, caller.id]
 
 
-def codes_of(*people: CallParticipant) -> set[str]:
+def verification_codes(*participants: CallParticipant) -> set[str]:
     """Return the verification codes that participants compare."""
-    return {connection_of(each)._encryption.privacy_code for each in people}
+    return {connection_of(participant)._encryption.privacy_code for participant in participants}
 
 
 def connection_of(caller: CallParticipant) -> Any:
@@ -165,41 +172,44 @@ def connection_of(caller: CallParticipant) -> Any:
     return caller.player.client._parts[VoiceCalls].connections[caller.call.get_channel_id()]
 
 
-async def test_a_call_is_end_to_end_encrypted(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_a_call_is_end_to_end_encrypted(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
 
-    [code] = codes_of(mary, zoe)
+    [code] = verification_codes(mary, zoe)
 
     assert len(code) == 30
-    assert house.world.app.voice is not None
-    [room] = house.world.app.voice.calls._calls_by_channel.values()
-    assert not room.forwarding_group.allows_unencrypted()
+    assert call_lobby.world.app.voice is not None
+    [voice_call] = call_lobby.world.app.voice.calls._calls_by_channel.values()
+    assert not voice_call.forwarding_group.allows_unencrypted()
 
 
-async def test_a_call_continues_when_a_third_caller_joins_and_leaves(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    ann = await house.caller("ann", ANN_HZ)
+async def test_a_call_continues_when_a_third_caller_joins_and_leaves(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
+    ann = await call_lobby.add_caller("ann", ANN_HZ)
     await wait_for_mutual_audio(mary, zoe, ann)
-    gone = mary.record_event("participant_changed")
+    participant_changes = mary.record_event("participant_changed")
 
-    await ann.player.client.end_call(house.lobby_id)
+    await ann.player.client.end_call(call_lobby.lobby_id)
 
-    assert await gone.next() == (ann.id, False)
+    assert await participant_changes.next() == (ann.id, False)
     assert not ann.call
-    assert ann.player.client.get_call(house.lobby_id) is None
-    assert [reported[0] for reported in ann.statuses.all][-2:] == [CallStatus.DISCONNECTING, DISCONNECTED]
+    assert ann.player.client.get_call(call_lobby.lobby_id) is None
+    assert [status_report[0] for status_report in ann.statuses.calls][-2:] == [CallStatus.DISCONNECTING, DISCONNECTED]
     assert set(mary.call.get_participants()) == {mary.id, zoe.id}
-    for each in (mary, zoe):
-        each.recorder.clear()
+    for participant in (mary, zoe):
+        participant.recorder.clear()
     await wait_for_mutual_audio(mary, zoe)
-    assert set(mary.recorder.frames) == {zoe.id}
+    assert set(mary.recorder.frame_counts) == {zoe.id}
 
 
-async def test_a_muted_caller_is_silent_and_the_others_are_notified(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_a_muted_caller_is_silent_and_the_others_are_notified(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    changed, speaks = mary.record_event("on_voice_state_changed"), mary.record_event("speaking_status_changed")
+    changed, speaking_changes = (
+        mary.record_event("on_voice_state_changed"),
+        mary.record_event("speaking_status_changed"),
+    )
 
     zoe.call.set_self_mute(True)
 
@@ -207,17 +217,20 @@ async def test_a_muted_caller_is_silent_and_the_others_are_notified(house: CallL
     state = mary.call.get_voice_state_handle(zoe.id)
     assert state is not None
     assert (state.self_mute, state.self_deaf) == (True, False)
-    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
+    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     mary.recorder.clear()
     zoe.call.set_self_mute(False)
     assert await changed.next() == zoe.id
     await mary.recorder.wait_for_tone(zoe.id, ZOE_HZ)
 
 
-async def test_a_deafened_caller_neither_receives_nor_sends_audio(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_a_deafened_caller_neither_receives_nor_sends_audio(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    changed, speaks = mary.record_event("on_voice_state_changed"), mary.record_event("speaking_status_changed")
+    changed, speaking_changes = (
+        mary.record_event("on_voice_state_changed"),
+        mary.record_event("speaking_status_changed"),
+    )
 
     zoe.player.client.set_self_deaf_all(True)
 
@@ -226,40 +239,40 @@ async def test_a_deafened_caller_neither_receives_nor_sends_audio(house: CallLob
     assert state is not None
     assert (state.self_mute, state.self_deaf) == (True, True)
     assert (zoe.call.get_self_deaf(), zoe.player.client.get_self_deaf_all()) == (False, True)
-    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
+    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     zoe.recorder.clear()
     mary.recorder.clear()
     # Time is measured by received audio. None is received here, so the test measures it by captured audio.
-    captured = mary.tone._at
+    captured = mary.tone.position
     await wait_for_captured_audio(mary, captured)
-    assert zoe.recorder.frames == {}
+    assert zoe.recorder.frame_counts == {}
     zoe.player.client.set_self_deaf_all(False)
     await wait_for_mutual_audio(mary, zoe)
 
 
-async def wait_for_captured_audio(caller: CallParticipant, since: int, seconds: float = 0.5) -> None:
+async def wait_for_captured_audio(caller: CallParticipant, start_position: int, seconds: float = 0.5) -> None:
     """Wait until a player's microphone has run for this many seconds."""
     loop = asyncio.get_running_loop()
-    came = asyncio.Event()
-    inner = caller.tone
+    has_captured = asyncio.Event()
+    tone = caller.tone
 
-    def watch(*args: Any) -> None:
-        inner(*args)
-        if inner._at - since > 48_000 * seconds:
-            loop.call_soon_threadsafe(came.set)
+    def capture(*args: Any) -> None:
+        tone(*args)
+        if tone.position - start_position > 48_000 * seconds:
+            loop.call_soon_threadsafe(has_captured.set)
 
-    caller.call._state.captured_audio = watch
+    caller.call._state.captured_audio = capture
     async with asyncio.timeout(60):
-        await came.wait()
-    caller.call._state.captured_audio = inner
+        await has_captured.wait()
+    caller.call._state.captured_audio = tone
 
 
-async def test_local_mute_and_volume_affect_only_this_client(house: CallLobby) -> None:
+async def test_local_mute_and_volume_affect_only_this_client(call_lobby: CallLobby) -> None:
     headset = Headset()
-    mary = await house.player("mary", audio=headset)
-    call = mary.client.start_call(house.lobby_id)
+    mary = await call_lobby.add_player("mary", audio=headset)
+    call = mary.client.start_call(call_lobby.lobby_id)
     assert call is not None
-    zoe, ann = await house.caller("zoe", ZOE_HZ), await house.caller("ann", ANN_HZ)
+    zoe, ann = await call_lobby.add_caller("zoe", ZOE_HZ), await call_lobby.add_caller("ann", ANN_HZ)
     ann.call.set_local_mute(zoe.id, True)
     ann.recorder.clear()
     call.set_local_mute(ann.id, True)
@@ -273,53 +286,53 @@ async def test_local_mute_and_volume_affect_only_this_client(house: CallLobby) -
     call.set_participant_volume(zoe.id, 0.0)
     await headset.recorder.wait_until(lambda: headset.loudness == 0)
 
-    assert zoe.id not in ann.recorder.frames
+    assert zoe.id not in ann.recorder.frame_counts
     assert headset.devices == [("default", "default")]
     await mary.client.set_input_device("studio")
     await headset.recorder.wait_until(lambda: headset.devices[-1] == ("studio", "default"))
     assert (await mary.client.get_current_input_device()).name == "Studio"
-    await mary.client.end_call(house.lobby_id)
+    await mary.client.end_call(call_lobby.lobby_id)
     await mary.client.close()
-    assert headset.stopped == 1
+    assert headset.stop_count == 1
 
 
-async def test_push_to_talk_sends_microphone_audio_while_pressed(house: CallLobby) -> None:
+async def test_push_to_talk_sends_microphone_audio_while_pressed(call_lobby: CallLobby) -> None:
     headset = Headset(Tone(MARY_HZ))
-    mary = await house.player("mary", audio=headset)
-    call = mary.client.start_call(house.lobby_id)
+    mary = await call_lobby.add_player("mary", audio=headset)
+    call = mary.client.start_call(call_lobby.lobby_id)
     assert call is not None
     call.set_audio_mode(AudioModeType.MODE_PTT)
-    zoe = await house.caller("zoe", ZOE_HZ)
-    speaks = zoe.record_event("speaking_status_changed")
+    zoe = await call_lobby.add_caller("zoe", ZOE_HZ)
+    speaking_changes = zoe.record_event("speaking_status_changed")
     await headset.recorder.wait_for_tone(0, ZOE_HZ)
-    assert mary.id not in zoe.recorder.frames
+    assert mary.id not in zoe.recorder.frame_counts
 
     call.set_ptt_active(True)
     await zoe.recorder.wait_for_tone(mary.id, MARY_HZ)
     call.set_ptt_active(False)
 
-    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (mary.id, False))
+    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (mary.id, False))
 
 
-async def test_audio_callbacks_can_modify_received_and_sent_audio(house: CallLobby, tmp_path: Path) -> None:
-    headset, silenced = Headset(Tone(MARY_HZ)), False
-    mary = await house.player("mary", audio=headset)
+async def test_audio_callbacks_can_modify_received_and_sent_audio(call_lobby: CallLobby, tmp_path: Path) -> None:
+    headset, is_silenced = Headset(Tone(MARY_HZ)), False
+    mary = await call_lobby.add_player("mary", audio=headset)
     assert mary.client.set_log_dir(str(tmp_path), LoggingSeverity.WARNING)
     mary.client.set_aec_dump(True)
 
-    def soften(user_id: int, samples: Any, *_: int) -> bool:
-        for index, each in enumerate(samples):
-            samples[index] = each // 2
-        return silenced
+    def halve_volume(user_id: int, samples: Any, *_: int) -> bool:
+        for index, sample in enumerate(samples):
+            samples[index] = sample // 2
+        return is_silenced
 
     def pass_through(*_: Any) -> None:
         pass
 
-    call = mary.client.start_call_with_audio_callbacks(house.lobby_id, soften, pass_through)
+    call = mary.client.start_call_with_audio_callbacks(call_lobby.lobby_id, halve_volume, pass_through)
     assert call is not None
-    zoe = await house.caller("zoe", ZOE_HZ)
+    zoe = await call_lobby.add_caller("zoe", ZOE_HZ)
     await headset.recorder.wait_until(lambda: headset.loudness == pytest.approx(FULL_AMPLITUDE / 2, rel=0.1))
-    silenced = True
+    is_silenced = True
     await headset.recorder.wait_until(lambda: headset.loudness == 0)
 
     await zoe.recorder.wait_until(lambda: zoe.recorder.loudness(mary.id) == pytest.approx(FULL_AMPLITUDE, rel=0.1))
@@ -327,251 +340,255 @@ async def test_audio_callbacks_can_modify_received_and_sent_audio(house: CallLob
     await zoe.recorder.wait_until(lambda: zoe.recorder.loudness(mary.id) == pytest.approx(FULL_AMPLITUDE / 4, rel=0.1))
 
     mary.client.set_aec_dump(False)
-    await mary.client.end_call(house.lobby_id)
+    await mary.client.end_call(call_lobby.lobby_id)
     await mary.client.close()
     for name in FILENAMES:
         with wave.open(str(tmp_path / name)) as file:
             assert any(file.readframes(file.getnframes()))
 
 
-async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    reported: list[str] = []
-    zoe.player.client.add_voice_log_callback(lambda text, _: reported.append(text), LoggingSeverity.WARNING)
+    log_lines: list[str] = []
+    zoe.player.client.add_voice_log_callback(lambda text, _: log_lines.append(text), LoggingSeverity.WARNING)
 
-    def fails(*_: Any) -> Any:
-        raise ValueError("not today")
+    def fail(*_: Any) -> Any:
+        raise ValueError("callback failed")
 
-    zoe.call._state.captured_audio = zoe.call._state.received_audio = fails
-    speaks = mary.record_event("speaking_status_changed")
-    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
+    zoe.call._state.captured_audio = zoe.call._state.received_audio = fail
+    speaking_changes = mary.record_event("speaking_status_changed")
+    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     zoe.call._state.captured_audio, zoe.call._state.received_audio = zoe.tone, zoe.recorder
     zoe.recorder.clear()
 
     await wait_for_mutual_audio(mary, zoe)
 
-    assert sorted(text.partition(" ")[0] for text in reported) == ["captured", "received"]
+    assert sorted(text.partition(" ")[0] for text in log_lines) == ["captured", "received"]
     assert zoe.call.get_status() is CONNECTED
 
 
-async def test_reset_removes_the_audio_callbacks(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_reset_removes_the_audio_callbacks(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    speaks = mary.record_event("speaking_status_changed")
+    speaking_changes = mary.record_event("speaking_status_changed")
 
     zoe.player.client._core.reset()
 
-    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
+    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     assert (zoe.call._state.captured_audio, zoe.call._state.received_audio) == (None, None)
     assert zoe.call.get_status() is CONNECTED
 
 
-async def test_the_no_audio_input_callback_reports_silence_and_recovery(house: CallLobby) -> None:
-    mary = await house.player("mary")
-    noticed = mary.record_event("no_audio_input")
+async def test_the_no_audio_input_callback_reports_silence_and_recovery(call_lobby: CallLobby) -> None:
+    mary = await call_lobby.add_player("mary")
+    reports = mary.record_event("no_audio_input")
     mary.client.set_no_audio_input_threshold(-60.0)
-    call = CallParticipant(mary, house.lobby_id, MARY_HZ)
-    call.tone.on = False
+    participant = CallParticipant(mary, call_lobby.lobby_id, MARY_HZ)
+    participant.tone.is_on = False
 
-    assert await noticed.next() is False
-    call.tone.on = True
-    assert await noticed.next() is True
+    assert await reports.next() is False
+    participant.tone.is_on = True
+    assert await reports.next() is True
 
 
 # Failures
 
 
-async def test_a_call_reconnects_after_its_connection_is_cut(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_a_call_reconnects_after_its_connection_is_aborted(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    session, left = session_of(house, zoe), mary.record_event("participant_changed")
+    session, participant_changes = voice_session_of(call_lobby, zoe), mary.record_event("participant_changed")
 
     session.connection.transport.abort()
 
     assert await zoe.wait_for_status(RECONNECTING) == (CallError.NONE, 0)
     await zoe.wait_for_status(CONNECTED)
-    for each in (mary, zoe):
-        each.recorder.clear()
+    for participant in (mary, zoe):
+        participant.recorder.clear()
     await wait_for_mutual_audio(mary, zoe)
-    assert session_of(house, zoe) is session
-    assert left.all == []
+    assert voice_session_of(call_lobby, zoe) is session
+    assert participant_changes.calls == []
 
 
-async def test_a_call_identifies_again_when_the_voice_server_lost_its_session(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_a_call_identifies_again_when_the_voice_server_lost_its_session(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    assert house.world.app.voice is not None
+    assert call_lobby.world.app.voice is not None
 
-    house.world.app.voice.calls.end(session_of(house, zoe), VoiceCloseCode.SESSION_NO_LONGER_VALID, "")
+    call_lobby.world.app.voice.calls.end(voice_session_of(call_lobby, zoe), VoiceCloseCode.SESSION_NO_LONGER_VALID, "")
 
     await zoe.wait_for_status(RECONNECTING)
     await zoe.wait_for_status(CONNECTED)
-    for each in (mary, zoe):
-        each.recorder.clear()
+    for participant in (mary, zoe):
+        participant.recorder.clear()
     await wait_for_mutual_audio(mary, zoe)
 
 
-async def test_a_call_rejoins_after_its_resume_period_ends(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_a_call_rejoins_after_its_resume_period_ends(
+    call_lobby: CallLobby, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    gone, reached = mary.record_event("participant_changed"), VoiceSocket.open
-    away = True
+    participant_changes, original_open = mary.record_event("participant_changed"), VoiceSocket.open
+    is_unreachable = True
 
-    async def open_later(self: VoiceSocket) -> None:
-        if away:
+    async def open_if_reachable(self: VoiceSocket) -> None:
+        if is_unreachable:
             raise VoiceSocketClosed(0)
-        await reached(self)
+        await original_open(self)
 
-    monkeypatch.setattr(VoiceSocket, "open", open_later)
-    session_of(house, zoe).connection.transport.abort()
+    monkeypatch.setattr(VoiceSocket, "open", open_if_reachable)
+    voice_session_of(call_lobby, zoe).connection.transport.abort()
     await zoe.wait_for_status(RECONNECTING)
-    await house.world.clock.run_for(10_000)
-    assert await gone.next() == (zoe.id, False)
-    away = False
+    await call_lobby.world.clock.run_for(10_000)
+    assert await participant_changes.next() == (zoe.id, False)
+    is_unreachable = False
 
     await zoe.wait_for_status(CONNECTED)
-    assert await gone.next() == (zoe.id, True)
-    for each in (mary, zoe):
-        each.recorder.clear()
+    assert await participant_changes.next() == (zoe.id, True)
+    for participant in (mary, zoe):
+        participant.recorder.clear()
     await wait_for_mutual_audio(mary, zoe)
 
 
-async def test_a_call_recovers_from_a_full_network_outage(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_a_call_recovers_from_a_full_network_outage(
+    call_lobby: CallLobby, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    gone, statuses = mary.record_event("participant_changed"), zoe.player.record_event("status_changed")
-    gateway, voice_open = gateway_of(zoe.player.client), VoiceSocket.open
-    back = asyncio.Event()
+    participant_changes, statuses = mary.record_event("participant_changed"), zoe.player.record_event("status_changed")
+    gateway, original_open = gateway_of(zoe.player.client), VoiceSocket.open
+    network_restored = asyncio.Event()
 
-    async def open_later(self: VoiceSocket) -> None:
-        if not back.is_set():
+    async def open_if_restored(self: VoiceSocket) -> None:
+        if not network_restored.is_set():
             raise VoiceSocketClosed(0)
-        await voice_open(self)
+        await original_open(self)
 
-    async def wait(seconds: float) -> None:
-        await back.wait()
+    async def wait_restored(seconds: float) -> None:
+        await network_restored.wait()
 
-    monkeypatch.setattr(VoiceSocket, "open", open_later)
-    gateway.sleep = wait
+    monkeypatch.setattr(VoiceSocket, "open", open_if_restored)
+    gateway.sleep = wait_restored
     assert gateway._socket is not None
     connection = gateway._socket._response.connection
     assert connection is not None
     assert connection.transport is not None
     connection.transport.abort()
-    session_of(house, zoe).connection.transport.abort()
+    voice_session_of(call_lobby, zoe).connection.transport.abort()
     await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
     await zoe.wait_for_status(RECONNECTING)
-    await house.world.clock.run_for(10_000)
-    assert await gone.next() == (zoe.id, False)
-    back.set()
+    await call_lobby.world.clock.run_for(10_000)
+    assert await participant_changes.next() == (zoe.id, False)
+    network_restored.set()
 
     await zoe.wait_for_status(CONNECTED)
-    assert await gone.next() == (zoe.id, True)
-    for each in (mary, zoe):
-        each.recorder.clear()
+    assert await participant_changes.next() == (zoe.id, True)
+    for participant in (mary, zoe):
+        participant.recorder.clear()
     await wait_for_mutual_audio(mary, zoe)
 
 
-async def test_a_new_gateway_session_keeps_the_call(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_a_new_gateway_session_keeps_the_call(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
 
     await gateway_of(zoe.player.client).restart_session()
 
     await zoe.wait_for_status(RECONNECTING)
     await zoe.wait_for_status(CONNECTED)
-    for each in (mary, zoe):
-        each.recorder.clear()
+    for participant in (mary, zoe):
+        participant.recorder.clear()
     await wait_for_mutual_audio(mary, zoe)
     assert set(zoe.call.get_participants()) == {mary.id, zoe.id}
 
 
-async def test_deleting_a_lobby_ends_its_call(house: CallLobby) -> None:
-    mary = await house.caller("mary", MARY_HZ)
-    bot = house.application.bot
+async def test_deleting_a_lobby_ends_its_call(call_lobby: CallLobby) -> None:
+    mary = await call_lobby.add_caller("mary", MARY_HZ)
+    bot = call_lobby.application.bot
     assert bot is not None
 
-    (await bot.delete(f"/lobbies/{house.lobby_id}")).ok()
+    (await bot.delete(f"/lobbies/{call_lobby.lobby_id}")).ok()
 
     error, detail = await mary.wait_for_status(DISCONNECTED)
     assert (error, detail) == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.CALL_TERMINATED)
     assert mary.call.get_participants() == []
 
 
-async def test_leaving_the_lobby_leaves_its_call(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    gone = zoe.record_event("participant_changed")
+async def test_leaving_the_lobby_leaves_its_call(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
+    participant_changes = zoe.record_event("participant_changed")
 
-    await mary.player.client.leave_lobby(house.lobby_id)
+    await mary.player.client.leave_lobby(call_lobby.lobby_id)
 
     error, detail = await mary.wait_for_status(DISCONNECTED)
     assert (error, detail) == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.DISCONNECTED)
-    assert await gone.next() == (mary.id, False)
-    assert mary.player.client.start_call(house.lobby_id) is not None
+    assert await participant_changes.next() == (mary.id, False)
+    assert mary.player.client.start_call(call_lobby.lobby_id) is not None
     assert mary.call.get_status() is DISCONNECTED
 
 
-async def test_another_device_takes_a_call_over(house: CallLobby) -> None:
-    mary = await house.caller("mary", MARY_HZ)
-    phone = new_client(house.world, threaded=False)
+async def test_another_device_takes_a_call_over(call_lobby: CallLobby) -> None:
+    mary = await call_lobby.add_caller("mary", MARY_HZ)
+    phone = new_client(call_lobby.world, threaded=False)
     await phone.update_token(AuthorizationTokenType.BEARER, mary.player.tokens["access_token"])
     await phone.connect()
 
-    second = CallParticipant(Player(mary.player.user, phone, {}), house.lobby_id, ZOE_HZ)
+    phone_participant = CallParticipant(Player(mary.player.user, phone, {}), call_lobby.lobby_id, ZOE_HZ)
 
-    await second.wait_for_status(CONNECTED)
+    await phone_participant.wait_for_status(CONNECTED)
     error, detail = await mary.wait_for_status(DISCONNECTED)
     assert (error, detail) == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.DISCONNECTED)
-    assert second.call.get_status() is CONNECTED
+    assert phone_participant.call.get_status() is CONNECTED
     await phone.close()
 
 
-async def test_a_voice_server_with_an_untrusted_certificate_is_rejected(house: CallLobby) -> None:
-    mary = await house.player("mary")
+async def test_a_voice_server_with_an_untrusted_certificate_is_rejected(call_lobby: CallLobby) -> None:
+    mary = await call_lobby.add_player("mary")
     mary.client._core.options.voice_authority = ""
 
-    call = CallParticipant(mary, house.lobby_id, MARY_HZ)
+    participant = CallParticipant(mary, call_lobby.lobby_id, MARY_HZ)
 
-    assert await call.wait_for_status(DISCONNECTED) == (CallError.SIGNALING_CONNECTION_FAILED, 0)
-    again = CallParticipant(mary, house.lobby_id, MARY_HZ)
-    assert not call.call
-    assert again.call
+    assert await participant.wait_for_status(DISCONNECTED) == (CallError.SIGNALING_CONNECTION_FAILED, 0)
+    second_participant = CallParticipant(mary, call_lobby.lobby_id, MARY_HZ)
+    assert not participant.call
+    assert second_participant.call
 
 
-async def test_a_call_fails_without_a_udp_path(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_fails_without_a_udp_path(call_lobby: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.sdk.media.discovery.TRIES_MAX", 1)
     monkeypatch.setattr("hubbub.sdk.media.discovery.parse_discovery_response", lambda datagram, ssrc: None)
-    mary = await house.player("mary")
+    mary = await call_lobby.add_player("mary")
 
-    call = CallParticipant(mary, house.lobby_id, MARY_HZ)
+    participant = CallParticipant(mary, call_lobby.lobby_id, MARY_HZ)
 
-    error, _ = await call.wait_for_status(DISCONNECTED)
+    error, _ = await participant.wait_for_status(DISCONNECTED)
     assert error is CallError.VOICE_CONNECTION_FAILED
-    assert CallStatus.SIGNALING_CONNECTED in [reported[0] for reported in call.statuses.all]
-    lobby = mary.client.get_lobby_handle(house.lobby_id)
+    assert CallStatus.SIGNALING_CONNECTED in [status_report[0] for status_report in participant.statuses.calls]
+    lobby = mary.client.get_lobby_handle(call_lobby.lobby_id)
     assert lobby is not None
     await mary.record_event("voice_participant_changed").next(
-        lambda *reported: reported == (house.lobby_id, mary.id, False)
+        lambda *status_report: status_report == (call_lobby.lobby_id, mary.id, False)
     )
     assert lobby.get_call_info_handle() is None
 
 
-async def test_a_call_that_gets_no_ticket_ends(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_that_gets_no_ticket_ends(call_lobby: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.sdk.media.voice_connection.TICKET_TIMEOUT_SECONDS", 0.05)
     monkeypatch.setattr("hubbub.sdk.call_signaling.LOBBY_VOICE_STATES", 1)
-    mary = await house.player("mary")
+    mary = await call_lobby.add_player("mary")
 
-    call = CallParticipant(mary, house.lobby_id, MARY_HZ)
+    participant = CallParticipant(mary, call_lobby.lobby_id, MARY_HZ)
 
-    assert await call.wait_for_status(DISCONNECTED) == (CallError.JOIN_TIMEOUT, 0)
+    assert await participant.wait_for_status(DISCONNECTED) == (CallError.JOIN_TIMEOUT, 0)
 
 
-async def test_the_fallback_encryption_mode_works(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
-    mary = await house.caller("mary", MARY_HZ)
+async def test_the_fallback_encryption_mode_works(call_lobby: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
+    mary = await call_lobby.add_caller("mary", MARY_HZ)
     monkeypatch.setattr("hubbub.sdk.media.voice_connection.SUPPORTED_MODES", (XCHACHA20,))
 
-    zoe = await house.caller("zoe", ZOE_HZ)
+    zoe = await call_lobby.add_caller("zoe", ZOE_HZ)
 
     await wait_for_mutual_audio(mary, zoe)
 
@@ -579,45 +596,45 @@ async def test_the_fallback_encryption_mode_works(house: CallLobby, monkeypatch:
 # Calls in a game loop
 
 
-async def test_a_game_loop_receives_participant_and_speaking_callbacks(house: CallLobby) -> None:
-    zoe = await house.caller("zoe", ZOE_HZ)
-    application, world = house.application, house.world
-    tokens = await application.request_tokens(await world.user("mary"), "openid sdk.social_layer")
+async def test_a_game_loop_receives_participant_and_speaking_callbacks(call_lobby: CallLobby) -> None:
+    zoe = await call_lobby.add_caller("zoe", ZOE_HZ)
+    application, world = call_lobby.application, call_lobby.world
+    request_tokens = await application.request_tokens(await world.user("mary"), "openid sdk.social_layer")
     options = compat.ClientCreateOptions(web_base=world.url, voice_authority=world.app.config.voice.authority)
 
-    def play() -> list[str]:
-        client, seen = compat.Client(options, threaded=True), []
-        joined: list[int] = []
+    def run_game() -> list[str]:
+        client, callbacks = compat.Client(options, threaded=True), []
+        lobby_ids: list[int] = []
         client.UpdateToken(compat.AuthorizationTokenType.Bearer, tokens["access_token"], lambda _: client.Connect())
         client.SetStatusChangedCallback(
             lambda status, *_: (
                 status == compat.Client.Status.Ready
-                and client.CreateOrJoinLobby("secret", lambda _, lobby_id: joined.append(lobby_id))
+                and client.CreateOrJoinLobby("secret", lambda _, lobby_id: lobby_ids.append(lobby_id))
             )
         )
-        pump_until(client, lambda: bool(joined))
-        mary = client.GetCurrentUserV2().Id()
-        call = client.StartCallWithAudioCallbacks(joined[0], lambda *_: False, Tone(MARY_HZ))
-        call.SetStatusChangedCallback(lambda status, error, _: seen.append(compat.Call.StatusToString(status)))
+        pump_until(client, lambda: bool(lobby_ids))
+        mary_id = client.GetCurrentUserV2().Id()
+        call = client.StartCallWithAudioCallbacks(lobby_ids[0], lambda *_: False, Tone(MARY_HZ))
+        call.SetStatusChangedCallback(lambda status, error, _: callbacks.append(compat.Call.StatusToString(status)))
         call.SetParticipantChangedCallback(
-            lambda user_id, came: seen.append(("came" if came else "went", user_id == mary))
+            lambda user_id, has_joined: callbacks.append(("joined" if has_joined else "left", user_id == mary_id))
         )
         call.SetSpeakingStatusChangedCallback(
-            lambda user_id, on: seen.append(("speaks" if on else "quiet", user_id == mary))
+            lambda user_id, is_speaking: callbacks.append(("speaking" if is_speaking else "silent", user_id == mary_id))
         )
-        pump_until(client, lambda: ("speaks", False) in seen and ("speaks", True) in seen)
-        assert set(call.GetParticipants()) == {mary, zoe.id}
-        assert [each.GetChannelId() for each in client.GetCalls()] == joined
-        client.EndCalls(lambda: seen.append("over"))
-        pump_until(client, lambda: "over" in seen)
+        pump_until(client, lambda: ("speaking", False) in callbacks and ("speaking", True) in callbacks)
+        assert set(call.GetParticipants()) == {mary_id, zoe.id}
+        assert [other_call.GetChannelId() for other_call in client.GetCalls()] == lobby_ids
+        client.EndCalls(lambda: callbacks.append("over"))
+        pump_until(client, lambda: "over" in callbacks)
         assert (bool(call), client.GetCalls()) == (False, [])
         client.close()
-        return seen
+        return callbacks
 
-    seen = await asyncio.to_thread(play)
+    callbacks = await asyncio.to_thread(run_game)
 
-    reported = [each for each in seen if isinstance(each, str)]
-    assert reported == [
+    reported_statuses = [entry for entry in callbacks if isinstance(entry, str)]
+    assert reported_statuses == [
         "Joining",
         "Connecting",
         "SignalingConnected",
@@ -626,18 +643,18 @@ async def test_a_game_loop_receives_participant_and_speaking_callbacks(house: Ca
         "Disconnected",
         "over",
     ]
-    assert ("came", True) in seen
+    assert ("joined", True) in callbacks
 
 
-async def test_destroying_a_client_in_a_call_leaves_no_thread_or_voice_state(house: CallLobby) -> None:
-    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+async def test_destroying_a_client_in_a_call_leaves_no_thread_or_voice_state(call_lobby: CallLobby) -> None:
+    mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    gone = mary.record_event("participant_changed")
+    participant_changes = mary.record_event("participant_changed")
 
     await zoe.player.client.close()
 
     assert not zoe.call
-    assert await gone.next() == (zoe.id, False)
+    assert await participant_changes.next() == (zoe.id, False)
     await mary.player.client.close()
     # Closing waits for the thread, but not longer than a limit that a busy machine exceeds.
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
@@ -645,11 +662,11 @@ async def test_destroying_a_client_in_a_call_leaves_no_thread_or_voice_state(hou
             await asyncio.sleep(0.01)
 
 
-async def test_a_client_dropped_in_a_call_leaves_no_thread(house: CallLobby) -> None:
-    mary = await house.caller("mary", MARY_HZ)
-    gone = mary.record_event("participant_changed")
-    application, world = house.application, house.world
-    tokens = await application.request_tokens(await world.user("ann"), "openid sdk.social_layer")
+async def test_a_client_dropped_in_a_call_leaves_no_thread(call_lobby: CallLobby) -> None:
+    mary = await call_lobby.add_caller("mary", MARY_HZ)
+    participant_changes = mary.record_event("participant_changed")
+    application, world = call_lobby.application, call_lobby.world
+    request_tokens = await application.request_tokens(await world.user("ann"), "openid sdk.social_layer")
 
     def play_and_forget() -> None:
         client = new_client(world, threaded=True)
@@ -662,8 +679,8 @@ async def test_a_client_dropped_in_a_call_leaves_no_thread(house: CallLobby) -> 
     await asyncio.to_thread(play_and_forget)
     gc.collect()
 
-    assert (await gone.next())[1] is True
-    assert (await gone.next())[1] is False
+    assert (await participant_changes.next())[1] is True
+    assert (await participant_changes.next())[1] is False
     await mary.player.client.close()
     # Closing waits for the thread, but not longer than a limit that a busy machine exceeds.
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):

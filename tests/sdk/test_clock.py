@@ -8,57 +8,57 @@ import pytest
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions
 from hubbub.sdk.clock import PlatformClock
-from tests.sdk.players import CallbackRecorder, Player, game, player
-from tests.sdk.test_presence import befriend, joinable_activity
+from tests.sdk.players import CallbackRecorder, Player, create_game, create_player
+from tests.sdk.test_presence import befriend_players, joinable_activity
 from tests.world import World
 
 HOUR_MS = 3_600_000
-DAYS_MS = 10 * 24 * HOUR_MS
+CLOCK_ERROR_MS = 10 * 24 * HOUR_MS
 
 
-@pytest.fixture(params=[DAYS_MS, -DAYS_MS], ids=["ahead", "behind"])
-def wrong(request: pytest.FixtureRequest, world: World) -> Callable[[], int]:
+@pytest.fixture(params=[CLOCK_ERROR_MS, -CLOCK_ERROR_MS], ids=["ahead", "behind"])
+def wrong_clock(request: pytest.FixtureRequest, world: World) -> Callable[[], int]:
     """Set the SDK's local clock ten days off."""
     return lambda: world.clock.now_ms() + int(request.param)
 
 
 @pytest.fixture
-async def pair(world: World, wrong: Callable[[], int]) -> AsyncIterator[tuple[Player, Player]]:
+async def friend_pair(world: World, wrong_clock: Callable[[], int]) -> AsyncIterator[tuple[Player, Player]]:
     """Create two friends whose local clocks are wrong."""
-    application = await game(world)
-    mary, zoe = [await player(world, application, name, clock=wrong) for name in ("mary", "zoe")]
-    await befriend(mary, zoe)
+    application = await create_game(world)
+    mary, zoe = [await create_player(world, application, name, clock=wrong_clock) for name in ("mary", "zoe")]
+    await befriend_players(mary, zoe)
     yield mary, zoe
     await mary.client.close()
     await zoe.client.close()
 
 
-async def test_history_shows_72_hours_of_the_platforms_time(world: World, pair: tuple[Player, Player]) -> None:
-    mary, zoe = pair
-    expiring = zoe.record_event("message_created")
-    old = await mary.client.send_user_message(zoe.id, "old")
-    await expiring.next(lambda which: which == old)
-    assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [old]
+async def test_history_shows_72_hours_of_the_platforms_time(world: World, friend_pair: tuple[Player, Player]) -> None:
+    mary, zoe = friend_pair
+    created = zoe.record_event("message_created")
+    old_id = await mary.client.send_user_message(zoe.id, "old")
+    await created.next(lambda message_id: message_id == old_id)
+    assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [old_id]
 
-    new = await mary.client.send_user_message(zoe.id, "new")
-    await expiring.next(lambda which: which == new)
-    assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [new, old]
+    new_id = await mary.client.send_user_message(zoe.id, "new")
+    await created.next(lambda message_id: message_id == new_id)
+    assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [new_id, old_id]
 
     world.clock.advance(72 * HOUR_MS + 1)
-    late = await mary.client.send_user_message(zoe.id, "late")
-    # The message's id carries the platform's time.
-    await expiring.next(lambda which: which == late)
-    assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [late]
+    late_id = await mary.client.send_user_message(zoe.id, "late")
+    # The message's ID carries the platform's time.
+    await created.next(lambda message_id: message_id == late_id)
+    assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [late_id]
 
 
 async def test_an_invite_is_valid_for_six_hours_of_the_platforms_time(
-    world: World, pair: tuple[Player, Player]
+    world: World, friend_pair: tuple[Player, Player]
 ) -> None:
-    mary, zoe = pair
+    mary, zoe = friend_pair
     invited, updated = zoe.record_event("activity_invite_created"), zoe.record_event("activity_invite_updated")
-    seen = zoe.record_event("user_updated")
+    user_updates = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
-    await seen.next(lambda user_id: user_id == mary.id)
+    await user_updates.next(lambda user_id: user_id == mary.id)
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
     invite = await invited.next()
@@ -69,57 +69,57 @@ async def test_an_invite_is_valid_for_six_hours_of_the_platforms_time(
     assert (await updated.next()).is_valid is False
 
 
-async def test_token_expiration_follows_the_platforms_clock(world: World, wrong: Callable[[], int]) -> None:
-    mary = await player(world, await game(world), connect=False)
-    client, ending = Client(ClientCreateOptions(web_base=world.url), clock=wrong), CallbackRecorder()
-    client.set_token_expiration_callback(ending)
+async def test_token_expiration_follows_the_platforms_clock(world: World, wrong_clock: Callable[[], int]) -> None:
+    mary = await create_player(world, await create_game(world), connect=False)
+    client, expirations = Client(ClientCreateOptions(web_base=world.url), clock=wrong_clock), CallbackRecorder()
+    client.set_token_expiration_callback(expirations)
     # The client did not request this token itself, so it knows only the expiration time.
     await client.update_token(AuthorizationTokenType.BEARER, mary.tokens["access_token"])
     await client.connect()
     await client.get_user_guilds()
-    assert ending.all == []
+    assert expirations.calls == []
 
     world.clock.advance((604_800 - 540) * 1000)
     await client.get_user_guilds()
 
-    assert await ending.next() == ()
+    assert await expirations.next() == ()
     await client.get_user_guilds()
-    assert len(ending.all) == 1
+    assert len(expirations.calls) == 1
     await client.close()
     await mary.client.close()
 
 
-class Machine:
+class ClockSetup:
     """A wrong local clock whose time the test advances."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.elapsed_seconds = 0.0
         self.clock = PlatformClock(lambda: 5)
-        self.clock.monotonic = lambda: self.seconds
-        self.jumps = 0
-        self.clock.jump_watchers.append(self._jumped)
+        self.clock.monotonic = lambda: self.elapsed_seconds
+        self.jump_count = 0
+        self.clock.jump_watchers.append(self._count_jump)
 
-    def _jumped(self) -> None:
-        self.jumps += 1
+    def _count_jump(self) -> None:
+        self.jump_count += 1
 
 
 def test_response_headers_set_the_clock_to_the_millisecond_or_second() -> None:
-    machine = Machine()
-    assert machine.clock() == 5
+    setup = ClockSetup()
+    assert setup.clock() == 5
 
-    machine.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 00:00:10 GMT"})
-    assert machine.clock() == 1_767_225_610_000
-    machine.clock.update_from_headers({"X-RateLimit-Reset": "1767225613.250", "X-RateLimit-Reset-After": "2.000"})
-    assert machine.clock() == 1_767_225_611_250
-    machine.seconds += 1.5
-    assert machine.clock() == 1_767_225_612_750
+    setup.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 00:00:10 GMT"})
+    assert setup.clock() == 1_767_225_610_000
+    setup.clock.update_from_headers({"X-RateLimit-Reset": "1767225613.250", "X-RateLimit-Reset-After": "2.000"})
+    assert setup.clock() == 1_767_225_611_250
+    setup.elapsed_seconds += 1.5
+    assert setup.clock() == 1_767_225_612_750
 
     # A Date header is no more precise than this, and a cached response carries no time.
-    machine.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 00:00:12 GMT"})
-    machine.clock.update_from_headers({"Date": "Wed, 31 Dec 2025 00:00:00 GMT", "Age": "86400"})
-    assert (machine.clock(), machine.jumps) == (1_767_225_612_750, 2)
-    machine.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 01:00:00 GMT"})
-    assert (machine.clock(), machine.jumps) == (1_767_229_200_000, 3)
+    setup.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 00:00:12 GMT"})
+    setup.clock.update_from_headers({"Date": "Wed, 31 Dec 2025 00:00:00 GMT", "Age": "86400"})
+    assert (setup.clock(), setup.jump_count) == (1_767_225_612_750, 2)
+    setup.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 01:00:00 GMT"})
+    assert (setup.clock(), setup.jump_count) == (1_767_229_200_000, 3)
 
 
 @pytest.mark.parametrize(
@@ -133,29 +133,29 @@ def test_response_headers_set_the_clock_to_the_millisecond_or_second() -> None:
     ],
 )
 def test_headers_without_a_valid_time_are_ignored(headers: dict[str, str]) -> None:
-    machine = Machine()
+    setup = ClockSetup()
 
-    machine.clock.update_from_headers(headers)
+    setup.clock.update_from_headers(headers)
 
-    assert (machine.clock(), machine.jumps) == (5, 0)
+    assert (setup.clock(), setup.jump_count) == (5, 0)
 
 
 def test_ids_only_move_the_clock_forward() -> None:
-    machine = Machine()
-    machine.clock.update_from_id(1000 << 22)
-    assert machine.clock() == EPOCH_MS + 1000
+    setup = ClockSetup()
+    setup.clock.update_from_id(1000 << 22)
+    assert setup.clock() == EPOCH_MS + 1000
 
-    machine.clock.update_from_id(900 << 22)
-    assert machine.clock() == EPOCH_MS + 1000
-    machine.clock.update_from_id(5000 << 22)
-    assert machine.clock() == EPOCH_MS + 5000
+    setup.clock.update_from_id(900 << 22)
+    assert setup.clock() == EPOCH_MS + 1000
+    setup.clock.update_from_id(5000 << 22)
+    assert setup.clock() == EPOCH_MS + 5000
 
 
 async def test_response_dates_use_the_platforms_clock(world: World) -> None:
     mary = await world.user()
-    world.clock.advance(DAYS_MS)
+    world.clock.advance(CLOCK_ERROR_MS)
 
-    answer = await mary.get("/users/@me")
+    response = await mary.get("/users/@me")
 
     expected = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(world.clock.now_ms() // 1000))
-    assert answer.headers.getall("Date") == [expected]
+    assert response.headers.getall("Date") == [expected]

@@ -4,14 +4,16 @@ import asyncio
 
 import pytest
 
+from hubbub.protocol.enums import CloseCode
 from hubbub.sdk import ClientError, ClientStatus, ClientThread, ErrorType, SdkError
-from tests.sdk.players import CallbackRecorder, game, new_client, player
+from hubbub.sdk.connection import Connection
+from tests.sdk.players import CallbackRecorder, create_game, create_player, new_client
 from tests.world import World
 
 
 async def test_a_connected_player_knows_the_current_user(world: World) -> None:
-    application = await game(world)
-    mary = await player(world, application, "mary", connect=False)
+    application = await create_game(world)
+    mary = await create_player(world, application, "mary", connect=False)
     statuses = mary.record_event("status_changed")
 
     assert mary.client.get_current_user_v2() is None
@@ -26,7 +28,7 @@ async def test_a_connected_player_knows_the_current_user(world: World) -> None:
     assert mary.client.get_current_user() == me
     assert mary.client.get_application_id() == application.id
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    assert [status for status, _, _ in statuses.all] == [
+    assert [status for status, _, _ in statuses.calls] == [
         ClientStatus.CONNECTING,
         ClientStatus.CONNECTED,
         ClientStatus.READY,
@@ -35,27 +37,27 @@ async def test_a_connected_player_knows_the_current_user(world: World) -> None:
 
 
 async def test_threads_have_names_and_accept_priorities(world: World) -> None:
-    mary = await player(world, await game(world), connect=False)
+    mary = await create_player(world, await create_game(world), connect=False)
 
-    assert [mary.client.thread_to_string(each) for each in ClientThread] == ["Client", "Voice", "Network"]
+    assert [mary.client.thread_to_string(thread) for thread in ClientThread] == ["Client", "Voice", "Network"]
     assert mary.client.thread_to_string(99) == "unknown"  # type: ignore[arg-type]
     # Python threads have no priorities: the setting is stored, and the client works as before.
-    for each in ClientThread:
-        mary.client.set_thread_priority(each, 3)
+    for thread in ClientThread:
+        mary.client.set_thread_priority(thread, 3)
     await mary.client.connect()
     assert mary.client.get_status() is ClientStatus.READY
     await mary.client.close()
 
 
 async def test_disconnecting_ends_the_session(world: World) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
     statuses = mary.record_event("status_changed")
 
     await mary.client.disconnect()
 
     assert mary.client.get_status() is ClientStatus.DISCONNECTED
     await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED)
-    assert [status for status, *_ in statuses.all] == [ClientStatus.DISCONNECTING, ClientStatus.DISCONNECTED]
+    assert [status for status, *_ in statuses.calls] == [ClientStatus.DISCONNECTING, ClientStatus.DISCONNECTED]
     await mary.client.close()
 
 
@@ -73,8 +75,8 @@ async def test_connecting_without_a_token_fails(world: World) -> None:
 
 
 async def test_an_invalid_token_ends_the_attempt_without_retry(world: World) -> None:
-    application = await game(world)
-    mary = await player(world, application, connect=False)
+    application = await create_game(world)
+    mary = await create_player(world, application, connect=False)
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
     statuses = mary.record_event("status_changed")
 
@@ -85,30 +87,30 @@ async def test_an_invalid_token_ends_the_attempt_without_retry(world: World) -> 
     assert await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED) == (
         ClientStatus.DISCONNECTED,
         ClientError.UNEXPECTED_CLOSE,
-        4004,
+        CloseCode.AUTHENTICATION_FAILED,
     )
     await mary.client.close()
 
 
 async def test_revoking_the_token_ends_a_running_session(world: World) -> None:
-    application = await game(world)
-    mary = await player(world, application)
+    application = await create_game(world)
+    mary = await create_player(world, application)
     statuses = mary.record_event("status_changed")
 
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
 
     assert (await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED))[1:] == (
         ClientError.UNEXPECTED_CLOSE,
-        4004,
+        CloseCode.AUTHENTICATION_FAILED,
     )
     await mary.client.close()
 
 
 async def test_a_lost_connection_is_resumed_without_missed_events(world: World) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
     statuses, users = mary.record_event("status_changed"), mary.record_event("user_updated")
-    gateway = mary.client._parts[_connection()].gateway
-    session = gateway.session_id
+    gateway = mary.client._parts[Connection].gateway
+    session_id = gateway.session_id
 
     async def reconnect_at_once(_: float) -> None:
         # An event happens while the connection is down.
@@ -119,7 +121,7 @@ async def test_a_lost_connection_is_resumed_without_missed_events(world: World) 
 
     await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    assert gateway.session_id == session
+    assert gateway.session_id == session_id
     assert await users.next() == mary.id
     me = mary.client.get_current_user_v2()
     assert me is not None
@@ -127,14 +129,8 @@ async def test_a_lost_connection_is_resumed_without_missed_events(world: World) 
     await mary.client.close()
 
 
-def _connection() -> type:
-    from hubbub.sdk.connection import Connection
-
-    return Connection
-
-
 async def test_operations_need_a_session(world: World) -> None:
-    mary = await player(world, await game(world), connect=False)
+    mary = await create_player(world, await create_game(world), connect=False)
 
     with pytest.raises(SdkError) as caught:
         await mary.client.create_or_join_lobby("secret")
@@ -144,7 +140,7 @@ async def test_operations_need_a_session(world: World) -> None:
 
 
 async def test_a_disabled_feature_reports_disabled(world: World) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
     mary.client._core.disabled_functions = frozenset({"CreateOrJoinLobby"})
     recorder = CallbackRecorder()
 
@@ -156,16 +152,16 @@ async def test_a_disabled_feature_reports_disabled(world: World) -> None:
 
 
 async def test_destroying_a_client_fails_a_pending_operation_once(world: World) -> None:
-    mary = await player(world, await game(world), connect=False)
+    mary = await create_player(world, await create_game(world), connect=False)
     recorder = CallbackRecorder()
 
     mary.client.fetch_current_user(1, mary.tokens["access_token"], recorder)  # type: ignore[arg-type]
-    waiting = mary.client.get_user_guilds()
+    operation = mary.client.get_user_guilds()
     await mary.client.close()
 
     result, user_id, name = await recorder.next()
     assert (result.type, user_id, name) == (ErrorType.CLIENT_DESTROYED, 0, "")
     with pytest.raises(SdkError):
-        await waiting
+        await operation
     await asyncio.sleep(0)
-    assert len(recorder.all) == 1
+    assert len(recorder.calls) == 1

@@ -6,8 +6,8 @@ import pytest
 
 from hubbub.sdk import AuthorizationTokenType, Client, ErrorType, HttpStatusCode, SdkError
 from tests import oauth
-from tests.sdk.players import CallbackRecorder, game, new_client, player
-from tests.sdk.test_provisional import provisional_token
+from tests.sdk.players import CallbackRecorder, create_game, create_player, new_client
+from tests.sdk.test_provisional import request_provisional_token
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 BEARER = AuthorizationTokenType.BEARER
@@ -16,7 +16,7 @@ BEARER = AuthorizationTokenType.BEARER
 async def provisional_player(world: World, application: oauth.Client, name: str) -> tuple[Client, int]:
     """Create a provisional player."""
     client = new_client(world)
-    await client.update_token(BEARER, (await provisional_token(application, name)).ok()["access_token"])
+    await client.update_token(BEARER, (await request_provisional_token(application, name)).ok()["access_token"])
     await client.connect()
     me = client.get_current_user_v2()
     assert me is not None
@@ -30,28 +30,28 @@ async def send_until_rejected(client: Client, user_id: int) -> None:
 
 
 async def test_messages_between_strangers_are_not_stored(world: World) -> None:
-    application = await game(world)
-    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
-    created, updated, deleted = (zoe.record_event(f"message_{each}") for each in ("created", "updated", "deleted"))
-    own = mary.record_event("message_created")
+    application = await create_game(world)
+    mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
+    created, updated, deleted = (zoe.record_event(f"message_{kind}") for kind in ("created", "updated", "deleted"))
+    own_created = mary.record_event("message_created")
 
-    sent = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
+    message_id = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
-    assert await created.next() == sent
-    assert await own.next() == sent
+    assert await created.next() == message_id
+    assert await own_created.next() == message_id
     for reader, other in ((zoe, mary), (mary, zoe)):
-        message = reader.client.get_message_handle(sent)
+        message = reader.client.get_message_handle(message_id)
         assert message is not None
         assert (message.author_id, message.content, message.metadata) == (mary.id, "hello", {"mood": "wet"})
         # The conversation is identified by the other player; it has no channel of its own.
         assert (message.channel_id, message.recipient_id, message.channel) == (other.id, other.id, None)
         assert reader.client.get_channel_handle(other.id) is None
-        assert not reader.client.can_open_message_in_platform(sent)
+        assert not reader.client.can_open_message_in_platform(message_id)
         assert message.disclosure_type is None
 
-    await mary.client.edit_user_message(zoe.id, sent, "hello again")
-    assert await updated.next() == sent
-    message = zoe.client.get_message_handle(sent)
+    await mary.client.edit_user_message(zoe.id, message_id, "hello again")
+    assert await updated.next() == message_id
+    message = zoe.client.get_message_handle(message_id)
     assert message is not None
     assert (message.content, message.metadata) == ("hello again", {"mood": "wet"})
     with pytest.raises(SdkError) as caught:
@@ -59,59 +59,59 @@ async def test_messages_between_strangers_are_not_stored(world: World) -> None:
     assert caught.value.result.status is HttpStatusCode.NOT_FOUND
     assert await zoe.client.get_user_message_summaries() == []
 
-    await mary.client.delete_user_message(zoe.id, sent)
-    assert await deleted.next() == (sent, mary.id)
-    assert zoe.client.get_message_handle(sent) is None
+    await mary.client.delete_user_message(zoe.id, message_id)
+    assert await deleted.next() == (message_id, mary.id)
+    assert zoe.client.get_message_handle(message_id) is None
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_provisional_players_can_message_while_both_are_connected(world: World) -> None:
-    application = await game(world)
-    one, _ = await provisional_player(world, application, "hero-1")
-    two, two_id = await provisional_player(world, application, "hero-2")
+    application = await create_game(world)
+    sender, _ = await provisional_player(world, application, "hero-1")
+    recipient, recipient_id = await provisional_player(world, application, "hero-2")
     created, updated = CallbackRecorder(), CallbackRecorder()
-    two.set_message_created_callback(created)
-    two.set_message_updated_callback(updated)
+    recipient.set_message_created_callback(created)
+    recipient.set_message_updated_callback(updated)
 
-    sent = await one.send_user_message(two_id, "psst")
-    assert await created.next() == sent
-    one_id = (await one.fetch_current_user(BEARER, one._core.token)).id
+    message_id = await sender.send_user_message(recipient_id, "psst")
+    assert await created.next() == message_id
+    sender_id = (await sender.fetch_current_user(BEARER, sender._core.token)).id
     assert application.bot is not None
-    path = f"/partner-sdk/dms/{one_id}/{two_id}/messages/{sent}/moderation-metadata"
+    path = f"/partner-sdk/dms/{sender_id}/{recipient_id}/messages/{message_id}/moderation-metadata"
     assert (await application.bot.put(path, json={"verdict": "harmless"})).status == 204
-    assert await updated.next() == sent
-    message = two.get_message_handle(sent)
+    assert await updated.next() == message_id
+    message = recipient.get_message_handle(message_id)
     assert message is not None
     assert (message.content, message.moderation_metadata) == ("psst", {"verdict": "harmless"})
 
-    await two.disconnect()
+    await recipient.disconnect()
     with pytest.raises(SdkError) as caught:
-        await asyncio.wait_for(send_until_rejected(one, two_id), WAIT_TIMEOUT_SECONDS)
+        await asyncio.wait_for(send_until_rejected(sender, recipient_id), WAIT_TIMEOUT_SECONDS)
     result = caught.value.result
-    # 50278: they have no mutual guild either.
+    # 50278: the players have no mutual guild either.
     assert (result.type, result.error_code, result.status) == (ErrorType.HTTP_ERROR, 50278, HttpStatusCode.FORBIDDEN)
-    await one.close()
-    await two.close()
+    await sender.close()
+    await recipient.close()
 
 
 async def test_a_group_message_is_not_a_message_to_one_recipient(world: World) -> None:
-    application = await game(world)
-    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    application = await create_game(world)
+    mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     rob = await world.user("rob")
     await world.guild(mary.user, zoe.user, rob)
     created = mary.record_event("message_created")
-    private = await zoe.client.send_user_message(mary.id, "for mary alone")
-    await created.next(lambda which: which == private)
+    private_id = await zoe.client.send_user_message(mary.id, "for mary alone")
+    await created.next(lambda message_id: message_id == private_id)
     body = {"recipients": [str(zoe.id), str(rob.id)]}
-    group = (await mary.user.post("/users/@me/channels", json=body)).ok()["id"]
+    group_id = (await mary.user.post("/users/@me/channels", json=body)).ok()["id"]
 
-    posted_id = (await zoe.user.post(f"/channels/{group}/messages", json={"content": "for all"})).ok()["id"]
+    posted_id = (await zoe.user.post(f"/channels/{group_id}/messages", json={"content": "for all"})).ok()["id"]
 
-    await created.next(lambda which: which == int(posted_id))
+    await created.next(lambda message_id: message_id == int(posted_id))
     message = mary.client.get_message_handle(int(posted_id))
     assert message is not None
-    assert (message.recipient_id, message.recipient, message.channel_id) == (0, None, int(group))
-    assert [each.id for each in await mary.client.get_user_messages_with_limit(zoe.id, 1)] == [private]
+    assert (message.recipient_id, message.recipient, message.channel_id) == (0, None, int(group_id))
+    assert [message.id for message in await mary.client.get_user_messages_with_limit(zoe.id, 1)] == [private_id]
     await mary.client.close()
     await zoe.client.close()

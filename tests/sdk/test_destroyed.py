@@ -1,4 +1,7 @@
-"""Destroying a client at any moment: each waiter gets ClientDestroyed once, and no thread, task or socket remains."""
+"""Destroying a client at any moment.
+
+Every pending operation fails once with CLIENT_DESTROYED, and no thread, task or socket remains.
+"""
 
 import asyncio
 import gc
@@ -12,6 +15,7 @@ import psutil
 import pytest
 
 import hubbub.sdk as sdk
+from hubbub.protocol.enums import CloseCode
 from hubbub.sdk import (
     AuthorizationArgs,
     AuthorizationTokenType,
@@ -24,108 +28,117 @@ from hubbub.sdk import (
 from hubbub.server.core.faults import Fault, GatewayFault, HttpFault
 from tests.machine import NewMachine
 from tests.sdk import sdk_threads
-from tests.sdk.players import game, player
+from tests.sdk.players import create_game, create_player
 from tests.sdk.test_callback_queue import ResultRecorder, pump_until
-from tests.sdk.test_provisional import provisional_token
+from tests.sdk.test_provisional import request_provisional_token
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 BEARER = AuthorizationTokenType.BEARER
-LATE_MS = 90_000
+DELAY_MS = 90_000
 """Longer than any of these tests runs, so that a request is certainly pending."""
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
+def check_nothing_left(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
     """Check that the test leaves no warning, thread or listening port behind."""
     # Collect the garbage of earlier tests now, so that its warnings are not counted.
     gc.collect()
     recwarn.clear()
-    before = listening()
+    previous_ports = listening_ports()
     yield
     gc.collect()
     assert sdk_threads.network_threads() == set()
-    assert listening() <= before
-    assert [str(each.message) for each in recwarn if issubclass(each.category, ResourceWarning)] == []
+    assert listening_ports() <= previous_ports
+    assert [str(warning.message) for warning in recwarn if issubclass(warning.category, ResourceWarning)] == []
 
 
-def listening() -> set[int]:
+def listening_ports() -> set[int]:
     """Return the ports that this process listens on."""
-    found = psutil.Process(os.getpid()).net_connections("tcp")
-    return {each.laddr.port for each in found if each.status == psutil.CONN_LISTEN}
+    connections = psutil.Process(os.getpid()).net_connections("tcp")
+    return {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}
 
 
-def connected(port: int) -> int:
+def count_connections(port: int) -> int:
     """Return the number of connections of this process to a port."""
-    found = psutil.Process(os.getpid()).net_connections("tcp")
-    return len([each for each in found if each.raddr and each.raddr.port == port and each.status != "TIME_WAIT"])
+    connections = psutil.Process(os.getpid()).net_connections("tcp")
+    return len(
+        [
+            connection
+            for connection in connections
+            if connection.raddr and connection.raddr.port == port and connection.status != "TIME_WAIT"
+        ]
+    )
 
 
 def destroy_while(
-    world: World, token: str, condition: Callable[[Client], bool], begin: Callable[[Client], Any]
+    world: World, token: str, condition: Callable[[Client], bool], start: Callable[[Client], Any]
 ) -> ResultRecorder:
     """Run a game loop until a condition holds, then close its client in the middle of a frame."""
     client = Client(ClientCreateOptions(web_base=world.url))
     client.update_token(BEARER, token).result(WAIT_TIMEOUT_SECONDS)
-    begin(client)
+    start(client)
     pump_until(client, lambda: condition(client))
-    ended = ResultRecorder()
+    results = ResultRecorder()
     for _ in range(3):
-        client.fetch_current_user(BEARER, token, ended)
+        client.fetch_current_user(BEARER, token, results)
     # The requests are delayed by LATE_MS, so they would succeed if closing waited for them.
     client.close()
     sdk.run_callbacks()
     client.run_callbacks()
-    return ended
+    return results
 
 
 @pytest.mark.parametrize(
     ("status", "faults"),
     [
-        (ClientStatus.CONNECTING, [HttpFault(effect="delay", delay_ms=LATE_MS, route="/gateway")]),
+        (ClientStatus.CONNECTING, [HttpFault(effect="delay", delay_ms=DELAY_MS, route="/gateway")]),
         (ClientStatus.HTTP_WAIT, [HttpFault(effect="status", status=503, route="/gateway", times=None)]),
-        (ClientStatus.CONNECTED, [GatewayFault(effect="delay", delay_ms=LATE_MS, moment="identify")]),
+        (ClientStatus.CONNECTED, [GatewayFault(effect="delay", delay_ms=DELAY_MS, moment="identify")]),
         (ClientStatus.RECONNECTING, [GatewayFault(effect="close", moment="identify", times=None)]),
         (ClientStatus.READY, []),
-        (ClientStatus.DISCONNECTED, [GatewayFault(effect="close", code=4004, moment="identify")]),
+        (
+            ClientStatus.DISCONNECTED,
+            [GatewayFault(effect="close", code=CloseCode.AUTHENTICATION_FAILED, moment="identify")],
+        ),
     ],
 )
 async def test_pending_operations_fail_once_in_every_status(
     world: World, status: ClientStatus, faults: list[Fault]
 ) -> None:
-    mary = await player(world, await game(world), connect=False)
+    mary = await create_player(world, await create_game(world), connect=False)
     await mary.client.close()
-    for fault in (*faults, HttpFault(effect="delay", delay_ms=LATE_MS, route="/users/@me", times=3)):
+    for fault in (*faults, HttpFault(effect="delay", delay_ms=DELAY_MS, route="/users/@me", times=3)):
         world.app.faults.add(fault)
-    connects = ClientStatus.CONNECTING
-    seen: list[ClientStatus] = []
+    connecting = ClientStatus.CONNECTING
+    seen_statuses: list[ClientStatus] = []
 
-    def begin(client: Client) -> None:
-        client.set_status_changed_callback(lambda now, *_: seen.append(now))
+    def start(client: Client) -> None:
+        client.set_status_changed_callback(lambda new_status, *_: seen_statuses.append(new_status))
         client.connect()
 
-    ended = await asyncio.to_thread(
+    results = await asyncio.to_thread(
         destroy_while,
         world,
         mary.tokens["access_token"],
-        lambda client: connects in seen and client.get_status() is status,
-        begin,
+        lambda client: connecting in seen_statuses and client.get_status() is status,
+        start,
     )
 
-    assert ended.types == [ErrorType.CLIENT_DESTROYED] * 3
+    assert results.types == [ErrorType.CLIENT_DESTROYED] * 3
 
 
 async def test_destroying_during_browser_authorization(world: World) -> None:
-    application = await game(world)
-    opened: list[str] = []
-    ended = ResultRecorder()
+    application = await create_game(world)
+    opened_urls: list[str] = []
+    results = ResultRecorder()
 
-    def play() -> None:
-        client = Client(ClientCreateOptions(web_base=world.url), open_browser=opened.append)
-        client.authorize(AuthorizationArgs(client_id=application.id, scopes="identify"), ended)
-        pump_until(client, lambda: bool(opened))
-        port = int(opened[0].partition("127.0.0.1%3A")[2].partition("%2F")[0])
+    def run_game() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url), open_browser=opened_urls.append)
+        client.authorize(AuthorizationArgs(client_id=application.id, scopes="identify"), results)
+        pump_until(client, lambda: bool(opened_urls))
+        port = int(opened_urls[0].partition("127.0.0.1%3A")[2].partition("%2F")[0])
         # A browser opens connections that it may never use.
         with socket.create_connection(("127.0.0.1", port)) as idle:
             client.close()
@@ -134,87 +147,87 @@ async def test_destroying_during_browser_authorization(world: World) -> None:
                 assert idle.recv(1) == b""
             except ConnectionResetError:
                 pass  # The connection was closed before the listener accepted it.
-        assert port not in listening()
+        assert port not in listening_ports()
         sdk.run_callbacks()
 
-    await asyncio.to_thread(play)
+    await asyncio.to_thread(run_game)
 
-    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+    assert results.types == [ErrorType.CLIENT_DESTROYED]
 
 
 async def test_destroying_during_device_authorization(world: World) -> None:
-    application = await game(world)
-    opened: list[str] = []
-    ended = ResultRecorder()
+    application = await create_game(world)
+    opened_urls: list[str] = []
+    results = ResultRecorder()
 
-    def play() -> None:
-        client = Client(ClientCreateOptions(web_base=world.url), open_browser=opened.append)
-        client.get_token_from_device(DeviceAuthorizationArgs(client_id=application.id, scopes="identify"), ended)
-        pump_until(client, lambda: bool(opened))
+    def run_game() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url), open_browser=opened_urls.append)
+        client.get_token_from_device(DeviceAuthorizationArgs(client_id=application.id, scopes="identify"), results)
+        pump_until(client, lambda: bool(opened_urls))
         client.close()
         sdk.run_callbacks()
 
-    await asyncio.to_thread(play)
+    await asyncio.to_thread(run_game)
 
-    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+    assert results.types == [ErrorType.CLIENT_DESTROYED]
 
 
 async def test_destroying_during_account_linking(world: World) -> None:
-    application = await game(world)
-    token = (await provisional_token(application, "hero-1")).ok()["access_token"]
-    mary = await player(world, application)
+    application = await create_game(world)
+    token = (await request_provisional_token(application, "hero-1")).ok()["access_token"]
+    mary = await create_player(world, application)
     guild = await world.guild(mary.user)
     assert application.bot is not None
-    me = await mary.client.fetch_current_user(BEARER, token)
-    members = [{"id": str(mary.id), "flags": 1}, {"id": str(me.id)}]
+    provisional_user = await mary.client.fetch_current_user(BEARER, token)
+    members = [{"id": str(mary.id), "flags": 1}, {"id": str(provisional_user.id)}]
     lobby_id = int((await application.bot.post("/lobbies", json={"members": members})).ok()["id"])
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
-    asked: list[str] = []
-    ended = ResultRecorder()
+    merge_calls: list[str] = []
+    results = ResultRecorder()
 
-    def play() -> None:
+    def run_game() -> None:
         client = Client(ClientCreateOptions(web_base=world.url))
         client.update_token(BEARER, token, lambda _: client.connect())
         pump_until(client, lambda: lobby_id in client.get_lobby_ids())
         pump_until(client, lambda: client.get_status() is ClientStatus.READY)
-        client.join_linked_lobby_guild(lobby_id, lambda: asked.append("merge"), ended)
-        pump_until(client, lambda: bool(asked))
+        client.join_linked_lobby_guild(lobby_id, lambda: merge_calls.append("merge"), results)
+        pump_until(client, lambda: bool(merge_calls))
         client.close()
         sdk.run_callbacks()
 
-    await asyncio.to_thread(play)
+    await asyncio.to_thread(run_game)
 
-    assert (asked, ended.types) == (["merge"], [ErrorType.CLIENT_DESTROYED])
+    assert (merge_calls, results.types) == (["merge"], [ErrorType.CLIENT_DESTROYED])
     await mary.client.close()
 
 
 async def test_destroying_while_the_chat_client_is_busy(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine, application = await new_machine(await world.user()), await game(world)
+    machine, application = await new_machine(await world.user()), await create_game(world)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
     machine.consent.release = asyncio.Event()
-    ended = ResultRecorder()
+    results = ResultRecorder()
 
-    def play() -> None:
+    def run_game() -> None:
         client = Client(ClientCreateOptions(web_base=world.url))
         client.set_application_id(application.id)
         challenge = client.create_authorization_code_verifier().challenge
-        client.authorize(AuthorizationArgs(scopes="identify", code_challenge=challenge), ended)
+        client.authorize(AuthorizationArgs(scopes="identify", code_challenge=challenge), results)
         pump_until(client, lambda: bool(machine.consent.requests))
         client.close()
         sdk.run_callbacks()
 
-    await asyncio.to_thread(play)
+    await asyncio.to_thread(run_game)
 
-    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+    assert results.types == [ErrorType.CLIENT_DESTROYED]
 
 
 async def test_destroying_closes_all_connections_to_the_platform(world: World) -> None:
-    mary = await player(world, await game(world), connect=False)
+    mary = await create_player(world, await create_game(world), connect=False)
     await mary.client.close()
     port = int(world.url.rpartition(":")[2])
-    before = connected(port)
+    previous_count = count_connections(port)
 
     for _ in range(3):
         await asyncio.to_thread(
@@ -225,7 +238,7 @@ async def test_destroying_closes_all_connections_to_the_platform(world: World) -
             lambda client: client.connect(),
         )
 
-    end = time.monotonic() + WAIT_TIMEOUT_SECONDS
-    while connected(port) > before or sdk_threads.network_threads() or sdk_threads.background_threads():
-        assert time.monotonic() < end, "a connection or a thread is left"
+    deadline = time.monotonic() + WAIT_TIMEOUT_SECONDS
+    while count_connections(port) > previous_count or sdk_threads.network_threads() or sdk_threads.background_threads():
+        assert time.monotonic() < deadline, "a connection or a thread remains"
         await asyncio.sleep(0.05)

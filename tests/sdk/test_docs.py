@@ -15,8 +15,8 @@ import pytest
 import hubbub.sdk
 from hubbub.sdk import Client, ClientStatus, api, client, compat
 from tests.sdk import sdk_threads
-from tests.sdk.players import game, player
-from tests.sdk.test_authorization import Browser
+from tests.sdk.players import create_game, create_player
+from tests.sdk.test_authorization import ConsentBrowser
 from tests.world import World
 
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
@@ -24,20 +24,20 @@ PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 
-def programs() -> list[Any]:
+def compile_programs() -> list[Any]:
     """Return the page's programs: shared names, then one for asyncio and one for a game loop."""
-    found = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    return [compile(text, str(PAGE), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT) for text in found]
+    code_blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    return [compile(text, str(PAGE), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT) for text in code_blocks]
 
 
 async def test_the_documented_asyncio_program_works(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, in_asyncio, *_ = programs()
-    application, mary = await game(world), await world.user("mary")
-    monkeypatch.setattr(webbrowser, "open", Browser(mary))
-    zoe = await player(world, application, "zoe")
+    _, asyncio_program, *_ = compile_programs()
+    application, mary = await create_game(world), await world.user("mary")
+    monkeypatch.setattr(webbrowser, "open", ConsentBrowser(mary))
+    zoe = await create_player(world, application, "zoe")
     lobby_id = await zoe.client.create_or_join_lobby("secret")
 
-    await eval(in_asyncio, vars(hubbub.sdk) | {"APPLICATION": application.id, "PLATFORM": world.url})
+    await eval(asyncio_program, vars(hubbub.sdk) | {"APPLICATION": application.id, "PLATFORM": world.url})
 
     [message] = await zoe.client.get_lobby_messages_with_limit(lobby_id, 5)
     assert (message.author_id, message.content) == (mary.id, "hello")
@@ -45,27 +45,27 @@ async def test_the_documented_asyncio_program_works(world: World, monkeypatch: p
 
 
 async def test_the_documented_game_loop_program_works(world: World) -> None:
-    _, _, in_a_loop, _ = programs()
-    mary = await player(world, await game(world), connect=False)
+    _, _, game_loop_program, _ = compile_programs()
+    mary = await create_player(world, await create_game(world), connect=False)
     frames = 0
 
-    class Playing:
+    class LoopCondition:
         def __bool__(self) -> bool:
-            played: Client = names["client"]
-            return played.get_status() is not ClientStatus.READY and frames < 6000
+            game_client: Client = namespace["client"]
+            return game_client.get_status() is not ClientStatus.READY and frames < 6000
 
     def draw() -> None:
         nonlocal frames
         frames += 1
         time.sleep(0.01)
 
-    names: dict[str, Any] = vars(hubbub.sdk) | {
+    namespace: dict[str, Any] = vars(hubbub.sdk) | {
         "PLATFORM": world.url,
         "token": mary.tokens["access_token"],
-        "playing": Playing(),
+        "playing": LoopCondition(),
         "draw": draw,
     }
-    await asyncio.to_thread(exec, in_a_loop, names)
+    await asyncio.to_thread(exec, game_loop_program, namespace)
 
     assert 0 < frames < 6000
     assert sdk_threads.network_threads() == set()
@@ -76,8 +76,10 @@ async def test_the_documented_game_loop_program_works(world: World) -> None:
 def test_names_used_in_docstring_examples_exist(module: Any, store_config: Any) -> None:
     """The examples in docstrings are fragments, so their calls are looked up, not run."""
     text = inspect.getdoc(module) or ""
-    face: Any = {client: Client, api: hubbub.sdk.Api}.get(module) or compat.Client
-    used = set(re.findall(r"\b(?:client|api)\.(\w+)\(", dedent(text))) | set(re.findall(r"\bClient\.(\w+)\(", text))
+    documented_class: Any = {client: Client, api: hubbub.sdk.Api}.get(module) or compat.Client
+    used_names = set(re.findall(r"\b(?:client|api)\.(\w+)\(", dedent(text))) | set(
+        re.findall(r"\bClient\.(\w+)\(", text)
+    )
 
-    assert used
-    assert [name for name in used if not hasattr(face, name)] == []
+    assert used_names
+    assert [name for name in used_names if not hasattr(documented_class, name)] == []

@@ -11,7 +11,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 # Distributions whose module has another name.
-MODULES = {
+MODULES_BY_DISTRIBUTION = {
     "argon2-cffi": "argon2",
     "backports.zstd": "backports",
     "nats-py": "nats",
@@ -22,8 +22,8 @@ MODULES = {
 def modules_loaded_by(statement: str) -> set[str]:
     """Return the names of all modules loaded in a fresh interpreter after one statement."""
     program = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
-    answer = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    return set(json.loads(answer.stdout))
+    process = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return set(json.loads(process.stdout))
 
 
 def server_only_modules() -> set[str]:
@@ -36,7 +36,7 @@ def server_only_modules() -> set[str]:
         and requirement.marker.evaluate({"extra": "server"})
         and not requirement.marker.evaluate({"extra": ""})
     }
-    return {MODULES.get(name, name) for name in extra} | {"sqlite3"}
+    return {MODULES_BY_DISTRIBUTION.get(name, name) for name in extra} | {"sqlite3"}
 
 
 def test_importing_the_sdk_loads_no_server_module() -> None:
@@ -53,39 +53,39 @@ def test_importing_the_sdk_loads_no_server_dependency() -> None:
     assert modules_loaded_by("import hubbub.sdk") & server_only == set()
 
 
-def imported(path: Path) -> set[str]:
+def imported_modules(path: Path) -> set[str]:
     """Return the top-level modules that a file imports when it runs."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(path.read_text())]
-    while waiting:
-        node = waiting.pop()
+    modules: set[str] = set()
+    pending_nodes: list[ast.AST] = [ast.parse(path.read_text())]
+    while pending_nodes:
+        node = pending_nodes.pop()
         if isinstance(node, ast.Import):
-            found |= {each.name.partition(".")[0] for each in node.names}
+            modules |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
+            modules.add(node.module.partition(".")[0])
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            waiting += node.orelse
+            pending_nodes += node.orelse
         else:
-            waiting += ast.iter_child_nodes(node)
-    return found
+            pending_nodes += ast.iter_child_nodes(node)
+    return modules
 
 
 def test_the_sdk_imports_only_aiohttp_and_msgspec() -> None:
     root = Path(__file__).parents[2]
     declared = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
-    assert {Requirement(each).name for each in declared} == {"aiohttp", "msgspec"}
+    assert {Requirement(requirement).name for requirement in declared} == {"aiohttp", "msgspec"}
 
     files = [
         path for part in ("protocol", "media", "sdk", "agent") for path in (root / "src/hubbub" / part).rglob("*.py")
     ]
-    calls = [path for path in files if path.parent.name == "media"]
-    foreign = set().union(*(imported(path) for path in files if path not in calls))
-    foreign -= sys.stdlib_module_names | {"hubbub"}
+    voice_files = [path for path in files if path.parent.name == "media"]
+    third_party = set().union(*(imported_modules(path) for path in files if path not in voice_files))
+    third_party -= sys.stdlib_module_names | {"hubbub"}
     # aiohttp's URL type.
-    assert foreign == {"aiohttp", "msgspec", "yarl"}
+    assert third_party == {"aiohttp", "msgspec", "yarl"}
     # The extra `voice`, and PyNaCl where it is installed, are not imported before a call starts.
-    foreign = set().union(*map(imported, calls)) - sys.stdlib_module_names - {"hubbub"}
-    assert foreign == {"aiohttp", "msgspec", "av", "cryptography", "davey", "nacl"}
+    third_party = set().union(*map(imported_modules, voice_files)) - sys.stdlib_module_names - {"hubbub"}
+    assert third_party == {"aiohttp", "msgspec", "av", "cryptography", "davey", "nacl"}
 
 
 def test_voice_dependencies_are_loaded_when_a_call_starts() -> None:

@@ -2,19 +2,18 @@
 
 import pytest
 
-from hubbub.protocol.permissions import Permissions
 from hubbub.sdk import ChannelType, ErrorType, SdkError
-from tests.sdk.players import SCOPES, Player, game, player
+from tests.sdk.players import SCOPES, Player, create_game, create_player
 from tests.world import World
 
 
-async def two(world: World) -> tuple[Player, Player]:
-    application = await game(world)
-    return await player(world, application, "mary"), await player(world, application, "zoe")
+async def create_two_players(world: World) -> tuple[Player, Player]:
+    application = await create_game(world)
+    return await create_player(world, application, "mary"), await create_player(world, application, "zoe")
 
 
 async def test_two_players_join_a_lobby_by_its_secret(world: World) -> None:
-    mary, zoe = await two(world)
+    mary, zoe = await create_two_players(world)
     created, added = mary.record_event("lobby_created"), mary.record_event("lobby_member_added")
 
     lobby_id = await mary.client.create_or_join_lobby_with_metadata("secret", {"map": "pond"}, {"boots": "red"})
@@ -34,14 +33,14 @@ async def test_two_players_join_a_lobby_by_its_secret(world: World) -> None:
     assert other is not None
     assert other.user is not None
     assert other.user.username == "zoe"
-    assert len(created.all) == 1
+    assert len(created.calls) == 1
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_message_handles_reflect_edits_and_deletion(world: World) -> None:
-    application = await game(world)
-    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    application = await create_game(world)
+    mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await zoe.client.create_or_join_lobby("secret")
     received, updated = zoe.record_event("message_created"), zoe.record_event("message_updated")
@@ -73,7 +72,7 @@ async def test_message_handles_reflect_edits_and_deletion(world: World) -> None:
 
 
 async def test_history_is_newest_first(world: World) -> None:
-    mary, zoe = await two(world)
+    mary, zoe = await create_two_players(world)
     lobby_id = await mary.client.create_or_join_lobby("secret")
     ids = [await mary.client.send_lobby_message(lobby_id, f"line {number}") for number in range(4)]
     await zoe.client.create_or_join_lobby("secret")
@@ -89,11 +88,11 @@ async def test_history_is_newest_first(world: World) -> None:
 
 
 async def test_leaving_removes_the_member_and_disconnecting_does_not(world: World) -> None:
-    mary, zoe = await two(world)
+    mary, zoe = await create_two_players(world)
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await zoe.client.create_or_join_lobby("secret")
     removed, changed = mary.record_event("lobby_member_removed"), mary.record_event("lobby_member_updated")
-    gone = zoe.record_event("lobby_deleted")
+    deleted = zoe.record_event("lobby_deleted")
     lobby = mary.client.get_lobby_handle(lobby_id)
     assert lobby is not None
 
@@ -109,35 +108,35 @@ async def test_leaving_removes_the_member_and_disconnecting_does_not(world: Worl
     assert zoe.client.get_lobby_ids() == [lobby_id]
 
     await zoe.client.leave_lobby(lobby_id)
-    assert await gone.next() == lobby_id
+    assert await deleted.next() == lobby_id
     assert await removed.next() == (lobby_id, zoe.id)
     assert lobby.lobby_member_ids == [mary.id]
     assert zoe.client.get_lobby_ids() == []
     assert zoe.client.get_lobby_handle(lobby_id) is None
-    assert len(gone.all) == 1
+    assert len(deleted.calls) == 1
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
-    application = await game(world)
-    mary = await player(world, application, "mary")
+    application = await create_game(world)
+    mary = await create_player(world, application, "mary")
     guild = await world.guild(mary.user)
     await guild.channel("second", position=5)
     assert application.bot is not None
     body = {"members": [{"id": str(mary.id), "flags": 1}]}
     created = mary.record_event("lobby_created")
-    made = (await application.bot.post("/lobbies", json=body)).ok()
-    lobby_id = int(made["id"])
+    created_lobby = (await application.bot.post("/lobbies", json=body)).ok()
+    lobby_id = int(created_lobby["id"])
     await created.next()
 
     guilds = await mary.client.get_user_guilds()
-    assert [(each.id, each.name) for each in guilds] == [
+    assert [(view.id, view.name) for view in guilds] == [
         (guild.id, (await guild.owner.get(f"/guilds/{guild.id}")).ok()["name"])
     ]
     channels = await mary.client.get_guild_channels(guild.id)
-    assert [each.position for each in channels] == sorted(each.position for each in channels)
-    general = next(each for each in channels if each.id == guild.general)
+    assert [channel.position for channel in channels] == sorted(channel.position for channel in channels)
+    general = next(channel for channel in channels if channel.id == guild.general)
     assert (general.name, general.type, general.is_linkable, general.linked_lobby) == (
         "general",
         ChannelType.GUILD_TEXT,
@@ -172,15 +171,15 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
 
     # The game resolves the mentions that it has names for; it has none for other channels and for roles.
     mentions = f"<@{mary.id}> <#{guild.general}> <#{guild.id + 1}> <@&{guild.id}>"
-    named = int((await guild.send_message(mary.user, mentions))["id"])
-    await received.next(lambda which: which == named)
-    message = mary.client.get_message_handle(named)
+    message_id = int((await guild.send_message(mary.user, mentions))["id"])
+    await received.next(lambda created_id: created_id == message_id)
+    message = mary.client.get_message_handle(message_id)
     assert message is not None
     assert (message.raw_content, message.content) == (mentions, f"@mary #general <#{guild.id + 1}> <@&{guild.id}>")
 
     deleted = mary.record_event("message_deleted")
-    (await mary.user.delete(f"/channels/{guild.general}/messages/{named}")).ok()
-    assert await deleted.next() == (named, guild.general)
+    (await mary.user.delete(f"/channels/{guild.general}/messages/{message_id}")).ok()
+    assert await deleted.next() == (message_id, guild.general)
 
     await mary.client.unlink_channel_from_lobby(lobby_id)
     assert lobby.linked_channel is None
@@ -188,10 +187,10 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
 
 
 async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> None:
-    application = await game(world)
-    opened: list[str] = []
-    mary = await player(world, application, "mary")
-    zoe = await player(world, application, "zoe", open_browser=opened.append)
+    application = await create_game(world)
+    opened_urls: list[str] = []
+    mary = await create_player(world, application, "mary")
+    zoe = await create_player(world, application, "zoe", open_browser=opened_urls.append)
     guild = await world.guild(mary.user)
     assert application.bot is not None
     body = {"members": [{"id": str(mary.id), "flags": 1}, {"id": str(zoe.id)}]}
@@ -208,9 +207,9 @@ async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> N
     await updated.next()
     url = await zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is not a provisional account"))
 
-    assert opened == [url]
+    assert opened_urls == [url]
     (await zoe.user.post(f"/invites/{url.rpartition('/')[2]}", json={})).ok()
-    assert Permissions.VIEW_CHANNEL
+    (await zoe.user.get(f"/guilds/{guild.id}")).ok()
     await mary.client.close()
     await zoe.client.close()
 
@@ -222,7 +221,7 @@ async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> N
 async def test_invalid_lobby_arguments_are_rejected_before_sending(
     world: World, secret: str, metadata: dict[str, str]
 ) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
 
     with pytest.raises(SdkError) as caught:
         await mary.client.create_or_join_lobby_with_metadata(secret, metadata, {})
@@ -233,7 +232,7 @@ async def test_invalid_lobby_arguments_are_rejected_before_sending(
 
 async def test_lobbies_need_more_than_the_presence_scopes(world: World) -> None:
     assert "sdk.social_layer" in SCOPES
-    mary = await player(world, await game(world), scopes="openid sdk.social_layer_presence")
+    mary = await create_player(world, await create_game(world), scopes="openid sdk.social_layer_presence")
 
     with pytest.raises(SdkError) as caught:
         await mary.client.create_or_join_lobby("secret")

@@ -1,4 +1,4 @@
-"""The SDK's log lines, and the secrets that they must not contain."""
+"""Log lines of the SDK, which must not contain tokens."""
 
 import asyncio
 import logging
@@ -19,18 +19,23 @@ from hubbub.sdk import (
     SdkError,
     TokenExchange,
 )
-from tests.sdk.players import CallbackRecorder, game, player
+from tests.sdk.players import CallbackRecorder, create_game, create_player
 from tests.world import World
 
-EVERYTHING = LoggingSeverity.VERBOSE
+ALL_SEVERITIES = LoggingSeverity.VERBOSE
 
 
 def test_a_released_game_logs_warnings_and_errors_only() -> None:
     client, logged = Client(), []
-    client.add_log_callback(lambda text, severity: logged.append((text, severity)), EVERYTHING)
+    client.add_log_callback(lambda text, severity: logged.append((text, severity)), ALL_SEVERITIES)
 
-    for say in (client._core.logs.verbose, client._core.logs.info, client._core.logs.warning, client._core.logs.error):
-        say("something")
+    for write_line in (
+        client._core.logs.verbose,
+        client._core.logs.info,
+        client._core.logs.warning,
+        client._core.logs.error,
+    ):
+        write_line("something")
     client.run_callbacks()
 
     assert logged == [("something", LoggingSeverity.WARNING), ("something", LoggingSeverity.ERROR)]
@@ -39,7 +44,7 @@ def test_a_released_game_logs_warnings_and_errors_only() -> None:
 
 def test_a_debug_client_logs_everything_and_warns_first() -> None:
     client, logged = Client(debug=True), []
-    client.add_log_callback(lambda text, severity: logged.append((text, severity)), EVERYTHING)
+    client.add_log_callback(lambda text, severity: logged.append((text, severity)), ALL_SEVERITIES)
     client.add_log_callback(lambda text, severity: logged.append(("filtered", severity)), LoggingSeverity.ERROR)
 
     client._core.logs.verbose("detail")
@@ -58,8 +63,8 @@ def test_a_debug_client_logs_everything_and_warns_first() -> None:
 
 def test_voice_log_callbacks_are_separate() -> None:
     client, logged = Client(), []
-    client.add_log_callback(lambda text, _: logged.append(("log", text)), EVERYTHING)
-    client.add_voice_log_callback(lambda text, _: logged.append(("voice", text)), EVERYTHING)
+    client.add_log_callback(lambda text, _: logged.append(("log", text)), ALL_SEVERITIES)
+    client.add_voice_log_callback(lambda text, _: logged.append(("voice", text)), ALL_SEVERITIES)
 
     client.start_call(5)
     client.run_callbacks()
@@ -73,17 +78,17 @@ def test_voice_log_callbacks_are_separate() -> None:
     [
         "Authorization: Bearer {token}",
         "bearer {token}",
-        'answer {{"access_token": "{token}", "expires_in": 5}}',
+        'response {{"access_token": "{token}", "expires_in": 5}}',
         "refresh_token={token}&client_id=5",
-        "a word that happens to be {token}",
+        "a text that contains {token}",
     ],
 )
-@pytest.mark.parametrize("severity", [each for each in LoggingSeverity if each is not LoggingSeverity.NONE])
+@pytest.mark.parametrize("severity", [severity for severity in LoggingSeverity if severity is not LoggingSeverity.NONE])
 def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeverity, tmp_path: Path) -> None:
     token = "MTIzNDU2.abc-DEF_ghi.jkl"
     client, logged = Client(debug=True), []
-    client.add_log_callback(lambda text, _: logged.append(text), EVERYTHING)
-    assert client.set_log_dir(str(tmp_path), EVERYTHING)
+    client.add_log_callback(lambda text, _: logged.append(text), ALL_SEVERITIES)
+    assert client.set_log_dir(str(tmp_path), ALL_SEVERITIES)
     client._core.logs.add_secrets(token)
 
     client._core.logs.write(line.format(token=token), severity)
@@ -95,11 +100,11 @@ def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeveri
 
 
 async def test_session_logs_do_not_contain_tokens(world: World, tmp_path: Path) -> None:
-    application = await game(world)
-    mary = await player(world, application, connect=False, debug=True)
+    application = await create_game(world)
+    mary = await create_player(world, application, connect=False, debug=True)
     lines: list[str] = []
-    mary.client.add_log_callback(lambda text, _: lines.append(text), EVERYTHING)
-    mary.client.set_log_dir(str(tmp_path), EVERYTHING)
+    mary.client.add_log_callback(lambda text, _: lines.append(text), ALL_SEVERITIES)
+    mary.client.set_log_dir(str(tmp_path), ALL_SEVERITIES)
 
     await mary.client.connect()
     renewed = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
@@ -118,7 +123,7 @@ async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCa
 
     async def send_garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"this is no HTTP\r\n\r\n")
+        writer.write(b"this is not HTTP\r\n\r\n")
         writer.close()
 
     caplog.set_level(logging.DEBUG)
@@ -129,7 +134,7 @@ async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCa
     base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     token, lines = "MTIzNDU2.abc-DEF_ghi.jkl", CallbackRecorder()
     client = Client(ClientCreateOptions(web_base=base), debug=True)
-    client.add_log_callback(lines, EVERYTHING)
+    client.add_log_callback(lines, ALL_SEVERITIES)
     client._core.api._http._tries = 1
 
     with pytest.raises(SdkError) as caught:
@@ -137,13 +142,17 @@ async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCa
     with pytest.raises(SdkError) as revoked:
         await client.revoke_token(1, token)
     async with Api(base, token, "bearer", tries=1) as api:
-        with pytest.raises(aiohttp.ClientError) as bare:
+        with pytest.raises(aiohttp.ClientError) as bare_error:
             await api.request("GET", "/users/@me", authorization=f"Bearer {token}")
 
     assert caught.value.result.type is revoked.value.result.type is ErrorType.NETWORK_ERROR
-    texts = [text for text, _ in lines.all] + [record.getMessage() for record in caplog.records]
-    for each in (caught, revoked, bare):
-        texts += [repr(each.value), repr(vars(each.value)), *traceback.format_exception(each.value)]
+    texts = [text for text, _ in lines.calls] + [record.getMessage() for record in caplog.records]
+    for exception_info in (caught, revoked, bare_error):
+        texts += [
+            repr(exception_info.value),
+            repr(vars(exception_info.value)),
+            *traceback.format_exception(exception_info.value),
+        ]
     assert any("Executing" in text for text in texts), "no log record of asyncio was captured"
     assert [text for text in texts if token in text] == []
     await client.close()
@@ -153,9 +162,9 @@ async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCa
 
 def test_token_reprs_are_redacted() -> None:
     bearer = AuthorizationTokenType.BEARER
-    for each in (TokenExchange("access", "refresh", bearer, 5, "openid"), ChildToken("access", bearer, 5, "x")):
-        assert "access" not in f"{each} {each!r}"
-        assert "refresh" not in f"{each} {each!r}"
+    for tokens in (TokenExchange("access", "refresh", bearer, 5, "openid"), ChildToken("access", bearer, 5, "x")):
+        assert "access" not in f"{tokens} {tokens!r}"
+        assert "refresh" not in f"{tokens} {tokens!r}"
 
 
 def test_the_log_directory_may_be_missing(tmp_path: Path) -> None:

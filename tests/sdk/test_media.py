@@ -34,25 +34,25 @@ KEY = bytes(range(32))
 
 @pytest.mark.parametrize("mode", [AES_GCM, XCHACHA20])
 def test_client_and_server_decrypt_each_others_packets(mode: str) -> None:
-    ours, theirs = PacketCodec(mode, KEY, 77), CIPHERS[mode](KEY)
+    client_codec, server_cipher = PacketCodec(mode, KEY, 77), CIPHERS[mode](KEY)
 
-    packet = ours.seal(b"frame", 960)
-    assert theirs.decrypt(packet, 12) == (b"frame", 1)
+    packet = client_codec.seal(b"frame", 960)
+    assert server_cipher.decrypt(packet, 12) == (b"frame", 1)
     assert struct.unpack(">BBHII", packet[:12]) == (0x80, 0x78, 1, 960, 77)
 
     header = struct.pack(">BBHII", 0x90, 0x78, 9, 0, 5) + b"\xbe\xde\x00\x01"
-    assert ours.open(theirs.encrypt(header, b"extnframe")) == (5, 9, b"frame")
-    report = theirs.encrypt(struct.pack(">BBHI", 0x80, 201, 1, 5), b"report")
-    assert ours.open(report) is None
+    assert client_codec.open(server_cipher.encrypt(header, b"extnframe")) == (5, 9, b"frame")
+    report = server_cipher.encrypt(struct.pack(">BBHI", 0x80, 201, 1, 5), b"report")
+    assert client_codec.open(report) is None
 
 
 def test_padding_is_removed_and_an_invalid_length_is_rejected() -> None:
-    ours, theirs = PacketCodec(AES_GCM, KEY, 77), CIPHERS[AES_GCM](KEY)
+    client_codec, server_cipher = PacketCodec(AES_GCM, KEY, 77), CIPHERS[AES_GCM](KEY)
 
-    padded = struct.pack(">BBHII", 0xA0, 0x78, 9, 0, 5)
-    assert ours.open(theirs.encrypt(padded, b"frame\0\0\3")) == (5, 9, b"frame")
+    padded_header = struct.pack(">BBHII", 0xA0, 0x78, 9, 0, 5)
+    assert client_codec.open(server_cipher.encrypt(padded_header, b"frame\0\0\3")) == (5, 9, b"frame")
     with pytest.raises(PacketError):
-        ours.open(theirs.encrypt(padded, b"frame\x63"))
+        client_codec.open(server_cipher.encrypt(padded_header, b"frame\x63"))
 
 
 @given(st.binary(max_size=200))
@@ -62,73 +62,73 @@ def test_a_packet_with_a_wrong_key_is_rejected(data: bytes) -> None:
 
 
 def test_only_a_matching_discovery_response_sets_the_address() -> None:
-    asked = datagrams.discovery_request(7)
-    assert len(asked) == 74
-    answer = struct.pack(">HHI64sH", 2, 70, 7, b"192.0.2.7", 5000)
+    request = datagrams.discovery_request(7)
+    assert len(request) == 74
+    response = struct.pack(">HHI64sH", 2, 70, 7, b"192.0.2.7", 5000)
 
-    assert datagrams.parse_discovery_response(answer, 7) == ("192.0.2.7", 5000)
-    assert datagrams.parse_discovery_response(answer, 8) is None
-    assert datagrams.parse_discovery_response(asked, 7) is None
-    assert datagrams.parse_discovery_response(answer[:-1], 7) is None
+    assert datagrams.parse_discovery_response(response, 7) == ("192.0.2.7", 5000)
+    assert datagrams.parse_discovery_response(response, 8) is None
+    assert datagrams.parse_discovery_response(request, 7) is None
+    assert datagrams.parse_discovery_response(response[:-1], 7) is None
 
 
 # Jitter buffer
 
 
-def played(jitter: JitterBuffer, times: int) -> list[bytes | str | None]:
+def take_frames(buffer: JitterBuffer, count: int) -> list[bytes | str | None]:
     """Take frames from the jitter buffer; a missing frame is reported as such."""
-    return [("lost" if lost else frame) for frame, lost in (jitter.take() for _ in range(times))]
+    return [("lost" if is_lost else frame) for frame, is_lost in (buffer.take() for _ in range(count))]
 
 
 def test_frames_are_played_in_sequence_order() -> None:
-    jitter = JitterBuffer()
+    buffer = JitterBuffer()
     for sequence in (65535, 65534, 0, 2, 1):
-        jitter.put(sequence, b"%d" % sequence)
+        buffer.put(sequence, b"%d" % sequence)
 
-    assert played(jitter, 5) == [b"65534", b"65535", b"0", b"1", b"2"]
+    assert take_frames(buffer, 5) == [b"65534", b"65535", b"0", b"1", b"2"]
 
 
 def test_a_missing_frame_is_skipped_and_a_late_one_dropped() -> None:
-    jitter = JitterBuffer()
+    buffer = JitterBuffer()
     for sequence in (1, 2, 4, 5):
-        jitter.put(sequence, b"%d" % sequence)
+        buffer.put(sequence, b"%d" % sequence)
 
-    assert played(jitter, 4) == [b"1", b"2", "lost", b"4"]
-    jitter.put(3, b"3")
-    assert played(jitter, 2) == [b"5", "lost"]
+    assert take_frames(buffer, 4) == [b"1", b"2", "lost", b"4"]
+    buffer.put(3, b"3")
+    assert take_frames(buffer, 2) == [b"5", "lost"]
 
 
 def test_playback_waits_for_a_few_frames_with_a_limit() -> None:
-    jitter = JitterBuffer()
-    jitter.put(1, b"1")
+    buffer = JitterBuffer()
+    buffer.put(1, b"1")
 
-    assert played(jitter, PLAYOUT_DELAY_FRAMES) == [None] * (PLAYOUT_DELAY_FRAMES - 1) + [b"1"]
+    assert take_frames(buffer, PLAYOUT_DELAY_FRAMES) == [None] * (PLAYOUT_DELAY_FRAMES - 1) + [b"1"]
     # After a pause the buffer fills again before playback.
-    played(jitter, EMPTY_READS_MAX)
-    jitter.put(2, b"2")
-    assert played(jitter, PLAYOUT_DELAY_FRAMES) == [None] * (PLAYOUT_DELAY_FRAMES - 1) + [b"2"]
+    take_frames(buffer, EMPTY_READS_MAX)
+    buffer.put(2, b"2")
+    assert take_frames(buffer, PLAYOUT_DELAY_FRAMES) == [None] * (PLAYOUT_DELAY_FRAMES - 1) + [b"2"]
 
 
 @given(st.lists(st.integers(0, 0xFFFF) | st.just(-1), max_size=400), st.randoms())
-def test_the_buffer_stays_small_for_any_input(sequences: list[int], chance: random.Random) -> None:
-    jitter = JitterBuffer()
+def test_the_buffer_stays_small_for_any_input(sequences: list[int], random_source: random.Random) -> None:
+    buffer = JitterBuffer()
     for sequence in sequences:
-        if sequence < 0 or chance.random() < 0.3:
-            jitter.take()
+        if sequence < 0 or random_source.random() < 0.3:
+            buffer.take()
         else:
-            jitter.put(sequence, b"x")
-        assert len(jitter) <= BUFFERED_FRAMES_MAX
+            buffer.put(sequence, b"x")
+        assert len(buffer) <= BUFFERED_FRAMES_MAX
 
 
 def test_a_jump_in_sequence_numbers_is_followed() -> None:
-    jitter = JitterBuffer()
+    buffer = JitterBuffer()
     for sequence in (1, 2, 3):
-        jitter.put(sequence, b"old")
-    played(jitter, 3)
+        buffer.put(sequence, b"old")
+    take_frames(buffer, 3)
     for sequence in (30000, 30001, 30002):
-        jitter.put(sequence, b"new")
+        buffer.put(sequence, b"new")
 
-    assert b"new" in played(jitter, PLAYOUT_DELAY_FRAMES)
+    assert b"new" in take_frames(buffer, PLAYOUT_DELAY_FRAMES)
 
 
 # Voice activity detection
@@ -226,27 +226,27 @@ def test_recordings_are_written_up_to_a_limit(tmp_path: Path, monkeypatch: pytes
 
 
 def test_frames_need_a_group_to_be_encrypted_or_decrypted() -> None:
-    alone = CallEncryption(5, 7)
+    encryption = CallEncryption(5, 7)
 
-    assert (alone.ready, alone.privacy_code) == (False, "")
-    assert alone.seal(b"frame") is None
-    assert alone.open(6, b"plain") is None
-    assert alone.open(6, b"forged\xfa\xfa") is None
-    assert alone.open(6, SILENCE_FRAME) == SILENCE_FRAME
+    assert (encryption.ready, encryption.privacy_code) == (False, "")
+    assert encryption.seal(b"frame") is None
+    assert encryption.open(6, b"plain") is None
+    assert encryption.open(6, b"forged\xfa\xfa") is None
+    assert encryption.open(6, SILENCE_FRAME) == SILENCE_FRAME
 
 
 @given(st.binary(max_size=120))
 def test_an_invalid_group_message_raises_only_the_expected_error(data: bytes) -> None:
-    ours = CallEncryption(5, 7)
-    takes: list[Any] = [
-        ours.set_external_sender,
-        ours.process_commit,
-        ours.process_welcome,
-        lambda it: ours.process_proposals(it, {5}),
+    encryption = CallEncryption(5, 7)
+    handlers: list[Any] = [
+        encryption.set_external_sender,
+        encryption.process_commit,
+        encryption.process_welcome,
+        lambda proposals: encryption.process_proposals(proposals, {5}),
     ]
-    for take in takes:
+    for handle in handlers:
         try:
-            take(data)
+            handle(data)
         except GroupError:
             pass
-    assert ours.reset()
+    assert encryption.reset()

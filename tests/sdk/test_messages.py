@@ -3,21 +3,21 @@
 import pytest
 
 from hubbub.sdk import ChannelType, DisclosureTypes, ErrorType, SdkError
-from tests.sdk.players import game, player
-from tests.sdk.test_presence import friends
+from tests.sdk.players import create_game, create_player
+from tests.sdk.test_presence import create_friends
 from tests.world import World
 
 HOUR_MS = 3_600_000
 
 
 async def test_friends_send_edit_and_delete_messages(world: World) -> None:
-    mary, zoe = await friends(world)
-    created, updated, deleted = (zoe.record_event(f"message_{each}") for each in ("created", "updated", "deleted"))
+    mary, zoe = await create_friends(world)
+    created, updated, deleted = (zoe.record_event(f"message_{kind}") for kind in ("created", "updated", "deleted"))
 
-    sent = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
+    sent_id = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
-    await created.next(lambda message_id: message_id == sent)
-    message = zoe.client.get_message_handle(sent)
+    await created.next(lambda message_id: message_id == sent_id)
+    message = zoe.client.get_message_handle(sent_id)
     assert message is not None
     # The recipient is the other user of the conversation, also for received messages.
     assert (message.author_id, message.recipient_id, message.content) == (mary.id, mary.id, "hello")
@@ -27,100 +27,103 @@ async def test_friends_send_edit_and_delete_messages(world: World) -> None:
     assert message.lobby is None
     assert message.channel is not None
     assert message.channel.type is ChannelType.DM
-    assert zoe.client.can_open_message_in_platform(sent)
+    assert zoe.client.can_open_message_in_platform(sent_id)
 
-    await mary.client.edit_user_message(zoe.id, sent, "hello again")
-    assert await updated.next() == sent
+    await mary.client.edit_user_message(zoe.id, sent_id, "hello again")
+    assert await updated.next() == sent_id
     assert message.content == "hello again"
     assert message.edited_timestamp == world.clock.now_ms()
 
-    await mary.client.delete_user_message(zoe.id, sent)
-    assert await deleted.next() == (sent, message.channel_id)
-    assert zoe.client.get_message_handle(sent) is None
+    await mary.client.delete_user_message(zoe.id, sent_id)
+    assert await deleted.next() == (sent_id, message.channel_id)
+    assert zoe.client.get_message_handle(sent_id) is None
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_the_first_message_shown_in_the_chat_client_carries_a_disclosure(world: World) -> None:
-    mary, zoe = await friends(world)
+    mary, zoe = await create_friends(world)
     created = zoe.record_event("message_created")
 
-    sent = [await mary.client.send_user_message(zoe.id, f"line {n}") for n in range(2)]
-    await created.next(lambda which: which == sent[1])
+    sent_ids = [await mary.client.send_user_message(zoe.id, f"line {n}") for n in range(2)]
+    await created.next(lambda message_id: message_id == sent_ids[1])
 
     notices = []
-    for (message_id,) in created.all:
+    for (message_id,) in created.calls:
         message = zoe.client.get_message_handle(message_id)
         assert message is not None
         if message.disclosure_type is not None:
             notices.append(message)
     assert [notice.disclosure_type for notice in notices] == [DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM]
     assert notices[0].content
-    assert created.all[0] == (notices[0].id,)
+    assert created.calls[0] == (notices[0].id,)
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_history_is_served_from_the_cache_when_complete(world: World) -> None:
-    mary, zoe = await friends(world)
-    old = [await mary.client.send_user_message(zoe.id, f"old {n}") for n in range(3)]
+    mary, zoe = await create_friends(world)
+    old_ids = [await mary.client.send_user_message(zoe.id, f"old {n}") for n in range(3)]
     created = zoe.record_event("message_created")
     await zoe.client.disconnect()
     await zoe.client.connect()
-    asked: list[str] = []
-    ask = zoe.client._core.request
+    requested_routes: list[str] = []
+    send_request = zoe.client._core.request
 
-    async def watch(method: str, path: str, **more: object) -> bytes:
-        asked.append(f"{method} {path}")
-        return await ask(method, path, **more)  # type: ignore[arg-type]
+    async def record_request(method: str, path: str, **options: object) -> bytes:
+        requested_routes.append(f"{method} {path}")
+        return await send_request(method, path, **options)  # type: ignore[arg-type]
 
-    zoe.client._core.request = watch  # type: ignore[method-assign, assignment]
+    zoe.client._core.request = record_request  # type: ignore[method-assign, assignment]
 
-    def fetched() -> int:
-        return asked.count("GET /users/{user_id}/messages")
+    def count_fetches() -> int:
+        return requested_routes.count("GET /users/{user_id}/messages")
 
-    new = [await mary.client.send_user_message(zoe.id, f"new {n}") for n in range(2)]
-    await created.next(lambda which: which == new[-1])
+    new_ids = [await mary.client.send_user_message(zoe.id, f"new {n}") for n in range(2)]
+    await created.next(lambda message_id: message_id == new_ids[-1])
 
-    assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 2)] == new[::-1]
-    assert fetched() == 0
-    assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 4)] == [*new[::-1], *old[:0:-1]]
-    assert fetched() == 1
+    assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 2)] == new_ids[::-1]
+    assert count_fetches() == 0
+    assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 4)] == [
+        *new_ids[::-1],
+        *old_ids[:0:-1],
+    ]
+    assert count_fetches() == 1
     assert len(await zoe.client.get_user_messages_with_limit(mary.id, 4)) == 4
-    assert fetched() == 1
-    everything = [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 0)]
-    assert (everything, fetched()) == ([*new[::-1], *old[::-1]], 2)
+    assert count_fetches() == 1
+    all_ids = [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 0)]
+    assert (all_ids, count_fetches()) == ([*new_ids[::-1], *old_ids[::-1]], 2)
     assert len(await zoe.client.get_user_messages_with_limit(mary.id, 100)) == 5
-    assert fetched() == 2
+    assert count_fetches() == 2
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_summaries_list_every_conversation_partner(world: World) -> None:
-    mary, zoe = await friends(world)
-    sent = await mary.client.send_user_message(zoe.id, "hello")
+    mary, zoe = await create_friends(world)
+    message_id = await mary.client.send_user_message(zoe.id, "hello")
 
     [summary] = await zoe.client.get_user_message_summaries()
 
-    assert (summary.user_id, summary.last_message_id) == (mary.id, sent)
+    assert (summary.user_id, summary.last_message_id) == (mary.id, message_id)
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_moderation_metadata_reaches_both_players(world: World) -> None:
-    application = await game(world)
-    mary, zoe = await friends(world, application)
+    application = await create_game(world)
+    mary, zoe = await create_friends(world, application)
     created, updated = zoe.record_event("message_created"), zoe.record_event("message_updated")
-    sent = await mary.client.send_user_message(zoe.id, "hello")
-    await created.next(lambda which: which == sent)
-    message = zoe.client.get_message_handle(sent)
+    sent_id = await mary.client.send_user_message(zoe.id, "hello")
+    await created.next(lambda message_id: message_id == sent_id)
+    message = zoe.client.get_message_handle(sent_id)
     assert message is not None
     assert application.bot is not None
 
-    path = f"/partner-sdk/dms/{mary.id}/{zoe.id}/messages/{sent}/moderation-metadata"
+    path = f"/partner-sdk/dms/{mary.id}/{zoe.id}/messages/{sent_id}/moderation-metadata"
     assert (await application.bot.put(path, json={"verdict": "splashy"})).status == 204
 
-    assert await updated.next() == sent
+    assert await updated.next() == sent_id
     assert message.moderation_metadata == {"verdict": "splashy"}
     await mary.client.close()
     await zoe.client.close()
@@ -130,7 +133,7 @@ async def test_moderation_metadata_reaches_both_players(world: World) -> None:
 async def test_invalid_messages_are_rejected_before_sending(
     world: World, content: str, metadata: dict[str, str]
 ) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
 
     with pytest.raises(SdkError) as caught:
         await mary.client.send_user_message_with_metadata(5, content, metadata)

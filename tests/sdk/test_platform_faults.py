@@ -9,6 +9,7 @@ import aiohttp
 import msgspec
 import pytest
 
+from hubbub.protocol.enums import CloseCode
 from hubbub.sdk import (
     AuthorizationTokenType,
     Client,
@@ -27,8 +28,8 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import GatewayConfig
 from hubbub.server.core.faults import GatewayFault, HttpFault
-from tests.sdk.players import CallbackRecorder, Player, game, player
-from tests.sdk.test_presence import activity_of, friends, joinable_activity
+from tests.sdk.players import CallbackRecorder, Player, create_game, create_player
+from tests.sdk.test_presence import create_friends, joinable_activity, visible_activity
 from tests.world import NOW_MS, World, small_config
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
@@ -42,7 +43,7 @@ def gateway_of(client: Client) -> Gateway:
     return gateway
 
 
-def waits_of(client: Client) -> list[float]:
+def record_waits(client: Client) -> list[float]:
     """Record the reconnect delays of a connection instead of sleeping."""
     waits: list[float] = []
 
@@ -55,7 +56,7 @@ def waits_of(client: Client) -> list[float]:
 
 
 @pytest.fixture
-async def impatient_world(store_config: Any, watch: Any) -> AsyncIterator[World]:
+async def fast_heartbeat_world(store_config: Any, watch: Any) -> AsyncIterator[World]:
     """A world with a one-second heartbeat interval and with lobbies disabled."""
     settings = GatewayConfig(
         max_concurrency=100, drain_ms=0, heartbeat_interval_ms=1000, disabled_functions=("CreateOrJoinLobby",)
@@ -73,7 +74,7 @@ async def impatient_world(store_config: Any, watch: Any) -> AsyncIterator[World]
 
 
 @pytest.mark.parametrize(
-    ("fault", "detail", "least_s"),
+    ("fault", "detail", "min_wait_seconds"),
     [
         (HttpFault(effect="status", status=503, route="/gateway"), 503, 0.5),
         (HttpFault(effect="status", status=429, retry_after=7.5, route="/oauth2/@me"), 429, 7.5),
@@ -82,16 +83,16 @@ async def impatient_world(store_config: Any, watch: Any) -> AsyncIterator[World]
     ],
 )
 async def test_the_client_retries_until_it_gets_a_gateway_url(
-    world: World, fault: HttpFault, detail: int, least_s: float
+    world: World, fault: HttpFault, detail: int, min_wait_seconds: float
 ) -> None:
-    mary = await player(world, await game(world), connect=False)
-    statuses, waits = mary.record_event("status_changed"), waits_of(mary.client)
+    mary = await create_player(world, await create_game(world), connect=False)
+    statuses, waits = mary.record_event("status_changed"), record_waits(mary.client)
     world.app.faults.add(fault)
 
     await mary.client.connect()
 
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    assert statuses.all == [
+    assert statuses.calls == [
         (ClientStatus.CONNECTING, ClientError.NONE, 0),
         (ClientStatus.HTTP_WAIT, FAILED, detail),
         (ClientStatus.CONNECTING, ClientError.NONE, 0),
@@ -99,21 +100,21 @@ async def test_the_client_retries_until_it_gets_a_gateway_url(
         (ClientStatus.READY, ClientError.NONE, 0),
     ]
     assert len(waits) == 1
-    assert waits[0] >= least_s
+    assert waits[0] >= min_wait_seconds
     await mary.client.close()
 
 
 async def test_reconnect_delays_grow_with_jitter(world: World) -> None:
-    mary = await player(world, await game(world), connect=False)
-    waits, statuses = waits_of(mary.client), mary.record_event("status_changed")
-    world.app.faults.add(GatewayFault(effect="close", code=4000, moment="identify", times=8))
+    mary = await create_player(world, await create_game(world), connect=False)
+    waits, statuses = record_waits(mary.client), mary.record_event("status_changed")
+    world.app.faults.add(GatewayFault(effect="close", code=CloseCode.UNKNOWN_ERROR, moment="identify", times=8))
 
     await mary.client.connect()
 
-    most = [min(60.0, 2.0**attempt) for attempt in range(8)]
-    assert [longest / 2 <= wait <= longest for wait, longest in zip(waits, most, strict=True)] == [True] * 8
-    assert len({wait / longest for wait, longest in zip(waits, most, strict=True)}) == 8
-    assert (ClientStatus.RECONNECTING, CLOSED, 4000) in statuses.all
+    max_waits = [min(60.0, 2.0**attempt) for attempt in range(8)]
+    assert [max_wait / 2 <= wait <= max_wait for wait, max_wait in zip(waits, max_waits, strict=True)] == [True] * 8
+    assert len({wait / max_wait for wait, max_wait in zip(waits, max_waits, strict=True)}) == 8
+    assert (ClientStatus.RECONNECTING, CLOSED, CloseCode.UNKNOWN_ERROR) in statuses.calls
 
     # The delay starts small again after the client was Ready.
     assert world.app.gateway is not None
@@ -125,13 +126,13 @@ async def test_reconnect_delays_grow_with_jitter(world: World) -> None:
 
 
 async def test_an_unresponsive_gateway_is_abandoned_after_the_timeout(world: World) -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def never_respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
 
-    server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    mary = await player(world, await game(world))
-    statuses, waits = mary.record_event("status_changed"), waits_of(mary.client)
+    server = await asyncio.start_server(never_respond, "127.0.0.1", 0)
+    mary = await create_player(world, await create_game(world))
+    statuses, waits = mary.record_event("status_changed"), record_waits(mary.client)
     mary.client.set_http_request_timeout(200)
     gateway = gateway_of(mary.client)
     assert gateway._session is not None
@@ -142,7 +143,7 @@ async def test_an_unresponsive_gateway_is_abandoned_after_the_timeout(world: Wor
 
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
 
-    assert [error for status, error, _ in statuses.all if status is ClientStatus.RECONNECTING] == [CLOSED, FAILED]
+    assert [error for status, error, _ in statuses.calls if status is ClientStatus.RECONNECTING] == [CLOSED, FAILED]
     assert len(waits) == 2
     await mary.client.close()
     server.close()
@@ -151,10 +152,20 @@ async def test_an_unresponsive_gateway_is_abandoned_after_the_timeout(world: Wor
 # During a session
 
 
-@pytest.mark.parametrize("code", [4004, 4010, 4011, 4012, 4013, 4014])
+@pytest.mark.parametrize(
+    "code",
+    [
+        CloseCode.AUTHENTICATION_FAILED,
+        CloseCode.INVALID_SHARD,
+        CloseCode.SHARDING_REQUIRED,
+        CloseCode.INVALID_API_VERSION,
+        CloseCode.INVALID_INTENTS,
+        CloseCode.DISALLOWED_INTENTS,
+    ],
+)
 async def test_fatal_close_codes_end_the_connection(world: World, code: int) -> None:
-    mary = await player(world, await game(world))
-    statuses, waits = mary.record_event("status_changed"), waits_of(mary.client)
+    mary = await create_player(world, await create_game(world))
+    statuses, waits = mary.record_event("status_changed"), record_waits(mary.client)
     assert world.app.gateway is not None
 
     world.app.gateway.apply_fault(GatewayFault(effect="close", code=code, user_id=mary.id))
@@ -168,46 +179,46 @@ async def test_fatal_close_codes_end_the_connection(world: World, code: int) -> 
 
 
 async def test_an_invalid_session_is_replaced_with_full_state(world: World) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await mary.client.set_online_status(StatusType.DND)
     statuses, lobbies = mary.record_event("status_changed"), mary.record_event("lobby_created")
-    waits_of(mary.client)
-    before = gateway_of(mary.client).session_id
+    record_waits(mary.client)
+    previous_session_id = gateway_of(mary.client).session_id
     assert world.app.gateway is not None
 
     world.app.gateway.apply_fault(GatewayFault(effect="invalid_session", user_id=mary.id))
 
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    assert [status for status, *_ in statuses.all] == [
+    assert [status for status, *_ in statuses.calls] == [
         ClientStatus.RECONNECTING,
         ClientStatus.CONNECTED,
         ClientStatus.READY,
     ]
-    assert gateway_of(mary.client).session_id != before
-    assert (mary.client.get_lobby_ids(), lobbies.all) == ([lobby_id], [])
+    assert gateway_of(mary.client).session_id != previous_session_id
+    assert (mary.client.get_lobby_ids(), lobbies.calls) == ([lobby_id], [])
     await mary.client.close()
 
 
 async def test_unacknowledged_heartbeats_cause_a_resume(impatient_world: World) -> None:
-    mary = await player(impatient_world, await game(impatient_world), debug=True)
-    statuses, lines = mary.record_event("status_changed"), CallbackRecorder()
-    mary.client.add_log_callback(lines, LoggingSeverity.WARNING)
-    waits_of(mary.client)
-    session = gateway_of(mary.client).session_id
+    mary = await create_player(impatient_world, await create_game(impatient_world), debug=True)
+    statuses, log_lines = mary.record_event("status_changed"), CallbackRecorder()
+    mary.client.add_log_callback(log_lines, LoggingSeverity.WARNING)
+    record_waits(mary.client)
+    session_id = gateway_of(mary.client).session_id
     assert impatient_world.app.gateway is not None
 
     impatient_world.app.gateway.apply_fault(GatewayFault(effect="delay", delay_ms=600_000, user_id=mary.id))
 
     await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
-    await lines.next(lambda text, _: "heartbeat" in text)
+    await log_lines.next(lambda text, _: "heartbeat" in text)
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    assert gateway_of(mary.client).session_id == session
+    assert gateway_of(mary.client).session_id == session_id
     await mary.client.close()
 
 
 async def test_a_disabled_feature_fails_without_a_request(impatient_world: World) -> None:
-    mary = await player(impatient_world, await game(impatient_world))
+    mary = await create_player(impatient_world, await create_game(impatient_world))
     recorder = CallbackRecorder()
 
     mary.client.create_or_join_lobby("secret", recorder)
@@ -224,19 +235,19 @@ async def test_a_disabled_feature_fails_without_a_request(impatient_world: World
 
 
 async def test_presence_set_while_disconnected_is_sent_after_resume(world: World) -> None:
-    mary, zoe = await friends(world)
+    mary, zoe = await create_friends(world)
     changed = zoe.record_event("user_updated")
     gateway = gateway_of(mary.client)
 
-    async def meanwhile(_: float) -> None:
+    async def set_presence(_: float) -> None:
         assert mary.client.get_status() is ClientStatus.RECONNECTING
         await mary.client.update_rich_presence(joinable_activity())
 
-    gateway.sleep = meanwhile
+    gateway.sleep = set_presence
     assert world.app.gateway is not None
     world.app.gateway.apply_fault(GatewayFault(effect="drop", user_id=mary.id))
 
-    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
     await mary.client.close()
     await zoe.client.close()
 
@@ -245,7 +256,7 @@ async def test_presence_set_right_after_connecting_is_sent_with_the_session(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    mary, zoe = await friends(world)
+    mary, zoe = await create_friends(world)
     await mary.client.disconnect()
     changed, statuses = zoe.record_event("user_updated"), mary.record_event("status_changed")
 
@@ -254,37 +265,37 @@ async def test_presence_set_right_after_connecting_is_sent_with_the_session(
 
     assert mary.client.get_status() is ClientStatus.CONNECTING
     await connecting
-    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
     await mary.client.close()
     await zoe.client.close()
 
 
-@pytest.mark.parametrize("at_first", [True, False])
+@pytest.mark.parametrize("during_first_connect", [True, False])
 async def test_presence_set_during_an_outage_is_sent_after_recovery(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_first: bool
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, during_first_connect: bool
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    mary, zoe = await friends(world)
+    mary, zoe = await create_friends(world)
     changed, gateway = zoe.record_event("user_updated"), gateway_of(mary.client)
-    seen: list[ClientStatus] = []
+    seen_statuses: list[ClientStatus] = []
 
-    async def meanwhile(_: float) -> None:
-        seen.append(mary.client.get_status())
-        if seen[-1] is ClientStatus.HTTP_WAIT:
+    async def set_presence(_: float) -> None:
+        seen_statuses.append(mary.client.get_status())
+        if seen_statuses[-1] is ClientStatus.HTTP_WAIT:
             await mary.client.update_rich_presence(joinable_activity())
 
-    gateway.sleep = meanwhile
+    gateway.sleep = set_presence
     world.app.faults.add(HttpFault(effect="status", status=503, route="/gateway"))
-    if at_first:
+    if during_first_connect:
         await mary.client.disconnect()
         await mary.client.connect()
     else:
         assert world.app.gateway is not None
         world.app.gateway.apply_fault(GatewayFault(effect="invalid_session", user_id=mary.id))
 
-    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
-    assert seen[-1] is ClientStatus.HTTP_WAIT
+    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
+    assert seen_statuses[-1] is ClientStatus.HTTP_WAIT
     await mary.client.close()
     await zoe.client.close()
 
@@ -293,7 +304,7 @@ async def test_presence_set_during_an_outage_is_sent_after_recovery(
 
 
 async def test_a_short_rate_limit_is_waited_out_without_an_error(world: World) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
     waits: list[float] = []
 
     async def wait(seconds: float) -> None:
@@ -309,7 +320,7 @@ async def test_a_short_rate_limit_is_waited_out_without_an_error(world: World) -
 
 
 async def test_a_long_rate_limit_reports_retry_after(world: World) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
     world.app.faults.add(HttpFault(effect="status", status=429, retry_after=3600, route="/lobbies", times=2))
     recorder = CallbackRecorder()
 
@@ -318,20 +329,20 @@ async def test_a_long_rate_limit_reports_retry_after(world: World) -> None:
     with pytest.raises(SdkError) as caught:
         await mary.client.create_or_join_lobby("secret")
 
-    for each_result in (result, caught.value.result):
-        assert (each_result.type, each_result.status, each_result.successful) == (
+    for rejection in (result, caught.value.result):
+        assert (rejection.type, rejection.status, rejection.successful) == (
             ErrorType.HTTP_ERROR,
             HttpStatusCode.TOO_MANY_REQUESTS,
             False,
         )
-        assert (each_result.retryable, each_result.retry_after) == (True, 3600.0)
-        assert msgspec.json.decode(each_result.response_body)["retry_after"] == 3600.0
+        assert (rejection.retryable, rejection.retry_after) == (True, 3600.0)
+        assert msgspec.json.decode(rejection.response_body)["retry_after"] == 3600.0
     assert lobby_id == 0
     await mary.client.close()
 
 
 async def test_a_late_response_is_a_failure(world: World) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
     assert mary.client._core.api.timeout_ms == 30_000
     lobby_id = await mary.client.create_or_join_lobby("secret")
     mary.client.set_http_request_timeout(100)
@@ -353,25 +364,25 @@ async def test_a_late_response_is_a_failure(world: World) -> None:
 
 
 async def test_a_renewed_token_does_not_interrupt_the_session(world: World) -> None:
-    application = await game(world)
-    mary = await player(world, application)
-    statuses, session = mary.record_event("status_changed"), gateway_of(mary.client).session_id
+    application = await create_game(world)
+    mary = await create_player(world, application)
+    statuses, session_id = mary.record_event("status_changed"), gateway_of(mary.client).session_id
 
     renewed = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
     await mary.client.update_token(BEARER, renewed.access_token)
 
     assert await mary.client.create_or_join_lobby("secret")
-    assert (statuses.all, gateway_of(mary.client).session_id) == ([], session)
+    assert (statuses.calls, gateway_of(mary.client).session_id) == ([], session_id)
     await mary.client.close()
 
 
 async def test_another_players_token_starts_a_new_session(world: World) -> None:
-    application = await game(world)
-    mary, zoe = await friends(world, application)
+    application = await create_game(world)
+    mary, zoe = await create_friends(world, application)
     recorder = mary.record_event("message_created")
-    sent = await zoe.client.send_user_message(mary.id, "for mary alone")
-    await recorder.next(lambda which: which == sent)
-    rob = await player(world, application, "rob", connect=False)
+    sent_id = await zoe.client.send_user_message(mary.id, "for mary alone")
+    await recorder.next(lambda message_id: message_id == sent_id)
+    rob = await create_player(world, application, "rob", connect=False)
     statuses = mary.record_event("status_changed")
 
     await mary.client.update_token(BEARER, rob.tokens["access_token"])
@@ -380,15 +391,15 @@ async def test_another_players_token_starts_a_new_session(world: World) -> None:
     me = mary.client.get_current_user_v2()
     assert me is not None
     assert (me.id, me.username) == (rob.id, "rob")
-    assert (mary.client.get_relationships(), mary.client.get_message_handle(sent)) == ([], None)
-    for each in (mary, zoe, rob):
-        await each.client.close()
+    assert (mary.client.get_relationships(), mary.client.get_message_handle(sent_id)) == ([], None)
+    for player in (mary, zoe, rob):
+        await player.client.close()
 
 
 async def test_a_revoked_token_gets_no_expiration_callback(world: World) -> None:
-    application = await game(world)
-    mary = await player(world, application)
-    statuses, tokens = mary.record_event("status_changed"), _tokens(mary)
+    application = await create_game(world)
+    mary = await create_player(world, application)
+    statuses, tokens = mary.record_event("status_changed"), tokens_of(mary)
     assert tokens._expiry_timer is not None
 
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
@@ -398,6 +409,6 @@ async def test_a_revoked_token_gets_no_expiration_callback(world: World) -> None
     await mary.client.close()
 
 
-def _tokens(one: Player) -> Tokens:
-    tokens: Tokens = one.client._parts[Tokens]
+def tokens_of(player: Player) -> Tokens:
+    tokens: Tokens = player.client._parts[Tokens]
     return tokens

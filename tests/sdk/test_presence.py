@@ -19,11 +19,11 @@ from hubbub.sdk import (
 )
 from hubbub.sdk.presence import Presence
 from tests import oauth
-from tests.sdk.players import Player, game, player
+from tests.sdk.players import Player, create_game, create_player
 from tests.world import World
 
 
-def joinable_activity(**more: object) -> Activity:
+def joinable_activity(**overrides: object) -> Activity:
     """Return an activity that can be joined."""
     fields: dict[str, object] = {
         "name": "Puddle",
@@ -34,68 +34,70 @@ def joinable_activity(**more: object) -> Activity:
         "secrets": ActivitySecrets(join="let-me-in"),
         "supported_platforms": ActivityGamePlatforms.DESKTOP,
     }
-    return Activity(**(fields | more))  # type: ignore[arg-type]
+    return Activity(**(fields | overrides))  # type: ignore[arg-type]
 
 
-async def befriend(one: Player, other: Player) -> None:
+async def befriend_players(requester: Player, other: Player) -> None:
     """Make two players friends in their game."""
-    asked, accepted = other.record_event("relationship_created"), one.record_event("relationship_created")
-    await one.client.send_game_friend_request_by_id(other.id)
-    await asked.next()
-    await other.client.accept_game_friend_request(one.id)
-    await accepted.next(lambda user_id, _: one.client.get_relationship_handle(user_id).game_relationship_type == 1)
-    await asked.next(lambda user_id, _: other.client.get_relationship_handle(user_id).game_relationship_type == 1)
+    received, accepted = other.record_event("relationship_created"), requester.record_event("relationship_created")
+    await requester.client.send_game_friend_request_by_id(other.id)
+    await received.next()
+    await other.client.accept_game_friend_request(requester.id)
+    await accepted.next(
+        lambda user_id, _: requester.client.get_relationship_handle(user_id).game_relationship_type == 1
+    )
+    await received.next(lambda user_id, _: other.client.get_relationship_handle(user_id).game_relationship_type == 1)
 
 
-async def friends(world: World, application: oauth.Client | None = None) -> tuple[Player, Player]:
-    application = application or await game(world)
-    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
-    await befriend(mary, zoe)
+async def create_friends(world: World, application: oauth.Client | None = None) -> tuple[Player, Player]:
+    application = application or await create_game(world)
+    mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
+    await befriend_players(mary, zoe)
     return mary, zoe
 
 
-def activity_of(viewer: Player, other: Player) -> Activity | None:
+def visible_activity(viewer: Player, other: Player) -> Activity | None:
     user = viewer.client.get_user(other.id)
     assert user is not None
     return user.game_activity
 
 
 async def test_a_friend_sees_the_activity(world: World) -> None:
-    mary, zoe = await friends(world)
+    mary, zoe = await create_friends(world)
     changed, regrouped = zoe.record_event("user_updated"), zoe.record_event("relationship_groups_updated")
 
     activity = joinable_activity(type=ActivityTypes.COMPETING)
     activity.add_button(ActivityButton(label="Site", url="https://puddle.example"))
     await mary.client.update_rich_presence(activity)
 
-    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
-    seen = activity_of(zoe, mary)
-    assert seen is not None
-    assert (seen.name, seen.type, seen.state, seen.details) == (
+    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
+    visible = visible_activity(zoe, mary)
+    assert visible is not None
+    assert (visible.name, visible.type, visible.state, visible.details) == (
         "Puddle",
         ActivityTypes.COMPETING,
         "In a puddle",
         "Jumping",
     )
-    assert seen.application_id == mary.client.get_application_id()
-    assert seen.party is not None
-    assert (seen.party.id, seen.party.current_size, seen.party.max_size) == ("party-1", 1, 4)
-    assert seen.secrets is None
-    assert [button.label for button in seen.get_buttons()] == ["Site"]
+    assert visible.application_id == mary.client.get_application_id()
+    assert visible.party is not None
+    assert (visible.party.id, visible.party.current_size, visible.party.max_size) == ("party-1", 1, 4)
+    assert visible.secrets is None
+    assert [button.label for button in visible.get_buttons()] == ["Site"]
     assert await regrouped.next() == mary.id
     group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_PLAYING_GAME)
-    assert [each.id for each in group] == [mary.id]
+    assert [relationship.id for relationship in group] == [mary.id]
 
     mary.client.clear_rich_presence()
-    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is None)
+    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is None)
     group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_ELSEWHERE)
-    assert [each.id for each in group] == [mary.id]
+    assert [relationship.id for relationship in group] == [mary.id]
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_a_friend_sees_the_online_status(world: World) -> None:
-    mary, zoe = await friends(world)
+    mary, zoe = await create_friends(world)
     changed = zoe.record_event("user_updated")
     user = zoe.client.get_user(mary.id)
     assert user is not None
@@ -105,7 +107,9 @@ async def test_a_friend_sees_the_online_status(world: World) -> None:
 
     await mary.client.disconnect()
     await changed.next(lambda user_id: user_id == mary.id and user.status is StatusType.OFFLINE)
-    assert [each.id for each in zoe.client.get_relationships_by_group(RelationshipGroupType.OFFLINE)] == [mary.id]
+    assert [
+        relationship.id for relationship in zoe.client.get_relationships_by_group(RelationshipGroupType.OFFLINE)
+    ] == [mary.id]
     with pytest.raises(SdkError) as caught:
         await zoe.client.set_online_status(StatusType.STREAMING)
     assert caught.value.result.type is ErrorType.VALIDATION_ERROR
@@ -114,7 +118,7 @@ async def test_a_friend_sees_the_online_status(world: World) -> None:
 
 
 async def test_players_see_their_own_status_and_activity(world: World) -> None:
-    mary = await player(world, await game(world), "mary")
+    mary = await create_player(world, await create_game(world), "mary")
     me, changed = mary.client.get_current_user_v2(), mary.record_event("user_updated")
     assert me is not None
     assert (me.status, me.game_activity) == (StatusType.ONLINE, None)
@@ -123,17 +127,17 @@ async def test_players_see_their_own_status_and_activity(world: World) -> None:
     assert (await changed.next(), me.status) == (mary.id, StatusType.DND)
     await mary.client.update_rich_presence(joinable_activity())
     assert await changed.next() == mary.id
-    seen = activity_of(mary, mary)
-    assert seen is not None
-    assert (seen.state, seen.party) == ("In a puddle", joinable_activity().party)
+    activity = visible_activity(mary, mary)
+    assert activity is not None
+    assert (activity.state, activity.party) == ("In a puddle", joinable_activity().party)
     # Repeating an activity causes no event, and an activity without a name gets the application's.
     await mary.client.update_rich_presence(joinable_activity(name=""))
-    again = activity_of(mary, mary)
-    assert again is not None
-    assert again.name == "Puddle"
+    renamed_activity = visible_activity(mary, mary)
+    assert renamed_activity is not None
+    assert renamed_activity.name == "Puddle"
     mary.client.clear_rich_presence()
     await changed.next(lambda _: me.game_activity is None)
-    assert len(changed.all) == 3
+    assert len(changed.calls) == 3
 
     await mary.client.disconnect()
     assert me.status is StatusType.OFFLINE
@@ -143,23 +147,23 @@ async def test_players_see_their_own_status_and_activity(world: World) -> None:
 
 
 async def test_a_new_session_receives_current_activities(world: World) -> None:
-    mary, zoe = await friends(world)
+    mary, zoe = await create_friends(world)
     changed = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
-    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
 
     await zoe.client.disconnect()
     await zoe.client.connect()
 
-    seen = activity_of(zoe, mary)
-    assert seen is not None
-    assert seen.state == "In a puddle"
+    activity = visible_activity(zoe, mary)
+    assert activity is not None
+    assert activity.state == "In a puddle"
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_an_invalid_activity_is_rejected_before_sending(world: World) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
 
     with pytest.raises(SdkError) as caught:
         await mary.client.update_rich_presence(joinable_activity(state="x"))
@@ -170,30 +174,30 @@ async def test_an_invalid_activity_is_rejected_before_sending(world: World) -> N
 
 
 async def test_rapid_presence_updates_send_only_the_latest(world: World) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
     presence = mary.client._parts[Presence]
     waits: list[float] = []
-    sent: list[object] = []
-    gate = asyncio.Event()
+    sent_payloads: list[object] = []
+    wait_released = asyncio.Event()
 
     async def wait(seconds: float) -> None:
         waits.append(seconds)
-        await gate.wait()
+        await wait_released.wait()
 
-    async def send(op: int, data: object) -> None:
-        sent.append(data)
+    async def send(opcode: int, data: object) -> None:
+        sent_payloads.append(data)
 
     presence.sleep, presence._gateway.send = wait, send
     updates = [mary.client.update_rich_presence(joinable_activity(details=f"jump {n}")) for n in range(5)]
     await asyncio.gather(*updates)
-    more = [mary.client.update_rich_presence(joinable_activity(details=f"splash {n}")) for n in range(10)]
+    later_updates = [mary.client.update_rich_presence(joinable_activity(details=f"splash {n}")) for n in range(10)]
     while not waits:
         await asyncio.sleep(0)
-    gate.set()
-    await asyncio.gather(*more)
+    wait_released.set()
+    await asyncio.gather(*later_updates)
 
     assert len(waits) == 1
     assert 0 < waits[0] <= 20
-    assert len(sent) <= 6
-    assert "splash 9" in str(sent[-1])
+    assert len(sent_payloads) <= 6
+    assert "splash 9" in str(sent_payloads[-1])
     await mary.client.close()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hubbub.protocol.enums import CloseCode
 from hubbub.sdk import (
     AuthenticationExternalAuthType,
     AuthorizationArgs,
@@ -16,21 +17,21 @@ from hubbub.sdk import (
 )
 from tests.issuer import RehearsalWorld
 from tests.sdk.players import CallbackRecorder, new_client
-from tests.sdk.test_authorization import Browser
+from tests.sdk.test_authorization import ConsentBrowser
 
 BEARER = AuthorizationTokenType.BEARER
 OIDC = AuthenticationExternalAuthType.OIDC
 
 
-async def credential(rehearsal: RehearsalWorld, provider: str, user_id: str, **more: object) -> str:
+async def create_credential(rehearsal: RehearsalWorld, provider: str, user_id: str, **claims: object) -> str:
     """Return a credential from the provider's test server."""
-    return (await rehearsal.issue_credential(provider, user_id, **more))[1]
+    return (await rehearsal.issue_credential(provider, user_id, **claims))[1]
 
 
 async def sign_in(rehearsal: RehearsalWorld, client: Client, user_id: str = "hero-1") -> int:
-    """Sign in as a user of the OIDC test server and return the id of their account."""
+    """Sign in as a user of the OIDC test server and return the ID of their account."""
     tokens = await client.get_provisional_token(
-        rehearsal.demo_game.id, OIDC, await credential(rehearsal, "oidc", user_id)
+        rehearsal.demo_game.id, OIDC, await create_credential(rehearsal, "oidc", user_id)
     )
     await client.update_token(BEARER, tokens.access_token)
     await client.connect()
@@ -40,7 +41,7 @@ async def sign_in(rehearsal: RehearsalWorld, client: Client, user_id: str = "her
 
 
 @pytest.mark.parametrize(
-    ("provider", "kind", "expected_type", "more"),
+    ("provider", "auth_type", "expected_type", "claims"),
     [
         ("oidc", OIDC, ExternalIdentityProviderType.OIDC, {}),
         (
@@ -70,14 +71,14 @@ async def sign_in(rehearsal: RehearsalWorld, client: Client, user_id: str = "her
 async def test_a_player_signs_in_with_a_provider_credential(
     rehearsal: RehearsalWorld,
     provider: str,
-    kind: AuthenticationExternalAuthType,
+    auth_type: AuthenticationExternalAuthType,
     expected_type: ExternalIdentityProviderType,
-    more: dict[str, str],
+    claims: dict[str, str],
 ) -> None:
     client = new_client(rehearsal)
-    token = await credential(rehearsal, provider, "76561190000000001", name="Hero", **more)
+    token = await create_credential(rehearsal, provider, "76561190000000001", name="Hero", **claims)
 
-    tokens_received = await client.get_provisional_token(rehearsal.demo_game.id, kind, token)
+    tokens_received = await client.get_provisional_token(rehearsal.demo_game.id, auth_type, token)
 
     assert (tokens_received.token_type, tokens_received.refresh_token, tokens_received.expires_in) == (
         BEARER,
@@ -100,13 +101,13 @@ async def test_a_player_signs_in_with_a_provider_credential(
 
 async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_rejected(rehearsal: RehearsalWorld) -> None:
     client = new_client(rehearsal)
-    first = await sign_in(rehearsal, client)
+    first_user_id = await sign_in(rehearsal, client)
     await client.disconnect()
-    assert await sign_in(rehearsal, client) == first
+    assert await sign_in(rehearsal, client) == first_user_id
 
-    over = await credential(rehearsal, "oidc", "hero-1", expires_in=-10)
+    expired_credential = await create_credential(rehearsal, "oidc", "hero-1", expires_in=-10)
     with pytest.raises(SdkError) as caught:
-        await client.get_provisional_token(rehearsal.demo_game.id, OIDC, over)
+        await client.get_provisional_token(rehearsal.demo_game.id, OIDC, expired_credential)
 
     result = caught.value.result
     assert (result.type, result.error_code, result.status, result.retryable) == (
@@ -115,15 +116,15 @@ async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_reje
         HttpStatusCode.BAD_REQUEST,
         False,
     )
-    assert over not in repr(result) + str(caught.value) + result.response_body
+    assert expired_credential not in repr(result) + str(caught.value) + result.response_body
     await client.close()
 
 
 async def test_a_player_links_and_unlinks_an_account(rehearsal: RehearsalWorld) -> None:
     alice = rehearsal.demo_user("alice")
-    browser = Browser(alice)
+    browser = ConsentBrowser(alice)
     client = new_client(rehearsal, open_browser=browser)
-    provisional = await sign_in(rehearsal, client)
+    provisional_user_id = await sign_in(rehearsal, client)
     statuses = CallbackRecorder()
     client.set_status_changed_callback(statuses)
 
@@ -137,25 +138,31 @@ async def test_a_player_links_and_unlinks_an_account(rehearsal: RehearsalWorld) 
         verifier.verifier,
         redirect_uri,
         OIDC,
-        await credential(rehearsal, "oidc", "hero-1"),
+        await create_credential(rehearsal, "oidc", "hero-1"),
     )
     # The provisional account no longer exists.
-    assert await statuses.next() == (ClientStatus.DISCONNECTED, ClientError.UNEXPECTED_CLOSE, 4004)
+    assert await statuses.next() == (
+        ClientStatus.DISCONNECTED,
+        ClientError.UNEXPECTED_CLOSE,
+        CloseCode.AUTHENTICATION_FAILED,
+    )
     await client.update_token(BEARER, tokens.access_token)
     await client.connect()
     me = client.get_current_user_v2()
     assert me is not None
     assert (me.id, me.is_provisional) == (alice.id, False)
     with pytest.raises(SdkError) as caught:
-        await client.get_provisional_token(rehearsal.demo_game.id, OIDC, await credential(rehearsal, "oidc", "hero-1"))
+        await client.get_provisional_token(rehearsal.demo_game.id, OIDC, await create_credential(rehearsal, "oidc", "hero-1"))
     assert caught.value.result.error_code == 530010
 
     await client.unmerge_into_provisional_account(
-        rehearsal.demo_game.id, OIDC, await credential(rehearsal, "oidc", "hero-1")
+        rehearsal.demo_game.id, OIDC, await create_credential(rehearsal, "oidc", "hero-1")
     )
-    assert (await statuses.next(lambda _, error, __: error is ClientError.UNEXPECTED_CLOSE))[2] == 4004
+    assert (await statuses.next(lambda _, error, __: error is ClientError.UNEXPECTED_CLOSE))[
+        2
+    ] == CloseCode.AUTHENTICATION_FAILED
     with pytest.raises(SdkError) as caught:
         await client.refresh_token(rehearsal.demo_game.id, tokens.refresh_token)
     assert caught.value.result.error == "invalid_grant"
-    assert await sign_in(rehearsal, client) not in (provisional, alice.id)
+    assert await sign_in(rehearsal, client) not in (provisional_user_id, alice.id)
     await client.close()

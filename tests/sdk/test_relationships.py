@@ -3,52 +3,52 @@
 import pytest
 
 from hubbub.sdk import ErrorType, RelationshipGroupType, RelationshipType, SdkError
-from tests.sdk.players import Player, game, player
+from tests.sdk.players import Player, create_game, create_player
 from tests.world import World
 
 NONE, FRIEND, BLOCKED = RelationshipType.NONE, RelationshipType.FRIEND, RelationshipType.BLOCKED
 INCOMING, OUTGOING = RelationshipType.PENDING_INCOMING, RelationshipType.PENDING_OUTGOING
 
 
-def relationship_types(one: Player, other: Player) -> tuple[RelationshipType, RelationshipType]:
+def relationship_types(player: Player, other: Player) -> tuple[RelationshipType, RelationshipType]:
     """Return one player's relationship to another: on the platform, and in the game."""
-    handle = one.client.get_relationship_handle(other.id)
+    handle = player.client.get_relationship_handle(other.id)
     return handle.platform_relationship_type, handle.game_relationship_type
 
 
-async def two(world: World) -> tuple[Player, Player]:
-    application = await game(world)
-    return await player(world, application, "mary"), await player(world, application, "zoe")
+async def create_two_players(world: World) -> tuple[Player, Player]:
+    application = await create_game(world)
+    return await create_player(world, application, "mary"), await create_player(world, application, "zoe")
 
 
 @pytest.mark.parametrize("kind", ["game", "platform"])
 async def test_a_request_is_sent_accepted_and_ended(world: World, kind: str) -> None:
-    mary, zoe = await two(world)
+    mary, zoe = await create_two_players(world)
     created, deleted = zoe.record_event("relationship_created"), mary.record_event("relationship_deleted")
     accepted = mary.record_event("relationship_created")
-    platform = kind == "platform"
+    is_platform = kind == "platform"
 
     await getattr(mary.client, f"send_{kind}_friend_request_by_id")(zoe.id)
-    assert await created.next() == (mary.id, platform)
-    assert relationship_types(zoe, mary) == ((INCOMING, NONE) if platform else (NONE, INCOMING))
-    assert await accepted.next() == (zoe.id, platform)
-    assert relationship_types(mary, zoe) == ((OUTGOING, NONE) if platform else (NONE, OUTGOING))
+    assert await created.next() == (mary.id, is_platform)
+    assert relationship_types(zoe, mary) == ((INCOMING, NONE) if is_platform else (NONE, INCOMING))
+    assert await accepted.next() == (zoe.id, is_platform)
+    assert relationship_types(mary, zoe) == ((OUTGOING, NONE) if is_platform else (NONE, OUTGOING))
 
     await getattr(zoe.client, f"accept_{kind}_friend_request")(mary.id)
-    assert await accepted.next() == (zoe.id, platform)
-    friends = (FRIEND, NONE) if platform else (NONE, FRIEND)
-    assert relationship_types(mary, zoe) == friends
+    assert await accepted.next() == (zoe.id, is_platform)
+    friend_types = (FRIEND, NONE) if is_platform else (NONE, FRIEND)
+    assert relationship_types(mary, zoe) == friend_types
 
     await created.next()
     await zoe.client.remove_platform_and_game_friend(mary.id)
-    assert await deleted.next() == (zoe.id, platform)
+    assert await deleted.next() == (zoe.id, is_platform)
     assert relationship_types(mary, zoe) == (NONE, NONE)
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> None:
-    mary, zoe = await two(world)
+    mary, zoe = await create_two_players(world)
     created, deleted, ended = (
         zoe.record_event("relationship_created"),
         mary.record_event("relationship_deleted"),
@@ -88,7 +88,7 @@ async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> 
 
 
 async def test_a_blocked_user_cannot_send_friend_requests(world: World) -> None:
-    mary, zoe = await two(world)
+    mary, zoe = await create_two_players(world)
     created, deleted = mary.record_event("relationship_created"), mary.record_event("relationship_deleted")
 
     await mary.client.block_user(zoe.id)
@@ -120,7 +120,7 @@ async def test_a_blocked_user_cannot_send_friend_requests(world: World) -> None:
     ],
 )
 async def test_impossible_requests_are_rejected_before_sending(world: World, operation: str) -> None:
-    mary = await player(world, await game(world))
+    mary = await create_player(world, await create_game(world))
 
     with pytest.raises(SdkError) as caught:
         await getattr(mary.client, operation)(5)
@@ -130,11 +130,11 @@ async def test_impossible_requests_are_rejected_before_sending(world: World, ope
     await mary.client.close()
 
 
-async def test_a_refusal_carries_the_error_code(world: World) -> None:
-    mary = await player(world, await game(world))
+async def test_a_rejected_request_carries_the_error_code(world: World) -> None:
+    mary = await create_player(world, await create_game(world))
 
     with pytest.raises(SdkError) as caught:
-        await mary.client.send_platform_friend_request("nobody-of-this-name")
+        await mary.client.send_platform_friend_request("unknown-username")
 
     assert caught.value.result.error_code == 80004
     assert '"code":80004' in caught.value.result.response_body.replace(" ", "")
@@ -142,7 +142,7 @@ async def test_a_refusal_carries_the_error_code(world: World) -> None:
 
 
 async def test_friends_are_searchable_and_grouped_after_connecting(world: World) -> None:
-    mary, zoe = await two(world)
+    mary, zoe = await create_two_players(world)
     created, accepted = zoe.record_event("relationship_created"), mary.record_event("relationship_created")
     await mary.client.send_game_friend_request("zoe")
     await created.next()
@@ -151,16 +151,22 @@ async def test_friends_are_searchable_and_grouped_after_connecting(world: World)
 
     assert [user.username for user in mary.client.search_friends_by_username("ZO")] == ["zoe"]
     assert [user.username for user in mary.client.search_friends_by_username("zoa")] == ["zoe"]
-    assert mary.client.search_friends_by_username("somebody") == []
-    # In a short query every letter counts: one in three may differ.
-    for stranger in ("x", "xy", "xyz", "toa"):
-        assert mary.client.search_friends_by_username(stranger) == []
-    assert [each.id for each in mary.client.get_relationships()] == [zoe.id]
-    grouped = [each.id for group in RelationshipGroupType for each in mary.client.get_relationships_by_group(group)]
-    assert grouped == [zoe.id]
-    # A user id works like a name.
-    numbered = [each.id for group in range(3) for each in mary.client.get_relationships_by_group(group)]  # type: ignore[arg-type]
-    assert numbered == [zoe.id]
+    assert mary.client.search_friends_by_username("unknown") == []
+    # One letter in three of a query may differ, so a shorter query must match exactly.
+    for query in ("x", "xy", "xyz", "toa"):
+        assert mary.client.search_friends_by_username(query) == []
+    assert [relationship.id for relationship in mary.client.get_relationships()] == [zoe.id]
+    grouped_ids = [
+        relationship.id
+        for group in RelationshipGroupType
+        for relationship in mary.client.get_relationships_by_group(group)
+    ]
+    assert grouped_ids == [zoe.id]
+    # A group can be given as a number.
+    ids_by_group_number = [
+        relationship.id for group in range(3) for relationship in mary.client.get_relationships_by_group(group)
+    ]  # type: ignore[arg-type]
+    assert ids_by_group_number == [zoe.id]
 
     await mary.client.disconnect()
     await mary.client.connect()

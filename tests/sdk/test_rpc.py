@@ -10,6 +10,7 @@ import pytest
 from hubbub.agent import commands
 from hubbub.agent.terminal import Terminal
 from hubbub.protocol import rpc
+from hubbub.protocol.rpc import CloseCode, Opcode, RpcErrorCode
 from hubbub.sdk import (
     Activity,
     ActivityButton,
@@ -27,7 +28,7 @@ from hubbub.sdk.authorization import Authorization
 from hubbub.sdk.presence import Presence
 from tests import oauth
 from tests.machine import Machine, NewMachine
-from tests.sdk.players import CallbackRecorder, game, new_client
+from tests.sdk.players import CallbackRecorder, create_game, new_client
 from tests.world import WAIT_TIMEOUT_SECONDS, World, befriend
 
 BEARER = AuthorizationTokenType.BEARER
@@ -35,7 +36,7 @@ BEARER = AuthorizationTokenType.BEARER
 
 @pytest.fixture
 async def machine(world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Mary's machine, which this process runs on."""
+    """Mary's machine, whose agent the SDK in this process finds."""
     machine = await new_machine(await world.user("mary"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
     return machine
@@ -45,26 +46,30 @@ def rpc_of(client: Client) -> Any:
     return client._parts[Authorization]._rpc()
 
 
-def client_of(world: World, application: oauth.Client, **more: Any) -> Client:
+def new_application_client(world: World, application: oauth.Client, **client_options: Any) -> Client:
     """Create a client without a session."""
-    client = new_client(world, **more)
+    client = new_client(world, **client_options)
     client.set_application_id(application.id)
     return client
 
 
-async def until(holds: Any) -> None:
-    """Wait for something that the agent is about to do."""
+async def wait_until(condition: Any) -> None:
+    """Wait until a condition on the agent is true."""
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not holds():
+        while not condition():
             await asyncio.sleep(0.01)
 
 
-def subscribed(machine: Machine, event: str) -> bool:
-    return any(each.event == event for link in machine.agent.context.connections for each in link.subscriptions)
+def is_subscribed(machine: Machine, event: str) -> bool:
+    return any(
+        subscription.event == event
+        for connection in machine.agent.context.connections
+        for subscription in connection.subscriptions
+    )
 
 
 async def test_authorization_prefers_the_chat_client_over_a_browser(world: World, machine: Machine) -> None:
-    puddle = await game(world)
+    puddle = await create_game(world)
     client = new_client(world, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
     verifier = client.create_authorization_code_verifier()
 
@@ -82,15 +87,15 @@ async def test_authorization_prefers_the_chat_client_over_a_browser(world: World
 async def test_the_authorization_request_carries_the_process_id(
     world: World, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Any] = []
+    process_ids: list[Any] = []
     authorize = commands.HANDLERS["AUTHORIZE"]
 
-    async def record_authorize(desk: Any, link: Any, request: Any) -> Any:
-        asked.append(request.args["pid"])
-        return await authorize(desk, link, request)
+    async def record_authorize(context: Any, connection: Any, request: Any) -> Any:
+        process_ids.append(request.args["pid"])
+        return await authorize(context, connection, request)
 
     monkeypatch.setitem(commands.HANDLERS, "AUTHORIZE", record_authorize)
-    client = client_of(world, await game(world))
+    client = new_application_client(world, await create_game(world))
     verifier = client.create_authorization_code_verifier()
     args = AuthorizationArgs(scopes="identify", code_challenge=verifier.challenge)
 
@@ -98,111 +103,123 @@ async def test_the_authorization_request_carries_the_process_id(
     client.set_game_window_pid(4711)
     await client.authorize(args)
 
-    assert asked == [os.getpid(), 4711]
+    assert process_ids == [os.getpid(), 4711]
     await client.close()
 
 
 async def test_chat_client_errors_are_distinguished(world: World, machine: Machine) -> None:
-    puddle, other = await game(world), await game(world)
-    client = client_of(world, puddle)
+    puddle, other = await create_game(world), await create_game(world)
+    client = new_application_client(world, puddle)
     verifier = client.create_authorization_code_verifier()
 
-    async def refused(scopes: str, client_id: int) -> tuple[ErrorType, str, int]:
+    async def authorization_error(scopes: str, client_id: int) -> tuple[ErrorType, str, int]:
         args = AuthorizationArgs(client_id=client_id, scopes=scopes, code_challenge=verifier.challenge)
         with pytest.raises(SdkError) as caught:
             await client.authorize(args)
         return caught.value.result.type, caught.value.result.error, caught.value.result.error_code
 
     machine.consent.grants_consent = False
-    assert await refused("identify", puddle.id) == (ErrorType.ABORTED, "access_denied", 0)
-    assert await refused("fly", puddle.id) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope", 0)
+    assert await authorization_error("identify", puddle.id) == (ErrorType.ABORTED, "access_denied", 0)
+    assert await authorization_error("fly", puddle.id) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope", 0)
     # Another application uses its own connection; this one stays with Puddle.
-    assert await refused("identify", other.id) == (ErrorType.ABORTED, "access_denied", 0)
+    assert await authorization_error("identify", other.id) == (ErrorType.ABORTED, "access_denied", 0)
     with pytest.raises(SdkError) as caught:
         await rpc_of(client).command("AUTHORIZE", {"client_id": str(other.id), "scopes": ["identify"]})
     result = caught.value.result
-    assert (result.type, result.error, result.error_code) == (ErrorType.RPC_ERROR, "Invalid Client ID", 4007)
+    assert (result.type, result.error, result.error_code) == (
+        ErrorType.RPC_ERROR,
+        "Invalid Client ID",
+        RpcErrorCode.INVALID_CLIENT_ID,
+    )
     await client.close()
 
 
-async def test_a_chat_client_that_refuses_the_handshake_is_an_rpc_error(machine: Machine) -> None:
+async def test_a_handshake_rejected_by_the_chat_client_is_an_rpc_error(machine: Machine) -> None:
     client = Client()
 
     with pytest.raises(SdkError) as caught:
         await client.get_platform_client_connected_user(99)
 
-    assert (caught.value.result.type, caught.value.result.error_code) == (ErrorType.RPC_ERROR, 4000)
+    assert (caught.value.result.type, caught.value.result.error_code) == (
+        ErrorType.RPC_ERROR,
+        CloseCode.INVALID_CLIENT_ID,
+    )
     assert caught.value.result.error == "Invalid Client ID"
     await client.close()
 
 
 async def test_linking_can_start_in_the_chat_client_even_after_a_restart(world: World, machine: Machine) -> None:
-    puddle = await game(world)
-    client = client_of(world, puddle)
-    rpc_of(client).look_again_s = 0.01
+    puddle = await create_game(world)
+    client = new_application_client(world, puddle)
+    rpc_of(client).reconnect_seconds = 0.01
     recorder = CallbackRecorder()
 
     client.register_authorize_request_callback(recorder)
-    await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
+    await wait_until(lambda: is_subscribed(machine, "AUTHORIZE_REQUEST"))
     assert await machine.agent.context.request_authorization(str(puddle.id)) == 1
     assert await recorder.next() == ()
 
     await machine.stop()
     await machine.start(1)
-    await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
+    await wait_until(lambda: is_subscribed(machine, "AUTHORIZE_REQUEST"))
     await machine.agent.context.request_authorization(str(puddle.id))
     assert await recorder.next() == ()
 
     client.remove_authorize_request_callback()
-    await until(lambda: not subscribed(machine, "AUTHORIZE_REQUEST"))
+    await wait_until(lambda: not is_subscribed(machine, "AUTHORIZE_REQUEST"))
     await client.close()
 
 
 async def test_a_linked_game_gets_no_link_request(world: World, machine: Machine) -> None:
-    puddle = await game(world)
-    client = client_of(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
-    recorder, logged = CallbackRecorder(), list[str]()
-    terminal, desk = Terminal(write_line=logged.append), machine.agent.context
+    puddle = await create_game(world)
+    client = new_application_client(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
+    recorder, output = CallbackRecorder(), list[str]()
+    terminal, context = Terminal(write_line=output.append), machine.agent.context
 
     client.register_authorize_request_callback(recorder)
-    await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
+    await wait_until(lambda: is_subscribed(machine, "AUTHORIZE_REQUEST"))
     # Granting the `identify` scope does not link an account.
     await puddle.request_tokens(machine.owner, "identify")
-    await terminal.run_command(desk, "games", "")
-    await terminal.run_command(desk, "link", str(puddle.id))
+    await terminal.run_command(context, "games", "")
+    await terminal.run_command(context, "link", str(puddle.id))
     await recorder.next()
     verifier = client.create_authorization_code_verifier()
     scopes = client.get_default_communication_scopes()
     await client.authorize(AuthorizationArgs(scopes=scopes, code_challenge=verifier.challenge))
-    await terminal.run_command(desk, "games", "")
-    await terminal.run_command(desk, "link", str(puddle.id))
+    await terminal.run_command(context, "games", "")
+    await terminal.run_command(context, "link", str(puddle.id))
 
-    assert logged == [
+    assert output == [
         f"  Puddle ({puddle.id}), can be linked",
         "  The game will ask for access in a moment.",
         f"  Puddle ({puddle.id}), linked",
         "  This game cannot be linked now. Type `games` to see which games can.",
     ]
-    assert len(recorder.all) == 1
+    assert len(recorder.calls) == 1
     await client.close()
 
 
 async def test_presence_without_a_session_goes_through_the_chat_client(world: World, machine: Machine) -> None:
-    puddle, zoe = await game(world), await world.user("zoe")
+    puddle, zoe = await create_game(world), await world.user("zoe")
     await befriend(machine.owner, zoe)
-    friend = await zoe.connect()
-    client = client_of(world, puddle)
-    shown = Activity(name="Puddle II", type=ActivityTypes.COMPETING, details="Jumping")
-    shown.add_button(ActivityButton(label="Watch", url="https://puddle.example"))
+    zoe_session = await zoe.connect()
+    client = new_application_client(world, puddle)
+    activity = Activity(name="Puddle II", type=ActivityTypes.COMPETING, details="Jumping")
+    activity.add_button(ActivityButton(label="Watch", url="https://puddle.example"))
 
-    await client.update_rich_presence(shown)
+    await client.update_rich_presence(activity)
 
-    (seen,) = (await friend.next("PRESENCE_UPDATE", lambda data: data["activities"]))["activities"]
-    assert (seen["name"], seen["type"], seen["details"], seen["buttons"]) == ("Puddle II", 5, "Jumping", ["Watch"])
-    (kept,) = machine.agent.context.activities._activities
-    assert kept.pid == os.getpid()
+    (visible,) = (await zoe_session.next("PRESENCE_UPDATE", lambda data: data["activities"]))["activities"]
+    assert (visible["name"], visible["type"], visible["details"], visible["buttons"]) == (
+        "Puddle II",
+        5,
+        "Jumping",
+        ["Watch"],
+    )
+    (activity_key,) = machine.agent.context.activities._activities
+    assert activity_key.pid == os.getpid()
     client.clear_rich_presence()
-    await friend.next("PRESENCE_UPDATE", lambda data: not data["activities"])
+    await zoe_session.next("PRESENCE_UPDATE", lambda data: not data["activities"])
     await client.close()
 
 
@@ -235,23 +252,23 @@ async def test_clearing_presence_without_session_and_chat_client_succeeds(
 async def test_an_invite_accepted_in_the_chat_client_joins_the_game(
     world: World, machine: Machine, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    puddle, zoe = await game(world), await world.user("zoe")
+    puddle, zoe = await create_game(world), await world.user("zoe")
     await befriend(machine.owner, zoe)
-    elsewhere = await new_machine(zoe)
-    host, guest = client_of(world, puddle), client_of(world, puddle)
+    zoe_machine = await new_machine(zoe)
+    host, guest = new_application_client(world, puddle), new_application_client(world, puddle)
     joined, with_application = CallbackRecorder(), CallbackRecorder()
     party = ActivityParty(id="party-1", current_size=1, max_size=4)
-    shown = Activity(name="Puddle", party=party, secrets=ActivitySecrets(join="come-in"))
+    activity = Activity(name="Puddle", party=party, secrets=ActivitySecrets(join="come-in"))
 
-    await host.update_rich_presence(shown)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(elsewhere.directory))
+    await host.update_rich_presence(activity)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(zoe_machine.directory))
     guest.set_activity_join_callback(joined)
     guest.set_activity_join_with_application_callback(with_application)
-    await until(lambda: subscribed(elsewhere, "ACTIVITY_JOIN"))
+    await wait_until(lambda: is_subscribed(zoe_machine, "ACTIVITY_JOIN"))
     await host.send_activity_invite(zoe.id, "come and play")
-    await until(lambda: elsewhere.agent.context.invites)
-    (message_id,) = elsewhere.agent.context.invites
-    await Terminal(write_line=lambda _: None).run_command(elsewhere.agent.context, "accept", message_id)
+    await wait_until(lambda: zoe_machine.agent.context.invites)
+    (message_id,) = zoe_machine.agent.context.invites
+    await Terminal(write_line=lambda _: None).run_command(zoe_machine.agent.context, "accept", message_id)
 
     assert await joined.next() == "come-in"
     assert await with_application.next() == (puddle.id, "come-in")
@@ -260,9 +277,9 @@ async def test_an_invite_accepted_in_the_chat_client_joins_the_game(
 
 
 async def test_the_chat_clients_user_is_known(world: World, machine: Machine) -> None:
-    puddle = await game(world)
+    puddle = await create_game(world)
     (await machine.owner.patch("/users/@me", json={"global_name": "Mary the Great"})).ok()
-    await until(lambda: machine.agent.account.state.user["global_name"])
+    await wait_until(lambda: machine.agent.account.state.user["global_name"])
     client = Client()
 
     user = await client.get_platform_client_connected_user(puddle.id)
@@ -273,8 +290,8 @@ async def test_the_chat_clients_user_is_known(world: World, machine: Machine) ->
 
 
 async def test_a_game_with_presence_authorizes_for_its_publisher(world: World, machine: Machine) -> None:
-    puddle, publisher = await game(world), await game(world, name="Pond")
-    client = client_of(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
+    puddle, publisher = await create_game(world), await create_game(world, name="Pond")
+    client = new_application_client(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
     await client.update_rich_presence(Activity(name="Puddle", state="In the menu"))
     verifier = client.create_authorization_code_verifier()
 
@@ -287,7 +304,7 @@ async def test_a_game_with_presence_authorizes_for_its_publisher(world: World, m
     tokens = await client.get_token(publisher.id, code, verifier.verifier, redirect_uri)
     assert tokens.access_token
     await client.get_platform_client_connected_user(publisher.id)
-    assert sorted(int(link.application_id) for link in machine.agent.context.connections) == sorted(
+    assert sorted(int(connection.application_id) for connection in machine.agent.context.connections) == sorted(
         [puddle.id, publisher.id]
     )
     # Presence set by the first application is cleared for the first, whatever the client uses now.
@@ -298,21 +315,21 @@ async def test_a_game_with_presence_authorizes_for_its_publisher(world: World, m
 
 
 async def test_a_disconnecting_chat_client_fails_pending_requests(world: World, machine: Machine) -> None:
-    client = client_of(world, await game(world))
+    client = new_application_client(world, await create_game(world))
     verifier = client.create_authorization_code_verifier()
     machine.consent.release = asyncio.Event()
     args = AuthorizationArgs(scopes="identify", code_challenge=verifier.challenge)
 
-    async def ask() -> None:
+    async def authorize() -> None:
         await client.authorize(args)
 
-    waiting = asyncio.create_task(ask())
-    await until(lambda: machine.consent.requests)
+    task = asyncio.create_task(authorize())
+    await wait_until(lambda: machine.consent.requests)
 
     await machine.stop()
 
     with pytest.raises(SdkError) as caught:
-        await waiting
+        await task
     assert caught.value.result.type is ErrorType.NETWORK_ERROR
     with pytest.raises(SdkError) as caught:
         await client.update_rich_presence(Activity(name="Puddle"))
@@ -323,22 +340,22 @@ async def test_a_disconnecting_chat_client_fails_pending_requests(world: World, 
 async def test_a_ping_is_answered_with_its_payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Hubbub's agent never sends a ping; another chat client may.
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+    pong_body: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
-    async def read(reader: asyncio.StreamReader) -> bytes:
+    async def read_body(reader: asyncio.StreamReader) -> bytes:
         return await reader.readexactly(rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))[1])
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await read(reader)
+        await read_body(reader)
         user = {"id": "4711", "username": "mary"}
         ready = {"cmd": "DISPATCH", "evt": "READY", "data": {"v": 1, "user": user}, "nonce": None}
-        writer.write(rpc.encode_frame(1, ready) + rpc.encode_frame(3, "are you there"))
-        answered.set_result(await read(reader))
+        writer.write(rpc.encode_frame(Opcode.FRAME, ready) + rpc.encode_frame(Opcode.PING, "are you there"))
+        pong_body.set_result(await read_body(reader))
         writer.close()
 
     async with await asyncio.start_unix_server(serve, str(tmp_path / "hubbub-ipc-0")):
         client = Client()
         await client.get_platform_client_connected_user(99)
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-            assert await answered == b'"are you there"'
+            assert await pong_body == b'"are you there"'
         await client.close()

@@ -8,9 +8,9 @@ import pytest
 
 from hubbub.sdk import ClientStatus, RelationshipType, StatusType
 from hubbub.server.core.faults import GatewayFault
-from tests.sdk.players import Player, game, player
+from tests.sdk.players import Player, create_game, create_player
 from tests.sdk.test_platform_faults import gateway_of
-from tests.sdk.test_presence import activity_of, befriend, joinable_activity
+from tests.sdk.test_presence import befriend_players, joinable_activity, visible_activity
 from tests.world import World
 from tests.world import befriend as befriend_on_platform
 
@@ -30,152 +30,155 @@ EVENTS = (
 _numbers = itertools.count()
 
 
-async def after(
-    world: World, mary: Player, happens: Callable[[], Awaitable[object]]
+async def callbacks_after_session_loss(
+    world: World, mary: Player, make_changes: Callable[[], Awaitable[object]]
 ) -> dict[str, list[tuple[object, ...]]]:
     """Return the callbacks of Mary's game for changes made while her session is lost."""
-    received, statuses = {event: mary.record_event(event) for event in EVENTS}, mary.record_event("status_changed")
+    recorders, statuses = {event: mary.record_event(event) for event in EVENTS}, mary.record_event("status_changed")
 
-    async def meanwhile(_: float) -> None:
+    async def wait_before_reconnect(_: float) -> None:
         assert mary.client.get_status() is ClientStatus.RECONNECTING
-        await happens()
+        await make_changes()
 
-    gateway_of(mary.client).sleep = meanwhile
+    gateway_of(mary.client).sleep = wait_before_reconnect
     assert world.app.gateway is not None
     world.app.gateway.apply_fault(GatewayFault(effect="invalid_session", user_id=mary.id))
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    return {event: each.all for event, each in received.items() if each.all}
+    return {event: recorder.calls for event, recorder in recorders.items() if recorder.calls}
 
 
-async def three(world: World) -> tuple[Player, Player, Player]:
-    application = await game(world)
-    mary, zoe, rob = [await player(world, application, name) for name in ("mary", "zoe", "rob")]
-    await befriend(mary, zoe)
-    await settled(mary, zoe)
+async def create_three_players(world: World) -> tuple[Player, Player, Player]:
+    application = await create_game(world)
+    mary, zoe, rob = [await create_player(world, application, name) for name in ("mary", "zoe", "rob")]
+    await befriend_players(mary, zoe)
+    await wait_processed(mary, zoe)
     return mary, zoe, rob
 
 
-async def settled(mary: Player, zoe: Player) -> None:
+async def wait_processed(mary: Player, zoe: Player) -> None:
     """Wait until Mary's game has received everything that Zoe did so far."""
-    seen, state = mary.record_event("user_updated"), f"Puddle {next(_numbers)}"
+    updates, state = mary.record_event("user_updated"), f"Puddle {next(_numbers)}"
     await zoe.client.update_rich_presence(joinable_activity(state=state))
-    await seen.next(lambda _: (activity := activity_of(mary, zoe)) is not None and activity.state == state)
+    await updates.next(lambda _: (activity := visible_activity(mary, zoe)) is not None and activity.state == state)
 
 
-def activity_state(viewer: Player, other: Player) -> str | None:
-    activity = activity_of(viewer, other)
+def visible_activity_state(viewer: Player, other: Player) -> str | None:
+    activity = visible_activity(viewer, other)
     return activity and activity.state
 
 
-def status_of(viewer: Player, other: Player) -> StatusType:
+def visible_status(viewer: Player, other: Player) -> StatusType:
     user = viewer.client.get_user(other.id)
     assert user is not None
     return user.status
 
 
-async def leave(*players: Player) -> None:
-    for each in players:
-        await each.client.close()
+async def close_clients(*players: Player) -> None:
+    for player in players:
+        await player.client.close()
 
 
 async def test_friends_added_and_removed_meanwhile_are_reported(world: World) -> None:
-    mary, zoe, rob = await three(world)
-    befriended, handle = mary.record_event("relationship_created"), mary.client.get_relationship_handle(zoe.id)
+    mary, zoe, rob = await create_three_players(world)
+    relationships, handle = mary.record_event("relationship_created"), mary.client.get_relationship_handle(zoe.id)
     await befriend_on_platform(mary.user, zoe.user)
-    await befriended.next(lambda *_: handle.platform_relationship_type is RelationshipType.FRIEND)
-    await settled(mary, zoe)
+    await relationships.next(lambda *_: handle.platform_relationship_type is RelationshipType.FRIEND)
+    await wait_processed(mary, zoe)
 
-    async def happens() -> None:
+    async def make_changes() -> None:
         (await mary.user.delete(f"/users/@me/relationships/{zoe.id}")).ok()
         await rob.client.send_game_friend_request_by_id(mary.id)
 
-    received = await after(world, mary, happens)
+    received = await callbacks_after_session_loss(world, mary, make_changes)
 
     assert received["relationship_deleted"] == [(zoe.id, True)]
     assert received["relationship_created"] == [(rob.id, False)]
     assert received["relationship_groups_updated"] == [(zoe.id,), (rob.id,)]
-    stands = mary.client.get_relationship_handle(rob.id).game_relationship_type
-    assert stands is RelationshipType.PENDING_INCOMING
-    await leave(mary, zoe, rob)
+    relationship_type = mary.client.get_relationship_handle(rob.id).game_relationship_type
+    assert relationship_type is RelationshipType.PENDING_INCOMING
+    await close_clients(mary, zoe, rob)
 
 
 async def test_a_friends_new_activity_and_name_are_reported(world: World) -> None:
-    mary, zoe, rob = await three(world)
-    await befriend(rob, zoe)
+    mary, zoe, rob = await create_three_players(world)
+    await befriend_players(rob, zoe)
     updated = rob.record_event("user_updated")
 
-    async def happens() -> None:
+    async def make_changes() -> None:
         await zoe.client.set_online_status(StatusType.IDLE)
         await zoe.client.update_rich_presence(joinable_activity())
         # Any friend would receive the same update.
         await updated.next(
-            lambda _: status_of(rob, zoe) is StatusType.IDLE and activity_state(rob, zoe) == joinable_activity().state
+            lambda _: (
+                visible_status(rob, zoe) is StatusType.IDLE
+                and visible_activity_state(rob, zoe) == joinable_activity().state
+            )
         )
         (await zoe.user.patch("/users/@me", json={"global_name": "Zoe the Wise"})).ok()
 
-    received = await after(world, mary, happens)
+    received = await callbacks_after_session_loss(world, mary, make_changes)
 
     user = mary.client.get_user(zoe.id)
     assert user is not None
     assert (user.display_name, user.status) == ("Zoe the Wise", StatusType.IDLE)
-    assert activity_state(mary, zoe) == joinable_activity().state
+    assert visible_activity_state(mary, zoe) == joinable_activity().state
     assert received == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
-    await leave(mary, zoe, rob)
+    await close_clients(mary, zoe, rob)
 
 
 async def test_a_friend_going_offline_invalidates_their_invite(world: World) -> None:
-    mary, zoe, rob = await three(world)
+    mary, zoe, rob = await create_three_players(world)
     invited = mary.record_event("activity_invite_created")
     await zoe.client.send_activity_invite(mary.id, "come and jump")
     invite = await invited.next()
 
-    await befriend(rob, zoe)
+    await befriend_players(rob, zoe)
     updated = rob.record_event("user_updated")
 
-    async def happens() -> None:
+    async def make_changes() -> None:
         await zoe.client.disconnect()
-        await updated.next(lambda _: status_of(rob, zoe) is StatusType.OFFLINE)
+        await updated.next(lambda _: visible_status(rob, zoe) is StatusType.OFFLINE)
 
-    received = await after(world, mary, happens)
+    received = await callbacks_after_session_loss(world, mary, make_changes)
 
-    (changed,) = received.pop("activity_invite_updated")
-    assert (changed[0].message_id, changed[0].is_valid) == (invite.message_id, False)  # type: ignore[attr-defined]
+    (update,) = received.pop("activity_invite_updated")
+    assert (update[0].message_id, update[0].is_valid) == (invite.message_id, False)  # type: ignore[attr-defined]
     assert received == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
-    await leave(mary, zoe, rob)
+    await close_clients(mary, zoe, rob)
 
 
 async def test_lobby_and_member_changes_are_reported(world: World) -> None:
-    mary, zoe, rob = await three(world)
+    mary, zoe, rob = await create_three_players(world)
     first, second = [await mary.client.create_or_join_lobby(secret) for secret in ("pond", "puddle")]
     joined = mary.record_event("lobby_member_added")
     for lobby in ("pond", "puddle"):
         await zoe.client.create_or_join_lobby(lobby)
         await joined.next()
-    await settled(mary, zoe)
+    await wait_processed(mary, zoe)
 
-    async def happens() -> None:
+    async def make_changes() -> None:
         await zoe.client.leave_lobby(first)
         await rob.client.create_or_join_lobby_with_metadata("pond", {"depth": "3"}, {})
         await zoe.client.create_or_join_lobby_with_metadata("puddle", {}, {"hat": "red"})
 
-    received = await after(world, mary, happens)
+    received = await callbacks_after_session_loss(world, mary, make_changes)
 
     assert received["lobby_updated"] == [(first,)]
     assert received["lobby_member_removed"] == [(first, zoe.id)]
     assert received["lobby_member_added"] == [(first, rob.id)]
     assert received["lobby_member_updated"] == [(second, zoe.id)]
     assert not received.keys() & {"lobby_created", "lobby_deleted", "relationship_created", "relationship_deleted"}
-    await leave(mary, zoe, rob)
+    await close_clients(mary, zoe, rob)
 
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 async def test_no_changes_cause_no_callbacks(world: World) -> None:
-    mary, zoe, rob = await three(world)
+    mary, zoe, rob = await create_three_players(world)
     await mary.client.create_or_join_lobby("pond")
-    await settled(mary, zoe)
+    await wait_processed(mary, zoe)
 
-    async def nothing() -> None:
+    async def make_no_changes() -> None:
         await asyncio.sleep(0)
 
-    assert await after(world, mary, nothing) == {}
-    await leave(mary, zoe, rob)
+    assert await callbacks_after_session_loss(world, mary, make_no_changes) == {}
+    await close_clients(mary, zoe, rob)

@@ -13,9 +13,9 @@ from hubbub.sdk import activities, compat, version
 from hubbub.sdk.payloads import ActivityPayload, decode_payload
 
 
-def whole() -> sdk.Activity:
+def full_activity() -> sdk.Activity:
     """Return an activity with every field set."""
-    made = sdk.Activity(
+    activity = sdk.Activity(
         name="Puddle",
         type=sdk.ActivityTypes.WATCHING,
         status_display_type=sdk.StatusDisplayTypes.DETAILS,
@@ -29,12 +29,12 @@ def whole() -> sdk.Activity:
         secrets=sdk.ActivitySecrets(join="let-me-in"),
         supported_platforms=sdk.ActivityGamePlatforms.DESKTOP | sdk.ActivityGamePlatforms.PS5,
     )
-    made.add_button(sdk.ActivityButton(label="Site", url="https://puddle.example"))
-    return made
+    activity.add_button(sdk.ActivityButton(label="Site", url="https://puddle.example"))
+    return activity
 
 
 def test_an_activity_is_encoded_with_all_fields() -> None:
-    assert activities.to_wire(whole(), 7) == {
+    assert activities.to_wire(full_activity(), 7) == {
         "application_id": "7",
         "name": "Puddle",
         "type": 3,
@@ -68,12 +68,16 @@ def test_an_activity_is_decoded_from_a_presence() -> None:
         ActivityPayload,
     )
 
-    seen = activities.from_wire(payload)
+    activity = activities.from_wire(payload)
 
-    assert (seen.application_id, seen.state, seen.supported_platforms) == (7, "hi", sdk.ActivityGamePlatforms.DESKTOP)
-    assert seen.party == sdk.ActivityParty(id="p", current_size=1, max_size=4)
-    assert [button.label for button in seen.get_buttons()] == ["Site"]
-    assert seen.secrets is None
+    assert (activity.application_id, activity.state, activity.supported_platforms) == (
+        7,
+        "hi",
+        sdk.ActivityGamePlatforms.DESKTOP,
+    )
+    assert activity.party == sdk.ActivityParty(id="p", current_size=1, max_size=4)
+    assert [button.label for button in activity.get_buttons()] == ["Site"]
+    assert activity.secrets is None
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_an_activity_is_decoded_from_a_presence() -> None:
     ],
 )
 def test_out_of_range_values_are_reported(changes: dict[str, Any], problem: str) -> None:
-    activity = whole()
+    activity = full_activity()
     assert list(activities.validation_errors(activity)) == []
     for name, value in changes.items():
         setattr(activity, name, value)
@@ -117,7 +121,7 @@ def test_out_of_range_values_are_reported(changes: dict[str, Any], problem: str)
     ],
 )
 def test_an_activity_is_joinable_with_room_and_a_secret(change: dict[str, Any], joinable: bool) -> None:
-    activity = whole()
+    activity = full_activity()
     for name, value in change.items():
         setattr(activity, name, value)
 
@@ -128,69 +132,72 @@ def test_an_activity_is_joinable_with_room_and_a_secret(change: dict[str, Any], 
 
 
 def test_a_copy_is_independent_with_equal_content() -> None:
-    one = whole()
+    original = full_activity()
 
-    other = one.copy()
-    assert other == one
-    assert other.equals(one)
-    assert other.party is not one.party
-    other.buttons.clear()
-    assert copy.deepcopy(one) == one == copy.copy(one)
-    assert len(one.get_buttons()) == 1
+    duplicate = original.copy()
+    assert duplicate == original
+    assert duplicate.equals(original)
+    assert duplicate.party is not original.party
+    duplicate.buttons.clear()
+    assert copy.deepcopy(original) == original == copy.copy(original)
+    assert len(original.get_buttons()) == 1
 
 
 def test_a_moved_from_object_is_invalid() -> None:
-    one = sdk.AuthorizationArgs(scopes="identify")
+    source = sdk.AuthorizationArgs(scopes="identify")
 
-    other = one.move()
+    target = source.move()
 
-    assert other
-    assert other.scopes == "identify"
-    assert not one
+    assert target
+    assert target.scopes == "identify"
+    assert not source
     with pytest.raises(AssertionError):
-        _ = one.scopes
-    assert not one.copy()
-    one.assign(other)
-    assert one.scopes == "identify"
+        _ = source.scopes
+    assert not source.copy()
+    source.assign(target)
+    assert source.scopes == "identify"
 
 
 def test_null_objects_are_empty() -> None:
-    for kind in (sdk.AuthorizationArgs, sdk.Activity, sdk.ClientResult, sdk.UserHandle, sdk.Client, sdk.Call):
-        assert not kind.nullobj
-        assert kind.nullobj is kind.nullobj
-        repr(kind.nullobj)
+    for object_class in (sdk.AuthorizationArgs, sdk.Activity, sdk.ClientResult, sdk.UserHandle, sdk.Client, sdk.Call):
+        assert not object_class.nullobj
+        assert object_class.nullobj is object_class.nullobj
+        repr(object_class.nullobj)
     with pytest.raises(sdk.InvalidObjectError):
         _ = sdk.UserHandle.nullobj.username
 
 
 def test_null_objects_are_immutable() -> None:
-    for activity, named in ((sdk.Activity, sdk.Activity(name="x")), (compat.Activity, compat.Activity(name="x"))):
+    for activity_class, named_activity in (
+        (sdk.Activity, sdk.Activity(name="x")),
+        (compat.Activity, compat.Activity(name="x")),
+    ):
         for change in (
-            lambda null: null.assign(named),  # noqa: B023
+            lambda null: null.assign(named_activity),  # noqa: B023
             lambda null: setattr(null, "name", "x"),
             lambda null: null.add_button(sdk.ActivityButton()),
         ):
             with pytest.raises(sdk.InvalidObjectError):
-                change(activity.nullobj)
-        assert (bool(activity.nullobj), activity.nullobj.__dict__) == (False, {})
+                change(activity_class.nullobj)
+        assert (bool(activity_class.nullobj), activity_class.nullobj.__dict__) == (False, {})
         # A copy of it can be changed.
-        mine = activity.nullobj.copy()
+        null_copy = activity_class.nullobj.copy()
         with pytest.raises(sdk.InvalidObjectError):
-            mine.name = "x"
-        assert mine.assign(named).name == "x"
-        assert not activity.nullobj
+            null_copy.name = "x"
+        assert null_copy.assign(named_activity).name == "x"
+        assert not activity_class.nullobj
     with pytest.raises(sdk.InvalidObjectError):
         sdk.ClientResult.nullobj.error = "x"
 
 
 def test_a_compat_record_is_changed_only_by_its_setters() -> None:
     activity, party = compat.Activity(), compat.ActivityParty()
-    party.SetId("ours")
+    party.SetId("first")
     activity.SetParty(party)
 
     activity.Party().SetId("another")
 
-    assert activity.Party().Id() == "ours"
+    assert activity.Party().Id() == "first"
 
 
 def test_clients_can_be_moved_but_not_copied() -> None:
@@ -202,9 +209,9 @@ def test_clients_can_be_moved_but_not_copied() -> None:
     assert moved.get_status() is sdk.ClientStatus.DISCONNECTED
     with pytest.raises(TypeError, match="moved, not copied"):
         copy.copy(moved)
-    for face in (sdk, compat):
+    for module in (sdk, compat):
         with pytest.raises(TypeError, match="Client can be moved, not copied"):
-            face.Client(moved)
+            module.Client(moved)
     with pytest.raises(TypeError, match="moved, not copied"):
         compat.VADThresholdSettings(sdk.VADThresholdSettings())
     moved.close()
@@ -221,7 +228,7 @@ def test_reprs_contain_no_secrets() -> None:
     verifier = sdk.Client().create_authorization_code_verifier()
 
     assert verifier.verifier not in repr(verifier)
-    assert "let-me-in" not in repr(whole())
+    assert "let-me-in" not in repr(full_activity())
 
 
 def test_the_compat_names_behave_the_same() -> None:
@@ -231,13 +238,13 @@ def test_the_compat_names_behave_the_same() -> None:
     verifier = client.CreateAuthorizationCodeVerifier()
     args.SetCodeChallenge(verifier.Challenge())
 
-    other = compat.AuthorizationArgs(args)
+    copied_args = compat.AuthorizationArgs(args)
     args.SetScopes("identify")
 
-    assert other.Scopes() == "openid sdk.social_layer_presence"
-    assert other.CodeChallenge().Challenge() == verifier.Challenge().Challenge()
-    assert other.State() is None
-    assert isinstance(other, sdk.AuthorizationArgs)
+    assert copied_args.Scopes() == "openid sdk.social_layer_presence"
+    assert copied_args.CodeChallenge().Challenge() == verifier.Challenge().Challenge()
+    assert copied_args.State() is None
+    assert isinstance(copied_args, sdk.AuthorizationArgs)
     assert compat.ErrorType.HTTPError is sdk.ErrorType.HTTP_ERROR
     assert compat.Client.StatusToString(compat.Client.Status.HttpWait) == "HttpWait"
     assert compat.Client.StatusToString(99) == "unknown"
@@ -283,27 +290,27 @@ def test_the_version_matches_the_supported_release() -> None:
 def test_the_revision_is_read_from_git_files_without_a_subprocess(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def git(*words: str) -> str:
-        payload = subprocess.run(
-            ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
+    def git(*arguments: str) -> str:
+        process = subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments],
             cwd=tmp_path,
             check=True,
             capture_output=True,
             text=True,
         )
-        return payload.stdout.strip()
+        return process.stdout.strip()
 
     git("init", "-q", "-b", "trunk")
     git("commit", "-q", "--allow-empty", "-m", "first")
     git("worktree", "add", "-q", "-b", "beside", str(tmp_path / "beside"))
-    now = git("rev-parse", "HEAD")
-    loose = [version._revision(tmp_path / ".git"), version._revision(tmp_path / "beside" / ".git")]
+    revision = git("rev-parse", "HEAD")
+    revisions_from_loose_refs = [version._revision(tmp_path / ".git"), version._revision(tmp_path / "beside" / ".git")]
     git("pack-refs", "--all")
-    packed = [version._revision(tmp_path / ".git"), version._revision(tmp_path / "beside" / ".git")]
+    revisions_from_packed_refs = [version._revision(tmp_path / ".git"), version._revision(tmp_path / "beside" / ".git")]
     git("checkout", "-q", "--detach")
 
-    assert (loose, packed) == ([now, now], [now, now])
-    assert version._revision(tmp_path / ".git") == now
+    assert (revisions_from_loose_refs, revisions_from_packed_refs) == ([revision, revision], [revision, revision])
+    assert version._revision(tmp_path / ".git") == revision
     version.get_version_hash.cache_clear()
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a program was started"))
     assert version.get_version_hash()

@@ -10,8 +10,8 @@ from tests.world import WAIT_TIMEOUT_SECONDS
 
 
 def test_starting_a_call_without_the_voice_extra_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "davey" else found(name))
+    original_find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "davey" else original_find_spec(name))
     client = Client()
 
     with pytest.raises(
@@ -93,24 +93,24 @@ async def test_devices_follow_the_audio_backend() -> None:
         def inputs(self) -> list[tuple[str, str]]:
             return self.plugged
 
-    desk, received = PluggableBackend(), CallbackRecorder()
-    client = Client(audio=desk)
+    backend, received = PluggableBackend(), CallbackRecorder()
+    client = Client(audio=backend)
     client.set_device_change_callback(received)
 
-    desk.plugged = [*desk.plugged, ("studio", "Studio")]
-    desk.changed()
+    backend.plugged = [*backend.plugged, ("studio", "Studio")]
+    backend.changed()
 
     client.set_noise_cancellation(True)
-    assert (desk.options["noise_cancellation"], desk.options["echo_cancellation"]) == (True, True)
+    assert (backend.options["noise_cancellation"], backend.options["echo_cancellation"]) == (True, True)
     inputs, outputs = await received.next()
-    assert [(each.id, each.name, each.is_default) for each in inputs] == [
+    assert [(device.id, device.name, device.is_default) for device in inputs] == [
         ("desk", "Desk", True),
         ("studio", "Studio", False),
     ]
-    assert [each.id for each in outputs] == ["default"]
+    assert [device.id for device in outputs] == ["default"]
     await client.set_input_device("studio")
     assert (await client.get_current_input_device()).name == "Studio"
-    desk.plugged = desk.plugged[:1]
+    backend.plugged = backend.plugged[:1]
     assert (await client.get_current_input_device()).name == "Desk"
     await client.close()
 

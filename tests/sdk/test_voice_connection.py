@@ -13,7 +13,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from hubbub.protocol.voice import AES_GCM
+from hubbub.protocol.enums import VoiceCloseCode
+from hubbub.protocol.voice import AES_GCM, VoiceOpcode
 from hubbub.sdk import AudioBackend, CallError, CallStatus, Client, ClientStatus
 from hubbub.sdk.calls import CallState, GlobalCallSettings, VoiceTicket
 from hubbub.sdk.daemon_threads import new_session
@@ -23,26 +24,31 @@ from hubbub.sdk.voice import VoiceCalls, _tls_context
 from hubbub.server.commands import certificates
 from tests.world import WAIT_TIMEOUT_SECONDS
 
-ME, OTHER, LOBBY, SSRC = 5, 6, 7, 1000
-READY = {"ssrc": SSRC, "ip": "127.0.0.1", "modes": ["another", AES_GCM]}
-KEY = {"mode": AES_GCM, "secret_key": list(range(32)), "dave_protocol_version": 1}
+OWN_USER_ID, OTHER_USER_ID, LOBBY_ID, SSRC = 5, 6, 7, 1000
+READY_FIELDS = {"ssrc": SSRC, "ip": "127.0.0.1", "modes": ["another", AES_GCM]}
+SESSION_FIELDS = {"mode": AES_GCM, "secret_key": list(range(32)), "dave_protocol_version": 1}
 
-Script = Callable[["Conversation"], Awaitable[None]]
+NO_OPCODE = -1
+"""Value for `ServerConnection.next` that no message has: wait until the client disconnects."""
+
+Script = Callable[["ServerConnection"], Awaitable[None]]
 
 
-class Conversation:
-    """One connection, seen from the server."""
+class ServerConnection:
+    """The server's side of one connection."""
 
-    def __init__(self, server: "Server", socket: web.WebSocketResponse) -> None:
+    def __init__(self, server: "ScriptedServer", socket: web.WebSocketResponse) -> None:
         self.server = server
         self.socket = socket
         self.received: list[Any] = []
 
-    async def send(self, op: int, d: Any, seq: int | None = None) -> None:
+    async def send(self, opcode: int, data: Any, sequence: int | None = None) -> None:
         """Send a message."""
-        await self.socket.send_str(json.dumps({"op": op, "d": d} | ({} if seq is None else {"seq": seq})))
+        await self.socket.send_str(
+            json.dumps({"op": opcode, "d": data} | ({} if sequence is None else {"seq": sequence}))
+        )
 
-    async def next(self, op: int) -> Any:
+    async def next(self, opcode: int) -> Any:
         """Return the client's next message with this opcode; acknowledge heartbeats in between."""
         while True:
             message = await self.socket.receive(timeout=WAIT_TIMEOUT_SECONDS)
@@ -51,24 +57,24 @@ class Conversation:
             elif message.type is aiohttp.WSMsgType.TEXT:
                 frame = json.loads(message.data)
             else:
-                raise ConnectionError(f"the client hung up, after {self.received}")
+                raise ConnectionError(f"the client disconnected after it sent {self.received}")
             self.received.append(frame)
-            if frame["op"] == 3 and self.server.answers:
-                await self.send(6, {"t": frame["d"]["t"]})
-            if frame["op"] == op:
+            if frame["op"] == VoiceOpcode.HEARTBEAT and self.server.acknowledges_heartbeats:
+                await self.send(VoiceOpcode.HEARTBEAT_ACK, {"t": frame["d"]["t"]})
+            if frame["op"] == opcode:
                 return frame["d"]
 
-    async def admit(self, **key: Any) -> None:
+    async def complete_handshake(self, **session_fields: Any) -> None:
         """Do everything a correct server does until the client has a key."""
-        await self.next(0)
-        await self.send(2, READY | {"port": self.server.udp_port})
-        await self.next(1)
-        await self.send(4, KEY | key)
-        await self.next(26)
+        await self.next(VoiceOpcode.IDENTIFY)
+        await self.send(VoiceOpcode.READY, READY_FIELDS | {"port": self.server.udp_port})
+        await self.next(VoiceOpcode.SELECT_PROTOCOL)
+        await self.send(VoiceOpcode.SESSION_DESCRIPTION, SESSION_FIELDS | session_fields)
+        await self.next(VoiceOpcode.MLS_KEY_PACKAGE)
 
 
 class AddressDiscovery(asyncio.DatagramProtocol):
-    """Answers UDP address discovery requests."""
+    """Responds to UDP address discovery requests."""
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
@@ -78,26 +84,26 @@ class AddressDiscovery(asyncio.DatagramProtocol):
             self._transport.sendto(struct.pack(">HHI64sH", 2, 70, SSRC, addr[0].encode(), addr[1]), addr)
 
 
-class Server:
+class ScriptedServer:
     """A voice server that runs one script for each connection; the last script serves all further connections."""
 
     def __init__(self) -> None:
         self.scripts: list[Script] = []
-        self.conversations: list[Conversation] = []
-        self.answers = True
-        self.interval = 60_000
+        self.connections: list[ServerConnection] = []
+        self.acknowledges_heartbeats = True
+        self.heartbeat_interval_ms = 60_000
         self.udp_port = self.port = 0
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """Serve one connection."""
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        conversation = Conversation(self, socket)
-        self.conversations.append(conversation)
-        await conversation.send(8, {"v": 8, "heartbeat_interval": self.interval})
+        connection = ServerConnection(self, socket)
+        self.connections.append(connection)
+        await connection.send(VoiceOpcode.HELLO, {"v": 8, "heartbeat_interval": self.heartbeat_interval_ms})
         script = self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]
         try:
-            await script(conversation)
+            await script(connection)
         except ConnectionError:
             pass
         return socket
@@ -107,23 +113,23 @@ class TicketSource:
     """A platform that always returns the same voice ticket."""
 
     def __init__(self) -> None:
-        self.words: list[str] = []
+        self.requests: list[str] = []
 
     async def rejoin(self, state: CallState) -> None:
-        self.words.append("rejoin")
+        self.requests.append("rejoin")
 
     async def ping(self, state: CallState) -> None:
-        self.words.append("ping")
+        self.requests.append("ping")
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
+async def server(tmp_path: Path) -> AsyncIterator[ScriptedServer]:
     """Run the scripted server during a test."""
-    made = certificates.issue(tmp_path / "voice", [])
+    issued = certificates.issue(tmp_path / "voice", [])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(made.certificate, made.key)
-    server = Server()
-    server.authority = str(made.authority)  # type: ignore[attr-defined]
+    context.load_cert_chain(issued.certificate, issued.key)
+    server = ScriptedServer()
+    server.authority = str(issued.authority)  # type: ignore[attr-defined]
     app = web.Application()
     app.router.add_get("/", server.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -143,49 +149,49 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
 class ScriptedConnection:
     """A voice connection to the scripted server, and a record of its call."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ScriptedServer) -> None:
         self.client = Client(threaded=False)
-        # The platform exists only as `asked`.
+        # The platform exists only as `ticket_source`.
         self.client._core.status = ClientStatus.READY
-        self.state = CallState(self.client._core, LOBBY, GlobalCallSettings())
+        self.state = CallState(self.client._core, LOBBY_ID, GlobalCallSettings())
         self.state.set_status(CallStatus.JOINING)
         self.state.ticket = VoiceTicket(f"127.0.0.1:{server.port}", "token", "session")
-        self.reported: list[tuple[CallStatus, CallError, int]] = []
-        self._moved = asyncio.Event()
+        self.reported_statuses: list[tuple[CallStatus, CallError, int]] = []
+        self._status_reported = asyncio.Event()
         self.state.callbacks["status"] = self._record
-        self.asked, self.logged = TicketSource(), []
+        self.ticket_source, self.logged = TicketSource(), []
         self.engine = AudioEngine(AudioBackend(), self.client._parts[VoiceCalls], self.logged.append)
         self.http = new_session()
-        self.line = VoiceConnection(
+        self.connection = VoiceConnection(
             self.state,
-            ME,
+            OWN_USER_ID,
             self.engine,
             self.http,
             _tls_context(server.authority),  # type: ignore[attr-defined]
-            self.asked,
+            self.ticket_source,
             self.client._core.driver.post,
             self.logged.append,
         )
 
     def _record(self, *args: Any) -> None:
-        self.reported.append(args)  # type: ignore[arg-type]
-        self._moved.set()
+        self.reported_statuses.append(args)  # type: ignore[arg-type]
+        self._status_reported.set()
 
-    async def ends(self) -> tuple[CallError, int]:
+    async def run_to_end(self) -> tuple[CallError, int]:
         """Run the connection to its end and return the reason."""
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-            await self.line.run()
+            await self.connection.run()
         self.client.run_callbacks()
-        status, error, detail = self.reported[-1]
-        assert status is CallStatus.DISCONNECTED, self.reported
+        status, error, detail = self.reported_statuses[-1]
+        assert status is CallStatus.DISCONNECTED, self.reported_statuses
         return error, detail
 
-    async def becomes(self, status: CallStatus, times: int = 1) -> None:
+    async def wait_status(self, status: CallStatus, times: int = 1) -> None:
         """Wait until a status was reported this many times."""
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-            while sum(args[0] is status for args in self.reported) < times:
-                self._moved.clear()
-                await self._moved.wait()
+            while sum(args[0] is status for args in self.reported_statuses) < times:
+                self._status_reported.clear()
+                await self._status_reported.wait()
 
     async def close(self) -> None:
         """Close the connection and its client."""
@@ -195,59 +201,79 @@ class ScriptedConnection:
 
 
 @pytest.fixture
-async def calling(server: Server) -> AsyncIterator[ScriptedConnection]:
+async def voice_connection(server: ScriptedServer) -> AsyncIterator[ScriptedConnection]:
     """A voice connection that is not running yet."""
-    made = ScriptedConnection(server)
-    yield made
-    await made.close()
+    scripted = ScriptedConnection(server)
+    yield scripted
+    await scripted.close()
 
 
-async def test_a_call_without_end_to_end_encryption_is_refused(server: Server, calling: ScriptedConnection) -> None:
-    async def plain(conversation: Conversation) -> None:
-        await conversation.admit(dave_protocol_version=0)
+async def test_a_call_without_end_to_end_encryption_is_rejected(
+    server: ScriptedServer, voice_connection: ScriptedConnection
+) -> None:
+    async def offer_no_encryption(connection: ServerConnection) -> None:
+        await connection.complete_handshake(dave_protocol_version=0)
 
-    server.scripts = [plain]
+    server.scripts = [offer_no_encryption]
 
-    assert await calling.ends() == (CallError.VOICE_CONNECTION_FAILED, 0)
-    assert "does not offer end-to-end encryption" in calling.logged[0]
-    assert not [frame for each in server.conversations for frame in each.received if frame["op"] == 26]
+    assert await voice_connection.run_to_end() == (CallError.VOICE_CONNECTION_FAILED, 0)
+    assert "does not offer end-to-end encryption" in voice_connection.logged[0]
+    assert not [
+        frame
+        for connection in server.connections
+        for frame in connection.received
+        if frame["op"] == VoiceOpcode.MLS_KEY_PACKAGE
+    ]
 
 
-async def test_the_client_leaves_a_call_that_downgrades_encryption(server: Server, calling: ScriptedConnection) -> None:
-    async def downgrades(conversation: Conversation) -> None:
-        await conversation.admit()
-        await conversation.send(21, {"protocol_version": 0, "transition_id": 3}, seq=1)
-        await conversation.next(-1)
+async def test_the_client_leaves_a_call_that_downgrades_encryption(
+    server: ScriptedServer, voice_connection: ScriptedConnection
+) -> None:
+    async def downgrade(connection: ServerConnection) -> None:
+        await connection.complete_handshake()
+        await connection.send(
+            VoiceOpcode.DAVE_PREPARE_TRANSITION, {"protocol_version": 0, "transition_id": 3}, sequence=1
+        )
+        await connection.next(NO_OPCODE)
 
-    server.scripts = [downgrades]
+    server.scripts = [downgrade]
 
-    assert await calling.ends() == (CallError.VOICE_CONNECTION_FAILED, 0)
-    assert not [frame for each in server.conversations for frame in each.received if frame["op"] == 23]
+    assert await voice_connection.run_to_end() == (CallError.VOICE_CONNECTION_FAILED, 0)
+    assert not [
+        frame
+        for connection in server.connections
+        for frame in connection.received
+        if frame["op"] == VoiceOpcode.DAVE_TRANSITION_READY
+    ]
 
 
 @pytest.mark.parametrize(
-    ("op", "payload", "expected"),
+    ("opcode", "payload", "expected"),
     [
-        (2, "no object", CallError.VOICE_CONNECTION_FAILED),
-        (2, {"ssrc": 1}, CallError.VOICE_CONNECTION_FAILED),
-        (2, READY | {"port": 70_000}, CallError.VOICE_CONNECTION_FAILED),
-        (2, READY | {"port": 1, "ip": "voice.example"}, CallError.VOICE_CONNECTION_FAILED),
-        (2, READY | {"port": 1, "modes": ["xsalsa20_poly1305"]}, CallError.VOICE_CONNECTION_FAILED),
-        (4, KEY, CallError.SIGNALING_CONNECTION_FAILED),
-        (4, "nothing", CallError.SIGNALING_CONNECTION_FAILED),
+        (VoiceOpcode.READY, "no object", CallError.VOICE_CONNECTION_FAILED),
+        (VoiceOpcode.READY, {"ssrc": 1}, CallError.VOICE_CONNECTION_FAILED),
+        (VoiceOpcode.READY, READY_FIELDS | {"port": 70_000}, CallError.VOICE_CONNECTION_FAILED),
+        (VoiceOpcode.READY, READY_FIELDS | {"port": 1, "ip": "voice.example"}, CallError.VOICE_CONNECTION_FAILED),
+        (
+            VoiceOpcode.READY,
+            READY_FIELDS | {"port": 1, "modes": ["xsalsa20_poly1305"]},
+            CallError.VOICE_CONNECTION_FAILED,
+        ),
+        (VoiceOpcode.SESSION_DESCRIPTION, SESSION_FIELDS, CallError.SIGNALING_CONNECTION_FAILED),
+        (VoiceOpcode.SESSION_DESCRIPTION, "nothing", CallError.SIGNALING_CONNECTION_FAILED),
     ],
 )
 async def test_an_undecodable_message_ends_a_connecting_call(
-    server: Server, calling: ScriptedConnection, op: int, payload: Any, expected: CallError
+    server: ScriptedServer, voice_connection: ScriptedConnection, opcode: int, payload: Any, expected: CallError
 ) -> None:
-    async def nonsense(conversation: Conversation) -> None:
-        await conversation.next(0)
-        await conversation.send(op, payload)
-        await conversation.next(-1)
+    async def send_invalid_message(connection: ServerConnection) -> None:
+        await connection.next(VoiceOpcode.IDENTIFY)
+        await connection.send(opcode, payload)
+        await connection.next(NO_OPCODE)
 
-    server.scripts = [nonsense]
+    server.scripts = [send_invalid_message]
 
-    assert await calling.ends() == (expected, 0)
+    assert await voice_connection.run_to_end() == (expected, 0)
 
 
 @pytest.mark.parametrize(
@@ -259,87 +285,102 @@ async def test_an_undecodable_message_ends_a_connecting_call(
     ],
 )
 async def test_a_server_that_stops_during_the_handshake_times_out(
-    server: Server, calling: ScriptedConnection, monkeypatch: pytest.MonkeyPatch, steps: int, expected: CallError
+    server: ScriptedServer,
+    voice_connection: ScriptedConnection,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: int,
+    expected: CallError,
 ) -> None:
     # A busy machine must reach the step at which the server stops before the timeout.
     seconds = 3.0 if steps else 0.1
     monkeypatch.setattr("hubbub.sdk.media.voice_connection.CONNECT_TIMEOUT_SECONDS", seconds)
 
-    async def stops(conversation: Conversation) -> None:
+    async def stop_responding(connection: ServerConnection) -> None:
         if steps:
-            await conversation.next(0)
-            await conversation.send(2, READY | {"port": server.udp_port})
+            await connection.next(VoiceOpcode.IDENTIFY)
+            await connection.send(VoiceOpcode.READY, READY_FIELDS | {"port": server.udp_port})
         if steps > 1:
-            await conversation.next(1)
-        await conversation.next(-1)
+            await connection.next(VoiceOpcode.SELECT_PROTOCOL)
+        await connection.next(NO_OPCODE)
 
-    server.scripts = [stops]
+    server.scripts = [stop_responding]
 
-    assert await calling.ends() == (expected, 0)
+    assert await voice_connection.run_to_end() == (expected, 0)
 
 
-@pytest.mark.parametrize("code", [4004, 4006, 4011, 4017, 4021])
+@pytest.mark.parametrize(
+    "code",
+    [
+        VoiceCloseCode.AUTHENTICATION_FAILED,
+        VoiceCloseCode.SESSION_NO_LONGER_VALID,
+        VoiceCloseCode.SERVER_NOT_FOUND,
+        VoiceCloseCode.E2EE_REQUIRED,
+        VoiceCloseCode.RATE_LIMITED,
+    ],
+)
 async def test_a_rejected_connection_reports_the_close_code(
-    server: Server, calling: ScriptedConnection, code: int
+    server: ScriptedServer, voice_connection: ScriptedConnection, code: int
 ) -> None:
-    async def refuse(conversation: Conversation) -> None:
-        await conversation.next(0)
-        await conversation.socket.close(code=code)
+    async def reject_identify(connection: ServerConnection) -> None:
+        await connection.next(VoiceOpcode.IDENTIFY)
+        await connection.socket.close(code=code)
 
-    server.scripts = [refuse]
+    server.scripts = [reject_identify]
 
-    assert await calling.ends() == (CallError.SIGNALING_CONNECTION_FAILED, code)
+    assert await voice_connection.run_to_end() == (CallError.SIGNALING_CONNECTION_FAILED, code)
 
 
 async def test_an_unknown_opcode_is_ignored_and_a_broken_group_is_rejoined(
-    server: Server, calling: ScriptedConnection
+    server: ScriptedServer, voice_connection: ScriptedConnection
 ) -> None:
-    async def breaks(conversation: Conversation) -> None:
-        await conversation.admit()
-        await conversation.send(99, {"new": True}, seq=1)
-        await conversation.socket.send_bytes(b"\x00\x02" + bytes((30,)) + b"\x00\x09" + b"no welcome")
-        assert (await conversation.next(31)) == {"transition_id": 9}
-        assert len(await conversation.next(26)) > 300
-        await conversation.send(24, {"protocol_version": 1, "epoch": 1}, seq=3)
-        await conversation.next(26)
-        await conversation.socket.close(code=4022)
+    async def break_group(connection: ServerConnection) -> None:
+        await connection.complete_handshake()
+        await connection.send(99, {"new": True}, sequence=1)
+        await connection.socket.send_bytes(
+            b"\x00\x02" + bytes((VoiceOpcode.MLS_WELCOME,)) + b"\x00\x09" + b"no welcome"
+        )
+        assert (await connection.next(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME)) == {"transition_id": 9}
+        assert len(await connection.next(VoiceOpcode.MLS_KEY_PACKAGE)) > 300
+        await connection.send(VoiceOpcode.DAVE_PREPARE_EPOCH, {"protocol_version": 1, "epoch": 1}, sequence=3)
+        await connection.next(VoiceOpcode.MLS_KEY_PACKAGE)
+        await connection.socket.close(code=VoiceCloseCode.CALL_TERMINATED)
 
-    server.scripts = [breaks]
+    server.scripts = [break_group]
 
-    assert await calling.ends() == (CallError.SIGNALING_UNEXPECTED_CLOSE, 4022)
+    assert await voice_connection.run_to_end() == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.CALL_TERMINATED)
 
 
 async def test_the_connection_resumes_then_identifies_then_requests_a_new_ticket(
-    server: Server, calling: ScriptedConnection
+    server: ScriptedServer, voice_connection: ScriptedConnection
 ) -> None:
-    resumed: list[Any] = []
+    resume_payloads: list[Any] = []
 
-    async def live(conversation: Conversation) -> None:
-        await conversation.admit()
-        await conversation.send(11, {"user_ids": [str(OTHER)]}, seq=41)
-        await conversation.send(13, {"user_id": str(OTHER)}, seq=42)
-        await calling.becomes(CallStatus.CONNECTED)
-        await conversation.socket.close(code=4015)
+    async def connect_then_crash(connection: ServerConnection) -> None:
+        await connection.complete_handshake()
+        await connection.send(VoiceOpcode.CLIENTS_CONNECT, {"user_ids": [str(OTHER_USER_ID)]}, sequence=41)
+        await connection.send(VoiceOpcode.CLIENT_DISCONNECT, {"user_id": str(OTHER_USER_ID)}, sequence=42)
+        await voice_connection.wait_status(CallStatus.CONNECTED)
+        await connection.socket.close(code=VoiceCloseCode.SERVER_CRASHED)
 
-    async def forgot(conversation: Conversation) -> None:
-        resumed.append(await conversation.next(7))
-        await conversation.socket.close(code=4006)
+    async def reject_resume(connection: ServerConnection) -> None:
+        resume_payloads.append(await connection.next(VoiceOpcode.RESUME))
+        await connection.socket.close(code=VoiceCloseCode.SESSION_NO_LONGER_VALID)
 
-    async def refuse(conversation: Conversation) -> None:
-        await conversation.next(0)
-        await conversation.socket.close(code=4004)
+    async def reject_identify(connection: ServerConnection) -> None:
+        await connection.next(VoiceOpcode.IDENTIFY)
+        await connection.socket.close(code=VoiceCloseCode.AUTHENTICATION_FAILED)
 
-    async def last(conversation: Conversation) -> None:
-        await conversation.admit()
-        await calling.becomes(CallStatus.CONNECTED, times=2)
-        await conversation.socket.close(code=4022)
+    async def reconnect_then_terminate(connection: ServerConnection) -> None:
+        await connection.complete_handshake()
+        await voice_connection.wait_status(CallStatus.CONNECTED, times=2)
+        await connection.socket.close(code=VoiceCloseCode.CALL_TERMINATED)
 
-    server.scripts = [live, forgot, refuse, last]
+    server.scripts = [connect_then_crash, reject_resume, reject_identify, reconnect_then_terminate]
 
-    assert await calling.ends() == (CallError.SIGNALING_UNEXPECTED_CLOSE, 4022)
-    assert resumed == [{"server_id": str(LOBBY), "session_id": "session", "token": "token", "seq_ack": 42}]
-    assert calling.asked.words == ["rejoin"]
-    assert [args[0] for args in calling.reported] == [
+    assert await voice_connection.run_to_end() == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.CALL_TERMINATED)
+    assert resume_payloads == [{"server_id": str(LOBBY_ID), "session_id": "session", "token": "token", "seq_ack": 42}]
+    assert voice_connection.ticket_source.requests == ["rejoin"]
+    assert [args[0] for args in voice_connection.reported_statuses] == [
         CallStatus.JOINING,
         CallStatus.CONNECTING,
         CallStatus.SIGNALING_CONNECTED,
@@ -351,62 +392,66 @@ async def test_the_connection_resumes_then_identifies_then_requests_a_new_ticket
 
 
 async def test_a_server_that_does_not_acknowledge_heartbeats_is_reconnected(
-    server: Server, calling: ScriptedConnection
+    server: ScriptedServer, voice_connection: ScriptedConnection
 ) -> None:
-    async def silent(conversation: Conversation) -> None:
-        await conversation.admit()
-        await calling.becomes(CallStatus.CONNECTED)
-        await conversation.next(-1)
+    async def ignore_heartbeats(connection: ServerConnection) -> None:
+        await connection.complete_handshake()
+        await voice_connection.wait_status(CallStatus.CONNECTED)
+        await connection.next(NO_OPCODE)
 
-    async def awake(conversation: Conversation) -> None:
-        await conversation.next(7)
-        await conversation.send(9, None)
-        await calling.becomes(CallStatus.CONNECTED, times=2)
-        await conversation.socket.close(code=4022)
+    async def resume_then_terminate(connection: ServerConnection) -> None:
+        await connection.next(VoiceOpcode.RESUME)
+        await connection.send(VoiceOpcode.RESUMED, None)
+        await voice_connection.wait_status(CallStatus.CONNECTED, times=2)
+        await connection.socket.close(code=VoiceCloseCode.CALL_TERMINATED)
 
-    server.scripts, server.answers, server.interval = [silent, awake], False, 200
+    server.scripts, server.acknowledges_heartbeats, server.heartbeat_interval_ms = (
+        [ignore_heartbeats, resume_then_terminate],
+        False,
+        200,
+    )
 
-    assert await calling.ends() == (CallError.SIGNALING_UNEXPECTED_CLOSE, 4022)
-    assert CallStatus.RECONNECTING in [args[0] for args in calling.reported]
+    assert await voice_connection.run_to_end() == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.CALL_TERMINATED)
+    assert CallStatus.RECONNECTING in [args[0] for args in voice_connection.reported_statuses]
 
 
 async def test_a_connection_lost_for_too_long_ends_the_call(
-    server: Server, calling: ScriptedConnection, monkeypatch: pytest.MonkeyPatch
+    server: ScriptedServer, voice_connection: ScriptedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hubbub.sdk.media.voice_connection.RECONNECT_TIMEOUT_SECONDS", 0.2)
 
-    async def live(conversation: Conversation) -> None:
-        await conversation.admit()
-        await calling.becomes(CallStatus.CONNECTED)
-        await conversation.socket.close(code=1001)
+    async def connect_then_close(connection: ServerConnection) -> None:
+        await connection.complete_handshake()
+        await voice_connection.wait_status(CallStatus.CONNECTED)
+        await connection.socket.close(code=1001)
 
-    async def away(conversation: Conversation) -> None:
-        transport = conversation.socket._req.transport  # type: ignore[union-attr]
+    async def abort_connection(connection: ServerConnection) -> None:
+        transport = connection.socket._req.transport  # type: ignore[union-attr]
         assert transport is not None
         transport.abort()
 
-    server.scripts = [live, away]
+    server.scripts = [connect_then_close, abort_connection]
 
-    error, _ = await calling.ends()
+    error, _ = await voice_connection.run_to_end()
     assert error is CallError.SIGNALING_UNEXPECTED_CLOSE
-    assert "ping" in calling.asked.words
+    assert "ping" in voice_connection.ticket_source.requests
 
 
 async def test_missing_udp_packets_cause_a_reconnect(
-    server: Server, calling: ScriptedConnection, monkeypatch: pytest.MonkeyPatch
+    server: ScriptedServer, voice_connection: ScriptedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hubbub.sdk.media.voice_connection.SILENT_FRAMES_MAX", 5)
 
-    async def mute(conversation: Conversation) -> None:
-        await conversation.admit()
-        await conversation.next(-1)
+    async def send_no_packets(connection: ServerConnection) -> None:
+        await connection.complete_handshake()
+        await connection.next(NO_OPCODE)
 
-    async def last(conversation: Conversation) -> None:
-        await conversation.admit()
-        await calling.becomes(CallStatus.CONNECTED, times=2)
-        await conversation.socket.close(code=4022)
+    async def reconnect_then_terminate(connection: ServerConnection) -> None:
+        await connection.complete_handshake()
+        await voice_connection.wait_status(CallStatus.CONNECTED, times=2)
+        await connection.socket.close(code=VoiceCloseCode.CALL_TERMINATED)
 
-    server.scripts = [mute, last]
+    server.scripts = [send_no_packets, reconnect_then_terminate]
 
-    assert await calling.ends() == (CallError.SIGNALING_UNEXPECTED_CLOSE, 4022)
-    assert "No packet arrived" in calling.logged[0]
+    assert await voice_connection.run_to_end() == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.CALL_TERMINATED)
+    assert "No packet arrived" in voice_connection.logged[0]

@@ -57,12 +57,12 @@ def test_options_inside_sub_commands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "about"), [(7, "channel general"), (8, "role general"), (3, "general"), (6, "general")]
+    ("option_type", "resolved_value"), [(7, "channel general"), (8, "role general"), (3, "general"), (6, "general")]
 )
-def test_options_by_name(kind: int, about: str) -> None:
-    command = {"name": "go", "options": [{"type": kind, "name": "to"}]}
+def test_options_by_name(option_type: int, resolved_value: str) -> None:
+    command = {"name": "go", "options": [{"type": option_type, "name": "to"}]}
     [option] = forms.build_options(command, [], {"to": "general"}, resolve_value, focused="to")
-    assert option == {"type": kind, "name": "to", "value": about, "focused": True}
+    assert option == {"type": option_type, "name": "to", "value": resolved_value, "focused": True}
 
 
 def test_a_modal_is_submitted_with_its_default_values() -> None:
@@ -76,13 +76,19 @@ def test_a_modal_is_submitted_with_its_default_values() -> None:
 
 
 def test_a_modal_by_custom_ids_and_labels() -> None:
-    given = {"Name": "Ann", "colour": "r", "Sure?": True, "where": "general", "Sizes": ["s"]}
-    made = [
-        each
-        for row in forms.build_modal_components(MODAL, given, resolve_value)
-        for each in row.get("components", [row.get("component")])
+    values = {"Name": "Ann", "colour": "r", "Sure?": True, "where": "general", "Sizes": ["s"]}
+    components = [
+        component
+        for row in forms.build_modal_components(MODAL, values, resolve_value)
+        for component in row.get("components", [row.get("component")])
     ]
-    assert [each.get("value", each.get("values")) for each in made] == ["Ann", "r", True, ["channel general"], ["s"]]
+    assert [component.get("value", component.get("values")) for component in components] == [
+        "Ann",
+        "r",
+        True,
+        ["channel general"],
+        ["s"],
+    ]
 
 
 def test_components_are_found_at_any_depth() -> None:

@@ -15,79 +15,79 @@ import pytest
 from hubbub.testing.platform import Faults
 from hubbub.testing.users import User
 
-INNER = Path(__file__).parent / "inner"
+INNER_TESTS = Path(__file__).parent / "inner"
 ROOT = Path(__file__).parents[2]
 
-INSTALLED = any(point.name == "hubbub" for point in importlib.metadata.entry_points(group="pytest11"))
-PLUGIN = () if INSTALLED else ("-p", "hubbub.testing.plugin")
+IS_PLUGIN_INSTALLED = any(point.name == "hubbub" for point in importlib.metadata.entry_points(group="pytest11"))
+PLUGIN_ARGUMENTS = () if IS_PLUGIN_INSTALLED else ("-p", "hubbub.testing.plugin")
 """pytest finds the plugin by itself when this checkout is installed."""
 
-PLAIN = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
-ALONE = tuple(
+WITHOUT_SUITE_PLUGINS = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
+WITHOUT_THIRD_PARTY_PLUGINS = tuple(
     f"-pno:{name}" for name in ("anyio", "asyncio", "hypothesispytest", "timeout", "xdist", "xdist.looponfail")
 )
 """Without third-party plugins, which import modules of their own."""
 
-PATIENCE = "hubbub_within = 30\n"
-ASYNCIO = "asyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
+LONG_TIMEOUT_INI = "hubbub_within = 30\n"
+ASYNCIO_INI = "asyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
 
 
-class Run:
-    """A project with tests."""
+class ProjectRunner:
+    """Runs pytest in a separate project that uses the plugin."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
 
-    def __call__(self, *names: str, ini: str = PATIENCE, arguments: tuple[str, ...] = ()) -> pytest.RunResult:
+    def __call__(self, *names: str, ini: str = LONG_TIMEOUT_INI, arguments: tuple[str, ...] = ()) -> pytest.RunResult:
         """Run the tests of these files."""
         self._pytester.makeini(f"[pytest]\n{ini}")
         for name in names:
             target = f"test_{name}" if name.endswith(".py") else name
-            shutil.copy(INNER / name, self._pytester.path / target)
+            shutil.copy(INNER_TESTS / name, self._pytester.path / target)
         # Only the plugins that the test asks for: those of this suite must not affect the result.
         return self._pytester.runpytest_subprocess(
-            *PLUGIN, "-p", "no:schemathesis", "-p", "no:cacheprovider", *arguments
+            *PLUGIN_ARGUMENTS, "-p", "no:schemathesis", "-p", "no:cacheprovider", *arguments
         )
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester) -> Run:
-    """Run tests that use the plugin."""
-    return Run(pytester)
+def run_project(pytester: pytest.Pytester) -> ProjectRunner:
+    """A function that runs test files in a separate project."""
+    return ProjectRunner(pytester)
 
 
-def test_users_in_a_synchronous_test(run: Run) -> None:
+def test_users_in_a_synchronous_test(run_project: ProjectRunner) -> None:
     # No resource is left open and no error is swallowed.
-    run("users.py", ini=PATIENCE + ASYNCIO, arguments=("-W", "error")).assert_outcomes(passed=7)
+    run_project("users.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI, arguments=("-W", "error")).assert_outcomes(passed=7)
 
 
-def test_every_test_has_a_world_of_its_own(run: Run) -> None:
-    run("worlds.py", "village.toml").assert_outcomes(passed=10)
+def test_every_test_has_a_world_of_its_own(run_project: ProjectRunner) -> None:
+    run_project("worlds.py", "village.toml").assert_outcomes(passed=10)
 
 
-def test_xdist_workers_have_separate_platforms(run: Run) -> None:
-    result = run("worlds.py", "users.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
+def test_xdist_workers_have_separate_platforms(run_project: ProjectRunner) -> None:
+    result = run_project("worlds.py", "users.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
 
     result.assert_outcomes(passed=17)
 
 
-def test_a_world_can_last_for_a_module(run: Run) -> None:
-    run("shared.py", ini=PATIENCE + "hubbub_scope = module\n").assert_outcomes(passed=2)
+def test_a_world_can_last_for_a_module(run_project: ProjectRunner) -> None:
+    run_project("shared.py", ini=LONG_TIMEOUT_INI + "hubbub_scope = module\n").assert_outcomes(passed=2)
 
 
-def test_a_run_without_rehearsals_loads_nothing(run: Run) -> None:
-    run("unused.py", arguments=("--strict-markers", *ALONE)).assert_outcomes(passed=2)
+def test_a_run_that_does_not_use_the_plugin_loads_nothing(run_project: ProjectRunner) -> None:
+    run_project("unused.py", arguments=("--strict-markers", *WITHOUT_THIRD_PARTY_PLUGINS)).assert_outcomes(passed=2)
 
 
-def test_invalid_options_are_reported(run: Run) -> None:
-    result = run("shared.py", ini="hubbub_scope = forever\n")
+def test_invalid_options_are_reported(run_project: ProjectRunner) -> None:
+    result = run_project("shared.py", ini="hubbub_scope = forever\n")
     assert "hubbub_scope must be one of function, class, module, package, session, not 'forever'" in str(
         result.stderr
     ) + str(result.stdout)
 
 
-def test_a_failed_test_reports_its_platforms_log(run: Run) -> None:
-    result = run("failing.py", ini=PATIENCE + ASYNCIO)
+def test_a_failed_test_reports_its_platforms_log(run_project: ProjectRunner) -> None:
+    result = run_project("failing.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI)
 
     result.assert_outcomes(passed=1, failed=2, errors=10)
     text = str(result.stdout)
@@ -128,13 +128,13 @@ def test_a_failed_test_reports_its_platforms_log(run: Run) -> None:
     assert "During handling" not in text
 
 
-def test_an_application_with_a_web_server_in_the_tests_own_loop(run: Run) -> None:
-    run("web_server_only.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=1)
+def test_an_application_with_a_web_server_in_the_tests_own_loop(run_project: ProjectRunner) -> None:
+    run_project("web_server_only.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI).assert_outcomes(passed=1)
 
 
 @pytest.mark.clients
-def test_other_libraries_and_a_bot_in_a_thread(run: Run) -> None:
-    run("libraries.py").assert_outcomes(passed=3)
+def test_other_libraries_and_a_bot_in_a_thread(run_project: ProjectRunner) -> None:
+    run_project("libraries.py").assert_outcomes(passed=3)
 
 
 def test_the_wheel_registers_the_pytest_plugin() -> None:
@@ -145,35 +145,37 @@ def test_the_wheel_registers_the_pytest_plugin() -> None:
 
 
 @pytest.mark.clients
-def test_a_discord_py_bot_and_its_users(run: Run) -> None:
-    run("apps.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=7)
+def test_a_discord_py_bot_and_its_users(run_project: ProjectRunner) -> None:
+    run_project("apps.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI).assert_outcomes(passed=7)
 
 
 @pytest.mark.clients
 def test_the_example_runs(pytester: pytest.Pytester) -> None:
-    pytester.makeini(f"[pytest]\n{PATIENCE}")
+    pytester.makeini(f"[pytest]\n{LONG_TIMEOUT_INI}")
     shutil.copy(ROOT / "examples" / "test_bot.py", pytester.path)
 
-    pytester.runpytest_subprocess(*PLUGIN, *PLAIN).assert_outcomes(passed=2)
+    pytester.runpytest_subprocess(*PLUGIN_ARGUMENTS, *WITHOUT_SUITE_PLUGINS).assert_outcomes(passed=2)
 
 
 def test_the_documented_tables_match_the_plugin() -> None:
     page = (ROOT / "docs" / "testing.md").read_text()
     _, _, user_section = page.partition("## Act as a user")
     rows = re.findall(r"^\| (`[a-z].*?) \|", user_section.partition("`hubbub.bots[name]`")[0], re.MULTILINE)
-    named = {name for row in rows for name in re.findall(r"`(\w+)", row)}
+    documented_methods = {name for row in rows for name in re.findall(r"`(\w+)", row)}
 
     # The instance attributes id, name and token are not in the table.
-    assert named == {name for name in dir(User) if not name.startswith("_")}
+    assert documented_methods == {name for name in dir(User) if not name.startswith("_")}
     faults = set(re.findall(r"`(\w+)\(", user_section.partition("## Inject faults")[2].partition("## Configure")[0]))
     assert faults == {name for name in dir(Faults) if not name.startswith("_")}
 
 
-def test_a_platform_that_cannot_start_names_the_missing_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_platform_that_cannot_start_names_the_missing_package(
+    run_project: ProjectRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # As on a machine where only the SDK is installed.
-    monkeypatch.setenv("PYTHONPATH", str(INNER / "without_server"), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", str(INNER_TESTS / "without_server"), prepend=os.pathsep)
 
-    result = run("shared.py")
+    result = run_project("shared.py")
 
     result.assert_outcomes(errors=2)
     problem = "the platform needs additional packages (No module named 'joserfc'): pip install 'hubbub[server]'"

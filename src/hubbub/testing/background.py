@@ -35,7 +35,7 @@ class Background:
             return self.run_and_wait(coroutine)
         pending = PendingResult(asyncio.run_coroutine_threadsafe(coroutine, self._loop), description)
         self.pending_results.append(pending)
-        # The declared type is that of the result in both cases; an Result can be awaited as well.
+        # The declared type is that of the result in both cases; a Result can be awaited as well.
         return cast("T", pending)
 
     def run_and_wait(self, coroutine: Coroutine[Any, Any, T], timeout_seconds: float | None = None) -> T:

@@ -1,6 +1,6 @@
 """Return values of actions: the platform's response or event, or an awaitable inside an event loop.
 
-In a synchronous test `alice.send_message(...)` waits and returns an `Result`. Inside an event loop, waiting would block the bot
+In a synchronous test `alice.send_message(...)` waits and returns a `Result`. Inside an event loop, waiting would block the bot
 under test, so the same call returns a `PendingResult`: the action is running, and `await` returns the `Result`.
 """
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import aiohttp
 import msgspec
 
-from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.testing.errors import EventNotReceived
 
 CONNECT_TIMEOUT_SECONDS: Final = 60.0
@@ -17,9 +17,18 @@ ATTEMPTS_MAX: Final = 5
 """Maximum number of consecutive failed connections, after which the session ends."""
 ABNORMAL_CLOSE_CODE: Final = 1006
 """Close code of a connection that ended without a close frame."""
-RESUMABLE_CLOSE_CODE: Final = 4000
+RESUMABLE_CLOSE_CODE: Final = CloseCode.UNKNOWN_ERROR
 """Close code that keeps the session resumable."""
-TERMINAL_CLOSE_CODES: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
+TERMINAL_CLOSE_CODES: Final = frozenset(
+    (
+        CloseCode.AUTHENTICATION_FAILED,
+        CloseCode.INVALID_SHARD,
+        CloseCode.SHARDING_REQUIRED,
+        CloseCode.INVALID_API_VERSION,
+        CloseCode.INVALID_INTENTS,
+        CloseCode.DISALLOWED_INTENTS,
+    )
+)
 """Close codes after which a reconnect cannot succeed."""
 EVENTS_SHOWN_MAX: Final = 30
 """Maximum number of events in a failure message."""

@@ -36,9 +36,9 @@ def test_events_have_the_intents_of_the_specification() -> None:
 
 def test_ids_and_permissions_are_encoded_as_strings_and_decoded_from_numbers() -> None:
     body = codec.decode(b'{"permissions": 8, "name": "mods"}', roles.CreateRole)
-    same = codec.decode(b'{"permissions": "8"}', roles.CreateRole)
+    string_body = codec.decode(b'{"permissions": "8"}', roles.CreateRole)
 
-    assert body.permissions == same.permissions == Permissions.ADMINISTRATOR
+    assert body.permissions == string_body.permissions == Permissions.ADMINISTRATOR
     assert isinstance(body.permissions, WideInt)
     assert codec.encode(body) == b'{"name":"mods","permissions":"8"}'
     assert codec.encode({RoleId(5): 2}) == b'{"5":2}'
@@ -90,11 +90,11 @@ def test_application_flags_are_encoded_as_a_number_and_a_string() -> None:
 
 
 def test_an_activity_under_the_old_key_is_accepted() -> None:
-    old = codec.decode(b'{"status": "idle", "game": {"name": "chess", "type": 0}}', presence.SetPresence)
-    both = codec.decode(b'{"activities": [], "game": {"name": "chess"}}', presence.SetPresence)
+    old_key_only = codec.decode(b'{"status": "idle", "game": {"name": "chess", "type": 0}}', presence.SetPresence)
+    both_keys = codec.decode(b'{"activities": [], "game": {"name": "chess"}}', presence.SetPresence)
 
-    assert [activity.name for activity in old.all_activities] == ["chess"]
-    assert both.all_activities == []
+    assert [activity.name for activity in old_key_only.all_activities] == ["chess"]
+    assert both_keys.all_activities == []
 
 
 @pytest.mark.parametrize("extra", ["{}", '{"compress": "true", "x": 1}', '{"shard": [0, 2], "capabilities": 32768}'])
@@ -105,13 +105,13 @@ def test_identify_accepts_what_libraries_send(extra: str) -> None:
 
 
 def test_requested_members_keep_their_ids_as_sent() -> None:
-    one = codec.decode(b'{"guild_id": "5", "user_ids": 7}', gateway.RequestGuildMembers)
-    many = codec.decode(b'{"guild_id": ["5", 6], "user_ids": ["7", 8]}', gateway.RequestGuildMembers)
-    none = codec.decode(b'{"guild_id": "5", "query": "", "limit": 0}', gateway.RequestGuildMembers)
+    single_id = codec.decode(b'{"guild_id": "5", "user_ids": 7}', gateway.RequestGuildMembers)
+    several_ids = codec.decode(b'{"guild_id": ["5", 6], "user_ids": ["7", 8]}', gateway.RequestGuildMembers)
+    no_ids = codec.decode(b'{"guild_id": "5", "query": "", "limit": 0}', gateway.RequestGuildMembers)
 
-    assert (one.guild_ids, one.requested_user_ids) == ([GuildId(5)], [7])
-    assert (many.guild_ids, many.requested_user_ids) == ([GuildId(5), GuildId(6)], ["7", 8])
-    assert none.requested_user_ids == []
+    assert (single_id.guild_ids, single_id.requested_user_ids) == ([GuildId(5)], [7])
+    assert (several_ids.guild_ids, several_ids.requested_user_ids) == ([GuildId(5), GuildId(6)], ["7", 8])
+    assert no_ids.requested_user_ids == []
 
 
 def test_resumed_is_an_object_and_a_deleted_guild_has_no_unavailable_key() -> None:

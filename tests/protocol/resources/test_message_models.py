@@ -38,53 +38,57 @@ from hubbub.protocol.sounds import SoundData
 from tests.contract import public_api
 from tests.contract.tables import resource_modules
 
-WIDE = (1 << 62) + 1
+WIDE_ID = (1 << 62) + 1
 
 
-def sample(kind: Any, *, full: bool, depth: int = 0) -> Any:
+def sample(sample_type: Any, *, include_optional: bool, depth: int = 0) -> Any:
     """Build a value of a type, with every key or with only the required ones."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if isinstance(kind, NewType):
-        return sample(kind.__supertype__, full=full, depth=depth)
+    origin, arguments = get_origin(sample_type), get_args(sample_type)
+    if isinstance(sample_type, NewType):
+        return sample(sample_type.__supertype__, include_optional=include_optional, depth=depth)
     if origin is Annotated:
         bounds = next(entry for entry in arguments[1:] if isinstance(entry, Meta))
-        value = sample(arguments[0], full=full, depth=depth)
+        value = sample(arguments[0], include_optional=include_optional, depth=depth)
         if isinstance(value, str):
             return value.ljust(bounds.min_length or 0, "x")
         if isinstance(value, (int, float)):
             return type(value)(bounds.ge if bounds.ge is not None else value)
         return value
     if origin in (Union, UnionType):
-        return sample(next(arm for arm in arguments if arm not in (NoneType, UnsetType)), full=full, depth=depth)
+        return sample(
+            next(alternative for alternative in arguments if alternative not in (NoneType, UnsetType)),
+            include_optional=include_optional,
+            depth=depth,
+        )
     if origin is Literal:
         return arguments[0]
     if origin in (list, Sequence):
-        return [sample(arguments[0], full=full, depth=depth + 1)]
+        return [sample(arguments[0], include_optional=include_optional, depth=depth + 1)]
     if origin is dict:
-        key = "key" if arguments[0] is str else sample(arguments[0], full=full)
-        return {key: sample(arguments[1], full=full, depth=depth + 1)}
-    if kind is Any:
+        key = "key" if arguments[0] is str else sample(arguments[0], include_optional=include_optional)
+        return {key: sample(arguments[1], include_optional=include_optional, depth=depth + 1)}
+    if sample_type is Any:
         return {"deep": [1, None, "x"]}
-    if kind is datetime:
+    if sample_type is datetime:
         return datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    if issubclass(kind, Enum):
-        return next(iter(kind))
-    if issubclass(kind, WideInt):
-        return kind(WIDE)
-    if issubclass(kind, ImageData):
-        return kind(b"\x89PNG\r\n\x1a\n", "image/png")
-    if issubclass(kind, SoundData):
-        return kind(b"OggS")
-    if issubclass(kind, Struct):
-        hints = get_type_hints(kind, include_extras=True)
-        return kind(
+    if issubclass(sample_type, Enum):
+        return next(iter(sample_type))
+    if issubclass(sample_type, WideInt):
+        return sample_type(WIDE_ID)
+    if issubclass(sample_type, ImageData):
+        return sample_type(b"\x89PNG\r\n\x1a\n", "image/png")
+    if issubclass(sample_type, SoundData):
+        return sample_type(b"OggS")
+    if issubclass(sample_type, Struct):
+        hints = get_type_hints(sample_type, include_extras=True)
+        return sample_type(
             **{
-                field.name: sample(hints[field.name], full=full, depth=depth + 1)
-                for field in msgspec.structs.fields(kind)
-                if field.required or (full and depth < 3)
+                field.name: sample(hints[field.name], include_optional=include_optional, depth=depth + 1)
+                for field in msgspec.structs.fields(sample_type)
+                if field.required or (include_optional and depth < 3)
             }
         )
-    return {str: "word", int: 7, float: 0.5, bool: True}[kind]
+    return {str: "word", int: 7, float: 0.5, bool: True}[sample_type]
 
 
 @pytest.mark.parametrize("module", resource_modules(), ids=lambda module: module.__name__.rpartition(".")[2])
@@ -93,8 +97,8 @@ def test_events_have_the_name_of_their_constant(module: ModuleType) -> None:
 
 
 def test_ids_and_permissions_are_strings_on_the_wire() -> None:
-    overwrite = channels.Overwrite(id=UserId(WIDE), type=1, allow=Permissions(1 << 52), deny=Permissions(0))
-    assert json.loads(codec.encode(overwrite)) == {"id": str(WIDE), "type": 1, "allow": str(1 << 52), "deny": "0"}
+    overwrite = channels.Overwrite(id=UserId(WIDE_ID), type=1, allow=Permissions(1 << 52), deny=Permissions(0))
+    assert json.loads(codec.encode(overwrite)) == {"id": str(WIDE_ID), "type": 1, "allow": str(1 << 52), "deny": "0"}
 
 
 def test_permissions_are_read_from_strings_and_from_numbers() -> None:
@@ -103,7 +107,7 @@ def test_permissions_are_read_from_strings_and_from_numbers() -> None:
 
 
 def test_absent_message_parts_are_omitted_and_not_null() -> None:
-    keys = json.loads(codec.encode(sample(messages.Message, full=False))).keys()
+    keys = json.loads(codec.encode(sample(messages.Message, include_optional=False))).keys()
     assert not keys & {"poll", "interaction", "thread", "referenced_message", "reactions", "nonce"}
 
 
@@ -114,14 +118,16 @@ def test_absent_and_null_differ_in_a_message_edit() -> None:
 
 
 def test_a_channel_of_any_kind_decodes_before_its_type_is_known() -> None:
-    thread = sample(channels.Thread, full=True)
-    read = codec.decode(codec.encode(thread), channels.AnyChannel)
-    assert read.thread_metadata == thread.thread_metadata
-    assert read.position == thread.position
+    thread = sample(channels.Thread, include_optional=True)
+    channel = codec.decode(codec.encode(thread), channels.AnyChannel)
+    assert channel.thread_metadata == thread.thread_metadata
+    assert channel.position == thread.position
 
 
 def test_mentions_in_a_dispatched_message_keep_their_member() -> None:
-    decoded = codec.decode(codec.encode(sample(messages.DispatchedMessage, full=True)), messages.DispatchedMessage)
+    decoded = codec.decode(
+        codec.encode(sample(messages.DispatchedMessage, include_optional=True)), messages.DispatchedMessage
+    )
     assert decoded.mentions[0].member is not UNSET
 
 
@@ -169,15 +175,15 @@ def test_a_body_beyond_a_limit_is_rejected(model: type[Struct], body: dict[str, 
 
 
 def test_queries_are_read_from_strings() -> None:
-    listed = codec.convert({"before": str(WIDE), "limit": "7"}, messages.ListMessages, strict=False)
-    reacted = codec.convert({"after": "5", "type": "1"}, reactions.ListReactions, strict=False)
-    pinned = codec.convert({"before": "2026-01-02T03:04:05.678000+00:00"}, pins.ListPins, strict=False)
-    joined = codec.convert({"with_member": "true"}, threads.ListThreadMembers, strict=False)
-    assert (listed.before, listed.limit, listed.after) == (MessageId(WIDE), 7, UNSET)
-    assert (reacted.after, reacted.type) == (UserId(5), ReactionType.BURST)
-    assert isinstance(pinned.before, datetime)
-    assert codec.milliseconds(pinned.before) == 1_767_323_045_678
-    assert joined.with_member is True
+    messages_query = codec.convert({"before": str(WIDE_ID), "limit": "7"}, messages.ListMessages, strict=False)
+    reactions_query = codec.convert({"after": "5", "type": "1"}, reactions.ListReactions, strict=False)
+    pins_query = codec.convert({"before": "2026-01-02T03:04:05.678000+00:00"}, pins.ListPins, strict=False)
+    members_query = codec.convert({"with_member": "true"}, threads.ListThreadMembers, strict=False)
+    assert (messages_query.before, messages_query.limit, messages_query.after) == (MessageId(WIDE_ID), 7, UNSET)
+    assert (reactions_query.after, reactions_query.type) == (UserId(5), ReactionType.BURST)
+    assert isinstance(pins_query.before, datetime)
+    assert codec.milliseconds(pins_query.before) == 1_767_323_045_678
+    assert members_query.with_member is True
 
 
 def test_direct_message_events_need_other_intents() -> None:
@@ -200,7 +206,7 @@ def test_an_operation_fills_its_path() -> None:
     assert url == "/channels/1/messages/2/reactions/a:3/4"
 
 
-SCHEMAS: dict[str, type[Struct]] = {
+MODELS_BY_SCHEMA: dict[str, type[Struct]] = {
     "GuildChannelResponse": channels.Channel,
     "PrivateChannelResponse": channels.PrivateChannel,
     "ThreadResponse": channels.Thread,
@@ -257,21 +263,27 @@ def public_schema(name: str) -> dict[str, Any]:
     return schema
 
 
-def _nullable(schema: dict[str, Any]) -> bool:
-    kind = schema.get("type")
-    arms = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
-    return "null" in kind if isinstance(kind, list) else kind == "null" or any(_nullable(arm) for arm in arms)
+def is_nullable(schema: dict[str, Any]) -> bool:
+    schema_type = schema.get("type")
+    alternatives = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
+    return (
+        "null" in schema_type
+        if isinstance(schema_type, list)
+        else schema_type == "null" or any(is_nullable(alternative) for alternative in alternatives)
+    )
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("name", MODELS_BY_SCHEMA)
 def test_responses_have_the_keys_that_the_public_api_requires(name: str) -> None:
-    sent = {field.name for field in msgspec.structs.fields(SCHEMAS[name]) if field.default is not UNSET}
-    assert set(public_schema(name).get("required", ())) <= sent
+    always_sent_keys = {
+        field.name for field in msgspec.structs.fields(MODELS_BY_SCHEMA[name]) if field.default is not UNSET
+    }
+    assert set(public_schema(name).get("required", ())) <= always_sent_keys
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("name", MODELS_BY_SCHEMA)
 def test_responses_are_nullable_only_where_the_public_api_is(name: str) -> None:
-    hints = get_type_hints(SCHEMAS[name])
+    hints = get_type_hints(MODELS_BY_SCHEMA[name])
     properties = public_schema(name)["properties"]
-    ours = {key for key in properties.keys() & hints.keys() if NoneType in get_args(hints[key])}
-    assert [key for key in ours if not _nullable(properties[key])] == []
+    nullable_keys = {key for key in properties.keys() & hints.keys() if NoneType in get_args(hints[key])}
+    assert [key for key in nullable_keys if not is_nullable(properties[key])] == []

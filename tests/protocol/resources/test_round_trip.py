@@ -15,7 +15,7 @@ from hubbub.protocol.operation import Auth, Operation, operations_of
 from hubbub.protocol.sounds import SoundData
 from tests.contract.tables import operations, resource_modules
 
-BIG = 1_234_567_890_123_456_789
+WIDE_ID = 1_234_567_890_123_456_789
 DEPTH_MAX = 3
 """Depth below which a full sample has only required keys: some models are recursive."""
 
@@ -23,41 +23,53 @@ PATTERN_SAMPLES = ("aaaaaaaa", "usd", "user@example.org")
 """Candidate values for strings with a pattern."""
 
 
-def sample(kind: inspect.Type, *, full: bool, depth: int = 0) -> Any:
+def sample(type_info: inspect.Type, *, include_optional: bool, depth: int = 0) -> Any:
     """Build a value of a type, with every optional key or with none."""
-    match kind:
+    match type_info:
         case inspect.Metadata():
-            return sample(kind.type, full=full, depth=depth)
+            return sample(type_info.type, include_optional=include_optional, depth=depth)
         case inspect.StructType():
-            more = full and depth < DEPTH_MAX
-            return kind.cls(
+            include_nested_optional = include_optional and depth < DEPTH_MAX
+            return type_info.cls(
                 **{
-                    field.name: sample(field.type, full=more, depth=depth + 1)
-                    for field in kind.fields
-                    if more or field.required
+                    field.name: sample(field.type, include_optional=include_nested_optional, depth=depth + 1)
+                    for field in type_info.fields
+                    if include_nested_optional or field.required
                 }
             )
         case inspect.UnionType():
-            return sample(_choice(kind, full=full), full=full, depth=depth)
+            return sample(
+                choose_union_member(type_info, include_optional=include_optional),
+                include_optional=include_optional,
+                depth=depth,
+            )
         case inspect.ListType() | inspect.VarTupleType():
-            return [sample(kind.item_type, full=full, depth=depth + 1)] * max(int(full), kind.min_length or 0)
+            return [sample(type_info.item_type, include_optional=include_optional, depth=depth + 1)] * max(
+                int(include_optional), type_info.min_length or 0
+            )
         case inspect.TupleType():
-            return tuple(sample(each, full=full, depth=depth + 1) for each in kind.item_types)
+            return tuple(
+                sample(item_type, include_optional=include_optional, depth=depth + 1)
+                for item_type in type_info.item_types
+            )
         case inspect.DictType():
-            key, value = (sample(each, full=full, depth=depth + 1) for each in (kind.key_type, kind.value_type))
-            return {key: value} if full else {}
+            key, value = (
+                sample(item_type, include_optional=include_optional, depth=depth + 1)
+                for item_type in (type_info.key_type, type_info.value_type)
+            )
+            return {key: value} if include_optional else {}
         case inspect.CustomType():
-            if issubclass(kind.cls, ImageData):
-                return kind.cls(b"\x89PNG\r\n\x1a\n", "image/png")
-            return kind.cls(b"OggS") if issubclass(kind.cls, SoundData) else kind.cls(BIG)
+            if issubclass(type_info.cls, ImageData):
+                return type_info.cls(b"\x89PNG\r\n\x1a\n", "image/png")
+            return type_info.cls(b"OggS") if issubclass(type_info.cls, SoundData) else type_info.cls(WIDE_ID)
         case inspect.StrType():
-            if kind.pattern:
-                return next(text for text in PATTERN_SAMPLES if _matches(text, kind))
-            return "a" * min(max(8, kind.min_length or 0), kind.max_length or 8)
+            if type_info.pattern:
+                return next(text for text in PATTERN_SAMPLES if _matches(text, type_info))
+            return "a" * min(max(8, type_info.min_length or 0), type_info.max_length or 8)
         case inspect.IntType():
-            return kind.ge or 1
+            return type_info.ge or 1
         case inspect.FloatType():
-            return float(max(0.5, kind.ge or 0))
+            return float(max(0.5, type_info.ge or 0))
         case inspect.BoolType():
             return True
         case inspect.NoneType() | inspect.AnyType():
@@ -65,16 +77,16 @@ def sample(kind: inspect.Type, *, full: bool, depth: int = 0) -> Any:
         case inspect.RawType():
             return msgspec.Raw(b'{"x":1}')
         case inspect.LiteralType():
-            return kind.values[0]
+            return type_info.values[0]
         case inspect.EnumType():
-            return next(iter(kind.cls))
+            return next(iter(type_info.cls))
         case inspect.DateTimeType():
             return datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    raise AssertionError(f"no sample for {kind}")
+    raise AssertionError(f"no sample for {type_info}")
 
 
-def _matches(text: str, kind: inspect.StrType) -> bool:
-    bounds = msgspec.Meta(pattern=kind.pattern, min_length=kind.min_length, max_length=kind.max_length)
+def _matches(text: str, type_info: inspect.StrType) -> bool:
+    bounds = msgspec.Meta(pattern=type_info.pattern, min_length=type_info.min_length, max_length=type_info.max_length)
     try:
         msgspec.convert(text, Annotated[str, bounds])
     except msgspec.ValidationError:
@@ -82,17 +94,17 @@ def _matches(text: str, kind: inspect.StrType) -> bool:
     return True
 
 
-def _choice(union: inspect.UnionType, *, full: bool) -> inspect.Type:
+def choose_union_member(union: inspect.UnionType, *, include_optional: bool) -> inspect.Type:
     """Return the union member with the most content for a full sample, and null, if allowed, for a minimal one."""
-    if not full:
-        for kind in union.types:
-            if isinstance(kind, inspect.NoneType):
-                return kind
+    if not include_optional:
+        for member in union.types:
+            if isinstance(member, inspect.NoneType):
+                return member
     rank = {inspect.StructType: 0, inspect.ListType: 1, inspect.DictType: 1, inspect.CustomType: 1}
-    return min(union.types, key=lambda kind: 9 if isinstance(kind, inspect.NoneType) else rank.get(type(kind), 2))
+    return min(union.types, key=lambda member: 9 if isinstance(member, inspect.NoneType) else rank.get(type(member), 2))
 
 
-def models(module: ModuleType) -> Sequence[type[Struct]]:
+def models_of(module: ModuleType) -> Sequence[type[Struct]]:
     """Return the models that are defined in a module, without imported ones."""
     return [
         value
@@ -108,9 +120,9 @@ def short_name(module: ModuleType) -> str:
 
 @pytest.mark.parametrize("module", resource_modules(), ids=short_name)
 def test_each_model_survives_a_round_trip(module: ModuleType) -> None:
-    for model in models(module):
-        for full in (True, False):
-            original = sample(inspect.type_info(model), full=full)
+    for model in models_of(module):
+        for include_optional in (True, False):
+            original = sample(inspect.type_info(model), include_optional=include_optional)
             data = codec.encode(original)
 
             decoded = codec.decode(data, model)
@@ -122,8 +134,8 @@ def test_each_model_survives_a_round_trip(module: ModuleType) -> None:
 
 @pytest.mark.parametrize("module", resource_modules(), ids=short_name)
 def test_each_model_ignores_unknown_keys_and_has_a_docstring(module: ModuleType) -> None:
-    for model in models(module):
-        body = msgspec.json.decode(codec.encode(sample(inspect.type_info(model), full=True)))
+    for model in models_of(module):
+        body = msgspec.json.decode(codec.encode(sample(inspect.type_info(model), include_optional=True)))
         body["a_key_of_the_future"] = {"x": 1}
 
         codec.decode(msgspec.json.encode(body), model)
@@ -137,24 +149,28 @@ def test_queries_decode_from_text(module: ModuleType) -> None:
     for name, operation in operations_of(module):
         if operation.query is NoneType:
             continue
-        query = msgspec.json.decode(codec.encode(sample(inspect.type_info(operation.query), full=True)))
+        query = msgspec.json.decode(codec.encode(sample(inspect.type_info(operation.query), include_optional=True)))
         # The HTTP server collects repeated parameters into lists.
-        text = {
-            key: [_text(each) for each in value] if isinstance(value, list) else _text(value)
+        parameters = {
+            key: [query_text(item) for item in value] if isinstance(value, list) else query_text(value)
             for key, value in query.items()
         }
 
-        decoded = codec.convert(text, operation.query, strict=False)
+        decoded = codec.convert(parameters, operation.query, strict=False)
 
         assert msgspec.to_builtins(decoded, enc_hook=codec.encode_hook) == query, name
 
 
-def _text(value: Any) -> str:
+def query_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def test_operation_declarations_are_consistent() -> None:
-    problems = {name: found for name, operation in operations().items() if (found := list(_problems(operation)))}
+    problems = {
+        name: operation_problems
+        for name, operation in operations().items()
+        if (operation_problems := list(declaration_problems(operation)))
+    }
 
     assert problems == {
         # The body contains the caller's password.
@@ -164,16 +180,16 @@ def test_operation_declarations_are_consistent() -> None:
     }
 
 
-def _problems(operation: Operation[Any, Any]) -> list[str]:
-    found = []
+def declaration_problems(operation: Operation[Any, Any]) -> list[str]:
+    problems = []
     if operation.body is not NoneType and operation.method not in {"POST", "PATCH", "PUT"}:
-        found.append(f"a body with {operation.method}")
+        problems.append(f"a body with {operation.method}")
     if operation.needs and not {"guild_id", "channel_id"} & set(operation.parameters):
-        found.append("permissions without a guild or channel")
+        problems.append("permissions without a guild or channel")
     if "{guild_id}" in operation.path and errors.UNKNOWN_GUILD not in operation.raises:
-        found.append("does not declare UNKNOWN_GUILD")
+        problems.append("does not declare UNKNOWN_GUILD")
     if operation.success not in {200, 201, 202, 204}:
-        found.append(f"succeeds with {operation.success}")
+        problems.append(f"succeeds with {operation.success}")
     if operation.scopes and Auth.BEARER not in operation.auth:
-        found.append("scopes without bearer authentication")
-    return found
+        problems.append("scopes without bearer authentication")
+    return problems

@@ -10,7 +10,7 @@ from discord import app_commands
 from hubbub.testing import EventNotReceived, InteractionFailed, Platform, RequestRejected
 
 
-class Form(discord.ui.Modal, title="Tell us"):
+class Form(discord.ui.Modal, title="Survey"):
     name: "discord.ui.TextInput[Form]" = discord.ui.TextInput(label="Name", custom_id="name")
     colour: "discord.ui.Label[Form]" = discord.ui.Label(
         text="Colour",
@@ -31,7 +31,7 @@ class Panel(discord.ui.View):
     async def promote(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
         # The guild is fetched for the role, so the response has to wait for the request.
         assert isinstance(interaction.user, discord.Member)
-        await interaction.user.add_roles(discord.Object(PLAYERS[0]))
+        await interaction.user.add_roles(discord.Object(PLAYER_ROLE_IDS[0]))
         await interaction.response.send_message("you are a player", ephemeral=True)
 
     @discord.ui.button(label="Later", custom_id="later")
@@ -65,10 +65,10 @@ class Rename(discord.ui.Modal, title="Rename"):
         await interaction.response.edit_message(content=f"renamed to {self.name.value} by {proof}")
 
 
-PLAYERS: list[int] = []
+PLAYER_ROLE_IDS: list[int] = []
 """The role that the bot assigns."""
 
-TOWN = {
+GUILD_WORLD = {
     "users": {"alice": {}, "bob": {}, "carol": {}},
     "applications": {"demo-bot": {"intents": ["GUILD_PRESENCES", "GUILD_MEMBERS", "MESSAGE_CONTENT"]}},
     "guilds": {
@@ -91,9 +91,9 @@ class DemoBot(discord.Client):
         self.tree = app_commands.CommandTree(self)
         self.interactions: list[discord.Interaction] = []
         self.ignored = asyncio.Event()
-        self.declare()
+        self.register_commands()
 
-    def declare(self) -> None:
+    def register_commands(self) -> None:
         tree = self.tree
 
         @tree.command(description="greets")
@@ -107,7 +107,7 @@ class DemoBot(discord.Client):
             cities = ("Berlin", "Bern", "Paris")
             return [app_commands.Choice(name=city, value=city.lower()) for city in cities if city.startswith(typed)]
 
-        group = app_commands.Group(name="panel", description="things to press")
+        group = app_commands.Group(name="panel", description="shows buttons")
 
         @group.command(description="shows it")
         async def show(interaction: discord.Interaction) -> None:
@@ -141,7 +141,7 @@ class DemoBot(discord.Client):
 async def demo_bot(hubbub_discord_py: Platform) -> AsyncIterator[DemoBot]:
     """A running bot, on a platform whose clock is frozen."""
     hubbub, bot = hubbub_discord_py, DemoBot()
-    PLAYERS[:] = [int(hubbub.guilds["Town Square"].roles["players"])]
+    PLAYER_ROLE_IDS[:] = [int(hubbub.guilds["Town Square"].roles["players"])]
     application = hubbub.applications["demo-bot"]
     assert application.bot is not None
     # An app has three seconds to respond by this clock; a busy machine may need longer.
@@ -180,7 +180,7 @@ async def test_components(hubbub: Platform, demo_bot: DemoBot) -> None:
     assert (await alice.click(panel, "Count"))["content"] == "counted"
     assert (await alice.choose(panel, "Member?", hubbub.users["bob"]))["content"] == "chose bob"
     modal = await alice.click(panel, "form")
-    assert modal["title"] == "Tell us"
+    assert modal["title"] == "Survey"
     assert (await alice.submit(modal, {"Name": "Ann", "Colour": "r"}))["content"] == "Ann likes r"
     renaming = await alice.click(panel, "Rename")
     assert (await alice.submit(renaming, {"Name": "Bo", "Proof": ("id.txt", b"I am")}))[
@@ -195,7 +195,7 @@ async def test_components(hubbub: Platform, demo_bot: DemoBot) -> None:
     assert (await alice.expect("MESSAGE_UPDATE", id=panel["id"]))["content"] == "later"
 
 
-@pytest.mark.hubbub(world=TOWN)
+@pytest.mark.hubbub(world=GUILD_WORLD)
 async def test_responses_that_wait_for_a_guild_request(hubbub: Platform, demo_bot: DemoBot) -> None:
     general, role = hubbub.guilds["Town Square"].channels["general"], hubbub.guilds["Town Square"].roles["players"]
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]

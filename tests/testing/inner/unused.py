@@ -1,4 +1,4 @@
-"""A file without rehearsals."""
+"""Tests that do not use the plugin."""
 
 import sys
 
@@ -6,8 +6,8 @@ import pytest
 
 
 def test_the_plugin_imports_nothing_when_unused() -> None:
-    ours = sorted(name for name in sys.modules if name.partition(".")[0] == "hubbub")
-    assert ours == ["hubbub", "hubbub.testing", "hubbub.testing.plugin"]
+    hubbub_modules = sorted(name for name in sys.modules if name.partition(".")[0] == "hubbub")
+    assert hubbub_modules == ["hubbub", "hubbub.testing", "hubbub.testing.plugin"]
     assert not {"aiohttp", "msgspec"} & set(sys.modules)
 
 

@@ -60,22 +60,24 @@ def test_users_join_a_call(hubbub: Platform) -> None:
 def test_users_authorize_applications(hubbub: Platform) -> None:
     alice, game = hubbub.users["alice"], hubbub.applications["demo-game"]
     challenge = base64.urlsafe_b64encode(hashlib.sha256(b"a" * 43).digest()).rstrip(b"=").decode()
-    sent = alice.authorize("demo-game", "identify", state="7", code_challenge=challenge, code_challenge_method="S256")
-    assert (sent["url"].partition("?")[0], sent["state"]) == ("http://127.0.0.1/callback", "7")
-    assert sent["code"]
+    redirect = alice.authorize(
+        "demo-game", "identify", state="7", code_challenge=challenge, code_challenge_method="S256"
+    )
+    assert (redirect["url"].partition("?")[0], redirect["state"]) == ("http://127.0.0.1/callback", "7")
+    assert redirect["code"]
 
     hubbub.bots["demo-bot"].connect()
-    made = alice.request("POST", "/guilds", {"name": "Elsewhere"})
-    alice.authorize("demo-bot", "bot", guild=made["id"], permissions=2048)
-    assert hubbub.bots["demo-bot"].expect("GUILD_CREATE", id=made["id"])["name"] == "Elsewhere"
+    created_guild = alice.request("POST", "/guilds", {"name": "Elsewhere"})
+    alice.authorize("demo-bot", "bot", guild=created_guild["id"], permissions=2048)
+    assert hubbub.bots["demo-bot"].expect("GUILD_CREATE", id=created_guild["id"])["name"] == "Elsewhere"
     assert game.id != hubbub.applications["demo-bot"].id
 
 
 def test_rejections_contain_the_platforms_error(hubbub: Platform) -> None:
     bob = hubbub.users["bob"]
-    with pytest.raises(RequestRejected, match="Missing Access") as refused:
+    with pytest.raises(RequestRejected, match="Missing Access") as rejection:
         bob.send_message("staff", "let me in")
-    assert (refused.value.status, refused.value.code) == (403, 50001)
+    assert (rejection.value.status, rejection.value.code) == (403, 50001)
     with pytest.raises(RequestRejected, match=r"content: Must be 2000 or fewer in length\. \(BASE_TYPE_MAX_LENGTH\)"):
         bob.send_message("general", "x" * 2001)
     with pytest.raises(AssertionError, match="no channel 'attic'; it has: general, staff, Lounge, ideas"):

@@ -39,7 +39,7 @@ async def _fetch_entitlements(context: AgentContext, connection: ProgramConnecti
 
 
 @handles_command("GET_SKUS", "GET_SKUS_EMBEDDED")
-async def get_fetch_skus(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
+async def get_skus(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
     """List the SKUs of the application; embedded activities expect them in a named field."""
     skus = await _fetch_skus(context, connection)
     return {"skus": skus} if request.cmd.endswith("_EMBEDDED") else skus
