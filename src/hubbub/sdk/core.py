@@ -140,10 +140,10 @@ class Core:
 
     def hold_callback(self, callback: Callable[..., object] | None) -> OneShotCallback:
         """Wrap the callback of an operation so that `reset` can clear it."""
-        held = OneShotCallback(callback)
+        one_shot = OneShotCallback(callback)
         with self.lock:
-            self._pending_callbacks.add(held)
-        return held
+            self._pending_callbacks.add(one_shot)
+        return one_shot
 
     def reset(self) -> None:
         """Drop every callback: of events, logs, queued completions and pending operations (spec/sdk.md#1.2)."""
@@ -221,7 +221,7 @@ class Core:
         """Start an operation on the network loop; `empty` are the callback arguments of a failure."""
         self.callback_queue.check_thread()
         completion: Completion[Any] = Completion()
-        held = self.hold_callback(callback)
+        one_shot = self.hold_callback(callback)
         del callback
 
         async def run_operation() -> Any:
@@ -234,7 +234,7 @@ class Core:
         def on_done(task: "asyncio.Task[Any] | None") -> None:
             if task is not None:
                 self.tasks.discard(task)
-            self._complete(task, completion, held, empty)
+            self._complete(task, completion, one_shot, empty)
 
         self.driver.spawn(run_operation, on_done)
         return completion
@@ -243,28 +243,28 @@ class Core:
         self,
         task: "asyncio.Task[Any] | None",
         completion: Completion[Any],
-        held: OneShotCallback,
+        one_shot: OneShotCallback,
         empty: tuple[Any, ...],
     ) -> None:
         """Complete an operation and queue its callback; `task` is None if the operation was never started."""
         value, result = self._outcome(task)
         if isinstance(result, ClientResult):
             result = self._to_variant(result)
-            self.call_once(held, result, *(callback_outputs(value, len(empty)) if result.successful else empty))
+            self.call_once(one_shot, result, *(callback_outputs(value, len(empty)) if result.successful else empty))
             if result.successful:
                 completion.succeed(value)
             else:
                 completion.fail(SdkError(result))
             return
         self.logs.error(f"An operation raised an unexpected exception: {result!r}")
-        self.call_once(held, self._to_variant(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
+        self.call_once(one_shot, self._to_variant(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
         completion.fail(result)
 
-    def call_once(self, held: OneShotCallback, *args: Any) -> bool:
+    def call_once(self, one_shot: OneShotCallback, *args: Any) -> bool:
         """Queue the callback with its arguments, and return False if it was already called or reset."""
         # The lock keeps `reset` from running between taking the callback and queueing it.
         with self.lock:
-            callback, held.callback = held.callback, None
+            callback, one_shot.callback = one_shot.callback, None
             if callback is not None:
                 self.callback_queue.put(callback, *args)
         return callback is not None

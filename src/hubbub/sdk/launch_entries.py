@@ -125,8 +125,11 @@ def _unescaped(value: str) -> str:
 
 def _split_arguments(exec_value: str) -> Iterator[str]:
     """Yield the arguments of Exec without its field codes, because there is no URL to pass."""
-    for bare, quoted in re.findall(r'([^\s"]+)|"((?:[^"\\]|\\.)*)"', exec_value):
-        argument = bare or re.sub(r"\\(.)", r"\1", quoted)
-        argument, raw = re.sub(r"%%|%[a-zA-Z]", lambda match: "%" if match[0] == "%%" else "", argument), argument
-        if argument or not raw:
+    for unquoted, quoted in re.findall(r'([^\s"]+)|"((?:[^"\\]|\\.)*)"', exec_value):
+        argument = unquoted or re.sub(r"\\(.)", r"\1", quoted)
+        argument, raw_argument = (
+            re.sub(r"%%|%[a-zA-Z]", lambda match: "%" if match[0] == "%%" else "", argument),
+            argument,
+        )
+        if argument or not raw_argument:
             yield argument

@@ -66,7 +66,7 @@ class InvitePayload(msgspec.Struct):
 class Lobbies:
     """Client part that joins and leaves lobbies and links channels to them.
 
-    `rpc` returns the RPC client of the client, which is created on first use. `opener` opens a URL in a browser."""
+    `rpc` returns the RPC client of the client, which is created on first use. `open_url` opens a URL in a browser."""
 
     def __init__(
         self,
@@ -74,13 +74,13 @@ class Lobbies:
         events: Events,
         rpc: Callable[[], RpcClient],
         merges: Merges,
-        opener: Callable[[str], object],
+        open_url: Callable[[str], object],
     ) -> None:
         self._core = core
         self._events = events
         self._rpc = rpc
         self._merges = merges
-        self._opener = opener
+        self._open_url = open_url
 
     def create_or_join_lobby(self, secret: str, callback: LobbyIdCallback | None = None) -> Completion[int]:
         """Join the lobby with this secret, which is created if it does not exist; completes with the lobby ID.
@@ -276,7 +276,7 @@ class Lobbies:
         except SdkError:
             # Without a browser the game can show the URL itself.
             with contextlib.suppress(OSError):
-                await run_in_daemon_thread(self._opener, url)
+                await run_in_daemon_thread(self._open_url, url)
         return url
 
 

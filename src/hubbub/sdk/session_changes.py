@@ -41,13 +41,15 @@ class CacheSnapshot:
         yield from self._relationship_changes(cache)
         for user_id in sorted(regrouped_user_ids):
             yield "relationship_groups_updated", user_id
-        for lobby_id, old in self._lobbies.items():
-            if (new := cache.lobbies.get(lobby_id)) is not None:
-                yield from self._lobby_changes(old, new)
+        for lobby_id, previous in self._lobbies.items():
+            if (current := cache.lobbies.get(lobby_id)) is not None:
+                yield from self._lobby_changes(previous, current)
 
     def _changed_users(self, cache: Cache) -> list[int]:
         """Return the IDs of the users whose data, profiles or presence changed, except the current user's presence."""
-        changed = {user_id for user_id, old in self._users.items() if cache.users.get(user_id, old) != old}
+        changed = {
+            user_id for user_id, previous in self._users.items() if cache.users.get(user_id, previous) != previous
+        }
         for user_id in self._profiles.keys() | cache.profiles.keys():
             if self._profiles.get(user_id, []) != cache.profiles.get(user_id, []):
                 changed.add(user_id)
@@ -69,33 +71,40 @@ class CacheSnapshot:
             )
 
     def _changed_relations(self, cache: Cache) -> Iterator[int]:
-        return (user_id for user_id, old, new in self._relation_pairs(cache) if old != new)
+        return (user_id for user_id, previous, current in self._relation_pairs(cache) if previous != current)
 
     def _relationship_changes(self, cache: Cache) -> EmittedEvents:
-        for user_id, old, new in self._relation_pairs(cache):
-            for is_platform, before, after in ((True, old.platform, new.platform), (False, old.game, new.game)):
-                if before != after:
-                    yield "relationship_created" if after else "relationship_deleted", user_id, is_platform
+        for user_id, previous, current in self._relation_pairs(cache):
+            for is_platform, previous_type, current_type in (
+                (True, previous.platform, current.platform),
+                (False, previous.game, current.game),
+            ):
+                if previous_type != current_type:
+                    yield "relationship_created" if current_type else "relationship_deleted", user_id, is_platform
 
-    def _lobby_changes(self, old: CachedLobby, new: CachedLobby) -> EmittedEvents:
-        if (old.metadata, old.flags, old.linked_channel) != (new.metadata, new.flags, new.linked_channel):
-            yield "lobby_updated", new.id
-        for user_id in sorted((old.members.keys() | new.members.keys()) - {self.current_user_id}):
-            before, after = old.members.get(user_id), new.members.get(user_id)
-            if after is None:
-                yield "lobby_member_removed", new.id, user_id
-            elif before is None:
-                yield "lobby_member_added", new.id, user_id
-            elif _visible_member(before) != _visible_member(after):
-                yield "lobby_member_updated", new.id, user_id
-        own_before, own_after = old.members.get(self.current_user_id), new.members.get(self.current_user_id)
+    def _lobby_changes(self, previous: CachedLobby, current: CachedLobby) -> EmittedEvents:
+        if (previous.metadata, previous.flags, previous.linked_channel) != (
+            current.metadata,
+            current.flags,
+            current.linked_channel,
+        ):
+            yield "lobby_updated", current.id
+        for user_id in sorted((previous.members.keys() | current.members.keys()) - {self.current_user_id}):
+            previous_member, current_member = previous.members.get(user_id), current.members.get(user_id)
+            if current_member is None:
+                yield "lobby_member_removed", current.id, user_id
+            elif previous_member is None:
+                yield "lobby_member_added", current.id, user_id
+            elif _visible_member(previous_member) != _visible_member(current_member):
+                yield "lobby_member_updated", current.id, user_id
+        own_before, own_after = previous.members.get(self.current_user_id), current.members.get(self.current_user_id)
         # The connection state of the current user is ignored.
         if (
             own_before is not None
             and own_after is not None
             and (own_before.metadata or {}, own_before.flags) != (own_after.metadata or {}, own_after.flags)
         ):
-            yield "lobby_member_updated", new.id, self.current_user_id
+            yield "lobby_member_updated", current.id, self.current_user_id
 
 
 def _visible_presence(presence: PresencePayload | None) -> tuple[str, list[Any]]:

@@ -79,11 +79,11 @@ ResultCallback = Callable[[ClientResult], object]
 
 
 class Tokens:
-    """Client part that gets tokens and tracks the expiry of the session's token; `opener` opens a URL in a browser."""
+    """Client part that gets tokens and tracks the expiry of the session's token; `open_url` opens a URL in a browser."""
 
-    def __init__(self, core: Core, opener: Callable[[str], object]) -> None:
+    def __init__(self, core: Core, open_url: Callable[[str], object]) -> None:
         self._core = core
-        self._opener = opener
+        self._open_url = open_url
         self._poll_task: asyncio.Task[TokenExchange] | None = None
         """The running device authorization, or None."""
         self._expiry_timer: asyncio.TimerHandle | None = None
@@ -391,7 +391,7 @@ class Tokens:
     async def _open_page(self, url: str, user_code: str, page: str) -> None:
         """Open `url`, which contains the code; if no browser can be opened, log the code and the URL of the `page`."""
         try:
-            await run_in_daemon_thread(self._opener, url)
+            await run_in_daemon_thread(self._open_url, url)
         except OSError as error:
             self._core.logs.warning(f"{error}. Enter the code {user_code} at {page}")
 

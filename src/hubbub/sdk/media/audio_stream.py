@@ -230,13 +230,13 @@ class AudioStream:
         """Encode, encrypt and send a frame; return whether a packet was sent."""
         if self._encoder is None:
             self._encoder = Encoder()
-        sent = False
+        has_sent = False
         for encoded in self._encoder.encode(frame):
             sealed = self._encryption.seal(encoded)
             if sealed is not None:
                 self._send_packet(self._packet_codec.seal(sealed, self._timestamp))
-                sent = True
-        return sent
+                has_sent = True
+        return has_sent
 
     def _send_packet(self, packet: bytes) -> None:
         self._idle_frames = 0

@@ -39,8 +39,8 @@ class JitterBuffer:
             return
         self._frames[number] = frame
         if len(self._frames) > BUFFERED_FRAMES_MAX:
-            for old in sorted(self._frames)[:-PLAYOUT_DELAY_FRAMES]:
-                del self._frames[old]
+            for old_number in sorted(self._frames)[:-PLAYOUT_DELAY_FRAMES]:
+                del self._frames[old_number]
             self._next = min(self._frames)
 
     def take(self) -> tuple[bytes | None, bool]:

@@ -45,9 +45,9 @@ def scale(samples: "array[int]", factor: float) -> "array[int]":
     return _clip([sample * multiplier >> _FRACTION_BITS for sample in samples])
 
 
-def mix(one: "array[int]", other: "array[int]") -> "array[int]":
+def mix(first: "array[int]", second: "array[int]") -> "array[int]":
     """Return the sum of two frames, clipped to 16 bits."""
-    return _clip(list(map(add, one, other)))
+    return _clip(list(map(add, first, second)))
 
 
 def _clip(values: list[int]) -> "array[int]":
