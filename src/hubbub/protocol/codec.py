@@ -81,9 +81,9 @@ def _format_second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
-def milliseconds(moment: datetime) -> int:
+def milliseconds(time: datetime) -> int:
     """Return the Unix milliseconds of a timestamp; without an offset it is UTC."""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
     # Integer arithmetic: a float of seconds can be off by a millisecond.
-    return (moment - _UNIX_EPOCH) // timedelta(milliseconds=1)
+    return (time - _UNIX_EPOCH) // timedelta(milliseconds=1)

@@ -696,7 +696,7 @@ class InteractionCallbackType(IntEnum):
 
 
 class LaunchFailureReason(IntEnum):
-    """Reason why an activity was not launched (spec/activities.md#2); only the reasons that occur here."""
+    """Reason why an activity was not launched (spec/activities.md#2); only the reasons that this server sends."""
 
     UNKNOWN_APPLICATION = 3
     UNKNOWN_CHANNEL = 4

@@ -26,7 +26,7 @@ ASSET_NAME_MAX: Final = 300
 APPROVAL_REASON_MAX: Final = 2000
 
 INTENT_GRANT_DAYS: Final = 365
-"""Days until granted privileged intents must be renewed; from 10,000 users on they require a review (spec, Limits)."""
+"""Days until granted privileged intents must be renewed; from 10,000 users on they require a review (spec/dated-changes.md#3)."""
 INTENT_GRACE_DAYS: Final = 90
 """Days that an application has to request a review after it exceeds the limit (spec/http.md#4)."""
 
