@@ -11,9 +11,8 @@ from hubbub.server.commands import certificates
 from hubbub.server.core.config import Config, GatewayConfig, VoiceConfig
 from tests.fixtures.validator import ResponseMonitor
 from tests.journeys.processes import running_server
-from tests.sdk.audio import CallParticipant
+from tests.sdk.audio import CallParticipant, connection_of, wait_for_mutual_audio
 from tests.sdk.players import create_game, create_player
-from tests.sdk.test_calls import connection_of, wait_for_mutual_audio
 from tests.world import World
 
 pytestmark = pytest.mark.xdist_group("many_processes")

@@ -8,6 +8,7 @@ from typing import Any
 
 from hubbub.sdk import AudioBackend, Call, CallStatus
 from hubbub.sdk.audio import CHANNELS, FRAME_SAMPLES, SAMPLE_RATE
+from hubbub.sdk.voice import VoiceCalls
 from tests.sdk.players import CallbackRecorder, Player
 from tests.world import WAIT_TIMEOUT_SECONDS
 
@@ -155,3 +156,16 @@ class CallParticipant:
         """Wait for a call status and return the reason for it."""
         reported: tuple[Any, ...] = await self.statuses.next(lambda now, *_: now is status)
         return reported[1:]
+
+
+async def wait_for_mutual_audio(*participants: CallParticipant) -> None:
+    """Wait until every participant receives the tones of all others."""
+    for listener in participants:
+        for speaker in participants:
+            if listener is not speaker:
+                await listener.recorder.wait_for_tone(speaker.id, speaker.tone.hertz)
+
+
+def connection_of(caller: CallParticipant) -> Any:
+    """Return the voice connection of a call."""
+    return caller.player.client._parts[VoiceCalls].connections[caller.call.get_channel_id()]

@@ -5,9 +5,22 @@ from collections.abc import Callable
 from typing import Any
 
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions
+from hubbub.sdk import (
+    Activity,
+    ActivityAssets,
+    ActivityGamePlatforms,
+    ActivityParty,
+    ActivitySecrets,
+    AuthenticationExternalAuthType,
+    AuthorizationTokenType,
+    Client,
+    ClientCreateOptions,
+)
+from hubbub.sdk.connection import Connection
+from hubbub.sdk.gateway import Gateway
 from tests import oauth
-from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
+from tests.oauth import Client as Application
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World
 
 LOOPBACK = "http://127.0.0.1/callback"
 SCOPES = "openid sdk.social_layer"
@@ -93,3 +106,56 @@ async def create_player(
     if connect:
         await client.connect()
     return Player(user, client, tokens)
+
+
+def joinable_activity(**overrides: object) -> Activity:
+    """Return an activity that can be joined."""
+    fields: dict[str, object] = {
+        "name": "Puddle",
+        "state": "In a puddle",
+        "details": "Jumping",
+        "assets": ActivityAssets(large_image="pond", large_text="A pond"),
+        "party": ActivityParty(id="party-1", current_size=1, max_size=4),
+        "secrets": ActivitySecrets(join="let-me-in"),
+        "supported_platforms": ActivityGamePlatforms.DESKTOP,
+    }
+    return Activity(**(fields | overrides))  # type: ignore[arg-type]
+
+
+async def befriend_players(requester: Player, other: Player) -> None:
+    """Make two players friends in their game."""
+    received, accepted = other.record_event("relationship_created"), requester.record_event("relationship_created")
+    await requester.client.send_game_friend_request_by_id(other.id)
+    await received.next()
+    await other.client.accept_game_friend_request(requester.id)
+    await accepted.next(
+        lambda user_id, _: requester.client.get_relationship_handle(user_id).game_relationship_type == 1
+    )
+    await received.next(lambda user_id, _: other.client.get_relationship_handle(user_id).game_relationship_type == 1)
+
+
+async def create_friends(world: World, application: oauth.Client | None = None) -> tuple[Player, Player]:
+    application = application or await create_game(world)
+    mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
+    await befriend_players(mary, zoe)
+    return mary, zoe
+
+
+def visible_activity(viewer: Player, other: Player) -> Activity | None:
+    user = viewer.client.get_user(other.id)
+    assert user is not None
+    return user.game_activity
+
+
+BOT_ISSUED = AuthenticationExternalAuthType.PLATFORM_BOT_ISSUED_ACCESS_TOKEN
+
+
+async def request_provisional_token(application: Application, external_user_id: str) -> ApiResponse:
+    """Get a provisional token from the game's bot for an external user."""
+    assert application.bot is not None
+    return await application.bot.post("/partner-sdk/token/bot", json={"external_user_id": external_user_id})
+
+
+def gateway_of(client: Client) -> Gateway:
+    gateway: Gateway = client._parts[Connection].gateway
+    return gateway

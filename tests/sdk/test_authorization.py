@@ -6,7 +6,6 @@ import webbrowser
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -23,50 +22,11 @@ from hubbub.sdk import (
     SdkError,
 )
 from hubbub.sdk.tokens import Tokens
+from tests.sdk.browsers import ConsentBrowser, skip_device_waits
 from tests.sdk.players import CallbackRecorder, create_game, create_player, new_client
-from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 BEARER = AuthorizationTokenType.BEARER
-
-
-class ConsentBrowser:
-    """A user's browser: opens a page, submits the consent form and follows the redirect."""
-
-    def __init__(
-        self, user: Actor, *, grants: bool = True, redirect_replacements: dict[str, str] | None = None
-    ) -> None:
-        self._user = user
-        self._grants = grants
-        self._redirect_replacements = redirect_replacements or {}
-        self._loop = asyncio.get_running_loop()
-        self.opened_urls: list[str] = []
-        self.redirect_url = ""
-        self.pages: list[str] = []
-
-    def __call__(self, url: str) -> bool:
-        self.opened_urls.append(url)
-        asyncio.run_coroutine_threadsafe(self._submit_consent(url), self._loop)
-        return True
-
-    @property
-    def query(self) -> dict[str, str]:
-        """The query parameters of the page."""
-        return dict(parse_qsl(urlsplit(self.opened_urls[-1]).query))
-
-    async def _submit_consent(self, url: str) -> None:
-        path = "/oauth2/authorize?" + urlsplit(url).query
-        response = await self._user.post(path, json={"authorize": self._grants})
-        if response.status != 200:
-            self.redirect_url = (
-                f"{self.query['redirect_uri']}?error={response.json['error']}&state={self.query['state']}"
-            )
-        else:
-            self.redirect_url = response.json["url"]
-        for old, new in self._redirect_replacements.items():
-            self.redirect_url = self.redirect_url.replace(old, new)
-        if self.redirect_url.startswith("http"):
-            async with aiohttp.ClientSession() as session, session.get(self.redirect_url) as page:
-                self.pages.append(await page.text())
 
 
 async def authorize(client: Client, application_id: int, **overrides: Any) -> Any:
@@ -298,18 +258,6 @@ async def test_update_token_accepts_only_bearer_tokens(world: World) -> None:
 
 
 # Device authorization
-
-
-def skip_device_waits(world: World, client: Client) -> list[float]:
-    """Replace the device flow's waits with advances of the world's clock."""
-    waits: list[float] = []
-
-    async def wait(seconds: float) -> None:
-        waits.append(seconds)
-        world.clock.advance(int(seconds * 1000))
-
-    client._parts[Tokens].sleep = wait
-    return waits
 
 
 async def test_a_device_gets_tokens_after_the_code_is_entered(world: World) -> None:

@@ -26,7 +26,7 @@ from hubbub.sdk import (
 from hubbub.sdk import gateway as sdk_gateway
 from hubbub.sdk.daemon_threads import Resolver, run_in_daemon_thread
 from tests.sdk import sdk_threads
-from tests.sdk.test_callback_queue import ResultRecorder, pump_until
+from tests.sdk.game_loop import ResultRecorder, pump_until
 from tests.world import WAIT_TIMEOUT_SECONDS
 
 NOWHERE = "http://social.invalid"

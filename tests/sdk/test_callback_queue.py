@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import psutil
@@ -20,31 +19,13 @@ from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, Clie
 from hubbub.sdk.merges import Merges
 from hubbub.sdk.voice import VoiceCalls
 from tests.sdk import sdk_threads
+from tests.sdk.game_loop import ResultRecorder, pump_until
 from tests.sdk.players import create_game, create_player
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 BEARER = AuthorizationTokenType.BEARER
 NEVER_MS = 3_600_000
 """A timeout that no test reaches."""
-
-
-def pump_until(client: Client, condition: Callable[[], bool]) -> None:
-    """Run frames until a condition holds."""
-    deadline = time.monotonic() + WAIT_TIMEOUT_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not become true"
-        client.run_callbacks()
-        time.sleep(0.005)
-
-
-class ResultRecorder:
-    """Records the results of operations."""
-
-    def __init__(self) -> None:
-        self.types: list[ErrorType] = []
-
-    def __call__(self, result: sdk.ClientResult, *_: Any) -> None:
-        self.types.append(result.type)
 
 
 async def test_completions_run_inside_the_pump_on_its_thread(world: World) -> None:

@@ -26,17 +26,23 @@ from hubbub.sdk import (
 )
 from hubbub.sdk.media.aec_dump import FILENAMES
 from hubbub.sdk.media.voice_socket import VoiceSocket, VoiceSocketClosed
-from hubbub.sdk.voice import VoiceCalls
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, VoiceConfig
 from tests.fixtures.validator import ResponseMonitor
 from tests.oauth import Client as Application
-from tests.sdk.audio import FULL_AMPLITUDE, AudioRecorder, CallParticipant, Headset, Tone
-from tests.sdk.players import Player, create_game, create_player, new_client
-from tests.sdk.test_callback_queue import pump_until
-from tests.sdk.test_platform_faults import gateway_of
+from tests.sdk.audio import (
+    FULL_AMPLITUDE,
+    AudioRecorder,
+    CallParticipant,
+    Headset,
+    Tone,
+    connection_of,
+    wait_for_mutual_audio,
+)
+from tests.sdk.game_loop import pump_until
+from tests.sdk.players import Player, create_game, create_player, gateway_of, new_client
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, World
 
 CONNECTED, RECONNECTING, DISCONNECTED = CallStatus.CONNECTED, CallStatus.RECONNECTING, CallStatus.DISCONNECTED
@@ -94,14 +100,6 @@ async def call_lobby(world: World) -> AsyncIterator[CallLobby]:
     yield call_lobby
     for player in call_lobby.players:
         await player.client.close()
-
-
-async def wait_for_mutual_audio(*participants: CallParticipant) -> None:
-    """Wait until every participant receives the tones of all others."""
-    for listener in participants:
-        for speaker in participants:
-            if listener is not speaker:
-                await listener.recorder.wait_for_tone(speaker.id, speaker.tone.hertz)
 
 
 async def test_two_callers_receive_each_others_audio_and_the_lobby_shows_the_call(call_lobby: CallLobby) -> None:
@@ -165,11 +163,6 @@ def voice_session_of(call_lobby: CallLobby, caller: CallParticipant) -> Any:
 def verification_codes(*participants: CallParticipant) -> set[str]:
     """Return the verification codes that participants compare."""
     return {connection_of(participant)._encryption.privacy_code for participant in participants}
-
-
-def connection_of(caller: CallParticipant) -> Any:
-    """Return the voice connection of a call."""
-    return caller.player.client._parts[VoiceCalls].connections[caller.call.get_channel_id()]
 
 
 async def test_a_call_is_end_to_end_encrypted(call_lobby: CallLobby) -> None:

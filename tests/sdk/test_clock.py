@@ -8,8 +8,7 @@ import pytest
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions
 from hubbub.sdk.clock import PlatformClock
-from tests.sdk.players import CallbackRecorder, Player, create_game, create_player
-from tests.sdk.test_presence import befriend_players, joinable_activity
+from tests.sdk.players import CallbackRecorder, Player, befriend_players, create_game, create_player, joinable_activity
 from tests.world import World
 
 HOUR_MS = 3_600_000

@@ -6,8 +6,7 @@ import pytest
 
 from hubbub.sdk import AuthorizationTokenType, Client, ErrorType, HttpStatusCode, SdkError
 from tests import oauth
-from tests.sdk.players import CallbackRecorder, create_game, create_player, new_client
-from tests.sdk.test_provisional import request_provisional_token
+from tests.sdk.players import CallbackRecorder, create_game, create_player, new_client, request_provisional_token
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 BEARER = AuthorizationTokenType.BEARER

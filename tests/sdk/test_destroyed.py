@@ -28,9 +28,8 @@ from hubbub.sdk import (
 from hubbub.server.core.faults import Fault, GatewayFault, HttpFault
 from tests.machine import NewMachine
 from tests.sdk import sdk_threads
-from tests.sdk.players import create_game, create_player
-from tests.sdk.test_callback_queue import ResultRecorder, pump_until
-from tests.sdk.test_provisional import request_provisional_token
+from tests.sdk.game_loop import ResultRecorder, pump_until
+from tests.sdk.players import create_game, create_player, request_provisional_token
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)

@@ -15,8 +15,8 @@ import pytest
 import hubbub.sdk
 from hubbub.sdk import Client, ClientStatus, api, client, compat
 from tests.sdk import sdk_threads
+from tests.sdk.browsers import ConsentBrowser
 from tests.sdk.players import create_game, create_player
-from tests.sdk.test_authorization import ConsentBrowser
 from tests.world import World
 
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"

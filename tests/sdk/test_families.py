@@ -7,8 +7,15 @@ from hubbub.sdk import AuthorizationTokenType, ErrorType, RelationshipGroupType,
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, identities
 from tests import oauth
-from tests.sdk.players import SCOPES, Player, create_game, new_client
-from tests.sdk.test_presence import befriend_players, joinable_activity, visible_activity
+from tests.sdk.players import (
+    SCOPES,
+    Player,
+    befriend_players,
+    create_game,
+    joinable_activity,
+    new_client,
+    visible_activity,
+)
 from tests.world import World
 
 BEARER = AuthorizationTokenType.BEARER

@@ -3,8 +3,16 @@
 import pytest
 
 from hubbub.sdk import ActivityActionTypes, ActivityParty, AuthorizationTokenType, ErrorType, SdkError
-from tests.sdk.players import CallbackRecorder, Player, create_game, create_player, new_client
-from tests.sdk.test_presence import create_friends, joinable_activity, visible_activity
+from tests.sdk.players import (
+    CallbackRecorder,
+    Player,
+    create_friends,
+    create_game,
+    create_player,
+    joinable_activity,
+    new_client,
+    visible_activity,
+)
 from tests.world import World
 
 HOUR_MS = 3_600_000
@@ -194,7 +202,7 @@ async def test_an_invite_with_presence_scopes_has_no_content(world: World) -> No
     application = await create_game(world)
     mary = await create_player(world, application, "mary", scopes="openid sdk.social_layer_presence")
     zoe = await create_player(world, application, "zoe", scopes="openid sdk.social_layer_presence")
-    from tests.sdk.test_presence import befriend_players
+    from tests.sdk.players import befriend_players
 
     await befriend_players(mary, zoe)
     changed, invited = zoe.record_event("user_updated"), zoe.record_event("activity_invite_created")

@@ -24,9 +24,17 @@ from hubbub.server.core.faults import HttpFault
 from tests import oauth
 from tests.machine import NewMachine
 from tests.pages import Browser
-from tests.sdk.players import SCOPES, CallbackRecorder, Player, create_game, create_player, new_client
-from tests.sdk.test_presence import create_friends
-from tests.sdk.test_provisional import BOT_ISSUED, request_provisional_token
+from tests.sdk.players import (
+    BOT_ISSUED,
+    SCOPES,
+    CallbackRecorder,
+    Player,
+    create_friends,
+    create_game,
+    create_player,
+    new_client,
+    request_provisional_token,
+)
 from tests.world import WAIT_TIMEOUT_SECONDS, World, befriend
 
 BEARER = AuthorizationTokenType.BEARER

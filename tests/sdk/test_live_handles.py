@@ -9,9 +9,17 @@ import pytest
 
 from hubbub.sdk import AuthorizationTokenType, Client, ClientStatus, LinkedChannel, StatusType
 from tests.oauth import Client as Application
-from tests.sdk.players import CallbackRecorder, Player, create_game, create_player, new_client
-from tests.sdk.test_presence import create_friends, joinable_activity, visible_activity
-from tests.sdk.test_provisional import request_provisional_token
+from tests.sdk.players import (
+    CallbackRecorder,
+    Player,
+    create_friends,
+    create_game,
+    create_player,
+    joinable_activity,
+    new_client,
+    request_provisional_token,
+    visible_activity,
+)
 from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from hubbub.sdk import ChannelType, DisclosureTypes, ErrorType, SdkError
-from tests.sdk.players import create_game, create_player
-from tests.sdk.test_presence import create_friends
+from tests.sdk.players import create_friends, create_game, create_player
 from tests.world import World
 
 HOUR_MS = 3_600_000

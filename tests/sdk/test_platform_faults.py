@@ -21,26 +21,27 @@ from hubbub.sdk import (
     SdkError,
     StatusType,
 )
-from hubbub.sdk.connection import Connection
-from hubbub.sdk.gateway import Gateway
 from hubbub.sdk.tokens import Tokens
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import GatewayConfig
 from hubbub.server.core.faults import GatewayFault, HttpFault
-from tests.sdk.players import CallbackRecorder, Player, create_game, create_player
-from tests.sdk.test_presence import create_friends, joinable_activity, visible_activity
+from tests.sdk.players import (
+    CallbackRecorder,
+    Player,
+    create_friends,
+    create_game,
+    create_player,
+    gateway_of,
+    joinable_activity,
+    visible_activity,
+)
 from tests.world import NOW_MS, World, small_config
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 BEARER = AuthorizationTokenType.BEARER
 FAILED, CLOSED = ClientError.CONNECTION_FAILED, ClientError.UNEXPECTED_CLOSE
-
-
-def gateway_of(client: Client) -> Gateway:
-    gateway: Gateway = client._parts[Connection].gateway
-    return gateway
 
 
 def record_waits(client: Client) -> list[float]:

@@ -5,12 +5,7 @@ import asyncio
 import pytest
 
 from hubbub.sdk import (
-    Activity,
-    ActivityAssets,
     ActivityButton,
-    ActivityGamePlatforms,
-    ActivityParty,
-    ActivitySecrets,
     ActivityTypes,
     ErrorType,
     RelationshipGroupType,
@@ -18,48 +13,8 @@ from hubbub.sdk import (
     StatusType,
 )
 from hubbub.sdk.presence import Presence
-from tests import oauth
-from tests.sdk.players import Player, create_game, create_player
+from tests.sdk.players import create_friends, create_game, create_player, joinable_activity, visible_activity
 from tests.world import World
-
-
-def joinable_activity(**overrides: object) -> Activity:
-    """Return an activity that can be joined."""
-    fields: dict[str, object] = {
-        "name": "Puddle",
-        "state": "In a puddle",
-        "details": "Jumping",
-        "assets": ActivityAssets(large_image="pond", large_text="A pond"),
-        "party": ActivityParty(id="party-1", current_size=1, max_size=4),
-        "secrets": ActivitySecrets(join="let-me-in"),
-        "supported_platforms": ActivityGamePlatforms.DESKTOP,
-    }
-    return Activity(**(fields | overrides))  # type: ignore[arg-type]
-
-
-async def befriend_players(requester: Player, other: Player) -> None:
-    """Make two players friends in their game."""
-    received, accepted = other.record_event("relationship_created"), requester.record_event("relationship_created")
-    await requester.client.send_game_friend_request_by_id(other.id)
-    await received.next()
-    await other.client.accept_game_friend_request(requester.id)
-    await accepted.next(
-        lambda user_id, _: requester.client.get_relationship_handle(user_id).game_relationship_type == 1
-    )
-    await received.next(lambda user_id, _: other.client.get_relationship_handle(user_id).game_relationship_type == 1)
-
-
-async def create_friends(world: World, application: oauth.Client | None = None) -> tuple[Player, Player]:
-    application = application or await create_game(world)
-    mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
-    await befriend_players(mary, zoe)
-    return mary, zoe
-
-
-def visible_activity(viewer: Player, other: Player) -> Activity | None:
-    user = viewer.client.get_user(other.id)
-    assert user is not None
-    return user.game_activity
 
 
 async def test_a_friend_sees_the_activity(world: World) -> None:

@@ -16,8 +16,8 @@ from hubbub.sdk import (
     SdkError,
 )
 from tests.issuer import RehearsalWorld
+from tests.sdk.browsers import ConsentBrowser
 from tests.sdk.players import CallbackRecorder, new_client
-from tests.sdk.test_authorization import ConsentBrowser
 
 BEARER = AuthorizationTokenType.BEARER
 OIDC = AuthenticationExternalAuthType.OIDC

@@ -16,19 +16,11 @@ from hubbub.sdk import (
 )
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, identities
-from tests.oauth import Client as Application
-from tests.sdk.players import create_game, new_client
-from tests.sdk.test_authorization import ConsentBrowser, skip_device_waits
-from tests.world import WAIT_TIMEOUT_SECONDS, ApiResponse, World
+from tests.sdk.browsers import ConsentBrowser, skip_device_waits
+from tests.sdk.players import BOT_ISSUED, create_game, new_client, request_provisional_token
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 BEARER = AuthorizationTokenType.BEARER
-BOT_ISSUED = AuthenticationExternalAuthType.PLATFORM_BOT_ISSUED_ACCESS_TOKEN
-
-
-async def request_provisional_token(application: Application, external_user_id: str) -> ApiResponse:
-    """Get a provisional token from the game's bot for an external user."""
-    assert application.bot is not None
-    return await application.bot.post("/partner-sdk/token/bot", json={"external_user_id": external_user_id})
 
 
 async def test_a_provisional_player_connects_and_chooses_a_name(world: World) -> None:

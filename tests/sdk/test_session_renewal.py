@@ -8,9 +8,15 @@ import pytest
 
 from hubbub.sdk import ClientStatus, RelationshipType, StatusType
 from hubbub.server.core.faults import GatewayFault
-from tests.sdk.players import Player, create_game, create_player
-from tests.sdk.test_platform_faults import gateway_of
-from tests.sdk.test_presence import befriend_players, joinable_activity, visible_activity
+from tests.sdk.players import (
+    Player,
+    befriend_players,
+    create_game,
+    create_player,
+    gateway_of,
+    joinable_activity,
+    visible_activity,
+)
 from tests.world import World
 from tests.world import befriend as befriend_on_platform
 
