@@ -120,7 +120,7 @@ class Account:
         try:
             await self._gateway.send(GatewayOpcode.PRESENCE_UPDATE, self._presence_payload())
         except (OSError, aiohttp.ClientError):
-            # Sent again once the session is restored.
+            # The presence is sent again once the session is restored.
             self._sent_revision = -1
 
     def _on_status_change(self, status: ClientStatus) -> None:
@@ -162,7 +162,7 @@ class Account:
     # Requests
 
     async def send(self, op: GatewayOpcode, data: Any) -> None:
-        """Send a gateway command; raise RpcError 1001 if there is no connection."""
+        """Send a gateway command; raise RpcError SERVICE_UNAVAILABLE if there is no connection."""
         try:
             await self._gateway.send(op, data)
         except (OSError, aiohttp.ClientError):
@@ -183,7 +183,7 @@ class Account:
 
         `parameters` are the values of the placeholders in `path`. `bearer` is an access token to send instead of the
         user's token, and `anonymous` sends no token.
-        Raises ApiError for an error response, and RpcError 1001 if the platform cannot be reached."""
+        Raises ApiError for an error response, and RpcError SERVICE_UNAVAILABLE if the platform cannot be reached."""
         authorization = f"Bearer {bearer}" if bearer is not None else None if anonymous else self._core.token
         try:
             body = await self._core.api.request(

@@ -78,7 +78,7 @@ def _activity_check(types: Collection[int]) -> Check:
 def parse_activity(
     value: Any, *, application_id: str, name: str, types: Collection[int], now_ms: int
 ) -> dict[str, Any]:
-    """Validate an activity and convert it to the platform's format; raise RpcError 4000 if it is invalid.
+    """Validate an activity and convert it to the platform's format; raise RpcError INVALID_PAYLOAD if it is invalid.
 
     `types` are the activity types that the application may set."""
     try:

@@ -9,7 +9,7 @@ Data = dict[str, Any]
 class SessionState:
     """State of a gateway session: READY contains the initial state, and later events update it.
 
-    The method `_guild_create` handles GUILD_CREATE; other events have such methods, too."""
+    The method `_guild_create` handles GUILD_CREATE; other events have corresponding methods."""
 
     def __init__(self) -> None:
         self.reset()

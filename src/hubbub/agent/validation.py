@@ -150,7 +150,7 @@ ARGUMENTS_NAME: Final = "args"
 
 
 def parse_arguments(args: Mapping[str, Any] | None, checks: Mapping[str, Check], *required: str) -> dict[str, Any]:
-    """Validate the arguments of a command and return them; raise RpcError 4000 if they are invalid.
+    """Validate the arguments of a command and return them; raise RpcError INVALID_PAYLOAD if they are invalid.
 
     `required` are the names of the arguments that must be present."""
     try:

@@ -149,8 +149,8 @@ class Core:
         """Drop every callback: of events, logs, queued completions and pending operations (spec/sdk.md#1.2)."""
         with self.lock:
             self.callbacks.clear()
-            for held in self._pending_callbacks:
-                held.callback = None
+            for one_shot in self._pending_callbacks:
+                one_shot.callback = None
             for hook in self.reset_hooks:
                 hook()
             self.logs.reset()

@@ -152,7 +152,7 @@ async def _check_token(context: AgentContext, connection: ProgramConnection, tok
 
 
 async def recheck_token(context: AgentContext, connection: ProgramConnection) -> None:
-    """Check the token of a connection again if the last check is old; close it with 4003 if the token is invalid."""
+    """Check the token of a connection again if the last check is old; close it with TOKEN_REVOKED if the token is invalid."""
     if connection.token is None or machine_ms() < connection.token_checked_ms + TOKEN_CHECK_INTERVAL_MS:
         return
     try:

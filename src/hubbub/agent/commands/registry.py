@@ -29,6 +29,6 @@ def handles_command(*names: str) -> Callable[[Handler], Handler]:
 
 
 def require_allowed(is_allowed: bool) -> None:
-    """Raise RpcError 4006, missing permissions, unless `is_allowed`."""
+    """Raise RpcError INVALID_PERMISSIONS unless `is_allowed`."""
     if not is_allowed:
         raise RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope")
