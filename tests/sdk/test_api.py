@@ -216,31 +216,31 @@ class ScriptedServer:
 RATE_LIMIT_BODY = {"message": "You are being rate limited.", "retry_after": 0.75, "global": False}
 
 
-async def test_a_rate_limited_request_waits_for_retry_after(trouble: ScriptedServer) -> None:
-    trouble.respond(429, RATE_LIMIT_BODY)
+async def test_a_rate_limited_request_waits_for_retry_after(scripted_server: ScriptedServer) -> None:
+    scripted_server.respond(429, RATE_LIMIT_BODY)
 
-    await trouble.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    await scripted_server.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
-    assert trouble.recorded_waits == [0.75]
-    assert len(trouble.requested_paths) == 2
+    assert scripted_server.recorded_waits == [0.75]
+    assert len(scripted_server.requested_paths) == 2
 
 
-async def test_a_rate_limit_beyond_the_timeout_is_raised(trouble: ScriptedServer) -> None:
-    trouble.respond(429, RATE_LIMIT_BODY | {"retry_after": 3600.0, "code": 20028})
+async def test_a_rate_limit_beyond_the_timeout_is_raised(scripted_server: ScriptedServer) -> None:
+    scripted_server.respond(429, RATE_LIMIT_BODY | {"retry_after": 3600.0, "code": 20028})
 
     with pytest.raises(ApiError) as caught:
-        await trouble.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+        await scripted_server.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
     assert caught.value.kind is errors.CHANNEL_WRITE_RATE_LIMIT
     assert caught.value.extra["retry_after"] == 3600.0
-    assert trouble.recorded_waits == []
+    assert scripted_server.recorded_waits == []
 
 
 async def test_an_empty_bucket_delays_requests_until_it_refills(
-    trouble: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+    scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = {"X_RateLimit_Bucket": "b", "X_RateLimit_Limit": "1", "X_RateLimit_Remaining": "0"}
-    trouble.respond(204, None, **empty, X_RateLimit_Reset_After="50.000")
+    scripted_server.respond(204, None, **empty, X_RateLimit_Reset_After="50.000")
     waits: list[float] = []
 
     loop = asyncio.get_running_loop()
@@ -250,7 +250,7 @@ async def test_an_empty_bucket_delays_requests_until_it_refills(
     async def wait(seconds: float) -> None:
         waits.append(seconds)
 
-    client = trouble.new_client(sleep=wait)
+    client = scripted_server.new_client(sleep=wait)
     await client.call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
     await client.call(messages.DELETE_MESSAGE, channel_id=7, message_id=2)
     assert waits == []
@@ -258,65 +258,67 @@ async def test_an_empty_bucket_delays_requests_until_it_refills(
     await client.call(messages.DELETE_MESSAGE, channel_id=1, message_id=3)
 
     assert 0 < sum(waits) <= 50
-    assert len(trouble.requested_paths) == 3
+    assert len(scripted_server.requested_paths) == 3
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-async def test_an_idempotent_request_is_retried(trouble: ScriptedServer, status: int) -> None:
-    trouble.respond(status, {"message": "trouble", "code": 0})
+async def test_an_idempotent_request_is_retried(scripted_server: ScriptedServer, status: int) -> None:
+    scripted_server.respond(status, {"message": "failure", "code": 0})
 
-    await trouble.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    await scripted_server.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
-    assert len(trouble.requested_paths) == 2
-    assert len(trouble.recorded_waits) == 1
+    assert len(scripted_server.requested_paths) == 2
+    assert len(scripted_server.recorded_waits) == 1
 
 
-async def test_a_non_idempotent_request_is_not_retried(trouble: ScriptedServer) -> None:
-    trouble.respond(502, {"message": "trouble", "code": 0})
+async def test_a_non_idempotent_request_is_not_retried(scripted_server: ScriptedServer) -> None:
+    scripted_server.respond(502, {"message": "failure", "code": 0})
 
     with pytest.raises(ApiError) as caught:
-        await trouble.new_client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
+        await scripted_server.new_client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
 
     assert caught.value.status == 502
-    assert len(trouble.requested_paths) == 1
+    assert len(scripted_server.requested_paths) == 1
 
 
-async def test_a_lost_connection_is_retried_for_idempotent_requests(trouble: ScriptedServer) -> None:
-    trouble.drop_connection()
-    await trouble.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
-    assert len(trouble.requested_paths) == 2
+async def test_a_lost_connection_is_retried_for_idempotent_requests(scripted_server: ScriptedServer) -> None:
+    scripted_server.drop_connection()
+    await scripted_server.new_client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    assert len(scripted_server.requested_paths) == 2
 
-    trouble.drop_connection()
+    scripted_server.drop_connection()
     with pytest.raises(aiohttp.ClientError):
-        await trouble.new_client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
-    assert len(trouble.requested_paths) == 3
+        await scripted_server.new_client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
+    assert len(scripted_server.requested_paths) == 3
 
 
-async def test_the_timeout_covers_all_attempts(trouble: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_timeout_covers_all_attempts(
+    scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for _ in range(20):
-        trouble.drop_connection()
+        scripted_server.drop_connection()
     with pytest.raises(aiohttp.ClientError):
-        await trouble.new_client(timeout_ms=30_000, tries=20).call(users.GET_MY_USER)
+        await scripted_server.new_client(timeout_ms=30_000, tries=20).call(users.GET_MY_USER)
     # Eight backoffs exceed the whole timeout, however short the jitter makes each.
-    assert 1 <= len(trouble.recorded_waits) <= 7
-    assert sum(trouble.recorded_waits) < 30
+    assert 1 <= len(scripted_server.recorded_waits) <= 7
+    assert sum(scripted_server.recorded_waits) < 30
 
-    trouble.responses.clear()
-    trouble.recorded_waits.clear()
+    scripted_server.responses.clear()
+    scripted_server.recorded_waits.clear()
     for _ in range(4):
-        trouble.respond(503, {"message": "trouble", "code": 0})
+        scripted_server.respond(503, {"message": "failure", "code": 0})
     monkeypatch.setattr(http, "BACKOFF_MS", 60_000)
     with pytest.raises(ApiError) as caught:
-        await trouble.new_client(timeout_ms=30_000).call(users.GET_MY_USER)
-    assert (caught.value.status, trouble.recorded_waits) == (503, [])
+        await scripted_server.new_client(timeout_ms=30_000).call(users.GET_MY_USER)
+    assert (caught.value.status, scripted_server.recorded_waits) == (503, [])
 
 
-async def test_a_rate_limit_wait_does_not_count_towards_the_timeout(trouble: ScriptedServer) -> None:
-    trouble.respond(429, RATE_LIMIT_BODY | {"retry_after": 45.0})
+async def test_a_rate_limit_wait_does_not_count_towards_the_timeout(scripted_server: ScriptedServer) -> None:
+    scripted_server.respond(429, RATE_LIMIT_BODY | {"retry_after": 45.0})
 
-    await trouble.new_client(timeout_ms=30_000).call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    await scripted_server.new_client(timeout_ms=30_000).call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
-    assert trouble.recorded_waits == [45.0]
+    assert scripted_server.recorded_waits == [45.0]
 
 
 async def test_a_request_to_an_unresponsive_server_is_sent_once() -> None:
@@ -340,32 +342,32 @@ async def test_a_request_to_an_unresponsive_server_is_sent_once() -> None:
     server.close()
 
 
-async def test_an_unknown_error_code_keeps_its_number_and_message(trouble: ScriptedServer) -> None:
-    trouble.respond(418, {"message": "I am a teapot", "code": 987654})
+async def test_an_unknown_error_code_keeps_its_number_and_message(scripted_server: ScriptedServer) -> None:
+    scripted_server.respond(418, {"message": "I am a teapot", "code": 987654})
 
     with pytest.raises(ApiError, match=r"I am a teapot \(987654\)") as caught:
-        await trouble.new_client().call(users.GET_MY_USER)
+        await scripted_server.new_client().call(users.GET_MY_USER)
 
     assert (caught.value.kind.code, caught.value.status) == (987654, 418)
 
 
-async def test_a_response_that_is_not_json_is_an_error(trouble: ScriptedServer) -> None:
-    trouble.responses.append(web.Response(status=413, text="<html>too much</html>"))
+async def test_a_response_that_is_not_json_is_an_error(scripted_server: ScriptedServer) -> None:
+    scripted_server.responses.append(web.Response(status=413, text="<html>too much</html>"))
 
     with pytest.raises(ApiError) as caught:
-        await trouble.new_client().call(users.GET_MY_USER)
+        await scripted_server.new_client().call(users.GET_MY_USER)
 
     assert caught.value.status == 413
 
 
 async def test_logs_and_reprs_do_not_contain_the_token(
-    trouble: ScriptedServer, caplog: pytest.LogCaptureFixture
+    scripted_server: ScriptedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    trouble.respond(429, RATE_LIMIT_BODY)
-    trouble.respond(500, {"message": "trouble", "code": 0})
-    trouble.respond(401, {"message": "401: Unauthorized", "code": 0})
-    client = trouble.new_client()
+    scripted_server.respond(429, RATE_LIMIT_BODY)
+    scripted_server.respond(500, {"message": "failure", "code": 0})
+    scripted_server.respond(401, {"message": "401: Unauthorized", "code": 0})
+    client = scripted_server.new_client()
 
     with pytest.raises(ApiError) as caught:
         await client.call(users.GET_MY_USER)

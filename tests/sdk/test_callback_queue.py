@@ -190,7 +190,7 @@ def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> Non
         await asyncio.to_thread(request_released.wait, WAIT_TIMEOUT_SECONDS)
         return []
 
-    monkeypatch.setattr(client._parts[VoiceCalls], "_audio", list_devices)
+    monkeypatch.setattr(client._parts[VoiceCalls], "_fetch_devices", list_devices)
     callback = Callback()
     callback_ref = weakref.ref(callback)
     operation = client.get_input_devices(callback)

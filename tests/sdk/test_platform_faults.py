@@ -201,15 +201,15 @@ async def test_an_invalid_session_is_replaced_with_full_state(world: World) -> N
     await mary.client.close()
 
 
-async def test_unacknowledged_heartbeats_cause_a_resume(impatient_world: World) -> None:
-    mary = await create_player(impatient_world, await create_game(impatient_world), debug=True)
+async def test_unacknowledged_heartbeats_cause_a_resume(fast_heartbeat_world: World) -> None:
+    mary = await create_player(fast_heartbeat_world, await create_game(fast_heartbeat_world), debug=True)
     statuses, log_lines = mary.record_event("status_changed"), CallbackRecorder()
     mary.client.add_log_callback(log_lines, LoggingSeverity.WARNING)
     record_waits(mary.client)
     session_id = gateway_of(mary.client).session_id
-    assert impatient_world.app.gateway is not None
+    assert fast_heartbeat_world.app.gateway is not None
 
-    impatient_world.app.gateway.apply_fault(GatewayFault(effect="delay", delay_ms=600_000, user_id=mary.id))
+    fast_heartbeat_world.app.gateway.apply_fault(GatewayFault(effect="delay", delay_ms=600_000, user_id=mary.id))
 
     await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
     await log_lines.next(lambda text, _: "heartbeat" in text)
@@ -218,8 +218,8 @@ async def test_unacknowledged_heartbeats_cause_a_resume(impatient_world: World) 
     await mary.client.close()
 
 
-async def test_a_disabled_feature_fails_without_a_request(impatient_world: World) -> None:
-    mary = await create_player(impatient_world, await create_game(impatient_world))
+async def test_a_disabled_feature_fails_without_a_request(fast_heartbeat_world: World) -> None:
+    mary = await create_player(fast_heartbeat_world, await create_game(fast_heartbeat_world))
     recorder = CallbackRecorder()
 
     mary.client.create_or_join_lobby("secret", recorder)
