@@ -100,7 +100,7 @@ async def create_player(
 ) -> Player:
     """Create a user with a linked account and an SDK client, which connects unless `connect` is false."""
     user = await world.user(name)
-    request_tokens = await application.request_tokens(user, scopes)
+    tokens = await application.request_tokens(user, scopes)
     client = new_client(world, **client_options)
     await client.update_token(AuthorizationTokenType.BEARER, tokens["access_token"])
     if connect:

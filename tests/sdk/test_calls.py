@@ -592,7 +592,7 @@ async def test_the_fallback_encryption_mode_works(call_lobby: CallLobby, monkeyp
 async def test_a_game_loop_receives_participant_and_speaking_callbacks(call_lobby: CallLobby) -> None:
     zoe = await call_lobby.add_caller("zoe", ZOE_HZ)
     application, world = call_lobby.application, call_lobby.world
-    request_tokens = await application.request_tokens(await world.user("mary"), "openid sdk.social_layer")
+    tokens = await application.request_tokens(await world.user("mary"), "openid sdk.social_layer")
     options = compat.ClientCreateOptions(web_base=world.url, voice_authority=world.app.config.voice.authority)
 
     def run_game() -> list[str]:
@@ -659,7 +659,7 @@ async def test_a_client_dropped_in_a_call_leaves_no_thread(call_lobby: CallLobby
     mary = await call_lobby.add_caller("mary", MARY_HZ)
     participant_changes = mary.record_event("participant_changed")
     application, world = call_lobby.application, call_lobby.world
-    request_tokens = await application.request_tokens(await world.user("ann"), "openid sdk.social_layer")
+    tokens = await application.request_tokens(await world.user("ann"), "openid sdk.social_layer")
 
     def play_and_forget() -> None:
         client = new_client(world, threaded=True)

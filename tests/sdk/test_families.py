@@ -38,7 +38,7 @@ async def create_family(world: World, *names: str) -> tuple[oauth.Client, list[o
 async def create_game_player(world: World, publisher: oauth.Client, child_game: oauth.Client, name: str) -> Player:
     """Create a player of one of the games."""
     user = await world.user(name)
-    request_tokens = await publisher.request_tokens(user, SCOPES)
+    tokens = await publisher.request_tokens(user, SCOPES)
     client = new_client(world)
     await client.update_token(
         BEARER, (await client.exchange_child_token(tokens["access_token"], child_game.id)).access_token

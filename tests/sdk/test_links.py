@@ -74,7 +74,7 @@ async def test_a_provisional_player_links_an_account_and_joins_the_guild(
     client.join_linked_lobby_guild(lobby_id, merge_requests, completed)
     await merge_requests.next()
     verifier, challenge = oauth.create_pkce_pair()
-    request_code = await application.request_code(rob, SCOPES, code_challenge=challenge, code_challenge_method="S256")
+    code = await application.request_code(rob, SCOPES, code_challenge=challenge, code_challenge_method="S256")
     merged_tokens = await client.get_token_from_provisional_merge(
         application.id, code, verifier, application.redirect_uri, BOT_ISSUED, token
     )
