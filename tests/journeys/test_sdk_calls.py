@@ -54,7 +54,9 @@ async def test_two_sdk_clients_move_with_their_call(
             application, participants = await create_game(world), []
             for name, hertz in (("mary", 440.0), ("zoe", 660.0)):
                 sdk_player = await create_player(world, application, name, threaded=False)
-                participants.append(CallParticipant(sdk_player, await sdk_player.client.create_or_join_lobby("secret"), hertz))
+                participants.append(
+                    CallParticipant(sdk_player, await sdk_player.client.create_or_join_lobby("secret"), hertz)
+                )
                 await participants[-1].wait_for_status(CallStatus.CONNECTED)
             await wait_for_mutual_audio(*participants)
             ticket = participants[0].call._state.ticket

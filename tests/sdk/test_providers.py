@@ -152,7 +152,9 @@ async def test_a_player_links_and_unlinks_an_account(rehearsal: RehearsalWorld) 
     assert me is not None
     assert (me.id, me.is_provisional) == (alice.id, False)
     with pytest.raises(SdkError) as caught:
-        await client.get_provisional_token(rehearsal.demo_game.id, OIDC, await create_credential(rehearsal, "oidc", "hero-1"))
+        await client.get_provisional_token(
+            rehearsal.demo_game.id, OIDC, await create_credential(rehearsal, "oidc", "hero-1")
+        )
     assert caught.value.result.error_code == 530010
 
     await client.unmerge_into_provisional_account(
