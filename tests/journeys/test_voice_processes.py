@@ -78,11 +78,11 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     assert await bob.receive_media() == (alice.ready["ssrc"], fake_encrypted_frame("hello"))
     (other_endpoint,) = servers.keys() - {endpoint}
     unauthorized_caller = Caller(world, bob.session, guild, ssl_context)
-    unauthorized_caller.state, unauthorized_caller.voice_server = (
-        bob.state,
+    unauthorized_caller.voice_state, unauthorized_caller.voice_server = (
+        bob.voice_state,
         {**bob.voice_server, "endpoint": other_endpoint},
     )
-    await unauthorized_caller.open()
+    await unauthorized_caller.open_socket()
     await unauthorized_caller.send_json(VoiceOpcode.IDENTIFY, unauthorized_caller.identify_payload())
     assert await unauthorized_caller.wait_close_code() == VoiceCloseCode.SERVER_NOT_FOUND
 
@@ -139,13 +139,13 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
 
 async def connect_caller(caller: Caller) -> None:
     """Complete the connection that follows a voice ticket."""
-    await caller.open()
+    await caller.open_socket()
     await caller.identify()
     await caller.discover_ip()
     await caller.select_protocol()
     await caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
     await caller.heartbeat()
-    caller.number = 0
+    caller.last_nonce = 0
 
 
 async def start_lobby_call(sender: LobbyCaller, receiver: LobbyCaller, endpoint: str) -> int:
