@@ -14,21 +14,24 @@ BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test parity check bench format clean client-deps browser
+.PHONY: help venv run test parity check bench format clean client-deps browser proxies
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
 venv: $(VENV)/.installed ## create .venv with everything installed
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.installed: EXTRA := dev
+$(VENV)/.installed-server: EXTRA := server
+$(VENV)/.installed $(VENV)/.installed-server: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Hubbub requires Python 3.11 or newer. Name an interpreter: make PYTHON=/path/to/python" >&2; exit 1; }
 	@$(RUN) -m pip --version >/dev/null 2>&1 || { echo "Creating $(VENV) with $(PYTHON)"; $(PYTHON) -m venv --clear $(VENV); }
 	@echo "Installing into $(VENV)"
-	@$(RUN) -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@$(RUN) -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRA)]'
 	@touch $@
 
-run: venv ## start the demo platform
+# Running needs the server packages only. An environment for development includes them.
+run: $(firstword $(wildcard $(VENV)/.installed) $(VENV)/.installed-server) ## start the demo platform
 	@$(VENV)/bin/hubbub dev $(ARGS)
 
 # Two workers per core: tests spend about half of their time waiting for I/O.
@@ -60,17 +63,25 @@ client-deps:
 		cd $(JS) && npm install --no-audit --no-fund --no-save --loglevel=error >/dev/null && touch node_modules/.package-lock.json; \
 	fi
 
-# Browser tests are skipped without Chromium.
+# Tests with programs that are not installed are skipped. `make test` does not install proxies, because their packages start services.
 browser: ## install Chromium for the browser tests (Debian, as root)
-	@if command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1; then :; \
+	@command -v chromium-browser >/dev/null 2>&1 || $(call install_program,chromium)
+
+proxies: ## install nginx and Caddy for the deployment tests (Debian, as root)
+	@$(call install_program,nginx)
+	@$(call install_program,caddy)
+
+define install_program
+if command -v $(1) >/dev/null 2>&1 || [ -x /usr/sbin/$(1) ]; then :; \
 	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
-		echo "Installing Chromium for the browser tests"; \
-		apt-get install -qq -y --no-install-recommends chromium >/dev/null 2>&1 \
-			|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1 \
-			|| echo "Chromium could not be installed: browser tests are skipped"; \
+		echo "Installing $(1) for the tests"; \
+		apt-get install -qq -y --no-install-recommends $(1) >/dev/null 2>&1 \
+			|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(1); } >/dev/null 2>&1 \
+			|| echo "$(1) could not be installed: its tests are skipped"; \
 	else \
-		echo "Chromium not found: browser tests are skipped"; \
+		echo "$(1) not found: its tests are skipped"; \
 	fi
+endef
 
 check: venv client-deps ## lint, types, import rules, JavaScript
 	@$(RUN) -m ruff check --quiet .

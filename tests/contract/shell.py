@@ -35,8 +35,24 @@ DRY_RUN: Final = re.compile(r"make (?:test|check|format|bench|parity)\b")
 """Targets that take minutes, of which make only prints the recipe."""
 
 NOT_RUN: Final[dict[str, str]] = {
-    "python3.11 -m venv /opt/hubbub": "writes outside of the scratch folder",
-    "/opt/hubbub/bin/pip install -c constraints.txt '.[server]'": "downloads packages; its extra and file are checked",
+    "python3 -m venv /opt/hubbub": "writes outside of the scratch folder",
+    "/opt/hubbub/bin/pip install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
+    "pip install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
+    "pipx install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
+    "install -D -m 644 deploy/systemd/hubbub.service /etc/systemd/system/hubbub.service": "writes to the system",
+    "install -D -m 644 deploy/systemd/hubbub.toml /etc/hubbub/hubbub.toml": "writes to the system",
+    "systemctl enable --now hubbub": "changes the system",
+    "/opt/hubbub/bin/hubbub backup /backups/monday --data /var/lib/hubbub": "docs/operating.md runs the same command",
+    "docker build --tag hubbub .": "needs Docker; the release workflow builds the image",
+    "docker run --read-only --tmpfs /tmp --volume hubbub:/data --publish 8080:8080 "
+    "hubbub serve --public-url https://chat.example.org": "needs Docker; the release workflow starts the image",
+    "cp deploy/compose/example.env .env": "tests/deploy reads the file",
+    "docker compose up --detach --wait": "needs Docker; tests/deploy checks compose.yaml",
+    "docker compose run --rm api admin create-user mary": "needs Docker",
+    "kubectl create namespace chat": "needs a cluster",
+    "kubectl apply --namespace chat --filename deploy/kustomize/secret.example.yaml": "needs a cluster",
+    "kubectl apply --namespace chat --kustomize deploy/kustomize/base": "needs a cluster; tests/deploy checks the files",
+    "uvx --from 'hubbub[server]' hubbub dev": "downloads packages; tests/deploy installs the wheel",
 }
 """Commands that are not run, with the reason."""
 

@@ -178,7 +178,7 @@ def test_a_platform_that_cannot_start_names_the_missing_package(
     result = run_project("shared.py")
 
     result.assert_outcomes(errors=2)
-    problem = "the platform needs additional packages (No module named 'joserfc'): pip install 'hubbub[server]'"
+    problem = "hubbub: this command needs the server packages (joserfc is missing); run: pip install 'hubbub[server]'"
     assert problem in result.outlines
 
 

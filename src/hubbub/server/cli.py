@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 import hubbub
 from hubbub.server.core import config as settings
 from hubbub.server.core.config import Config, ConfigError
-from hubbub.server.terminal import print_error
+from hubbub.server.terminal import print_error, print_missing_package
 
 SERVE_DEFAULTS: Final[dict[str, Any]] = {"data": "./hubbub-data"}
 DEV_DEFAULTS: Final[dict[str, Any]] = {
@@ -63,6 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command(arguments)
     except ConfigError as error:
         return print_error(error, 2)
+    except ModuleNotFoundError as error:
+        return print_missing_package(error)
     except KeyboardInterrupt:
         return 130
 
@@ -131,14 +133,22 @@ def _build_parser() -> argparse.ArgumentParser:
     backup.set_defaults(run=_store_command("commands.backup", "run"))
 
     doctor = commands.add_parser(
-        "doctor", help="check a configuration and suggest fixes", usage="hubbub doctor [SETTINGS]"
+        "doctor",
+        help="check a configuration, or a deployment from outside, and suggest fixes",
+        usage="hubbub doctor [SETTINGS] | hubbub doctor --url URL [--token-file FILE]",
     )
     _add_settings(
         doctor,
         {key: text for key, text in MAIN_SETTINGS.items() if key != "ready_file"},
         excluded_keys=REHEARSAL_SETTINGS,
     )
-    doctor.set_defaults(run=_store_command("doctor", "run"))
+    doctor.add_argument("--url", help="check the deployment at this public URL from outside instead of a configuration")
+    doctor.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="with --url: file with the token of a user, to check upload, CDN and voice (- reads standard input)",
+    )
+    doctor.set_defaults(run=_run_doctor)
 
     parity = commands.add_parser(
         "parity", help="report which operations of a public API description are served and tested"
@@ -295,6 +305,14 @@ def _run_server(config: Config, *, is_rehearsal: bool) -> int:
     from hubbub.server.commands import serve
 
     return serve.run(config, is_rehearsal=is_rehearsal)
+
+
+def _run_doctor(arguments: argparse.Namespace) -> int:
+    if arguments.url is None:
+        return _store_command("doctor", "run")(arguments)
+    from hubbub.server import deployment
+
+    return deployment.run(arguments)
 
 
 def _run_parity(arguments: argparse.Namespace) -> int:

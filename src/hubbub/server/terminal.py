@@ -1,9 +1,69 @@
 """Output of the `hubbub` commands that they share."""
 
 import sys
+from collections.abc import AsyncIterator
+from typing import Final, Literal
+
+import msgspec
+
+SERVER_MODULES: Final = frozenset(
+    {
+        "PIL",
+        "argon2",
+        "backports",
+        "cryptography",
+        "jinja2",
+        "joserfc",
+        "nacl",
+        "nats",
+        "obstore",
+        "prometheus_client",
+        "psycopg",
+        "psycopg_pool",
+        "re2",
+        "uvloop",
+    }
+)
+"""Top-level modules of the packages that the extra `server` installs."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The result of one check of `hubbub doctor`."""
+
+    level: Literal["ok", "note", "problem"]
+    subject: str
+    message: str
+    fix: str = ""
+    """The next step for the operator."""
+
+
+async def print_findings(findings: AsyncIterator[Finding]) -> int:
+    """Print findings as they arrive and a summary, and return the exit code: 1 if any finding is a problem."""
+    problems = 0
+    async for finding in findings:
+        print(f"{finding.level:<8} {finding.subject:<10} {finding.message}")
+        if finding.fix:
+            print(f"{'':<19} -> {finding.fix}")
+        sys.stdout.flush()
+        problems += finding.level == "problem"
+    print("No problems found." if not problems else f"{problems} problem{'s' if problems > 1 else ''} found.")
+    return 1 if problems else 0
 
 
 def print_error(problem: object, code: int = 1) -> int:
     """Print why the command failed to standard error and return the exit code."""
     print(f"hubbub: {problem}", file=sys.stderr)
     return code
+
+
+def print_missing_package(error: ModuleNotFoundError) -> int:
+    """Print which extra installs the missing package and return the exit code.
+
+    Raise the error again if the module does not belong to the extra `server`.
+    """
+    module = (error.name or "").partition(".")[0]
+    if module not in SERVER_MODULES:
+        raise error
+    return print_error(
+        f"this command needs the server packages ({module} is missing); run: pip install 'hubbub[server]'", 2
+    )

@@ -86,9 +86,8 @@ class PlatformProcess:
 
     def _start_error(self) -> str:
         log = self.log_since(0)
-        if "ModuleNotFoundError" in log:
-            missing = log.rsplit("ModuleNotFoundError: ", 1)[-1].strip().partition("\n")[0]
-            return f"the platform needs additional packages ({missing}): pip install 'hubbub[server]'"
+        if "hubbub[server]" in log:
+            return log.strip().rpartition("\n")[2]
         return f"the platform did not start:\n{log}"
 
     def log_size(self) -> int:

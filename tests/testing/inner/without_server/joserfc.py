@@ -1,1 +1,1 @@
-raise ModuleNotFoundError("No module named 'joserfc'")
+raise ModuleNotFoundError("No module named 'joserfc'", name="joserfc")
