@@ -101,6 +101,6 @@ async def test_clients_connect_over_tls_to_the_published_endpoint(tmp_path: Path
             async with client.get(f"https://{endpoint}/elsewhere", ssl=tls_context) as response:
                 assert response.status == 404
             async with client.get(f"https://{endpoint}/?v=8", ssl=tls_context) as response:
-                assert response.status == 400
+                assert response.status == 426
     finally:
         await app.stop()

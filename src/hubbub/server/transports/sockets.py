@@ -4,12 +4,18 @@ import asyncio
 import contextlib
 from typing import Final, Protocol
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 CLOSE_TIMEOUT_SECONDS: Final = 3.0
 """Time in seconds that a client has to respond to a close frame before the connection is aborted."""
 IGNORE_DISCONNECT: Final = contextlib.suppress(RuntimeError)
 """Ignores the RuntimeError of uvloop transports on a write after a disconnect; the read loop ends the connection."""
+UPGRADE_REQUIRED: Final = (
+    "This is a WebSocket server, and the request has no `Upgrade: websocket` header.\n"
+    "Connect with a WebSocket client to the wss:// form of this URL.\n"
+    "If your client is one, a proxy removed the header: configure the proxy to use HTTP/1.1 and to pass the headers "
+    "Upgrade and Connection.\n"
+)
 
 
 class CloseConnection(Exception):
@@ -44,8 +50,13 @@ async def accept(request: web.Request, frame_bytes_max: int) -> tuple[web.WebSoc
     """Accept a WebSocket and return it with its transport, which is None if the client has already disconnected.
 
     A frame larger than `frame_bytes_max` bytes is not read: aiohttp closes the connection with 1009. permessage-deflate is
-    disabled because frames are written directly to the transport, bypassing aiohttp.
+    disabled because frames are written directly to the transport, bypassing aiohttp. A request without the headers of a
+    WebSocket handshake gets 426 with an explanation (decisions/0063).
     """
+    if request.headers.get(hdrs.UPGRADE, "").strip().lower() != "websocket":
+        raise web.HTTPUpgradeRequired(
+            text=UPGRADE_REQUIRED, headers={hdrs.UPGRADE: "websocket", hdrs.CONNECTION: "Upgrade"}
+        )
     socket = web.WebSocketResponse(compress=False, max_msg_size=frame_bytes_max)
     try:
         await socket.prepare(request)

@@ -4,6 +4,7 @@ import asyncio
 import json
 from typing import Any
 
+import aiohttp
 import pytest
 
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
@@ -29,6 +30,13 @@ async def test_hello_comes_first_with_all_four_keys(platform: GatewayPlatform) -
     client = await platform.connect(receive_hello=False)
     hello = await client.receive()
     assert hello == {"op": GatewayOpcode.HELLO, "s": None, "t": None, "d": {"heartbeat_interval": 41250, "_trace": []}}
+
+
+async def test_a_request_that_is_not_a_websocket_gets_an_explanation(platform: GatewayPlatform) -> None:
+    async with aiohttp.ClientSession() as client, client.get(platform.url.replace("ws://", "http://")) as response:
+        assert response.status == 426
+        assert response.headers["Upgrade"] == "websocket"
+        assert "configure the proxy to use HTTP/1.1" in await response.text()
 
 
 async def test_ready_and_guilds_are_numbered_from_one(platform: GatewayPlatform) -> None:

@@ -410,6 +410,7 @@ async def test_requests_are_logged_by_route_if_enabled(
     [record] = [record for record in caplog.records if record.name == "hubbub.http"]
     assert record.getMessage() == "POST /webhooks/{webhook_id}/{webhook_token} 200"
     assert record.request_id == response.headers["X-Request-Id"]  # type: ignore[attr-defined]
+    assert record.client_address == "127.0.0.1"  # type: ignore[attr-defined]
 
 
 async def test_finished_requests_are_no_longer_counted_as_active(server: HttpHarness) -> None:

@@ -217,6 +217,7 @@ class HttpServer:
                 extra={
                     "request_id": request_id,
                     "milliseconds": round(seconds * 1000, 1),
+                    "client_address": state.ip,
                     "user_id": None if state.actor is None else state.actor.user_id,
                 },
             )

@@ -116,6 +116,7 @@ class WebServer:
                     response.status,
                     extra={
                         "milliseconds": round(seconds * 1000, 1),
+                        "client_address": self._http.client_address(request),
                         "user_id": None if page_request.actor is None else page_request.actor.user_id,
                     },
                 )
