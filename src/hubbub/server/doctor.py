@@ -1,4 +1,4 @@
-"""`hubbub doctor`: checks everything that a configuration depends on, and reports problems with suggested fixes."""
+"""`hubbub doctor` without `--url`: checks everything that a configuration depends on, and reports problems with fixes."""
 
 import argparse
 import asyncio
@@ -9,14 +9,11 @@ import secrets
 import shutil
 import socket
 import sqlite3
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import urlsplit
-
-import msgspec
 
 from hubbub.server.app import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core import migrations
@@ -29,6 +26,7 @@ from hubbub.server.core.logs import Secrets
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.payments import open_payments
 from hubbub.server.core.sqlite_files import is_locked
+from hubbub.server.terminal import Finding, print_findings
 from hubbub.server.transports.voice import sockets
 
 FREE_BYTES_LOW: Final = 1024**3
@@ -42,38 +40,11 @@ CLOCK_MAX_MS: Final = 4_102_444_800_000
 TIMEOUT_SECONDS: Final = 5.0
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """The result of one check."""
-
-    level: Literal["ok", "note", "problem"]
-    subject: str
-    message: str
-    fix: str = ""
-
-
 def run(config: Config, arguments: argparse.Namespace) -> int:
     """Print every finding. Return 1 if any of them is a problem."""
     # Log messages of libraries about unreachable servers would repeat the findings.
     logging.getLogger().addHandler(logging.NullHandler())
-    problem_count = asyncio.run(_print_findings(config))
-    print(
-        "No problems found."
-        if not problem_count
-        else f"{problem_count} problem{'s' if problem_count > 1 else ''} found."
-    )
-    return 1 if problem_count else 0
-
-
-async def _print_findings(config: Config) -> int:
-    """Print the findings and return the number of problems."""
-    problem_count = 0
-    async for finding in run_checks(config):
-        print(f"{finding.level:<8} {finding.subject:<10} {finding.message}")
-        if finding.fix:
-            print(f"{'':<19} -> {finding.fix}")
-        sys.stdout.flush()
-        problem_count += finding.level == "problem"
-    return problem_count
+    return asyncio.run(print_findings(run_checks(config)))
 
 
 async def run_checks(config: Config) -> AsyncIterator[Finding]:

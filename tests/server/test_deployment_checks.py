@@ -1,0 +1,114 @@
+"""`hubbub doctor --url` checks a deployment from outside and names the next step of every problem.
+
+tests/deploy/test_proxies.py runs it through real proxies."""
+
+import contextlib
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from hubbub.server import cli, deployment
+from hubbub.server.commands import certificates
+from hubbub.server.deployment.account_checks import check_packets
+from hubbub.server.terminal import Finding
+from tests.contract.shell import free_port
+from tests.journeys.processes import running_server
+
+
+async def findings(url: str, token: str | None = None) -> dict[str, Finding]:
+    """Return the findings for a URL by subject."""
+    return {finding.subject: finding async for finding in deployment.check(url, token)}
+
+
+async def test_a_server_without_a_proxy_has_no_problems(tmp_path: Path) -> None:
+    async with running_server(tmp_path, "dev") as server:
+        found = await findings(server.url)
+        assert {subject: each.level for subject, each in found.items() if each.level != "ok"} == {
+            "metrics": "note",
+            "account": "note",
+        }
+
+        with_token = await findings(server.url, server.document["users"]["alice"]["token"])
+        assert [with_token[subject].level for subject in ("upload", "cdn range")] == ["ok", "ok"]
+        # The certificate of a rehearsal is not trusted by this process.
+        assert with_token["voice"].message.startswith("TLS with ")
+
+        assert (await findings(server.url, "invalid"))["account"].message.endswith("401 401: Unauthorized")
+
+
+async def test_an_address_without_a_server_is_a_problem() -> None:
+    [found] = (await findings(f"http://127.0.0.1:{free_port()}")).values()
+    assert (found.level, found.subject) == ("problem", "api")
+    assert found.message.startswith("cannot connect to 127.0.0.1:")
+    assert found.fix == "check the firewall, and that the proxy is running"
+
+
+@contextlib.asynccontextmanager
+async def website(tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """Run another program that serves a text at every path, and yield its URL."""
+
+    async def page(_: web.Request) -> web.Response:
+        return web.Response(text="hello")
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", page)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        port = free_port()
+        await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{port}"
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_certificate_that_is_not_trusted_is_a_problem(tmp_path: Path) -> None:
+    files = certificates.issue(tmp_path, [])
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(files.certificate, files.key)
+    async with website(tls) as url:
+        [found] = (await findings(url)).values()
+    assert (found.level, found.message.partition(":")[0]) == ("problem", "TLS with 127.0.0.1"), found
+    assert "fullchain.pem" in found.fix
+
+
+async def test_another_program_at_the_url_is_a_problem() -> None:
+    async with website() as url:
+        [found] = (await findings(url)).values()
+    assert found.message == "the response with status 200 does not come from Hubbub"
+
+
+async def test_a_closed_voice_port_is_a_problem() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    found = await check_packets("127.0.0.1", port, 1)
+    assert (found.level, found.message) == ("problem", f"no response from UDP 127.0.0.1:{port}")
+    assert "--voice-public-address" in found.fix
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("chat.example.org", "is not a URL; use the form https://chat.example.org"),
+        ("ftp://chat.example.org", "is not a URL; use the form https://chat.example.org"),
+        ("https://chat.example.org/app", "contains a path; use https://chat.example.org"),
+    ],
+)
+def test_an_invalid_url_is_rejected(url: str, problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "--url", url]) == 2
+    assert capsys.readouterr().err == f"hubbub: --url {url} {problem}\n"
+
+
+def test_a_file_without_a_token_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "token"
+    arguments = ["doctor", "--url", "https://chat.example.org", "--token-file", str(path)]
+    assert cli.main(arguments) == 2
+    assert capsys.readouterr().err.endswith("cannot be read: No such file or directory\n")
+    path.write_text("two words\n")
+    assert cli.main(arguments) == 2
+    assert "does not contain a token" in capsys.readouterr().err
