@@ -1,0 +1,255 @@
+"""The container, compose, systemd, Kubernetes and workflow files agree with the program: settings, ports, paths and targets.
+
+Docker and kustomize are not used; the release workflow builds and starts the image.
+"""
+
+import configparser
+import functools
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from hubbub.server import cli
+from hubbub.server.core import config as settings
+from tests.contract.language import ROOT
+
+DEPLOY: Final = ROOT / "deploy"
+BASE: Final = DEPLOY / "kustomize" / "base"
+ROLES: Final = ("api", "gateway", "voice", "worker")
+WORKERS_MAX: Final = 32
+VARIABLE: Final = re.compile(r"\$\{(\w+)(?::[?-][^}]*)?\}")
+
+
+@functools.cache
+def example_env() -> dict[str, str]:
+    """Return the variables of the example of `.env`."""
+    lines = (DEPLOY / "compose" / "example.env").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+@functools.cache
+def compose() -> dict[str, Any]:
+    """Return the compose file with the variables of the example."""
+    text = (ROOT / "compose.yaml").read_text()
+    document = VARIABLE.sub(lambda match: example_env().get(match[1], match[1].lower()), text)
+    loaded: dict[str, Any] = yaml.safe_load(document)
+    return loaded
+
+
+def dockerfile() -> list[tuple[str, str]]:
+    """Return the instructions of the Dockerfile with their arguments."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(line.split(None, 1)[0], line.split(None, 1)[1]) for line in lines]
+
+
+def image_environment() -> dict[str, str]:
+    """Return the settings in the image."""
+    [text] = [argument for name, argument in dockerfile() if name == "ENV"]
+    return {name: value for name, value in (pair.split("=", 1) for pair in text.split()) if name.startswith("HUBBUB_")}
+
+
+def manifests() -> Iterator[dict[str, Any]]:
+    """Yield the Kubernetes objects of the base."""
+    kustomization = yaml.safe_load((BASE / "kustomization.yaml").read_text())
+    for name in kustomization["resources"]:
+        yield from yaml.safe_load_all((BASE / name).read_text())
+
+
+def workload(role: str) -> dict[str, Any]:
+    """Return the StatefulSet of a role."""
+    [found] = [
+        each for each in manifests() if each["kind"] == "StatefulSet" and each["metadata"]["name"] == f"hubbub-{role}"
+    ]
+    return found
+
+
+def pod_environment(role: str) -> dict[str, str]:
+    """Return the variables of a role's pods, with example values for those that Kubernetes provides."""
+    lines = (BASE / "settings.env").read_text().splitlines()
+    environ = image_environment() | dict(line.split("=", 1) for line in lines)
+    environ |= yaml.safe_load((DEPLOY / "kustomize" / "secret.example.yaml").read_text())["stringData"]
+    provided = {
+        "HUBBUB_WORKER": str(workload(role)["spec"]["ordinals"]["start"]),
+        "HUBBUB_VOICE_PUBLIC_ADDRESS": "203.0.113.10",
+    }
+    for each in container(role)["env"]:
+        environ[each["name"]] = each["value"] if "value" in each else provided.get(each["name"], "")
+    return {name: value for name, value in environ.items() if name.startswith("HUBBUB_")}
+
+
+def container(role: str) -> dict[str, Any]:
+    """Return the container of a role's pods."""
+    [found] = workload(role)["spec"]["template"]["spec"]["containers"]
+    assert isinstance(found, dict)
+    return found
+
+
+def load(environ: dict[str, str], arguments: list[str]) -> settings.Config:
+    """Return the configuration that a command line has with these variables."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        return cli.load_config(cli._build_parser().parse_args(arguments), cli.SERVE_DEFAULTS)
+
+
+def test_the_image_contains_what_the_build_needs_and_runs_without_privileges() -> None:
+    instructions = dockerfile()
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    for name, argument in instructions:
+        if name == "COPY" and not argument.startswith("--from"):
+            for source in argument.split()[:-1]:
+                assert (ROOT / source).exists(), source
+                assert f"!{source}" in ignored, source
+    assert [argument for name, argument in instructions if name == "USER"] == ["10001:10001"]
+    assert ("VOLUME", "/data") in instructions
+    assert ("ENTRYPOINT", '["hubbub"]') in instructions
+    [health] = [argument for name, argument in instructions if name == "HEALTHCHECK"]
+    assert "/healthz" in health
+    stages = [argument for name, argument in instructions if name == "FROM"]
+    assert [stage.split()[0] for stage in stages] == 2 * ["python:3.13-slim"]
+
+
+def test_the_image_exposes_the_ports_of_its_settings() -> None:
+    config = load(image_environment(), ["serve"])
+    assert (config.data, config.host, config.port) == ("/data", "0.0.0.0", settings.Config().port)
+    [exposed] = [argument.split() for name, argument in dockerfile() if name == "EXPOSE"]
+    gateway = load(image_environment() | compose()["services"]["gateway"]["environment"], ["serve"])
+    assert exposed == [f"{config.port}/tcp", f"{gateway.voice.port}/tcp", f"{gateway.voice.udp_port}/udp"]
+
+
+def test_every_setting_of_the_compose_file_exists_and_is_valid() -> None:
+    services = compose()["services"]
+    configs = [load(image_environment() | services[name]["environment"], ["serve"]) for name in ("api", "gateway")]
+    assert sorted(role for config in configs for role in config.roles) == sorted(ROLES)
+    assert len({config.worker for config in configs}) == len(configs)
+    for config in configs:
+        assert config.public_url == f"https://{example_env()['CHAT_HOST']}"
+        assert config.http.trusted_proxies == 1
+    for name in ("api", "gateway"):
+        service = services[name]
+        assert service["read_only"]
+        assert service["cap_drop"] == ["ALL"]
+        assert int(service["stop_grace_period"].removesuffix("s")) * 1000 > 2 * configs[0].gateway.drain_ms
+    assert services["gateway"]["ports"] == [f"{configs[1].voice.udp_port}:{configs[1].voice.udp_port}/udp"]
+
+
+def test_the_services_of_the_compose_file_find_each_other() -> None:
+    document = compose()
+    services = document["services"]
+    for service in services.values():
+        assert set(service.get("depends_on", {})) <= set(services)
+        for volume in service.get("volumes", ()):
+            source = volume.split(":")[0]
+            assert (ROOT / source).exists() if source.startswith("./") else source in document["volumes"], volume
+    environment = services["api"]["environment"]
+    for url, host in (("DATABASE", "postgres"), ("NATS", "nats"), ("FILES", "files")):
+        assert re.search(rf"[@/]{host}\b", environment[f"HUBBUB_{url}_URL"]), url
+        assert host in services
+    caddy = services["caddy"]["environment"]
+    used = set(re.findall(r"\{\$(\w+):", (DEPLOY / "caddy" / "Caddyfile").read_text()))
+    assert set(caddy) == used
+    assert (caddy["API_ADDRESS"], caddy["GATEWAY_ADDRESS"], caddy["VOICE_ADDRESS"]) == (
+        "api:8080",
+        "gateway:8080",
+        "gateway:8081",
+    )
+    required = set(VARIABLE.findall((ROOT / "compose.yaml").read_text())) - {"HUBBUB_IMAGE"}
+    assert required == set(example_env())
+
+
+def test_the_systemd_unit_runs_an_existing_command_with_valid_settings(tmp_path: Path) -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[method-assign,assignment]
+    unit.read(DEPLOY / "systemd" / "hubbub.service")
+    program, *arguments = unit["Service"]["ExecStart"].split()
+    assert program == "/opt/hubbub/bin/hubbub"
+    assert "/opt/hubbub/bin/pip install 'hubbub[server]'" in (ROOT / "docs" / "operating.md").read_text()
+    file = arguments[arguments.index("--config") + 1]
+    arguments[arguments.index(file)] = str(DEPLOY / "systemd" / Path(file).name)
+    config = load({}, arguments)
+    assert config.data == f"/var/lib/{unit['Service']['StateDirectory']}"
+    assert int(unit["Service"]["TimeoutStopSec"]) * 1000 > 2 * config.gateway.drain_ms
+    assert config.http.trusted_proxies == 1
+
+
+def test_the_systemd_unit_is_hardened() -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    done = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(DEPLOY / "systemd" / "hubbub.service")],
+        capture_output=True,
+        text=True,
+    )
+    if "Unknown" in done.stderr or "unrecognized option" in done.stderr:
+        pytest.skip("this systemd-analyze cannot read files")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_pods_of_a_role_have_valid_settings_and_drain(role: str) -> None:
+    config = load(pod_environment(role), container(role)["args"])
+    assert config.roles == {role}
+    assert config.database_url is not None
+    assert config.nats_url is not None
+    spec = workload(role)["spec"]["template"]["spec"]
+    [pause] = [int(part) for part in container(role)["lifecycle"]["preStop"]["exec"]["command"] if part.isdecimal()]
+    assert spec["terminationGracePeriodSeconds"] * 1000 > pause * 1000 + 2 * config.gateway.drain_ms
+    assert spec["securityContext"]["runAsNonRoot"]
+    assert ("USER", f"{spec['securityContext']['runAsUser']}:{spec['securityContext']['runAsGroup']}") in dockerfile()
+    assert container(role)["securityContext"]["readOnlyRootFilesystem"]
+    ports = {port["name"]: port["containerPort"] for port in container(role)["ports"]}
+    assert ports["http"] == config.port
+    if role == "voice":
+        assert (ports["voice"], ports["packets"]) == (config.voice.port, config.voice.udp_port)
+        assert (config.voice.endpoint or "").endswith(f":{config.voice.port}")
+
+
+def test_the_worker_numbers_of_pods_are_unique() -> None:
+    starts = sorted(workload(role)["spec"]["ordinals"]["start"] for role in ROLES)
+    replicas = {workload(role)["spec"]["ordinals"]["start"]: workload(role)["spec"]["replicas"] for role in ROLES}
+    for start, following in zip(starts, [*starts[1:], WORKERS_MAX], strict=True):
+        assert start + replicas[start] <= following
+
+
+def test_every_role_has_a_disruption_budget_and_a_service_for_its_pods() -> None:
+    for role in ROLES:
+        labels = workload(role)["spec"]["template"]["metadata"]["labels"]
+        assert workload(role)["spec"]["selector"]["matchLabels"] == labels
+        found = {
+            each["kind"]: each["spec"]["selector"]
+            for each in manifests()
+            if each["metadata"]["name"] == f"hubbub-{role}" and each["kind"] != "StatefulSet"
+        }
+        assert found == {"PodDisruptionBudget": {"matchLabels": labels}, "Service": labels}
+    [ingress] = [each for each in manifests() if each["kind"] == "Ingress"]
+    backends = [path["backend"]["service"]["name"] for path in ingress["spec"]["rules"][0]["http"]["paths"]]
+    assert backends == ["hubbub-gateway", "hubbub-api"]
+
+
+def test_the_workflows_use_existing_targets_and_the_supported_versions() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    workflows = {path.name: yaml.safe_load(path.read_text()) for path in (ROOT / ".github" / "workflows").glob("*.yml")}
+    assert set(workflows) == {"test.yml", "release.yml"}
+    for workflow in workflows.values():
+        for job in workflow["jobs"].values():
+            for step in job.get("steps", ()):
+                for target in re.findall(r"\bmake ([a-z-]+)", step.get("run", "")):
+                    assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+                # Every action has a version.
+                assert "uses" not in step or re.fullmatch(r"[\w./-]+@[\w./]+", step["uses"]), step
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    versions = workflows["test.yml"]["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert project["requires-python"] == f">={versions[0]}"
+    publish = workflows["release.yml"]["jobs"]["publish"]
+    assert publish["permissions"] == {"id-token": "write"}
+    assert set(publish["needs"]) == {"test", "build"}
+    # A reusable workflow exists.
+    assert workflows["release.yml"]["jobs"]["test"]["uses"] == "./.github/workflows/test.yml"

@@ -1,0 +1,270 @@
+"""The example configurations of nginx and Caddy, run by the real programs, pass everything that clients need."""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import pytest
+
+from hubbub.server.commands import certificates
+from tests.contract.language import ROOT
+from tests.contract.shell import free_port
+from tests.journeys.processes import Server
+
+TIMEOUT_SECONDS: Final = 60.0
+PROGRAMS: Final = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
+NAMES: Final = ("nginx", "caddy")
+
+BARE_PROXY: Final = """
+server {
+    listen 127.0.0.1:%(port)d;
+    location / {
+        proxy_pass http://127.0.0.1:%(upstream)d;
+        proxy_set_header Host $http_host;
+        add_header Access-Control-Allow-Origin * always;
+    }
+}
+"""
+"""What an operator writes who does not know about WebSockets and uploads."""
+
+
+class Deployment:
+    """A server behind a proxy."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.files = certificates.issue(folder / "tls", ["localhost"])
+        self.url = f"https://localhost:{self.port}"
+        self.voice_port = free_port()
+        self.server: Server = Server(
+            folder,
+            "serve",
+            *("--data", str(folder / "data"), "--public-url", self.url, "--http-trusted-proxies", "1"),
+            *("--log-requests", "true", "--log-format", "json", "--gateway-drain-ms", "0"),
+            *("--voice-endpoint", f"127.0.0.1:{self.port}", "--voice-port", str(self.voice_port)),
+        )
+        # The ready file contains the public port.
+        self.upstream = self.server.port = free_port()
+        self.tls = ssl.create_default_context(cafile=str(self.files.authority))
+
+    async def token(self) -> str:
+        """Register a user and return their token."""
+        body = {"username": "mary", "password": "correct horse"}
+        async with (
+            aiohttp.ClientSession() as client,
+            client.post(f"http://127.0.0.1:{self.upstream}/api/v10/auth/register", json=body) as response,
+        ):
+            token: str = (await response.json())["token"]
+            return token
+
+    async def doctor(self, url: str, token: str) -> tuple[int, dict[str, tuple[str, str]]]:
+        """Run `hubbub doctor --url`; return its exit code, and level and text of each finding by subject."""
+        (self.folder / "token").write_text(token)
+        arguments = ["doctor", "--url", url, "--token-file", str(self.folder / "token")]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "hubbub.server.cli", *arguments),
+            env={name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
+            | {"SSL_CERT_FILE": str(self.files.authority), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        output, _ = await process.communicate()
+        findings: dict[str, tuple[str, str]] = {}
+        subject = ""
+        for line in output.decode().splitlines()[:-1]:
+            if not line.startswith(" "):
+                subject = line[9:19].strip()
+                findings[subject] = (line[:8].strip(), line[20:])
+            else:
+                findings[subject] = (findings[subject][0], findings[subject][1] + line.strip())
+        assert process.returncode is not None
+        return process.returncode, findings
+
+
+@contextlib.asynccontextmanager
+async def running(command: list[str], port: int, folder: Path, **environ: str) -> AsyncIterator[None]:
+    """Run a proxy until the end of the block."""
+    log = folder / "proxy.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, cwd=folder, env=os.environ | environ)
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while True:
+                assert process.poll() is None, log.read_text()
+                try:
+                    _, writer = await asyncio.open_connection("127.0.0.1", port)
+                    writer.close()
+                    break
+                except OSError:
+                    await asyncio.sleep(0.02)
+        yield
+    finally:
+        process.terminate()
+        process.wait(TIMEOUT_SECONDS)
+
+
+def program(name: str) -> str:
+    """Return the path of a proxy program, or skip the test."""
+    path = shutil.which(name, path=PROGRAMS)
+    if path is None:
+        pytest.skip(f"{name} is not installed; make proxies installs it on Debian")
+    return path
+
+
+def nginx_command(deployment: Deployment, servers: str) -> list[str]:
+    """Return the command that runs nginx with some `server` blocks and without access to system folders."""
+    folder = deployment.folder
+    temporary = "".join(
+        f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    user = "user root;\n" if os.getuid() == 0 else ""
+    (folder / "nginx.conf").write_text(
+        f"{user}daemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\nevents {{}}\n"
+        f"http {{\naccess_log off;\n{temporary}{servers}\n}}\n"
+    )
+    return [program("nginx"), "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf")]
+
+
+def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
+    """Return command and environment of nginx with the example, in which ports, names and certificates are replaced."""
+    example = (ROOT / "deploy" / "nginx" / "hubbub.conf").read_text()
+    plain = free_port()
+    for shown, real in {
+        "listen [::]:80;": "",
+        "listen [::]:443 ssl http2;": "",
+        "listen 80;": f"listen 127.0.0.1:{plain};",
+        "listen 443 ssl http2;": f"listen 127.0.0.1:{deployment.port} ssl http2;",
+        "server_name voice.chat.example.org;": "server_name 127.0.0.1;",
+        "server_name chat.example.org;": "server_name localhost;",
+        "server 127.0.0.1:8080;": f"server 127.0.0.1:{deployment.upstream};",
+        "server 127.0.0.1:8081;": f"server 127.0.0.1:{deployment.voice_port};",
+        "/etc/letsencrypt/live/chat.example.org/fullchain.pem": str(deployment.files.certificate),
+        "/etc/letsencrypt/live/chat.example.org/privkey.pem": str(deployment.files.key),
+    }.items():
+        assert shown in example, shown
+        example = example.replace(shown, real)
+    return nginx_command(deployment, example), {}
+
+
+def caddy_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
+    """Return command and environment of Caddy with the example, to which a certificate is added."""
+    options = f"{{\n\tadmin off\n\tauto_https disable_redirects\n\thttp_port {free_port()}\n}}\n"
+    example = (ROOT / "deploy" / "caddy" / "Caddyfile").read_text()
+    certificate = f"\n\ttls {deployment.files.certificate} {deployment.files.key}\n"
+    for site in ("{$CHAT_HOST:chat.example.org} {\n", "{$VOICE_HOST:voice.chat.example.org} {\n"):
+        assert site in example
+        example = example.replace(site, site + certificate)
+    (deployment.folder / "Caddyfile").write_text(options + example)
+    environ = {
+        "CHAT_HOST": f"https://localhost:{deployment.port}",
+        "VOICE_HOST": f"https://127.0.0.1:{deployment.port}",
+        "API_ADDRESS": f"127.0.0.1:{deployment.upstream}",
+        "GATEWAY_ADDRESS": f"127.0.0.1:{deployment.upstream}",
+        "VOICE_ADDRESS": f"127.0.0.1:{deployment.voice_port}",
+        "HOME": str(deployment.folder),
+        "XDG_DATA_HOME": str(deployment.folder),
+        "XDG_CONFIG_HOME": str(deployment.folder),
+    }
+    return [
+        program("caddy"),
+        "run",
+        "--adapter",
+        "caddyfile",
+        "--config",
+        str(deployment.folder / "Caddyfile"),
+    ], environ
+
+
+EXAMPLES: Final[dict[str, Callable[[Deployment], tuple[list[str], dict[str, str]]]]] = {
+    "nginx": nginx_example,
+    "caddy": caddy_example,
+}
+
+
+@pytest.fixture
+async def deployment(tmp_path: Path) -> AsyncIterator[Deployment]:
+    """A running server that expects one proxy."""
+    made = Deployment(tmp_path)
+    try:
+        await made.server.start()
+        yield made
+    finally:
+        made.server.stop()
+
+
+async def upload(deployment: Deployment, token: str, count: int, size: int) -> Any:
+    """Send a message with files through the proxy from another address, with a forged header, and return it."""
+    connector = aiohttp.TCPConnector(local_addr=("127.0.0.2", 0), ssl=deployment.tls)
+    headers = {"Authorization": token, "X-Forwarded-For": "203.0.113.9"}
+    async with aiohttp.ClientSession(deployment.url, connector=connector, headers=headers) as client:
+        async with client.post("/api/v10/guilds", json={"name": "Home"}) as response:
+            guild_id = (await response.json())["id"]
+        async with client.get(f"/api/v10/guilds/{guild_id}/channels") as response:
+            channel_id = next(channel["id"] for channel in await response.json() if channel["type"] == 0)
+        form = aiohttp.FormData()
+        for index in range(count):
+            form.add_field(f"files[{index}]", bytes(size), filename=f"{index}.bin")
+        async with client.post(f"/api/v10/channels/{channel_id}/messages", data=form) as response:
+            assert response.status == 200, await response.text()
+            return await response.json()
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_the_example_of_a_proxy_passes_everything(deployment: Deployment, name: str) -> None:
+    program(name)
+    token = await deployment.token()
+    command, environ = EXAMPLES[name](deployment)
+    async with running(command, deployment.port, deployment.folder, **environ):
+        code, findings = await deployment.doctor(deployment.url, token)
+        assert {subject: found for subject, found in findings.items() if found[0] != "ok"} == {}
+        assert code == 0
+        assert set(findings) >= {"api", "gateway", "body size", "upload", "cdn range", "cors", "voice", "metrics"}
+        assert findings["metrics"][1] == "/metrics is not public"
+
+        message = await upload(deployment, token, count=3, size=8 * 1024**2)
+        assert [attachment["size"] for attachment in message["attachments"]] == 3 * [8 * 1024**2]
+
+    records = [json.loads(line) for line in deployment.server.log_text().splitlines() if '"client_address"' in line]
+    addresses = {record["message"]: record["client_address"] for record in records}
+    assert addresses["POST /guilds 201"] == "127.0.0.2"
+    assert {record["client_address"] for record in records} == {"127.0.0.1", "127.0.0.2"}
+
+
+async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment) -> None:
+    program("nginx")
+    token = await deployment.token()
+    port = free_port()
+    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream": deployment.upstream})
+    async with running(command, port, deployment.folder):
+        code, findings = await deployment.doctor(f"http://127.0.0.1:{port}", token)
+    assert code == 1
+    for subject, part in {
+        "public url": f"set --public-url http://127.0.0.1:{port}",
+        "gateway": "the proxy removes the Upgrade header",
+        "body size": "client_max_body_size 110m",
+        "cors": "remove the header from the proxy's configuration",
+        "upload": "413",
+    }.items():
+        level, text = findings[subject]
+        assert (level, part in text) == ("problem", True), (subject, text)
+    assert findings["metrics"] == ("note", "/metrics is public-> block this path in the proxy")
+
+
+async def test_the_doctor_names_a_proxy_without_a_server(deployment: Deployment) -> None:
+    program("nginx")
+    port = free_port()
+    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream": free_port()})
+    async with running(command, port, deployment.folder):
+        code, findings = await deployment.doctor(f"http://127.0.0.1:{port}", "token")
+    assert code == 1
+    assert list(findings) == ["api"]
+    assert findings["api"][1].startswith("the proxy responded with 502-> start Hubbub")
