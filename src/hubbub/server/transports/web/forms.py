@@ -121,12 +121,12 @@ class FormProblems:
             result.by_field.setdefault(names.get(name, name), []).extend(messages)
         return result
 
-    def generalize_unknown(self, known: Sequence[str]) -> "FormProblems":
+    def generalize_unknown(self, field_names: Sequence[str]) -> "FormProblems":
         """Return a copy where messages of fields that the form does not have become general, so that all are shown."""
         result = FormProblems()
         result.general = list(self.general)
         for name, messages in self.by_field.items():
-            if name in known:
+            if name in field_names:
                 result.by_field[name] = messages
             else:
                 result.general += [f"{name}: {message}" for message in messages]

@@ -181,7 +181,7 @@ class MessageRenderer:
         highlighted: int | None,
     ) -> None:
         self._web_url = web_url
-        self._here = conversation_path
+        self._conversation_path = conversation_path
         self._guild_path = guild_path
         self._roles = roles
         self._highlighted = highlighted
@@ -232,7 +232,9 @@ class MessageRenderer:
         text = " ".join(plain.split()) or ("a file" if message.attachments else "a message")
         snippet = text if len(text) <= SNIPPET_MAX else f"{text[:SNIPPET_MAX].rstrip()}…"
         return ReplyView(
-            display_name(message.author), snippet, f"{self._here}/{int(message.id)}#message-{int(message.id)}"
+            display_name(message.author),
+            snippet,
+            f"{self._conversation_path}/{int(message.id)}#message-{int(message.id)}",
         )
 
     def _local_path(self, url: str) -> str | None:

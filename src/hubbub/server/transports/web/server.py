@@ -75,8 +75,8 @@ class WebServer:
         self._metrics = metrics
         self._cookies = Cookies(config)
         self._assets = Assets()
-        self._modules = ClientFiles()
-        self._templates = new_template_environment(self._assets, self._modules)
+        self._client_files = ClientFiles()
+        self._templates = new_template_environment(self._assets, self._client_files)
         self._reference = ApiReference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _url_origin(config.web_url)
         self.not_found_handler = self._new_handler(home.NOT_FOUND, home.show_not_found)
@@ -86,7 +86,7 @@ class WebServer:
         """Return the routes of all pages and static files for the HTTP server."""
         routes = [
             web.get(f"{STATIC}/{{name}}", self._assets.serve),
-            web.get(rf"{STATIC}/app/{{edition:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._modules.serve),
+            web.get(rf"{STATIC}/app/{{version_hash:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._client_files.serve),
         ]
         pages = [entry for module in PAGE_MODULES for entry in find_pages(module)] + self._reference.pages()
         for page, function in pages:

@@ -109,7 +109,7 @@ class ClientFiles:
     async def serve(self, request: web.Request) -> web.Response:
         """Serve a file of the current version. Other versions are not found, so that versions never mix on one page."""
         file = self._files.get(request.match_info["name"])
-        if file is None or request.match_info["edition"] != self._version_hash:
+        if file is None or request.match_info["version_hash"] != self._version_hash:
             raise web.HTTPNotFound
         data, content_type, tag = file
         headers = {"Cache-Control": _CACHE_FOREVER, "ETag": tag, "X-Content-Type-Options": "nosniff"}

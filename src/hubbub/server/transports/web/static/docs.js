@@ -1,31 +1,31 @@
 // The API reference: remembers the language of the examples, and copies them.
 
-const STORED = "docs-language";
+const STORAGE_KEY = "docs-language";
 const COPIED_MS = 2000;
 
 /** Reads the stored language. Browsers can deny access to storage. */
 function storedLanguage() {
   try {
-    return localStorage.getItem(STORED);
+    return localStorage.getItem(STORAGE_KEY);
   } catch {
     return null;
   }
 }
 
 /** Shows all examples of the page in one language. */
-function show(language) {
+function showLanguage(language) {
   for (const choice of document.querySelectorAll(".tabs input")) choice.checked = choice.value === language;
 }
 
-/** Chooses a language for all examples, and keeps the chosen example where it is on the screen. */
-function choose(choice) {
+/** Shows all examples in a language, without moving the clicked one on the screen, and stores the choice. */
+function chooseLanguage(choice) {
   const before = choice.parentElement.getBoundingClientRect().top;
-  show(choice.value);
+  showLanguage(choice.value);
   window.scrollBy(0, choice.parentElement.getBoundingClientRect().top - before);
   try {
-    localStorage.setItem(STORED, choice.value);
+    localStorage.setItem(STORAGE_KEY, choice.value);
   } catch {
-    // The choice then lasts as long as the page.
+    // The choice is kept only until the page is closed.
   }
 }
 
@@ -52,11 +52,11 @@ function addCopyButton(tabs) {
 
 const stored = storedLanguage();
 if (document.querySelector(`.tabs input[value="${CSS.escape(stored ?? "")}"]`)) {
-  show(stored);
-  // Other examples have other heights, so the browser has to find the operation in the address again.
+  showLanguage(stored);
+  // Examples differ in height, so scroll to the operation of the URL again.
   if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 }
 for (const tabs of document.querySelectorAll(".tabs")) {
-  tabs.addEventListener("change", event => choose(event.target));
+  tabs.addEventListener("change", event => chooseLanguage(event.target));
   if (navigator.clipboard) addCopyButton(tabs);
 }

@@ -2,9 +2,10 @@
 // Tokens are kept in this module only, never in the page.
 
 const API = "/api/v10";
-const CALLERS = "/docs/callers";
-const OTHER = "other";
-const NONE = "none";
+const CALLERS_PATH = "/docs/callers";
+/** Values of the caller field besides the names of callers. */
+const OTHER_TOKEN = "other";
+const NO_TOKEN = "none";
 const SHOWN_CHARACTERS_MAX = 100_000;
 const SHOWN_HEADERS = [
   "X-RateLimit-Bucket",
@@ -29,10 +30,10 @@ let variables = {};
 let notice = "";
 let loading = null;
 
-/** Requests the callers and ids of the world. The server only tells them to browsers on its own machine. */
-async function load() {
+/** Loads the callers and IDs of the world. The server returns them only to browsers on its own machine. */
+async function loadCallers() {
   try {
-    const response = await fetch(CALLERS, { method: "POST" });
+    const response = await fetch(CALLERS_PATH, { method: "POST" });
     const body = await response.json();
     if (!response.ok) throw new Error(body.message);
     ({ callers, variables } = body);
@@ -42,15 +43,15 @@ async function load() {
 }
 
 const element = (tag, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
 };
 const part = (form, name) => form.querySelector(`[data-part="${name}"]`);
 const parts = (form, name) => [...form.querySelectorAll(`[data-part="${name}"]`)];
 
 /** Replaces the variables of an example that the world has. */
-function fill(text) {
+function fillVariables(text) {
   return text.replace(/\$([A-Z][A-Z0-9_]*)/g, (whole, name) => variables[name] ?? whole);
 }
 
@@ -63,27 +64,27 @@ function prepare(form) {
     for (const caller of allowed) {
       select.append(element("option", { value: caller.name, textContent: `${caller.name} (${caller.kind})` }));
     }
-    if ("anonymous" in form.dataset) select.append(element("option", { value: NONE, textContent: "No token" }));
-    select.append(element("option", { value: OTHER, textContent: "Another token" }));
-    if ("anonymous" in form.dataset) select.value = NONE;
+    if ("anonymous" in form.dataset) select.append(element("option", { value: NO_TOKEN, textContent: "No token" }));
+    select.append(element("option", { value: OTHER_TOKEN, textContent: "Another token" }));
+    if ("anonymous" in form.dataset) select.value = NO_TOKEN;
     const token = part(form, "token").closest(".field");
     const update = () => {
-      token.hidden = select.value !== OTHER;
+      token.hidden = select.value !== OTHER_TOKEN;
     };
     select.addEventListener("change", update);
     update();
   }
   for (const input of parts(form, "path")) input.value ||= variables[input.dataset.variable] ?? "";
   const body = part(form, "body");
-  if (body) body.value = fill(body.value);
+  if (body) body.value = fillVariables(body.value);
   if (notice && select) showError(form, null, notice);
 }
 
 /** Returns the Authorization header of the chosen caller, or null. */
 function authorization(form) {
   const select = part(form, "caller");
-  if (!select || select.value === NONE) return null;
-  if (select.value !== OTHER) return callers.find(caller => caller.name === select.value).authorization;
+  if (!select || select.value === NO_TOKEN) return null;
+  if (select.value !== OTHER_TOKEN) return callers.find(caller => caller.name === select.value).authorization;
   const token = part(form, "token");
   if (!token.value.trim()) throw new FieldError(token, "Authorization: enter a token, or choose another caller.");
   return token.value.trim();
@@ -101,7 +102,7 @@ function readBody(form) {
 }
 
 /** Returns the URL and the options of the request. */
-function build(form) {
+function buildRequest(form) {
   let path = form.dataset.path;
   for (const input of parts(form, "path")) {
     if (!input.value.trim()) throw new FieldError(input, `${input.name}: enter a value.`);
@@ -139,8 +140,8 @@ function showError(form, field, message) {
   line.hidden = false;
   if (!field) return;
   field.setAttribute("aria-invalid", "true");
-  const closed = field.closest("details.more");
-  if (closed) closed.open = true;
+  const details = field.closest("details.more");
+  if (details) details.open = true;
   field.focus();
 }
 
@@ -183,25 +184,26 @@ function showResponse(panel, response, milliseconds, text) {
   panel.scrollIntoView({ block: "nearest" });
 }
 
-/** Offers the id of a created object to the other forms of the page. */
-function remember(variable, value) {
+/** Fills in the ID of a created object in the other forms of the page. */
+function storeCreatedId(variable, value) {
   if (!variable || typeof value?.id !== "string") return;
   variables[variable] = value.id;
   for (const input of document.querySelectorAll(`[data-variable="${CSS.escape(variable)}"]`)) input.value = value.id;
 }
 
-async function send(form) {
+/** Sends the request of a form and shows the response or the error. */
+async function sendRequest(form) {
   const panel = form.parentElement.querySelector(".try-response");
   const button = form.querySelector("[type=submit]");
   clearErrors(form);
   button.disabled = true;
   try {
-    const [url, options] = build(form);
+    const [url, options] = buildRequest(form);
     const started = performance.now();
     const response = await fetch(url, options);
     const { text, value } = await readResponse(response);
     showResponse(panel, response, Math.round(performance.now() - started), text);
-    if (response.ok) remember(form.dataset.creates, value);
+    if (response.ok) storeCreatedId(form.dataset.creates, value);
   } catch (error) {
     panel.hidden = true;
     const isField = error instanceof FieldError;
@@ -211,8 +213,8 @@ async function send(form) {
   }
 }
 
-/** Asks for confirmation before a request that removes something. */
-function ask(form) {
+/** Shows the confirmation of a destructive request. */
+function askConfirmation(form) {
   const group = form.querySelector(".confirm");
   group.hidden = false;
   group.querySelector("[data-action=cancel]").focus();
@@ -221,8 +223,8 @@ function ask(form) {
 function onSubmit(event) {
   event.preventDefault();
   const form = event.target;
-  if ("destructive" in form.dataset) ask(form);
-  else send(form);
+  if ("destructive" in form.dataset) askConfirmation(form);
+  else sendRequest(form);
 }
 
 function onClick(event) {
@@ -231,7 +233,7 @@ function onClick(event) {
   const form = event.target.closest("form");
   form.querySelector(".confirm").hidden = true;
   form.querySelector("[type=submit]").focus();
-  if (action === "confirm") send(form);
+  if (action === "confirm") sendRequest(form);
 }
 
 for (const panel of document.querySelectorAll("details.try")) {
@@ -242,7 +244,7 @@ for (const panel of document.querySelectorAll("details.try")) {
   panel.addEventListener(
     "toggle",
     async () => {
-      await (loading ??= load());
+      await (loading ??= loadCallers());
       prepare(form);
     },
     { once: true },

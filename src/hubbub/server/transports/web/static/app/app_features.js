@@ -34,15 +34,17 @@ function findMessageAuthorId(link, { state, channelId }) {
   return id ? state.logs.get(channelId)?.find(id)?.author.id : undefined;
 }
 
-async function openLink(context, applicationId, search, author) {
+/** Open the activity of a link, with the parameters that the server returns for it. */
+async function openLink(context, applicationId, searchParams, authorId) {
   const query = {};
-  for (const name of ["link_id", "custom_id", "referrer_id"]) if (search.get(name)) query[name] = search.get(name);
+  for (const name of ["link_id", "custom_id", "referrer_id"])
+    if (searchParams.get(name)) query[name] = searchParams.get(name);
   try {
     const target = await context.api.request("GET", `/activities/${applicationId}/link`, { query });
     await openActivity(context, {
       applicationId,
       customId: target.custom_id,
-      referrerId: target.referrer_id ?? author,
+      referrerId: target.referrer_id ?? authorId,
     });
   } catch (error) {
     showError(error, "The activity could not be opened.");

@@ -1,6 +1,6 @@
 // Hides the page for browsers without script before it is drawn, if the chat client can run.
-// This is a classic script, because modules are deferred until the document is parsed. Browsers without modules keep
-// the page. It is shown again if a module fails to load or to parse.
+// This is a classic script, because modules are deferred until the document is parsed. Browsers without
+// modules keep the page, and it is shown again if a module fails to load or to parse.
 (() => {
   const root = document.documentElement;
   if (!("noModule" in HTMLScriptElement.prototype) || !("customElements" in window) || window.self !== window.top)
@@ -9,8 +9,8 @@
   window.addEventListener(
     "error",
     event => {
-      const ours = !(event.target instanceof Element) || event.target instanceof HTMLScriptElement;
-      if (ours && !root.classList.contains("client-began")) root.classList.remove("has-client");
+      const isClientError = !(event.target instanceof Element) || event.target instanceof HTMLScriptElement;
+      if (isClientError && !root.classList.contains("client-started")) root.classList.remove("has-client");
     },
     true,
   );

@@ -1,6 +1,6 @@
 /** The view of a channel: header, messages and composer. */
 
-import { ChannelFlags, isVoice } from "./network/enums.js";
+import { ChannelFlags, MessageType, isVoice } from "./network/enums.js";
 import { h, setChildren } from "./ui/dom.js";
 import { LayoutPart, createPart } from "./ui/layout_part.js";
 import { channelHeader } from "./channels/header.js";
@@ -15,21 +15,21 @@ class ChannelView extends LayoutPart {
     this.head = h("div", { class: "view-top" });
     this.timeline = createPart("hubbub-timeline", context, { messageId: this.messageId });
     this.composer = createPart("hubbub-composer", context);
-    this.drop = h("p", { class: "drop", hidden: true, "aria-hidden": "true" }, "Drop files to upload");
+    this.dropHint = h("p", { class: "drop", hidden: true, "aria-hidden": "true" }, "Drop files to upload");
     setChildren(
       this,
       this.head,
       channel && isVoice(channel) ? createPart("hubbub-voice-members", context) : null,
       this.timeline,
       this.composer,
-      this.drop,
+      this.dropHint,
     );
     this.addEventListener("reply", event => this.composer.replyTo(/** @type {CustomEvent} */ (event).detail));
     this.addEventListener("focus-composer", () => this.composer.focus());
     this.addEventListener("message-sent", () => this.timeline.scrollToNewest());
     this.addEventListener("edit-last", () => this.#editLast());
     this.addEventListener("dragover", event => this.#onDrag(event, true));
-    this.addEventListener("dragleave", event => event.target === this.drop && this.#onDrag(event, false));
+    this.addEventListener("dragleave", event => event.target === this.dropHint && this.#onDrag(event, false));
     this.addEventListener("drop", event => this.#onDrop(event));
   }
 
@@ -38,7 +38,7 @@ class ChannelView extends LayoutPart {
       channel = context.state.channels.get(context.channelId);
     if (channel === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) return;
     // Rebuild the header only when its content changed, because one of its menus may be open.
-    const others = (channel.recipients ?? []).map(
+    const recipientStamps = (channel.recipients ?? []).map(
       recipient => `${context.state.displayName(recipient, null)} ${context.state.statusOf(recipient.id)}`,
     );
     const stamp = JSON.stringify([
@@ -47,7 +47,7 @@ class ChannelView extends LayoutPart {
       channel.type,
       channel.parent_id,
       channel.member !== undefined,
-      others,
+      recipientStamps,
       String(context.state.permissionsIn(channel.id)),
     ]);
     if (this.head.dataset.stamp === stamp) return;
@@ -55,6 +55,7 @@ class ChannelView extends LayoutPart {
     setChildren(this.head, channelHeader(context, channel));
   }
 
+  /** Show and highlight a message. */
   seek(messageId) {
     this.timeline.seek(messageId);
   }
@@ -63,7 +64,10 @@ class ChannelView extends LayoutPart {
     const { me } = this.context,
       { timeline } = this;
     const lastOwnMessage = timeline.log.items.findLast(
-      message => message.author.id === me.id && !message.webhook_id && (message.type === 0 || message.type === 19),
+      message =>
+        message.author.id === me.id &&
+        !message.webhook_id &&
+        (message.type === MessageType.DEFAULT || message.type === MessageType.REPLY),
     );
     if (lastOwnMessage === undefined) return;
     const row = timeline.list.querySelector(`[data-message-id="${lastOwnMessage.id}"]`);
@@ -71,14 +75,14 @@ class ChannelView extends LayoutPart {
     timeline.toolbar.startEditing(lastOwnMessage);
   }
 
-  #onDrag(event, over) {
+  #onDrag(event, isOver) {
     if (!event.dataTransfer?.types.includes("Files") || this.composer.attachButton.hidden) return;
     event.preventDefault();
-    this.drop.hidden = !over;
+    this.dropHint.hidden = !isOver;
   }
 
   #onDrop(event) {
-    this.drop.hidden = true;
+    this.dropHint.hidden = true;
     if (!event.dataTransfer?.files.length || this.composer.attachButton.hidden) return;
     event.preventDefault();
     this.composer.uploads.add(event.dataTransfer.files);

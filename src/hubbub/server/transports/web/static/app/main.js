@@ -25,10 +25,11 @@ async function requestToken(formToken) {
   return await response.json();
 }
 
-function toLogin() {
+function goToLogin() {
   location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
 }
 
+/** Start the client, unless the bootstrap script found that the browser cannot run it. */
 async function start() {
   const meta = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=hubbub-client]"));
   const root = document.documentElement;
@@ -36,20 +37,20 @@ async function start() {
   try {
     const credentials = await requestToken(meta.dataset.formToken);
     if (credentials === null) {
-      toLogin();
+      goToLogin();
       return;
     }
     const webUrl = meta.dataset.web;
     const state = new State();
-    const api = new Api(credentials.token, toLogin);
+    const api = new Api(credentials.token, goToLogin);
     const gateway = new Gateway({
       token: credentials.token,
-      url: socketUrl(location.origin),
-      resumeUrl: url => resumeUrlOf(url, webUrl),
+      url: gatewayUrl(location.origin),
+      resumeUrl: url => resolveResumeUrl(url, webUrl),
     });
     const router = new Router();
     const context = createContext({ api, gateway, state, webUrl, go: path => router.go(path) });
-    gateway.addEventListener("connection", ({ detail }) => detail.code === AUTHENTICATION_FAILED && toLogin());
+    gateway.addEventListener("connection", ({ detail }) => detail.code === AUTHENTICATION_FAILED && goToLogin());
     state.listenTo(gateway);
     startAppFeatures(context);
     new Shell(context, router).mount();
@@ -61,14 +62,14 @@ async function start() {
   }
 }
 
-function socketUrl(origin) {
+function gatewayUrl(origin) {
   return `${origin.replace(/^http/, "ws")}/gateway`;
 }
 
 /** Return the URL to resume at: the given one, or this page's origin if that is only the server's public name. */
-function resumeUrlOf(url, webUrl) {
-  if (!url) return socketUrl(location.origin);
-  return new URL(url).host === new URL(webUrl).host ? socketUrl(location.origin) : url;
+function resolveResumeUrl(url, webUrl) {
+  if (!url) return gatewayUrl(location.origin);
+  return new URL(url).host === new URL(webUrl).host ? gatewayUrl(location.origin) : url;
 }
 
 start();

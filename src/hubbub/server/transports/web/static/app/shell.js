@@ -25,7 +25,8 @@ import { countsAsUnread } from "./guilds/guild_list.js";
 export class Shell {
   /** The last viewed channel of each guild. */
   #lastChannels = new Map();
-  #shown = null;
+  /** Key of the view that is shown, or null. */
+  #viewKey = null;
 
   constructor(context, router) {
     this.context = context;
@@ -46,9 +47,9 @@ export class Shell {
     this.rail = h("div", { class: "rail-place" });
     this.backdrop = h("button", {
       type: "button",
-      class: "veil",
+      class: "backdrop",
       "aria-label": "Back to the conversation",
-      onclick: () => this.#uncover(),
+      onclick: () => this.#closePanels(),
     });
     this.root = h(
       "div",
@@ -76,8 +77,9 @@ export class Shell {
     );
     document.body.className = "client-page";
     document.body.append(this.root);
-    document.documentElement.classList.add("client-began");
-    for (const old of [...document.body.children]) if (old !== this.root && !old.matches(".notices")) old.remove();
+    document.documentElement.classList.add("client-started");
+    for (const element of [...document.body.children])
+      if (element !== this.root && !element.matches(".notices")) element.remove();
     this.root.addEventListener("show-side", () => this.#showSide(true));
     this.root.addEventListener("toggle-members", () => this.#toggleMembers());
     document.addEventListener("keydown", event => this.#onKeydown(event));
@@ -93,6 +95,7 @@ export class Shell {
     this.wantsMembers = this.#wide.matches;
   }
 
+  /** Media query of screens that have room for the member list. */
   #wide;
 
   #onStateChange({ kind, id, guildId }) {
@@ -134,6 +137,7 @@ export class Shell {
     else this.#showChannel(channel, route.messageId);
   }
 
+  /** Set the guild and channel in view and notify the parts of the client. */
   #setLocation(guildId, channelId) {
     const { context } = this;
     if (context.guildId === guildId && context.channelId === channelId) return;
@@ -143,9 +147,10 @@ export class Shell {
     context.state.emitChange("route");
   }
 
+  /** Show the view with this key, unless it is shown already; return whether it was built. */
   #showView(key, build) {
-    if (this.#shown === key) return false;
-    this.#shown = key;
+    if (this.#viewKey === key) return false;
+    this.#viewKey = key;
     const hadFocus = this.root.contains(document.activeElement) && this.view.contains(document.activeElement);
     setChildren(this.view, build());
     if (hadFocus) this.#focusView();
@@ -156,11 +161,12 @@ export class Shell {
   #showFriends() {
     this.#setLocation(null, null);
     // On narrow screens, start with the list of channels.
-    this.#showSide(this.#shown === null);
+    this.#showSide(this.#viewKey === null);
     this.#showView("friends", () => createPart("hubbub-friends", this.context));
     this.#drawMembers();
   }
 
+  /** Go to the last viewed or the first channel of a guild; on narrow screens, show its channel list. */
   #showGuild(guildId) {
     const { state } = this.context;
     const guild = state.guilds.get(guildId);
@@ -176,7 +182,9 @@ export class Shell {
       );
     const first =
       visible.find(channel => channel.id === this.#lastChannels.get(guildId)) ??
-      visible.sort((a, b) => this.#order(a) - this.#order(b) || a.position - b.position || compareIds(a.id, b.id))[0];
+      visible.sort(
+        (a, b) => this.#sortRank(a) - this.#sortRank(b) || a.position - b.position || compareIds(a.id, b.id),
+      )[0];
     if (first !== undefined && !this.#isNarrow) this.router.go(channelPath(first), { instead: true });
     else if (guild.unavailable !== true || !visible.length) {
       this.#showView(`guild-${guildId}-${guild.unavailable}`, () =>
@@ -187,7 +195,7 @@ export class Shell {
     }
   }
 
-  #order(channel) {
+  #sortRank(channel) {
     return channel.type === ChannelType.GUILD_TEXT || channel.type === ChannelType.GUILD_ANNOUNCEMENT ? 0 : 1;
   }
 
@@ -198,12 +206,12 @@ export class Shell {
   #showChannel(channel, messageId) {
     this.router.rename(channelPath(channel, messageId));
     this.#setLocation(channel.guild_id ?? null, channel.id);
-    const fresh = this.#showView(`channel-${channel.id}`, () =>
+    const isNewView = this.#showView(`channel-${channel.id}`, () =>
       createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", bindToChannel(this.context, channel.id), {
         messageId,
       }),
     );
-    if (fresh) {
+    if (isNewView) {
       this.#showSide(false);
       this.#drawMembers();
       if (!this.#isNarrow && !messageId) this.view.querySelector("textarea.compose")?.focus();
@@ -219,25 +227,25 @@ export class Shell {
     const guild = state.guilds.get(route.guildId);
     // The guild may not have arrived yet.
     if (route.guildId && guild && guild.name === undefined && !guild.unavailable) return;
-    if (this.#shown === `channel-${route.channelId}`) {
+    if (this.#viewKey === `channel-${route.channelId}`) {
       this.#showUnavailable(route);
       return;
     }
-    const key = `looking-${route.channelId}`;
-    if (this.#shown === key || this.#shown === `gone-${route.channelId}`) return;
+    const key = `loading-${route.channelId}`;
+    if (this.#viewKey === key || this.#viewKey === `unavailable-${route.channelId}`) return;
     this.#showView(key, () => this.#messageView("Loading…"));
     try {
       const channel = await api.request("GET", `/channels/${route.channelId}`);
       state.apply("CHANNEL_UPDATE", channel);
       if (this.router.route.channelId === channel.id) this.show();
     } catch (error) {
-      if (this.#shown === key)
+      if (this.#viewKey === key)
         this.#showUnavailable(route, error.status === 0 || error.status >= 500 ? error.sentence : null);
     }
   }
 
   #showUnavailable(route, reason = null) {
-    const key = `gone-${route.channelId ?? route.guildId}`;
+    const key = `unavailable-${route.channelId ?? route.guildId}`;
     this.#setLocation(this.context.state.guilds.has(route.guildId) ? route.guildId : null, null);
     this.#showView(key, () =>
       this.#messageView(reason ?? "This conversation does not exist, or you do not have access to it."),
@@ -248,7 +256,7 @@ export class Shell {
   #messageView(text) {
     return h(
       "div",
-      { class: "gone" },
+      { class: "unavailable" },
       h(
         "header",
         { class: "view-head" },
@@ -280,7 +288,7 @@ export class Shell {
   }
 
   /** Close the panels that cover the view on narrow screens. */
-  #uncover() {
+  #closePanels() {
     this.#showSide(false);
     this.root.classList.remove("show-members");
     this.#drawMembers();
@@ -300,18 +308,19 @@ export class Shell {
   #drawMembers() {
     const { context } = this,
       channel = context.state.channels.get(context.channelId);
-    const wanted =
+    const showsMembers =
       channel !== undefined &&
       channel.type !== ChannelType.DM &&
       (this.#wide.matches ? this.wantsMembers : this.root.classList.contains("show-members"));
-    const key = wanted ? (channel.guild_id ?? channel.id) : "";
-    if (!wanted) this.root.classList.remove("show-members");
-    this.root.classList.toggle("has-members", wanted && this.#wide.matches);
+    const key = showsMembers ? (channel.guild_id ?? channel.id) : "";
+    if (!showsMembers) this.root.classList.remove("show-members");
+    this.root.classList.toggle("has-members", showsMembers && this.#wide.matches);
     if (this.members.dataset.of === key) return;
     this.members.dataset.of = key;
-    setChildren(this.members, wanted ? createPart("hubbub-members", bindToChannel(context, channel.id)) : null);
+    setChildren(this.members, showsMembers ? createPart("hubbub-members", bindToChannel(context, channel.id)) : null);
   }
 
+  /** Set the page title: number of mentions, channel and guild. */
   #drawTitle() {
     const { state, channelId, guildId } = this.context;
     const channel = state.channels.get(channelId),
@@ -352,14 +361,14 @@ export class Shell {
       !event.defaultPrevented &&
       (this.root.classList.contains("show-side") || this.root.classList.contains("show-members"))
     ) {
-      this.#uncover();
+      this.#closePanels();
       this.#focusView();
     }
     // Alt with the arrow keys moves through the channels.
     if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       const links = [...this.side.querySelectorAll("a.entry")],
-        now = links.findIndex(link => link.getAttribute("aria-current"));
-      const next = links[(now + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length];
+        current = links.findIndex(link => link.getAttribute("aria-current"));
+      const next = links[(current + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length];
       if (next === undefined) return;
       event.preventDefault();
       this.router.go(/** @type {HTMLAnchorElement} */ (next).pathname);

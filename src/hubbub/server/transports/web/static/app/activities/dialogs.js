@@ -1,6 +1,6 @@
 /** Dialogs that activities open. They are always dialogs of the client, above the frame (spec/activities.md#10). */
 
-import { isPrivate, isMessageable, isVoice, Permissions } from "../network/enums.js";
+import { isPrivate, isMessageable, isVoice, Permissions, RelationshipType } from "../network/enums.js";
 import { createMessageNonce } from "../network/ids.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
@@ -11,27 +11,29 @@ import { channelTitle } from "../content/avatars.js";
 import { cdnPath } from "../content/cdn_paths.js";
 import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
 
+/** Invite target type of an activity. */
 const EMBEDDED_APPLICATION = 2;
 const LIST_MAX = 300;
-const trusted = new Set();
-let busy = false;
+/** Hosts whose links open without confirmation, kept while the page is open. */
+const trustedHosts = new Set();
+let isDialogOpen = false;
 
 /**
- * Open a dialog with a decision. Closing it in any other way resolves to `otherwise`.
+ * Open a dialog with a decision. Closing it without a decision resolves to `defaultAnswer`.
  *
  * Only one dialog is open at a time, so that an activity cannot flood the user.
  *
  * @template T
  * @param {(decide: (answer: T) => void) => any} build
- * @param {T} otherwise
+ * @param {T} defaultAnswer
  * @returns {Promise<T>}
  */
-function askUser(title, build, otherwise) {
-  if (busy) throw new RpcError(RpcErrorCode.RATE_LIMITED, "Another dialog is already open");
-  busy = true;
+function askUser(title, build, defaultAnswer) {
+  if (isDialogOpen) throw new RpcError(RpcErrorCode.RATE_LIMITED, "Another dialog is already open");
+  isDialogOpen = true;
   return new Promise(resolve => {
-    let answer = otherwise;
-    const box = openDialog(
+    let answer = defaultAnswer;
+    const dialog = openDialog(
       title,
       () =>
         h(
@@ -39,12 +41,12 @@ function askUser(title, build, otherwise) {
           { class: "dialog-parts" },
           build(decision => {
             answer = decision;
-            box.close();
+            dialog.close();
           }),
         ),
       {
         onClose: () => {
-          busy = false;
+          isDialogOpen = false;
           resolve(answer);
         },
       },
@@ -52,9 +54,9 @@ function askUser(title, build, otherwise) {
   });
 }
 
-const buttons = (...items) => h("div", { class: "modal-foot" }, items);
-const button = (label, onClick, kind = "button") =>
-  h("button", { type: "button", class: kind, onclick: onClick }, label);
+const buttonRow = (...items) => h("div", { class: "modal-foot" }, items);
+const button = (label, onClick, style = "button") =>
+  h("button", { type: "button", class: style, onclick: onClick }, label);
 
 /** Ask the user to authorize the app. */
 export function askConsent({ application, context }, preview) {
@@ -78,7 +80,7 @@ export function askConsent({ application, context }, preview) {
         { class: "modal-app" },
         "The app does not see your password. You can revoke its access at any time under Connected apps.",
       ),
-      buttons(
+      buttonRow(
         button("Cancel", () => decide(false), "button quiet"),
         button("Authorize", () => decide(true)),
       ),
@@ -95,7 +97,7 @@ export async function confirmExternalLink({ application }, url) {
     return true;
   };
   // Browsers block window.open without a user gesture and do not report it.
-  if (trusted.has(host) && navigator.userActivation?.isActive) return open();
+  if (trustedHosts.has(host) && navigator.userActivation?.isActive) return open();
   const remember = h("input", { type: "checkbox", id: "trust-host" });
   return await askUser(
     "Open external link?",
@@ -110,10 +112,10 @@ export async function confirmExternalLink({ application }, url) {
             remember,
             h("span", null, `Do not ask again for ${host}`),
           ),
-      buttons(
+      buttonRow(
         button("Cancel", () => decide(false), "button quiet"),
         button("Open link", () => {
-          if (remember.checked) trusted.add(host);
+          if (remember.checked) trustedHosts.add(host);
           decide(open());
         }),
       ),
@@ -122,8 +124,8 @@ export async function confirmExternalLink({ application }, url) {
   );
 }
 
-/** Return the link that opens the activity. */
-function linkTo({ application, context }, { customId, linkId }) {
+/** Return the URL that opens the activity. */
+function activityUrl({ application, context }, { customId, linkId }) {
   const url = new URL(`/activities/${application.id}`, context.webUrl);
   if (customId) url.searchParams.set("custom_id", customId);
   if (linkId) url.searchParams.set("link_id", linkId);
@@ -134,7 +136,7 @@ function linkTo({ application, context }, { customId, linkId }) {
 /** Return the channels where the user can send messages: this one, private channels and the guild's channels. */
 function sendTargets({ context }) {
   const { state, channelId, guildId } = context;
-  const open = [
+  const channels = [
     state.channels.get(channelId),
     ...state.privateChannels(),
     ...(guildId ? state.channelsOf(guildId) : []),
@@ -145,37 +147,32 @@ function sendTargets({ context }) {
         isMessageable(channel) &&
         (isPrivate(channel) || state.can(channel.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)),
     );
-  return open.slice(0, LIST_MAX).map(channel => ({
+  return channels.slice(0, LIST_MAX).map(channel => ({
     value: channel.id,
     label: isPrivate(channel) ? channelTitle(channel, state) : `#${channel.name}`,
   }));
 }
 
 /**
- * Share the activity: send its link to a channel, or copy it.
+ * Show a dialog that sends the activity's link to a channel or to the user `to`, or copies it.
  *
  * @returns {Promise<{sent: boolean, copied: boolean}>}
  */
 export async function showShareDialog(session, { message, customId, linkId, to }) {
   const { context, application } = session;
-  const url = linkTo(session, { customId, linkId });
+  const url = activityUrl(session, { customId, linkId });
   const text = h("textarea", { rows: 3, maxlength: 1500, "aria-label": "Message" });
   text.value = message;
-  const offered = sendTargets(session);
-  const where = to ? null : createPicker({ label: "Send to", choices: offered, values: offered.slice(0, 1) });
+  const targets = sendTargets(session);
+  const targetPicker = to ? null : createPicker({ label: "Send to", choices: targets, values: targets.slice(0, 1) });
   return await askUser(
     to ? `Invite ${context.state.displayName(to)}` : `Share ${application.name}`,
     decide => [
-      h(
-        "div",
-        { class: "dialog-who" },
-        appIcon(application),
-        h("p", null, to ? "Message to send:" : "Message to send:"),
-      ),
+      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, "Message to send:")),
       text,
       h("p", { class: "dialog-address" }, url),
-      where?.node,
-      buttons(
+      targetPicker?.node,
+      buttonRow(
         to
           ? null
           : button(
@@ -185,7 +182,7 @@ export async function showShareDialog(session, { message, customId, linkId, to }
             ),
         button("Send", async event => {
           event.currentTarget.disabled = true;
-          const sent = await sendAsUser(session, to, where?.values[0]?.value, `${text.value}\n${url}`.trim());
+          const sent = await sendAsUser(session, to, targetPicker?.values[0]?.value, `${text.value}\n${url}`.trim());
           if (sent) decide({ sent, copied: false });
           else event.target.disabled = false;
         }),
@@ -195,15 +192,17 @@ export async function showShareDialog(session, { message, customId, linkId, to }
   );
 }
 
-/** Invite users to the activity's channel. */
+/** Show an invite to the activity's channel, with buttons that send it to friends. */
 export async function showInviteDialog(session) {
   const { context, application } = session;
   // Only invites to voice channels can target an activity.
-  const voice = isVoice(context.state.channels.get(context.channelId));
-  const json = voice ? { target_type: EMBEDDED_APPLICATION, target_application_id: application.id } : {};
+  const isVoiceChannel = isVoice(context.state.channels.get(context.channelId));
+  const json = isVoiceChannel ? { target_type: EMBEDDED_APPLICATION, target_application_id: application.id } : {};
   const { code } = await context.api.request("POST", `/channels/${context.channelId}/invites`, { json });
   const url = new URL(`/invite/${code}`, context.webUrl).href;
-  const friends = [...context.state.relationships.values()].filter(({ type }) => type === 1).slice(0, LIST_MAX);
+  const friends = [...context.state.relationships.values()]
+    .filter(({ type }) => type === RelationshipType.FRIEND)
+    .slice(0, LIST_MAX);
   await askUser(
     `Invite people to ${application.name}`,
     decide => [
@@ -228,7 +227,7 @@ export async function showInviteDialog(session) {
           );
         }),
       ),
-      buttons(button("Done", () => decide(true))),
+      buttonRow(button("Done", () => decide(true))),
     ],
     false,
   );
@@ -243,7 +242,7 @@ export async function showShareImageDialog(session, url) {
     `Share an image from ${application.name}`,
     decide => [
       h("img", { class: "dialog-moment", src: path, alt: "Image to share" }),
-      buttons(
+      buttonRow(
         button("Cancel", () => decide(false), "button quiet"),
         button("Share in this channel", async () => decide(await sendAsUser(session, null, context.channelId, url))),
       ),
@@ -252,7 +251,7 @@ export async function showShareImageDialog(session, url) {
   );
 }
 
-/** Let the user choose an image. */
+/** Let the user choose an image file; resolve to null if the user cancels. */
 export function chooseImage({ application }) {
   const input = h("input", { type: "file", accept: "image/*", "aria-label": "Image" });
   return askUser(
@@ -260,7 +259,7 @@ export function chooseImage({ application }) {
     decide => [
       h("p", null, "Anyone with the link can view the image for one day."),
       input,
-      buttons(
+      buttonRow(
         button("Cancel", () => decide(null), "button quiet"),
         button("Upload image", () => input.files.length && decide(input.files[0])),
       ),
@@ -269,7 +268,7 @@ export function chooseImage({ application }) {
   );
 }
 
-/** Send a message as the user, who pressed a button of the client. */
+/** Send a message as the user, to a user or a channel, and return whether it was sent. Call only after a click of the user. */
 async function sendAsUser(session, to, channelId, content) {
   const { api } = session.context;
   try {
@@ -287,6 +286,7 @@ async function sendAsUser(session, to, channelId, content) {
   }
 }
 
+/** Copy a text and return whether it was copied; otherwise select it on the page. */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -16,9 +16,10 @@ import { RpcCloseCode } from "./rpc_errors.js";
 import { RpcHost } from "./rpc_host.js";
 
 /** Permissions policy and sandbox of the frame (spec/activities.md#4). */
-const ALLOW = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad";
-const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-popups";
+const FRAME_PERMISSIONS = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad";
+const FRAME_SANDBOX = "allow-scripts allow-same-origin allow-forms allow-popups";
 const FRAME_PAGE = "/.platform/frame.html";
+/** Layout modes: large, or small in a corner (picture-in-picture). */
 const FOCUSED = 0;
 const PIP = 1;
 
@@ -41,7 +42,7 @@ export function startActivities(context) {
     const isParticipant = detail.participants.some(participant => participant.user_id === context.me?.id);
     const { application_id: applicationId, location } = detail;
     if (currentFrame?.isShowing(applicationId, location.channel_id)) {
-      if (!isParticipant && !currentFrame.rejoining)
+      if (!isParticipant && !currentFrame.isRejoining)
         currentFrame.end("The activity ended, or you left it on another device.");
     } else if (isParticipant && getInteractions(context).isAwaiting(applicationId, location.channel_id)) {
       // The app responded to an interaction of this user by launching its activity.
@@ -97,9 +98,9 @@ export async function openActivity(context, { applicationId, customId, referrerI
 /** The frame of an activity, with its title bar. */
 class ActivityFrame {
   /** Whether the client is joining again, so that losing the participation is expected. */
-  rejoining = false;
+  isRejoining = false;
   #mode = FOCUSED;
-  #ended = false;
+  #hasEnded = false;
   #lastInstance;
 
   constructor(context, application, instance, launchParameters) {
@@ -107,7 +108,7 @@ class ActivityFrame {
     this.application = application;
     this.#lastInstance = instance;
     const origin = proxyOrigin().replace("*", application.id);
-    const frameId = uuid();
+    const frameId = randomUuid();
     const { location, composite_instance_id: instanceId, launch_id: launchId } = instance;
     const query = {
       instance_id: instanceId,
@@ -123,16 +124,16 @@ class ActivityFrame {
     this.frame = h("iframe", {
       class: "activity-frame",
       title: application.name,
-      allow: ALLOW,
-      sandbox: SANDBOX,
+      allow: FRAME_PERMISSIONS,
+      sandbox: FRAME_SANDBOX,
       src: `${origin}${FRAME_PAGE}?${new URLSearchParams(parameters)}`,
     });
-    this.participantList = h("ul", { class: "activity-people", "aria-label": "Participants" });
+    this.participantList = h("ul", { class: "activity-participants", "aria-label": "Participants" });
     this.resizeButton = iconButton("down", "Minimize", () => this.show(this.#mode === PIP ? FOCUSED : PIP));
     const channel = context.state.channels.get(context.channelId);
     this.node = h(
       "dialog",
-      { class: "activity-stage", "aria-label": `Activity: ${application.name}` },
+      { class: "activity-window", "aria-label": `Activity: ${application.name}` },
       h(
         "header",
         { class: "activity-bar" },
@@ -201,7 +202,7 @@ class ActivityFrame {
   /** Join again with the new session. Leave if the instance is not the same one. */
   async rejoin() {
     const { api, gateway, channelId } = this.context;
-    this.rejoining = true;
+    this.isRejoining = true;
     try {
       await api.request("POST", `/activities/${channelId}/${this.application.id}`, {
         json: { session_id: gateway.sessionId },
@@ -211,7 +212,7 @@ class ActivityFrame {
     } catch (error) {
       showError(error);
     } finally {
-      this.rejoining = false;
+      this.isRejoining = false;
     }
     this.leave();
     showNotice("The activity ended because the connection was lost.");
@@ -231,15 +232,15 @@ class ActivityFrame {
 
   /** Remove the frame and show `text` as a notice, if given. */
   end(text = "") {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     this.host.end();
     presence.set(null);
     this.context.gateway.removeEventListener("OAUTH2_TOKEN_REVOKE", this.onRevoke);
     getActivityInstances(this.context).removeEventListener("change", this.onInstanceChange);
-    const inside = this.node.contains(document.activeElement);
+    const hadFocus = this.node.contains(document.activeElement);
     this.node.remove();
-    if (inside && this.previousFocus?.isConnected) this.previousFocus.focus();
+    if (hadFocus && this.previousFocus?.isConnected) this.previousFocus.focus();
     if (currentFrame === this) currentFrame = null;
     if (text) showNotice(text);
   }
@@ -269,7 +270,7 @@ class ActivityFrame {
 }
 
 /** Return a random UUID. crypto.randomUUID exists only in secure contexts. */
-function uuid() {
+function randomUuid() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
   bytes[8] = (bytes[8] & 0x3f) | 0x80;
@@ -316,22 +317,22 @@ async function openLauncher(context) {
           label,
         ),
       );
-    const joins = running.map(instance => {
+    const runningRows = running.map(instance => {
       const applicationId = instance.application_id;
       return row(applications.get(applicationId), `${participantCount(instance)} playing now`, "Join", () =>
         openActivity(channelContext, { applicationId }),
       );
     });
-    const idle = entries.filter(
+    const notRunning = entries.filter(
       ({ application }) => !running.some(instance => instance.application_id === application.id),
     );
-    const starts = idle.map(entry => {
+    const launchRows = notRunning.map(entry => {
       const text = entry.description || entry.application.description || "Activity";
       return row(entry.application, text, "Start", () => runCommand(entry, channelContext));
     });
-    if (!joins.length && !starts.length)
+    if (!runningRows.length && !launchRows.length)
       return h("p", { class: "launcher-empty" }, icon("play"), "No activities are available in this channel.");
-    return h("ul", { class: "launcher" }, joins, starts);
+    return h("ul", { class: "launcher" }, runningRows, launchRows);
   });
 }
 

@@ -8,11 +8,13 @@ const shortText = string(2, 128);
 const url = httpUrl(256);
 const image = string(1, 300);
 const secret = string(2, 128);
+/** Number of digits by which a time in seconds is shorter than one in milliseconds. */
 const SECONDS_DIGITS = 3;
 const UPDATES_MAX = 5;
-const UPDATES_MS = 20_000;
-const INSTANCE = 1 << 0;
-const JOIN = 1 << 1;
+const UPDATE_WINDOW_MS = 20_000;
+/** Activity flags. */
+const INSTANCE_FLAG = 1 << 0;
+const JOIN_FLAG = 1 << 1;
 
 const activityFields = object({
   type: oneOf(0, 2, 3, 5),
@@ -36,20 +38,21 @@ const activityFields = object({
 });
 
 /** Validate an activity and add the application's fields. Throw RpcError 4000 with a schema message. */
-export function readActivity(sent, application) {
-  const activity = activityFields(sent, "activity");
+export function readActivity(input, application) {
+  const activity = activityFields(input, "activity");
   const [current, max] = activity.party?.size ?? [0, 0];
   if (current > max) throw invalidField("size", "must not hold more than there is room for");
   const result = { application_id: application.id, name: application.name.slice(0, 128), type: 0, ...activity };
-  for (const [key, value] of Object.entries(result.timestamps ?? {})) result.timestamps[key] = inMilliseconds(value);
-  const flags = (activity.instance ? INSTANCE : 0) | (activity.secrets?.join ? JOIN : 0);
+  for (const [key, value] of Object.entries(result.timestamps ?? {})) result.timestamps[key] = toMilliseconds(value);
+  const flags = (activity.instance ? INSTANCE_FLAG : 0) | (activity.secrets?.join ? JOIN_FLAG : 0);
   if (flags) result.flags = flags;
   return Object.fromEntries(
     Object.entries(result).filter(([, value]) => typeof value !== "object" || Object.keys(value).length),
   );
 }
 
-function inMilliseconds(value) {
+/** Convert a Unix time in seconds to milliseconds; a time in milliseconds is returned unchanged. */
+function toMilliseconds(value) {
   return String(value).length <= String(Date.now()).length - SECONDS_DIGITS ? value * 1000 : value;
 }
 
@@ -72,9 +75,9 @@ export class ActivityPresence {
     this.#activity = activity;
     if (this.#timer !== null) return;
     const now = Date.now();
-    this.#sentAt = this.#sentAt.filter(when => when > now - UPDATES_MS);
+    this.#sentAt = this.#sentAt.filter(sentAt => sentAt > now - UPDATE_WINDOW_MS);
     if (this.#sentAt.length < UPDATES_MAX) this.#send();
-    else this.#timer = setTimeout(() => this.#send(), this.#sentAt[0] + UPDATES_MS - now);
+    else this.#timer = setTimeout(() => this.#send(), this.#sentAt[0] + UPDATE_WINDOW_MS - now);
   }
 
   #send() {

@@ -1,6 +1,6 @@
 /** The RPC commands of activities, with the scopes they require (spec/activities.md#7). */
 
-import { isPrivate, Permissions } from "../network/enums.js";
+import { isPrivate, Permissions, RelationshipType } from "../network/enums.js";
 import {
   askConsent,
   chooseImage,
@@ -18,7 +18,7 @@ import * as payloads from "./rpc_payloads.js";
 export { hasScopes } from "./scopes.js";
 
 const AUTHENTICATED = ["rpc.authenticated"];
-const TEXT_MAX = 2048;
+const TEXT_LENGTH_MAX = 2048;
 const PURCHASE_TIMEOUT_MS = 300_000;
 /** Scopes that install something in a guild or channel, which this dialog does not support. */
 const UNSUPPORTED_SCOPES = ["bot", "webhook.incoming"];
@@ -53,11 +53,11 @@ export const RPC_COMMANDS = Object.freeze({
   REQUEST_PROXY_TICKET_REFRESH: { requiredScopes: AUTHENTICATED, run: refreshTicket },
   GET_SKUS_EMBEDDED: {
     requiredScopes: AUTHENTICATED,
-    run: async session => ({ skus: (await skusOf(session)).map(payloads.sku) }),
+    run: async session => ({ skus: (await fetchSkus(session)).map(payloads.sku) }),
   },
   GET_ENTITLEMENTS_EMBEDDED: {
     requiredScopes: AUTHENTICATED,
-    run: async session => ({ entitlements: (await entitlementsOf(session)).map(payloads.entitlement) }),
+    run: async session => ({ entitlements: (await fetchEntitlements(session)).map(payloads.entitlement) }),
   },
   START_PURCHASE: { requiredScopes: AUTHENTICATED, run: startPurchase },
   USER_SETTINGS_GET_LOCALE: {
@@ -80,20 +80,20 @@ export const RPC_COMMANDS = Object.freeze({
 
 const scopeList = (value, name) =>
   list(string(1, 64), 1, 64)(typeof value === "string" ? value.split(" ").filter(Boolean) : value, name);
-const AUTHORIZE = {
+const AUTHORIZE_ARGUMENTS = {
   client_id: snowflake,
   scope: scopeList,
   scopes: scopeList,
   response_type: oneOf("code"),
   prompt: oneOf("none", "consent"),
-  state: string(0, TEXT_MAX),
-  nonce: string(1, TEXT_MAX),
-  code_challenge: string(1, TEXT_MAX),
+  state: string(0, TEXT_LENGTH_MAX),
+  nonce: string(1, TEXT_LENGTH_MAX),
+  code_challenge: string(1, TEXT_LENGTH_MAX),
   code_challenge_method: oneOf("S256"),
 };
 
 async function authorize(session, payload) {
-  const request = readArguments(payload, AUTHORIZE, "client_id");
+  const request = readArguments(payload, AUTHORIZE_ARGUMENTS, "client_id");
   if (request.client_id !== session.application.id)
     throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
   const scopes = request.scope ?? request.scopes;
@@ -105,8 +105,8 @@ async function authorize(session, payload) {
   const { api } = session.context;
   try {
     const preview = await api.request("GET", "/oauth2/authorize", { query });
-    const silent = request.prompt === "none" && preview.authorized;
-    const granted = silent || (await askConsent(session, preview));
+    const isSilent = request.prompt === "none" && preview.authorized;
+    const granted = isSilent || (await askConsent(session, preview));
     const { url } = await api.request("POST", "/oauth2/authorize", { query, json: { authorize: granted } });
     const code = new URL(url).searchParams.get("code");
     if (!granted || !code) throw oauth2Error("access_denied");
@@ -118,10 +118,10 @@ async function authorize(session, payload) {
 }
 
 async function authenticate(session, payload) {
-  const { access_token: token } = readArguments(payload, { access_token: string(1, TEXT_MAX) });
+  const { access_token: token } = readArguments(payload, { access_token: string(1, TEXT_LENGTH_MAX) });
   const invalid = new RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token");
   if (!token) throw invalid;
-  const response = await asApp(token, "/oauth2/@me");
+  const response = await requestAsApp(token, "/oauth2/@me");
   const { application, context } = session;
   // The response contains the token's user only with the scope `identify`.
   if (response?.application?.id !== application.id || response.user?.id !== context.me.id) throw invalid;
@@ -143,11 +143,11 @@ async function authenticate(session, payload) {
   };
 }
 
-/** Call the API with the app's own access token, which grants only its scopes. */
-async function asApp(token, path, options = {}) {
+/** Send a request with the app's access token, which grants only its scopes; resolve to null if the API rejects it. */
+async function requestAsApp(token, path, options = {}) {
   const headers = { Authorization: `Bearer ${token.replace(/[^\x21-\x7e]/g, "")}` };
-  const answer = await fetch(`/api/v10${path}`, { ...options, headers, credentials: "omit", cache: "no-store" });
-  return answer.ok ? await answer.json() : null;
+  const response = await fetch(`/api/v10${path}`, { ...options, headers, credentials: "omit", cache: "no-store" });
+  return response.ok ? await response.json() : null;
 }
 
 // Queries
@@ -186,18 +186,18 @@ async function getUser({ context }, payload) {
 // Presence, links and sharing
 
 function setActivity(session, payload) {
-  const sent = payload?.activity;
-  if (sent === undefined || sent === null) {
+  const input = payload?.activity;
+  if (input === undefined || input === null) {
     session.presence.set(null);
     return { name: session.application.name, type: 0 };
   }
-  const activity = readActivity(sent, session.application);
+  const activity = readActivity(input, session.application);
   session.presence.set(activity);
   return activity;
 }
 
 async function openExternalLink(session, payload) {
-  const { url } = readArguments(payload, { url: httpUrl(TEXT_MAX) }, "url");
+  const { url } = readArguments(payload, { url: httpUrl(TEXT_LENGTH_MAX) }, "url");
   return { opened: await confirmExternalLink(session, url) };
 }
 
@@ -215,7 +215,7 @@ async function openInviteDialog(session) {
 async function inviteUser(session, payload) {
   const { user_id: id, content } = readArguments(payload, { user_id: snowflake, content: string(0, 1024) }, "user_id");
   const friend = session.context.state.relationships.get(id);
-  if (friend?.type !== 1) throw new RpcError(RpcErrorCode.INVALID_USER, "Invalid user id");
+  if (friend?.type !== RelationshipType.FRIEND) throw new RpcError(RpcErrorCode.INVALID_USER, "Invalid user id");
   await showShareDialog(session, { message: content ?? "", to: friend.user ?? session.context.state.user(id) });
   return null;
 }
@@ -247,7 +247,7 @@ async function initiateImageUpload(session) {
   if (!file) throw new RpcError(RpcErrorCode.UNKNOWN, "No image was chosen");
   const body = new FormData();
   body.append("file", file, file.name);
-  const response = await asApp(session.token, `/applications/${session.application.id}/attachment`, {
+  const response = await requestAsApp(session.token, `/applications/${session.application.id}/attachment`, {
     method: "POST",
     body,
   });
@@ -262,11 +262,11 @@ async function refreshTicket({ context, application, instance }) {
 
 // Purchases
 
-async function skusOf({ context, application }) {
+async function fetchSkus({ context, application }) {
   return (await context.api.request("GET", `/applications/${application.id}/store`)).skus;
 }
 
-async function entitlementsOf({ context, application }) {
+async function fetchEntitlements({ context, application }) {
   return await context.api.request("GET", `/users/@me/applications/${application.id}/entitlements`, {
     query: { exclude_consumed: true },
   });
@@ -276,10 +276,10 @@ async function entitlementsOf({ context, application }) {
 async function startPurchase(session, payload) {
   const { sku_id: sku } = readArguments(payload, { sku_id: snowflake }, "sku_id");
   const { gateway } = session.context;
-  if (!(await skusOf(session)).some(listedSku => listedSku.id === sku))
+  if (!(await fetchSkus(session)).some(listedSku => listedSku.id === sku))
     throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "Unknown SKU");
   let cleanUp;
-  const bought = new Promise((resolve, reject) => {
+  const purchase = new Promise((resolve, reject) => {
     const onEntitlement = ({ detail }) =>
       detail.sku_id === sku && detail.user_id === session.context.me.id && resolve([payloads.entitlement(detail)]);
     gateway.addEventListener("ENTITLEMENT_CREATE", onEntitlement);
@@ -292,14 +292,14 @@ async function startPurchase(session, payload) {
       clearTimeout(timer);
     };
   });
-  bought.catch(() => {});
+  purchase.catch(() => {});
   try {
     const opened = await confirmExternalLink(
       session,
       new URL(`/application-directory/${session.application.id}/store/${sku}`, location.origin).href,
     );
     if (!opened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled");
-    return await bought;
+    return await purchase;
   } finally {
     cleanUp();
   }

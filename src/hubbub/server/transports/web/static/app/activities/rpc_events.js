@@ -13,7 +13,7 @@ const EVENTS = Object.freeze({
     initialPayload: async session => ({ participants: await payloads.participants(session) }),
   },
   ACTIVITY_LAYOUT_MODE_UPDATE: { initialPayload: session => ({ layout_mode: session.layout() }) },
-  ORIENTATION_UPDATE: { initialPayload: orientation },
+  ORIENTATION_UPDATE: { initialPayload: screenOrientation },
   THERMAL_STATE_UPDATE: { initialPayload: () => ({ thermal_state: 0 }) },
   VOICE_STATE_UPDATE: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
   // The client receives no audio, so it never emits these (decisions/0057).
@@ -30,9 +30,9 @@ const EVENTS = Object.freeze({
   ACTIVITY_JOIN: {},
 });
 
-function orientation() {
-  const portrait = window.matchMedia("(orientation: portrait)").matches;
-  return { screen_orientation: portrait ? 0 : 1, orientation: portrait ? "portrait" : "landscape" };
+function screenOrientation() {
+  const isPortrait = window.matchMedia("(orientation: portrait)").matches;
+  return { screen_orientation: isPortrait ? 0 : 1, orientation: isPortrait ? "portrait" : "landscape" };
 }
 
 /** The subscriptions of one activity. */
@@ -41,7 +41,7 @@ export class Subscriptions {
   #send;
   #subscribed = new Set();
   #voiceChannels = new Map();
-  #removers = [];
+  #cleanups = [];
 
   /** @param {(evt: string, data: object) => void} send */
   constructor(session, send) {
@@ -55,7 +55,7 @@ export class Subscriptions {
       if (detail.user.id === state.me.id) this.#resend("CURRENT_GUILD_MEMBER_UPDATE", detail.guild_id);
     });
     this.#on(gateway, "VOICE_STATE_UPDATE", ({ detail }) => {
-      // When a user leaves, notify subscribers of the channel they left.
+      // A user who leaves has no channel, so notify the subscribers of the previous one.
       const subjectId = detail.channel_id ?? this.#voiceChannels.get(detail.user_id);
       this.#voiceChannels.set(detail.user_id, detail.channel_id);
       if (this.#has("VOICE_STATE_UPDATE", subjectId))
@@ -74,8 +74,8 @@ export class Subscriptions {
         send("RELATIONSHIP_UPDATE", payloads.relationship(session.context, relationship));
     });
     this.#on(gateway, "ENTITLEMENT_CREATE", ({ detail }) => {
-      const own = detail.application_id === session.application.id && detail.user_id === state.me.id;
-      if (own && this.#has("ENTITLEMENT_CREATE"))
+      const isOwn = detail.application_id === session.application.id && detail.user_id === state.me.id;
+      if (isOwn && this.#has("ENTITLEMENT_CREATE"))
         send("ENTITLEMENT_CREATE", { entitlement: payloads.entitlement(detail) });
     });
   }
@@ -108,31 +108,35 @@ export class Subscriptions {
     this.#resend("ACTIVITY_LAYOUT_MODE_UPDATE");
   }
 
+  /** Remove all subscriptions, after a new handshake. */
   clear() {
     this.#subscribed.clear();
     this.#voiceChannels.clear();
   }
 
+  /** Remove all subscriptions and stop listening for events. */
   end() {
     this.clear();
-    for (const stop of this.#removers.splice(0)) stop();
+    for (const cleanUp of this.#cleanups.splice(0)) cleanUp();
   }
 
   #on(target, name, listener) {
     target.addEventListener(name, listener);
-    this.#removers.push(() => target.removeEventListener(name, listener));
+    this.#cleanups.push(() => target.removeEventListener(name, listener));
   }
 
   #has(evt, subjectId) {
     return this.#subscribed.has(`${evt}:${subjectId ?? ""}`);
   }
 
+  /** Send an event with its current payload, if the activity subscribed to it. */
   async #resend(evt, subjectId) {
     if (!this.#has(evt, subjectId)) return;
     const data = await EVENTS[evt].initialPayload(this.#session, subjectId);
     if (this.#has(evt, subjectId)) this.#send(evt, data);
   }
 
+  /** Validate an event name and its arguments; return the event, the subscription key and the subject's ID. */
   #read(evt, payload) {
     const event = typeof evt === "string" && Object.hasOwn(EVENTS, evt) ? EVENTS[evt] : null;
     if (!event) throw new RpcError(RpcErrorCode.INVALID_EVENT, `Invalid event: ${String(evt).slice(0, 64)}`);

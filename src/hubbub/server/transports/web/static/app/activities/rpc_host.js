@@ -14,25 +14,26 @@ const FRAME = 1;
 const CLOSE = 2;
 const VERSION = 1;
 
-const FRAME_MAX = 64 * 1024;
-const WINDOW_MS = 10_000;
+const FRAME_LENGTH_MAX = 64 * 1024;
+const RATE_WINDOW_MS = 10_000;
 /** Commands per window (spec/activities.md#10). */
 const COMMANDS_MAX = 60;
 const LOGS_MAX = 200;
-const NONCE_MAX = 128;
+const NONCE_LENGTH_MAX = 128;
 
 /** Counts calls in a fixed time window. */
-class Throttle {
-  #began = 0;
+class RateCounter {
+  #windowStart = 0;
   #count = 0;
 
   constructor(limit) {
     this.limit = limit;
   }
 
+  /** Count a call and return whether it is within the limit. */
   allows(now) {
-    if (now - this.#began >= WINDOW_MS) {
-      this.#began = now;
+    if (now - this.#windowStart >= RATE_WINDOW_MS) {
+      this.#windowStart = now;
       this.#count = 0;
     }
     this.#count += 1;
@@ -56,9 +57,9 @@ export class RpcHost {
   #origin;
   #frameId;
   #isConnected = false;
-  #ended = false;
-  #commands = new Throttle(COMMANDS_MAX);
-  #logs = new Throttle(LOGS_MAX);
+  #hasEnded = false;
+  #commands = new RateCounter(COMMANDS_MAX);
+  #logs = new RateCounter(LOGS_MAX);
   #listener = event => this.#receive(event);
 
   /**
@@ -80,8 +81,8 @@ export class RpcHost {
 
   /** Close the connection and stop listening. */
   end(code = RpcCloseCode.NORMAL, message = "") {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     if (this.#isConnected) this.#send(CLOSE, { code, message });
     window.removeEventListener("message", this.#listener);
     this.subscriptions.end();
@@ -130,7 +131,8 @@ export class RpcHost {
 
   async #handleCommand(payload) {
     const { cmd, nonce } = payload;
-    if (typeof cmd !== "string" || typeof nonce !== "string" || cmd.length > 64 || nonce.length > NONCE_MAX) return;
+    if (typeof cmd !== "string" || typeof nonce !== "string" || cmd.length > 64 || nonce.length > NONCE_LENGTH_MAX)
+      return;
     const now = performance.now();
     if (cmd === "CAPTURE_LOG") {
       // The SDK sends one for every console message. They are discarded; above the limit they get no response.
@@ -162,7 +164,7 @@ export class RpcHost {
 
 function isWithinLimit(payload) {
   try {
-    return JSON.stringify(payload).length <= FRAME_MAX;
+    return JSON.stringify(payload).length <= FRAME_LENGTH_MAX;
   } catch {
     return false;
   }

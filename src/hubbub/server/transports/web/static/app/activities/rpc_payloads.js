@@ -90,9 +90,10 @@ export function member({ state }, guildId) {
   };
 }
 
-function roleColor(guild, holder) {
-  const coloredRoles = (guild?.roles ?? []).filter(role => holder?.roles.includes(role.id) && role.color);
-  const top = coloredRoles.sort((one, other) => other.position - one.position)[0];
+/** Return the color of a member's highest colored role, as `#rrggbb`, or null. */
+function roleColor(guild, member) {
+  const coloredRoles = (guild?.roles ?? []).filter(role => member?.roles.includes(role.id) && role.color);
+  const top = coloredRoles.sort((a, b) => b.position - a.position)[0];
   return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
 }
 

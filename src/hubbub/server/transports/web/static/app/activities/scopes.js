@@ -1,6 +1,6 @@
 /** Scopes of activity tokens. Every authenticated app has `rpc.authenticated` (spec/rpc.md#6). */
 
-const PRESENCE = [
+const PRESENCE_SCOPES = [
   "activities.invites.write",
   "activities.read",
   "activities.write",
@@ -10,8 +10,8 @@ const PRESENCE = [
   "relationships.read",
   "relationships.write",
 ];
-const COMMUNICATION = [
-  ...PRESENCE,
+const COMMUNICATION_SCOPES = [
+  ...PRESENCE_SCOPES,
   "dm_channels.read",
   "dm_channels.messages.read",
   "dm_channels.messages.write",
@@ -20,14 +20,14 @@ const COMMUNICATION = [
   "lobbies.write",
 ];
 /** Scopes that include others (spec/webhooks-and-interactions.md#8.5). */
-const UMBRELLAS = { "sdk.social_layer_presence": PRESENCE, "sdk.social_layer": COMMUNICATION };
+const INCLUDED_SCOPES = { "sdk.social_layer_presence": PRESENCE_SCOPES, "sdk.social_layer": COMMUNICATION_SCOPES };
 
 /** Return all scopes that a token grants, including implied ones. */
 export function expandScopes(scopes) {
-  return new Set(["rpc.authenticated", ...scopes.flatMap(scope => [scope, ...(UMBRELLAS[scope] ?? [])])]);
+  return new Set(["rpc.authenticated", ...scopes.flatMap(scope => [scope, ...(INCLUDED_SCOPES[scope] ?? [])])]);
 }
 
 /** Return whether all required scopes are granted. @param {string[]|undefined} required */
-export function hasScopes(required, held) {
-  return (required ?? []).every(scope => held.has(scope));
+export function hasScopes(required, granted) {
+  return (required ?? []).every(scope => granted.has(scope));
 }

@@ -1,6 +1,6 @@
 /** The header of a channel: title, topic, tools and menu. */
 
-import { ChannelType, Permissions, isForum, isThread } from "../network/enums.js";
+import { ChannelType, Permissions, canHaveThreads, isForum, isThread } from "../network/enums.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
@@ -18,13 +18,13 @@ export function channelHeader(context, channel) {
   const { state } = context;
   const title = channelTitle(channel, state),
     parent = isThread(channel) ? state.channels.get(channel.parent_id) : null;
-  const emit = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
+  const dispatch = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
   const other = channel.type === ChannelType.DM ? channel.recipients?.[0] : null;
-  const hasThreads = channel.guild_id && channel.type <= 5 && channel.type !== ChannelType.GUILD_VOICE;
+  const hasThreads = channel.guild_id && canHaveThreads(channel);
   return h(
     "header",
     { class: "view-head" },
-    iconButton("menu", "Channels and conversations", emit("show-side"), { class: "icon-button to-side" }),
+    iconButton("menu", "Channels and conversations", dispatch("show-side"), { class: "icon-button to-side" }),
     channel.guild_id
       ? icon(channelIconName(channel))
       : conversationIcon(channel, title, other ? state.statusOf(other.id) : undefined),
@@ -50,20 +50,20 @@ export function channelHeader(context, channel) {
           ),
       channel.guild_id ? iconButton("search", "Search", () => openSearch(context)) : null,
       other === null || channel.guild_id
-        ? iconButton("people", "Members", emit("toggle-members"), { class: "icon-button members-toggle" })
+        ? iconButton("people", "Members", dispatch("toggle-members"), { class: "icon-button members-toggle" })
         : null,
-      iconButton("more", "Channel options", event => channelMenu(event.currentTarget, context, channel), {
+      iconButton("more", "Channel options", event => openChannelMenu(event.currentTarget, context, channel), {
         "aria-haspopup": "menu",
       }),
     ),
   );
 }
 
-function channelMenu(anchor, context, channel) {
+function openChannelMenu(anchor, context, channel) {
   const { state, api, me } = context;
-  const thread = isThread(channel),
-    manages = state.can(channel.id, thread ? Permissions.MANAGE_THREADS : Permissions.MANAGE_CHANNELS);
-  const group = channel.type === ChannelType.GROUP_DM;
+  const isThreadChannel = isThread(channel),
+    canManage = state.can(channel.id, isThreadChannel ? Permissions.MANAGE_THREADS : Permissions.MANAGE_CHANNELS);
+  const isGroup = channel.type === ChannelType.GROUP_DM;
   const archive = () =>
     runAndReport(() =>
       api.request("PATCH", `/channels/${channel.id}`, { json: { archived: !channel.thread_metadata?.archived } }),
@@ -71,47 +71,47 @@ function channelMenu(anchor, context, channel) {
   const rename = () => openRename(context, channel);
   openMenu(anchor, channelTitle(channel, state), [
     channel.guild_id &&
-      !thread &&
+      !isThreadChannel &&
       state.can(channel.id, Permissions.CREATE_INSTANT_INVITE) && {
         label: "Invite people",
         icon: "invite",
         onClick: () => openInviteLink(context, channel),
       },
-    thread && {
+    isThreadChannel && {
       label: channel.member ? "Leave thread" : "Join thread",
       icon: "thread",
       onClick: () => toggleThreadMembership(context),
     },
-    thread &&
-      (manages || channel.owner_id === me.id) && {
+    isThreadChannel &&
+      (canManage || channel.owner_id === me.id) && {
         label: channel.thread_metadata?.archived ? "Reopen thread" : "Archive thread",
         icon: "lock",
         onClick: archive,
       },
-    (manages || group || (thread && channel.owner_id === me.id)) &&
+    (canManage || isGroup || (isThreadChannel && channel.owner_id === me.id)) &&
       channel.type !== ChannelType.DM && {
-        label: channel.guild_id && !thread ? "Edit channel" : "Rename",
+        label: channel.guild_id && !isThreadChannel ? "Edit channel" : "Rename",
         icon: "edit",
         onClick: rename,
       },
-    group && { label: "Add people", icon: "invite", onClick: () => openAddPeople(context, channel) },
-    group && {
+    isGroup && { label: "Add people", icon: "invite", onClick: () => openAddPeople(context, channel) },
+    isGroup && {
       label: "Leave group",
       icon: "leave",
       danger: true,
-      onClick: () => remove(context, channel, "Leave the group?", "Leave"),
+      onClick: () => deleteChannel(context, channel, "Leave the group?", "Leave"),
     },
     channel.type === ChannelType.DM && {
       label: "Close conversation",
       icon: "close",
       onClick: () => closeConversation(context, channel),
     },
-    manages &&
+    canManage &&
       channel.guild_id && {
         label: "Delete",
         icon: "bin",
         danger: true,
-        onClick: () => remove(context, channel, `Delete #${channel.name}?`, "Delete"),
+        onClick: () => deleteChannel(context, channel, `Delete #${channel.name}?`, "Delete"),
       },
   ]);
 }
@@ -123,7 +123,8 @@ async function closeConversation(context, channel) {
   }
 }
 
-async function remove(context, channel, title, label) {
+/** Delete a channel, or leave a group, after confirmation. */
+async function deleteChannel(context, channel, title, label) {
   if (!(await confirmAction(title, "This cannot be undone.", label))) return;
   if (await runAndReport(() => context.api.request("DELETE", `/channels/${channel.id}`)))
     context.go(channel.guild_id ? `/app/channels/${channel.guild_id}` : "/app");

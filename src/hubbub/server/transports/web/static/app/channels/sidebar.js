@@ -1,6 +1,14 @@
 /** The sidebar: channels of a guild or private conversations, with the voice and account panels below. */
 
-import { ChannelFlags, ChannelType, Permissions, isMessageable, isThread, isVoice } from "../network/enums.js";
+import {
+  ChannelFlags,
+  ChannelType,
+  Permissions,
+  RelationshipType,
+  isMessageable,
+  isThread,
+  isVoice,
+} from "../network/enums.js";
 import { compareIds } from "../network/ids.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
@@ -11,7 +19,7 @@ import { openNewConversation } from "../guilds/join_dialogs.js";
 import { openGuildMenu } from "../guilds/menu.js";
 
 /** Collapsed categories, kept while the page is open. */
-const collapsed = new Set();
+const collapsedCategoryIds = new Set();
 
 class Sidebar extends LayoutPart {
   static kinds = [
@@ -73,12 +81,14 @@ class Sidebar extends LayoutPart {
 
   #conversations() {
     const { state, channelId } = this.context;
-    const waiting = [...state.relationships.values()].filter(relationship => relationship.type === 3).length;
+    const requestCount = [...state.relationships.values()].filter(
+      relationship => relationship.type === RelationshipType.PENDING_INCOMING,
+    ).length;
     const isCurrent = channelId === null;
     return [
       {
         key: "friends",
-        stamp: `${isCurrent} ${waiting}`,
+        stamp: `${isCurrent} ${requestCount}`,
         build: () =>
           h(
             "li",
@@ -88,7 +98,7 @@ class Sidebar extends LayoutPart {
               { href: "/app", class: "entry", "aria-current": isCurrent ? "page" : null },
               icon("people"),
               h("span", { class: "entry-name" }, "Friends"),
-              waiting ? h("span", { class: "count" }, waiting) : null,
+              requestCount ? h("span", { class: "count" }, requestCount) : null,
             ),
           ),
       },
@@ -139,14 +149,14 @@ class Sidebar extends LayoutPart {
     ];
     const entries = uncategorized.flatMap(channel => this.#channelEntries(channel));
     for (const category of categories) {
-      const inside = channelsUnder(category.id);
-      const open = !collapsed.has(category.id);
+      const channels = channelsUnder(category.id);
+      const open = !collapsedCategoryIds.has(category.id);
       entries.push({
         key: category.id,
         stamp: `${category.name} ${open}`,
         build: () => this.#categoryItem(category, open),
       });
-      for (const channel of inside)
+      for (const channel of channels)
         if (open || state.isUnread(channel.id) || channel.id === this.context.channelId)
           entries.push(...this.#channelEntries(channel));
     }
@@ -173,8 +183,8 @@ class Sidebar extends LayoutPart {
 
   #categoryItem(category, open) {
     const onClick = () => {
-      if (open) collapsed.add(category.id);
-      else collapsed.delete(category.id);
+      if (open) collapsedCategoryIds.add(category.id);
+      else collapsedCategoryIds.delete(category.id);
       this.draw();
     };
     return h(

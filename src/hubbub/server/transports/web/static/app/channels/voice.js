@@ -67,14 +67,16 @@ class VoicePanel extends LayoutPart {
 }
 
 /** The members of the voice channel in view, above its messages. */
-class VoiceStage extends LayoutPart {
+class VoiceMembers extends LayoutPart {
   static kinds = ["voiceStates", "channels", "members", "guilds"];
 
   begin() {
-    this.people = h("ul", { class: "stage-people" });
+    this.members = h("ul", { class: "stage-people" });
     this.hint = h("p", { class: "soft small" });
     this.actions = h("div", { class: "row" });
-    this.replaceChildren(h("section", { class: "stage", "aria-label": "Voice" }, this.people, this.hint, this.actions));
+    this.replaceChildren(
+      h("section", { class: "stage", "aria-label": "Voice" }, this.members, this.hint, this.actions),
+    );
   }
 
   draw() {
@@ -84,7 +86,7 @@ class VoiceStage extends LayoutPart {
     const voiceStates = state.voiceStatesIn(channelId);
     const isJoined = state.myVoiceState()?.channel_id === channelId;
     reconcile(
-      this.people,
+      this.members,
       voiceStates.map(voiceState => {
         const user = state.user(voiceState.user_id) ?? { id: voiceState.user_id, username: "Unknown user" };
         const name = state.displayName(user, guildId),
@@ -132,4 +134,4 @@ class VoiceStage extends LayoutPart {
 }
 
 customElements.define("hubbub-voice-panel", VoicePanel);
-customElements.define("hubbub-voice-members", VoiceStage);
+customElements.define("hubbub-voice-members", VoiceMembers);

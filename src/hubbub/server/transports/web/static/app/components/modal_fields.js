@@ -6,6 +6,7 @@ import { formatBytes } from "../ui/formats.js";
 import { createPicker } from "../ui/picker.js";
 import { selectSource } from "./selects.js";
 
+/** Component types of selects. */
 const SELECTS = [3, 5, 6, 7, 8];
 const TEXT_INPUT = 4;
 const FILE_UPLOAD = 19;
@@ -14,64 +15,65 @@ const CHECKBOX_GROUP = 22;
 const CHECKBOX = 23;
 const PARAGRAPH = 2;
 const TEXT_MAX = 4000;
-let count = 0;
+let fieldCount = 0;
 
 /**
  * @typedef {{node: HTMLElement, read: (files: File[]) => object, setErrors: (messages: string[]) => void,
  *   focus: () => void}} Field `read` appends the field's files to `files`
  */
 
-/** @returns {Field} */
+/** Return the field of a modal component. @returns {Field} */
 export function createModalField(component, label, description, context) {
-  const id = `field-${(count += 1)}`;
-  const kind = component.type;
+  const id = `modal-field-${(fieldCount += 1)}`;
+  const type = component.type;
   const control =
-    kind === TEXT_INPUT
-      ? text(component, id)
-      : kind === FILE_UPLOAD
-        ? upload(component, id, label)
-        : kind === RADIO_GROUP
-          ? group(component, id, "radio")
-          : kind === CHECKBOX_GROUP
-            ? group(component, id, "checkbox")
-            : kind === CHECKBOX
-              ? checkbox(component, id)
-              : SELECTS.includes(kind)
-                ? select(component, label, context)
+    type === TEXT_INPUT
+      ? textControl(component, id)
+      : type === FILE_UPLOAD
+        ? uploadControl(component, id, label)
+        : type === RADIO_GROUP
+          ? groupControl(component, id, "radio")
+          : type === CHECKBOX_GROUP
+            ? groupControl(component, id, "checkbox")
+            : type === CHECKBOX
+              ? checkboxControl(component, id)
+              : SELECTS.includes(type)
+                ? selectControl(component, label, context)
                 : { node: h("p", null, "This field cannot be displayed."), read: () => ({}), focus() {} };
-  const optional = component.required === false;
+  const isOptional = component.required === false;
   const error = h("p", { class: "field-error", id: `${id}-error`, hidden: true });
   const hint = description ? h("p", { class: "field-hint", id: `${id}-hint` }, description) : null;
-  const caption = [label, optional ? h("span", { class: "field-optional" }, " (optional)") : null];
-  const many = kind === RADIO_GROUP || kind === CHECKBOX_GROUP;
-  const name = many ? h("legend", null, caption) : h("label", { for: id }, caption);
+  const caption = [label, isOptional ? h("span", { class: "field-optional" }, " (optional)") : null];
+  const isGroup = type === RADIO_GROUP || type === CHECKBOX_GROUP;
+  const name = isGroup ? h("legend", null, caption) : h("label", { for: id }, caption);
   // A single checkbox comes before its label; other controls come after it.
-  const inside =
-    kind === CHECKBOX ? [h("div", { class: "field-single" }, control.node, name), hint] : [name, hint, control.node];
-  const node = h(many ? "fieldset" : "div", { class: "app-field" }, inside, error);
+  const content =
+    type === CHECKBOX ? [h("div", { class: "field-single" }, control.node, name), hint] : [name, hint, control.node];
+  const node = h(isGroup ? "fieldset" : "div", { class: "app-field" }, content, error);
   const described = control.described ?? control.node;
-  describe([]);
+  updateDescription([]);
   return {
     node,
-    read: files => ({ type: kind, id: component.id, custom_id: component.custom_id, ...control.read(files) }),
+    read: files => ({ type: type, id: component.id, custom_id: component.custom_id, ...control.read(files) }),
     setErrors(messages) {
       error.textContent = messages.join(" ");
       error.hidden = !messages.length;
-      describe(messages);
+      updateDescription(messages);
     },
     focus: control.focus,
   };
 
-  function describe(messages) {
-    const by = [hint?.id, messages.length ? error.id : null].filter(Boolean).join(" ");
-    if (by) described.setAttribute("aria-describedby", by);
+  /** Connect the control with its hint and errors for screen readers. */
+  function updateDescription(messages) {
+    const ids = [hint?.id, messages.length ? error.id : null].filter(Boolean).join(" ");
+    if (ids) described.setAttribute("aria-describedby", ids);
     else described.removeAttribute("aria-describedby");
     if (messages.length) described.setAttribute("aria-invalid", "true");
     else described.removeAttribute("aria-invalid");
   }
 }
 
-function text(component, id) {
+function textControl(component, id) {
   const limit = component.max_length ?? TEXT_MAX;
   const shared = {
     id,
@@ -83,21 +85,22 @@ function text(component, id) {
   };
   const field =
     component.style === PARAGRAPH ? h("textarea", { ...shared, rows: 4 }) : h("input", { ...shared, type: "text" });
-  const left = h("span", { class: "field-count", "aria-hidden": "true" });
+  const counter = h("span", { class: "field-count", "aria-hidden": "true" });
   updateCount();
   return {
-    node: h("div", { class: "field-text" }, field, left),
+    node: h("div", { class: "field-text" }, field, counter),
     described: field,
     read: () => ({ value: field.value }),
     focus: () => field.focus(),
   };
 
   function updateCount() {
-    left.textContent = component.max_length || field.value.length > limit - 200 ? `${field.value.length}/${limit}` : "";
+    counter.textContent =
+      component.max_length || field.value.length > limit - 200 ? `${field.value.length}/${limit}` : "";
   }
 }
 
-function select(component, label, context) {
+function selectControl(component, label, context) {
   const menu = createPicker({
     ...selectSource(component, context),
     label: component.placeholder ? `${label}: ${component.placeholder}` : label,
@@ -114,9 +117,9 @@ function select(component, label, context) {
   };
 }
 
-function group({ options = [], max_values: max }, id, type) {
-  const inputs = options.map(({ value, default: chosen }, index) =>
-    h("input", { type, name: id, id: `${id}-${index}`, value, checked: Boolean(chosen), onchange: limit }),
+function groupControl({ options = [], max_values: max }, id, type) {
+  const inputs = options.map(({ value, default: isDefault }, index) =>
+    h("input", { type, name: id, id: `${id}-${index}`, value, checked: Boolean(isDefault), onchange: enforceMaximum }),
   );
   const node = h(
     "div",
@@ -126,27 +129,27 @@ function group({ options = [], max_values: max }, id, type) {
       return h("label", { class: "field-option", for: inputs[index].id }, inputs[index], caption);
     }),
   );
-  limit();
-  const chosen = () => inputs.filter(({ checked }) => checked).map(({ value }) => value);
-  const read = () => (type === "radio" ? { value: chosen()[0] ?? null } : { values: chosen() });
+  enforceMaximum();
+  const chosenValues = () => inputs.filter(({ checked }) => checked).map(({ value }) => value);
+  const read = () => (type === "radio" ? { value: chosenValues()[0] ?? null } : { values: chosenValues() });
   return { node, read, focus: () => inputs[0]?.focus() };
 
   /** Disable the other checkboxes when the maximum is reached. */
-  function limit() {
+  function enforceMaximum() {
     if (type === "radio" || !max) return;
-    const full = inputs.filter(({ checked }) => checked).length >= max;
-    for (const input of inputs) input.disabled = full && !input.checked;
+    const isFull = inputs.filter(({ checked }) => checked).length >= max;
+    for (const input of inputs) input.disabled = isFull && !input.checked;
   }
 }
 
-function checkbox(component, id) {
+function checkboxControl(component, id) {
   const input = h("input", { type: "checkbox", id, checked: Boolean(component.default) });
   return { node: input, read: () => ({ value: input.checked }), focus: () => input.focus() };
 }
 
-function upload(component, id, label) {
+function uploadControl(component, id, label) {
   const limit = component.max_values ?? 1;
-  let chosen = [];
+  let chosenFiles = [];
   const accept = (component.file_types ?? []).map(type => (type.startsWith(".") ? type : `${type}/*`)).join(",");
   const input = h("input", {
     type: "file",
@@ -154,13 +157,13 @@ function upload(component, id, label) {
     class: "field-files",
     multiple: limit > 1,
     accept: accept || null,
-    onchange: added,
+    onchange: onFilesChosen,
     disabled: limit === 0,
   });
   const list = h("ul", { class: "field-list" });
   const node = h(
     "div",
-    { class: "field-upload", ondragover: event => event.preventDefault(), ondrop: dropped },
+    { class: "field-upload", ondragover: event => event.preventDefault(), ondrop: onDrop },
     input,
     list,
   );
@@ -168,46 +171,46 @@ function upload(component, id, label) {
     node,
     described: input,
     read(files) {
-      const values = chosen.map((_, index) => String(files.length + index));
-      files.push(...chosen);
+      const values = chosenFiles.map((_, index) => String(files.length + index));
+      files.push(...chosenFiles);
       return { values };
     },
     focus: () => input.focus(),
   };
 
-  function added() {
+  function onFilesChosen() {
     addFiles([...input.files]);
     input.value = "";
   }
 
-  function dropped(event) {
+  function onDrop(event) {
     event.preventDefault();
     addFiles([...(event.dataTransfer?.files ?? [])]);
   }
 
   function addFiles(files) {
-    chosen = limit === 1 ? files.slice(0, 1) : [...chosen, ...files].slice(0, limit);
+    chosenFiles = limit === 1 ? files.slice(0, 1) : [...chosenFiles, ...files].slice(0, limit);
     draw();
   }
 
   function draw() {
     setChildren(
       list,
-      chosen.map((file, index) =>
+      chosenFiles.map((file, index) =>
         h(
           "li",
           null,
           icon("file"),
           h("span", { class: "field-file" }, file.name),
           h("small", null, formatBytes(file.size)),
-          iconButton("close", `Remove ${file.name} from ${label}`, () => drop(index)),
+          iconButton("close", `Remove ${file.name} from ${label}`, () => removeFile(index)),
         ),
       ),
     );
   }
 
-  function drop(index) {
-    chosen.splice(index, 1);
+  function removeFile(index) {
+    chosenFiles.splice(index, 1);
     draw();
     input.focus();
   }

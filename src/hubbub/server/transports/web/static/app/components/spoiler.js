@@ -2,16 +2,16 @@
 
 import { h } from "../ui/dom.js";
 
-/** Return the node behind a cover. @param {HTMLElement} node */
+/** Return the node behind a cover that a click removes. @param {HTMLElement} node */
 export function coverSpoiler(node) {
   node.inert = true;
-  const cover = h("button", { type: "button", class: "component-veil", onclick: lift }, "Spoiler");
-  const wrapped = h("div", { class: "component-veiled" }, node, cover);
-  return wrapped;
+  const cover = h("button", { type: "button", class: "spoiler-cover", onclick: reveal }, "Spoiler");
+  const wrapper = h("div", { class: "component-spoiler" }, node, cover);
+  return wrapper;
 
-  function lift() {
+  function reveal() {
     node.inert = false;
-    wrapped.classList.add("lifted");
+    wrapper.classList.add("revealed");
     cover.remove();
   }
 }

@@ -1,6 +1,6 @@
 /** The composer: text, attachments and replies, with the typing indicator below. */
 
-import { ChannelType, Permissions } from "../network/enums.js";
+import { ChannelType, Permissions, RelationshipType } from "../network/enums.js";
 import { sendMessage } from "../state/outbox.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
@@ -80,12 +80,12 @@ class Composer extends LayoutPart {
     this.replaceChildren(this.node);
     this.suggestions = new Suggestions(this, context);
     loadModule(() => import("../commands/list.js")).then(module => module?.attachCommandList?.(this, context));
-    this.clock = setInterval(() => this.#drawTyping(), 1_000);
+    this.typingTimer = setInterval(() => this.#drawTyping(), 1_000);
     setTimeout(() => growToContent(this.field));
   }
 
   end() {
-    clearInterval(this.clock);
+    clearInterval(this.typingTimer);
     if (this.field.value) drafts.set(this.context.channelId, this.field.value);
     else drafts.delete(this.context.channelId);
     this.uploads.clear();
@@ -168,7 +168,10 @@ class Composer extends LayoutPart {
       return "You do not have permission to send messages in this channel.";
     if (channel.thread_metadata?.locked && !state.can(channelId, Permissions.MANAGE_THREADS))
       return "This thread is locked.";
-    if (channel.type === ChannelType.DM && state.relationships.get(channel.recipients?.[0]?.id)?.type === 2)
+    if (
+      channel.type === ChannelType.DM &&
+      state.relationships.get(channel.recipients?.[0]?.id)?.type === RelationshipType.BLOCKED
+    )
       return "You blocked this user. Unblock them to send messages.";
     return null;
   }

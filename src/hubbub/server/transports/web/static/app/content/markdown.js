@@ -1,4 +1,4 @@
-/** Renders parsed markdown (markdown_parse.js) to DOM nodes, with mentions resolved to names. */
+/** Renders parsed markdown (markdown_parser.js) to DOM nodes, with mentions resolved to names. */
 
 import { h } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";
@@ -19,35 +19,35 @@ const ONLY_EMOJI = new RegExp(`^(?:\\s*${ONE_EMOJI}){1,20}\\s*$`, "u");
  */
 export function renderMarkdown(text, scope) {
   const fragment = document.createDocumentFragment();
-  fragment.append(...build(parseMarkdown(text), scope));
+  fragment.append(...buildNodes(parseMarkdown(text), scope));
   return fragment;
 }
 
 /** Return whether a message contains only a few emoji, which are shown large. */
 export const isOnlyEmoji = text => text.length < 600 && ONLY_EMOJI.test(text);
 
-function build(nodes, scope) {
+function buildNodes(nodes, scope) {
   return nodes.map(node => BUILDERS[node.type]?.(node, scope) ?? document.createTextNode(node.text ?? ""));
 }
 
-const inside = tag => (node, scope) => h(tag, null, build(node.children, scope));
+const elementBuilder = tag => (node, scope) => h(tag, null, buildNodes(node.children, scope));
 
 const BUILDERS = {
   text: node => document.createTextNode(node.text),
-  lines: (node, scope) => h("p", { class: "words", dir: "auto" }, build(node.children, scope)),
+  lines: (node, scope) => h("p", { class: "words", dir: "auto" }, buildNodes(node.children, scope)),
   heading: (node, scope) =>
     h(
       "p",
       { class: `words heading heading-${node.level}`, role: "heading", "aria-level": node.level + 3, dir: "auto" },
-      build(node.children, scope),
+      buildNodes(node.children, scope),
     ),
-  subtext: (node, scope) => h("p", { class: "words subtext", dir: "auto" }, build(node.children, scope)),
-  quote: (node, scope) => h("blockquote", { dir: "auto" }, build(node.children, scope)),
+  subtext: (node, scope) => h("p", { class: "words subtext", dir: "auto" }, buildNodes(node.children, scope)),
+  quote: (node, scope) => h("blockquote", { dir: "auto" }, buildNodes(node.children, scope)),
   list: (node, scope) =>
     h(
       node.ordered ? "ol" : "ul",
       { start: node.ordered && node.start !== 1 ? node.start : null, class: "words", dir: "auto" },
-      node.items.map(item => h("li", null, build(item, scope))),
+      node.items.map(item => h("li", null, buildNodes(item, scope))),
     ),
   block: node =>
     h(
@@ -56,26 +56,26 @@ const BUILDERS = {
       h("code", null, node.text),
     ),
   code: node => h("code", { class: "code" }, node.text),
-  strong: inside("strong"),
-  em: inside("em"),
-  u: inside("u"),
-  s: inside("s"),
-  link,
-  spoiler: (node, scope) => inlineSpoiler(h("span", null, build(node.children, scope))),
-  user,
-  role,
-  channel,
+  strong: elementBuilder("strong"),
+  em: elementBuilder("em"),
+  u: elementBuilder("u"),
+  s: elementBuilder("s"),
+  link: buildLink,
+  spoiler: (node, scope) => inlineSpoiler(h("span", null, buildNodes(node.children, scope))),
+  user: buildUserMention,
+  role: buildRoleMention,
+  channel: buildChannelMention,
   everyone: node => h("span", { class: "mention" }, node.text),
   command: node => h("span", { class: "mention" }, `/${node.name}`),
   emoji: node => customEmojiImage(node),
   time: node => timeElement(node.seconds * 1000, node.style),
 };
 
-/** Links to the client stay in the client. All others open in a new tab without a referrer. */
-function link(node, { context, ...rest }) {
+/** Return a link. Links to the client stay in the client; all others open in a new tab without a referrer. */
+function buildLink(node, { context, ...rest }) {
   const url = new URL(node.href);
   const isOwnOrigin = url.origin === location.origin || url.origin === new URL(context.webUrl).origin;
-  const children = build(node.children, { context, ...rest });
+  const children = buildNodes(node.children, { context, ...rest });
   if (isOwnOrigin && /^\/app(\/channels\/|$)/.test(url.pathname)) return messageLink(url, children, node, context);
   const label = node.children.length === 1 && node.children[0].type === "text" ? node.children[0].text : "";
   return h(
@@ -93,8 +93,8 @@ function link(node, { context, ...rest }) {
 function messageLink(url, children, node, { state }) {
   const [, guildId, channelId, messageId] = /^\/app\/channels\/(@me|\d+)\/(\d+)(?:\/(\d+))?$/.exec(url.pathname) ?? [];
   const channel = state.channels.get(channelId);
-  const bare = node.children.length === 1 && node.children[0].text?.startsWith("http");
-  if (!bare || channel === undefined || guildId === undefined) return h("a", { href: url.pathname }, children);
+  const isBareUrl = node.children.length === 1 && node.children[0].text?.startsWith("http");
+  if (!isBareUrl || channel === undefined || guildId === undefined) return h("a", { href: url.pathname }, children);
   return h(
     "a",
     { href: url.pathname, class: "mention" },
@@ -103,7 +103,7 @@ function messageLink(url, children, node, { state }) {
   );
 }
 
-function user(node, { context, message }) {
+function buildUserMention(node, { context, message }) {
   const { state } = context;
   const mentionedUser = message?.mentions?.find(user => user.id === node.id) ?? state.user(node.id);
   const guildId = message ? state.channels.get(message.channel_id)?.guild_id : context.guildId;
@@ -116,13 +116,13 @@ function user(node, { context, message }) {
   );
 }
 
-function role(node, { context, message }) {
+function buildRoleMention(node, { context, message }) {
   const guildId = message ? context.state.channels.get(message.channel_id)?.guild_id : context.guildId;
   const mentionedRole = context.state.guilds.get(guildId)?.roles.find(role => role.id === node.id);
   return h("span", { class: "mention" }, `@${mentionedRole?.name ?? "unknown role"}`);
 }
 
-function channel(node, { context }) {
+function buildChannelMention(node, { context }) {
   const mentionedChannel = context.state.channels.get(node.id);
   if (mentionedChannel === undefined) return h("span", { class: "mention" }, "#unknown");
   return h(
@@ -146,26 +146,26 @@ export function customEmojiImage({ id, name, animated }, size = 48) {
 
 /** Return content that is hidden until the user reveals it. */
 export function inlineSpoiler(node) {
-  const open = event => {
-    if (wrapped.classList.contains("open")) return;
+  const reveal = event => {
+    if (wrapper.classList.contains("open")) return;
     event.preventDefault();
     event.stopPropagation();
-    wrapped.classList.add("open");
-    for (const name of ["role", "tabindex", "aria-label"]) wrapped.removeAttribute(name);
+    wrapper.classList.add("open");
+    for (const name of ["role", "tabindex", "aria-label"]) wrapper.removeAttribute(name);
     node.inert = false;
   };
   node.inert = true;
-  const wrapped = h(
+  const wrapper = h(
     "span",
     {
       class: "spoiler",
       role: "button",
       tabindex: "0",
       "aria-label": "Spoiler: press to reveal",
-      onclick: open,
-      onkeydown: event => (event.key === "Enter" || event.key === " ") && open(event),
+      onclick: reveal,
+      onkeydown: event => (event.key === "Enter" || event.key === " ") && reveal(event),
     },
     node,
   );
-  return wrapped;
+  return wrapper;
 }

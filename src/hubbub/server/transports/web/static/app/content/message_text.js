@@ -24,16 +24,17 @@ const SYSTEM_TEXTS = {
   [MessageType.CHANNEL_PINNED_MESSAGE]: name => `${name} pinned a message.`,
   [MessageType.USER_JOIN]: name => `${name} joined the guild.`,
   [MessageType.GUILD_BOOST]: name => `${name} boosted the guild.`,
-  12: (name, message) => `${name} followed ${message.content}. Its announcements appear here.`,
+  [MessageType.CHANNEL_FOLLOW_ADD]: (name, message) =>
+    `${name} followed ${message.content}. Its announcements appear here.`,
   [MessageType.THREAD_CREATED]: (name, message) => `${name} started a thread: ${message.content}`,
   [MessageType.THREAD_STARTER_MESSAGE]: () => "This thread was started from a message.",
   [MessageType.AUTO_MODERATION_ACTION]: () => "A message was blocked by auto moderation.",
-  27: (name, message) => `${name} started the stage: ${message.content}`,
-  28: (name, message) => `${name} ended the stage: ${message.content}`,
-  29: name => `${name} is now a speaker.`,
-  31: (name, message) => `${name} changed the stage topic: ${message.content}`,
+  [MessageType.STAGE_START]: (name, message) => `${name} started the stage: ${message.content}`,
+  [MessageType.STAGE_END]: (name, message) => `${name} ended the stage: ${message.content}`,
+  [MessageType.STAGE_SPEAKER]: name => `${name} is now a speaker.`,
+  [MessageType.STAGE_TOPIC]: (name, message) => `${name} changed the stage topic: ${message.content}`,
   [MessageType.POLL_RESULT]: () => "A poll has ended.",
-  49: () => "This channel was linked to a game lobby.",
+  [MessageType.CHANNEL_LINKED_TO_LOBBY]: () => "This channel was linked to a game lobby.",
 };
 
 /** Return the text of a system message. */

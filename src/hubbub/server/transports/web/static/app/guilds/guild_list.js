@@ -1,12 +1,12 @@
 /** The list of guilds, with unread indicators. */
 
-import { ChannelFlags, isPrivate, isMessageable, isThread } from "../network/enums.js";
+import { ChannelFlags, Permissions, RelationshipType, isPrivate, isMessageable, isThread } from "../network/enums.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { guildIcon } from "../content/avatars.js";
 import { openAddGuild } from "./join_dialogs.js";
 
-class Rail extends LayoutPart {
+class GuildList extends LayoutPart {
   static kinds = ["guilds", "channels", "readStates", "members", "messages", "relationships", "route"];
 
   begin() {
@@ -17,8 +17,10 @@ class Rail extends LayoutPart {
   draw() {
     const { state } = this.context;
     const { guildId } = this.context;
-    const waiting = [...state.relationships.values()].filter(relationship => relationship.type === 3).length;
-    const unread = state.privateChannels().reduce((sum, channel) => sum + state.mentionsIn(channel.id), waiting);
+    const requestCount = [...state.relationships.values()].filter(
+      relationship => relationship.type === RelationshipType.PENDING_INCOMING,
+    ).length;
+    const unread = state.privateChannels().reduce((sum, channel) => sum + state.mentionsIn(channel.id), requestCount);
     const entries = [
       {
         key: "@me",
@@ -34,7 +36,7 @@ class Rail extends LayoutPart {
           ),
       },
       ...[...state.guilds.values()].map(guild => this.#entry(guild, guildId)),
-      { key: "add", stamp: "", build: () => this.#add() },
+      { key: "add", stamp: "", build: () => this.#addButton() },
     ];
     reconcile(this.list, entries);
   }
@@ -78,7 +80,7 @@ class Rail extends LayoutPart {
     );
   }
 
-  #add() {
+  #addButton() {
     const onClick = () => openAddGuild(this.context);
     return h(
       "li",
@@ -102,7 +104,7 @@ class Rail extends LayoutPart {
 export function countsAsUnread(channel, state) {
   if ((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED || !isMessageable(channel)) return false;
   if (isThread(channel)) return Boolean(channel.member);
-  return isPrivate(channel) || (state.permissionsIn(channel.id) & 1024n) === 1024n;
+  return isPrivate(channel) || state.can(channel.id, Permissions.VIEW_CHANNEL);
 }
 
-customElements.define("hubbub-rail", Rail);
+customElements.define("hubbub-rail", GuildList);

@@ -56,22 +56,22 @@ function roleColor(userId, { state, guildId }) {
   return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
 }
 
-/** Return a row of the timeline. */
-export function buildMessageRow(message, context, { joined, marked, editing, timeline }) {
+/** Return the row of a message. */
+export function buildMessageRow(message, context, { isGrouped, isHighlighted, isEditing, timeline }) {
   const { state, guildId, me } = context;
-  const ephemeral = message.flags & MessageFlags.EPHEMERAL;
+  const isEphemeral = message.flags & MessageFlags.EPHEMERAL;
   const name = message.webhook_id ? message.author.username : state.displayName(message.author, guildId);
   const classes = ["message"];
-  if (joined) classes.push("joined");
-  if (marked) classes.push("marked");
-  if (ephemeral) classes.push("ephemeral");
+  if (isGrouped) classes.push("joined");
+  if (isHighlighted) classes.push("marked");
+  if (isEphemeral) classes.push("ephemeral");
   if (message.author.id !== me.id && state.mentionsMe(message)) classes.push("for-me");
   const row = h("li", {
     class: classes.join(" "),
     id: `message-${message.id}`,
     tabindex: "-1",
     dataset: { messageId: message.id },
-    "aria-current": marked ? "true" : null,
+    "aria-current": isHighlighted ? "true" : null,
     "aria-label": `${name}, ${formatTimeOfDay(message.timestamp)}: ${summarizeMessage(message, context)}`,
   });
   if (!isUserMessage(message)) {
@@ -94,7 +94,7 @@ export function buildMessageRow(message, context, { joined, marked, editing, tim
   }
   const isBlocked = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
   row.append(
-    joined
+    isGrouped
       ? h("span", { class: "gutter when" }, formatTimeOfDay(message.timestamp))
       : h(
           "button",
@@ -111,24 +111,25 @@ export function buildMessageRow(message, context, { joined, marked, editing, tim
       "div",
       { class: "message-body" },
       replyLine(message, context),
-      joined ? null : headLine(message, context, name),
-      isBlocked ? blockedNotice(message, context, timeline) : bodyOf(message, context, editing, timeline),
-      ephemeral ? ephemeralLine(message, context) : null,
+      isGrouped ? null : headLine(message, context, name),
+      isBlocked ? blockedNotice(message, context, timeline) : messageBody(message, context, isEditing, timeline),
+      isEphemeral ? ephemeralLine(message, context) : null,
     ),
   );
   return row;
 }
 
+/** Return the line with the author and time of a message. */
 function headLine(message, context, name) {
   const color = message.webhook_id ? null : roleColor(message.author.id, context);
   return h(
     "p",
     { class: "message-head" },
     message.webhook_id
-      ? h("span", { class: "speaker", dir: "auto" }, name)
+      ? h("span", { class: "author-name", dir: "auto" }, name)
       : h(
           "button",
-          { type: "button", class: "speaker", tabindex: "-1", dir: "auto", dataset: { userId: message.author.id } },
+          { type: "button", class: "author-name", tabindex: "-1", dir: "auto", dataset: { userId: message.author.id } },
           color ? h("span", { class: "role-dot", style: { "background-color": color }, "aria-hidden": "true" }) : null,
           name,
         ),
@@ -138,26 +139,27 @@ function headLine(message, context, name) {
   );
 }
 
+/** Return the line above a reply that links to the original message, or null. */
 function replyLine(message, context) {
   const command = commandLine(message, context);
   if (command !== null) return command;
   if (message.type !== MessageType.REPLY) return null;
-  const answered = message.referenced_message;
-  if (!answered) return h("p", { class: "reply-line" }, icon("reply"), "Reply to a deleted message");
+  const referenced = message.referenced_message;
+  if (!referenced) return h("p", { class: "reply-line" }, icon("reply"), "Reply to a deleted message");
   const channel = context.state.channels.get(message.channel_id) ?? {
     id: message.channel_id,
     guild_id: context.guildId,
   };
-  const name = context.state.displayName(answered.author, context.guildId);
+  const name = context.state.displayName(referenced.author, context.guildId);
   return h(
     "p",
     { class: "reply-line" },
     icon("reply"),
     h(
       "a",
-      { href: channelPath(channel, answered.id), dir: "auto" },
+      { href: channelPath(channel, referenced.id), dir: "auto" },
       h("strong", null, name),
-      ` ${summarizeMessage(answered, context)}`,
+      ` ${summarizeMessage(referenced, context)}`,
     ),
   );
 }
@@ -171,13 +173,13 @@ function commandLine(message, { state, guildId }) {
   )
     return null;
   const command = message.interaction?.name ?? interaction.name ?? "a command";
-  const shown = message.type === MessageType.CHAT_INPUT_COMMAND && command !== "a command" ? `/${command}` : command;
+  const label = message.type === MessageType.CHAT_INPUT_COMMAND && command !== "a command" ? `/${command}` : command;
   return h(
     "p",
     { class: "reply-line" },
     icon("reply"),
     h("strong", { dir: "auto" }, state.displayName(interaction.user, guildId)),
-    ` used ${shown}`,
+    ` used ${label}`,
   );
 }
 
@@ -190,7 +192,7 @@ function blockedNotice(message, context, timeline) {
       {
         type: "button",
         class: "link",
-        onclick: () => node.replaceWith(...[bodyOf(message, context, false, timeline)].flat(9).filter(Boolean)),
+        onclick: () => node.replaceWith(...[messageBody(message, context, false, timeline)].flat(9).filter(Boolean)),
       },
       "Show message",
     ),
@@ -198,7 +200,7 @@ function blockedNotice(message, context, timeline) {
   return node;
 }
 
-function bodyOf(message, context, editing, timeline) {
+function messageBody(message, context, isEditing, timeline) {
   if (message.flags & MessageFlags.LOADING && !message.content) return loadingIndicator();
   const content = message.content ?? "";
   const body = content
@@ -210,8 +212,8 @@ function bodyOf(message, context, editing, timeline) {
     : null;
   if (body !== null && message.edited_timestamp) body.append(h("span", { class: "edited" }, " (edited)"));
   return [
-    forwarded(message, context),
-    editing ? createEditForm(message, context, timeline) : body,
+    forwardedMessages(message, context),
+    isEditing ? createEditForm(message, context, timeline) : body,
     renderStickers(message),
     // Messages with components v2 show their files only inside the components.
     message.flags & MessageFlags.IS_COMPONENTS_V2 ? null : renderAttachments(message, context),
@@ -245,7 +247,7 @@ function loadingIndicator() {
   );
 }
 
-function forwarded(message, context) {
+function forwardedMessages(message, context) {
   return (message.message_snapshots ?? []).map(({ message: inner }) =>
     h(
       "blockquote",
@@ -278,10 +280,10 @@ function ephemeralLine(message, context) {
 /** Return a row for a message that is being sent or failed. */
 export function buildPendingRow(pending, context) {
   const { me, state, guildId } = context;
-  const failed = pending.state === "failed";
+  const hasFailed = pending.state === "failed";
   return h(
     "li",
-    { class: failed ? "message pending failed" : "message pending", "aria-busy": failed ? null : "true" },
+    { class: hasFailed ? "message pending failed" : "message pending", "aria-busy": hasFailed ? null : "true" },
     h("span", { class: "gutter" }, userAvatar(me, state.displayName(me, guildId))),
     h(
       "div",
@@ -289,8 +291,8 @@ export function buildPendingRow(pending, context) {
       h(
         "p",
         { class: "message-head" },
-        h("span", { class: "speaker" }, state.displayName(me, guildId)),
-        h("span", { class: "when" }, failed ? "Not sent" : "Sending…"),
+        h("span", { class: "author-name" }, state.displayName(me, guildId)),
+        h("span", { class: "when" }, hasFailed ? "Not sent" : "Sending…"),
       ),
       pending.content
         ? h(
@@ -302,10 +304,10 @@ export function buildPendingRow(pending, context) {
       (pending.files ?? []).map(file =>
         h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "soft small" }, formatBytes(file.size))),
       ),
-      pending.files?.length && !failed
-        ? h("progress", { max: "1", value: pending.share ?? 0, "aria-label": "Upload progress" })
+      pending.files?.length && !hasFailed
+        ? h("progress", { max: "1", value: pending.uploadProgress ?? 0, "aria-label": "Upload progress" })
         : null,
-      failed
+      hasFailed
         ? h(
             "p",
             { class: "error", role: "alert" },

@@ -22,28 +22,28 @@ class Timeline extends LayoutPart {
   begin() {
     const { state, channelId } = this.context;
     this.log = state.openLog(channelId);
-    this.busy = false;
-    this.follow = true;
-    /** Id before which messages are read; the "New" line stays there while the channel is open. */
-    this.newFrom = state.isUnread(channelId) ? state.lastRead(channelId) : null;
-    this.marked = null;
+    this.isLoading = false;
+    this.isFollowing = true;
+    /** ID up to which messages are read, or null; the "New" line stays there while the channel is open. */
+    this.lastReadId = state.isUnread(channelId) ? state.lastRead(channelId) : null;
+    this.highlightedId = null;
     this.toolbar = new MessageToolbar(this.context, this);
     this.top = h("div", { class: "edge" });
     this.list = h("ol", { class: "messages", "aria-label": "Messages", onkeydown: event => this.#onKeydown(event) });
     this.bottom = h("div", { class: "edge" });
     this.scroller = h("div", { class: "scroller", id: "messages", tabindex: "-1" }, this.top, this.list, this.bottom);
-    this.jump = h(
+    this.jumpButton = h(
       "button",
       { type: "button", class: "jump", hidden: true, onclick: () => this.scrollToNewest() },
       icon("down"),
       h("span", null, "Newest messages"),
     );
-    this.replaceChildren(this.scroller, this.jump);
+    this.replaceChildren(this.scroller, this.jumpButton);
     this.scroller.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     this.toolbar.attach(this.list);
-    this.resizing = new ResizeObserver(() => this.follow && this.#scrollToBottom());
-    this.resizing.observe(this.list);
-    this.resizing.observe(this.scroller);
+    this.resizeObserver = new ResizeObserver(() => this.isFollowing && this.#scrollToBottom());
+    this.resizeObserver.observe(this.list);
+    this.resizeObserver.observe(this.scroller);
     this.onMessage = ({ detail }) => this.#announceMessage(detail);
     this.context.gateway.addEventListener("MESSAGE_CREATE", this.onMessage);
     this.onFocus = () => markRead(this.context, this);
@@ -53,7 +53,7 @@ class Timeline extends LayoutPart {
   }
 
   end() {
-    this.resizing.disconnect();
+    this.resizeObserver.disconnect();
     this.context.gateway.removeEventListener("MESSAGE_CREATE", this.onMessage);
     window.removeEventListener("focus", this.onFocus);
   }
@@ -62,26 +62,26 @@ class Timeline extends LayoutPart {
     const { state, channelId } = this.context;
     if (!this.log.loaded) {
       // A new session started: reload, because missed messages are in no event.
-      if (!this.busy && !this.failed) this.#load("newest");
-      if (!this.log.items.length) this.#setEdge(this.top, this.failed ?? "Loading…");
+      if (!this.isLoading && !this.loadError) this.#load("newest");
+      if (!this.log.items.length) this.#setEdge(this.top, this.loadError ?? "Loading…");
       return;
     }
     this.#setEdge(this.top, this.log.atOldest ? null : "Loading…");
-    const before = this.#anchor();
+    const anchor = this.#findAnchor();
     const entries = [];
     if (this.log.atOldest) entries.push({ key: "beginning", stamp: "", build: () => this.#beginning() });
-    let above = null,
+    let previous = null,
       day = "",
       isNew = false;
     for (const message of this.log.items) {
-      const today = formatDay(message.timestamp);
-      if (today !== day)
+      const messageDay = formatDay(message.timestamp);
+      if (messageDay !== day)
         entries.push({
-          key: `day-${today}`,
+          key: `day-${messageDay}`,
           stamp: "",
-          build: () => h("li", { class: "day", role: "separator" }, h("span", null, today)),
+          build: () => h("li", { class: "day", role: "separator" }, h("span", null, messageDay)),
         });
-      if (!isNew && this.newFrom !== null && isNewer(message.id, this.newFrom)) {
+      if (!isNew && this.lastReadId !== null && isNewer(message.id, this.lastReadId)) {
         isNew = true;
         if (message.author.id !== state.me.id) {
           entries.push({
@@ -89,30 +89,34 @@ class Timeline extends LayoutPart {
             stamp: "",
             build: () => h("li", { class: "day new", role: "separator" }, h("span", null, "New")),
           });
-          above = null;
+          previous = null;
         }
       }
-      const joined = today === day && above !== null && isGroupedWithPrevious(message, above);
-      const marked = message.id === this.marked;
+      const isGrouped = messageDay === day && previous !== null && isGroupedWithPrevious(message, previous);
+      const isHighlighted = message.id === this.highlightedId;
       entries.push({
         key: message.id,
-        stamp: messageRowStamp(message, this.context, `${joined} ${marked} ${this.toolbar.editing === message.id}`),
+        stamp: messageRowStamp(
+          message,
+          this.context,
+          `${isGrouped} ${isHighlighted} ${this.toolbar.editing === message.id}`,
+        ),
         build: () =>
           buildMessageRow(message, this.context, {
-            joined,
-            marked,
-            editing: this.toolbar.editing === message.id,
+            isGrouped,
+            isHighlighted,
+            isEditing: this.toolbar.editing === message.id,
             timeline: this,
           }),
       });
-      day = today;
-      above = message;
+      day = messageDay;
+      previous = message;
     }
     if (this.log.atNewest) {
       for (const pending of this.log.pending) {
         entries.push({
           key: `nonce-${pending.nonce}`,
-          stamp: `${pending.state} ${pending.error} ${Math.round((pending.share ?? 0) * 20)}`,
+          stamp: `${pending.state} ${pending.error} ${Math.round((pending.uploadProgress ?? 0) * 20)}`,
           build: () => buildPendingRow(pending, this.context),
         });
       }
@@ -120,10 +124,10 @@ class Timeline extends LayoutPart {
     reconcile(this.list, entries);
     if (!this.list.querySelector("[tabindex='0'].message"))
       this.list.querySelector(".message:last-of-type")?.setAttribute("tabindex", "0");
-    this.jump.hidden = this.log.atNewest && this.follow;
-    if (this.follow && this.log.atNewest) this.#scrollToBottom();
-    else this.#restore(before);
-    if (this.scrollTarget) this.#reveal();
+    this.jumpButton.hidden = this.log.atNewest && this.isFollowing;
+    if (this.isFollowing && this.log.atNewest) this.#scrollToBottom();
+    else this.#restoreScroll(anchor);
+    if (this.scrollTarget) this.#scrollToTarget();
     markRead(this.context, this);
     state.emitChange("drawn", channelId);
   }
@@ -135,26 +139,27 @@ class Timeline extends LayoutPart {
 
   /** Show and highlight a message among those around it. */
   async seek(messageId) {
-    this.marked = messageId;
+    this.highlightedId = messageId;
     this.scrollTarget = messageId;
-    this.follow = false;
+    this.isFollowing = false;
     if (this.log.loaded && this.log.find(messageId) !== undefined) this.draw();
     else await this.#load("around", messageId);
   }
 
   /** Scroll to the newest message and follow new ones. */
   async scrollToNewest() {
-    this.marked = null;
-    this.follow = true;
+    this.highlightedId = null;
+    this.isFollowing = true;
     if (!this.log.atNewest) await this.#load("newest");
     this.draw();
     this.#scrollToBottom();
   }
 
+  /** Load a page of messages: `side` is "newest", "older", "newer" or "around" the message with the ID `around`. */
   async #load(side, around) {
-    if (this.busy) return;
-    this.busy = true;
-    this.failed = null;
+    if (this.isLoading) return;
+    this.isLoading = true;
+    this.loadError = null;
     const { api, channelId, state } = this.context;
     const log = this.log;
     const query = { limit: PAGE_SIZE };
@@ -167,9 +172,9 @@ class Timeline extends LayoutPart {
         if (!message.webhook_id) state.storeUser(message.author);
         for (const mentioned of message.mentions) state.storeUser(mentioned);
       }
-      const full = messages.length >= PAGE_SIZE;
+      const isFullPage = messages.length >= PAGE_SIZE;
       const last = state.channels.get(channelId)?.last_message_id;
-      if (side === "older" || side === "newer") log.extend(messages, side, !full);
+      if (side === "older" || side === "newer") log.extend(messages, side, !isFullPage);
       else if (side === "around") {
         const older = messages.filter(message => isNewer(around, message.id)).length;
         log.reset(messages, {
@@ -178,37 +183,37 @@ class Timeline extends LayoutPart {
         });
         if (!messages.some(message => message.id === around))
           announce("This message was deleted, or you cannot read it.", true);
-      } else log.reset(messages, { atNewest: true, atOldest: !full });
+      } else log.reset(messages, { atNewest: true, atOldest: !isFullPage });
     } catch (error) {
-      this.failed =
+      this.loadError =
         error.status === 403 || error.status === 404
           ? "You do not have permission to read messages in this channel."
           : (error.sentence ?? "Messages could not be loaded.");
       if (!log.loaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
     } finally {
-      this.busy = false;
+      this.isLoading = false;
     }
     if (!this.isConnected) return;
-    if (this.failed !== null) this.#setEdge(this.top, this.failed, () => this.#load(side, around));
+    if (this.loadError !== null) this.#setEdge(this.top, this.loadError, () => this.#load(side, around));
     this.draw();
     this.#loadMore();
   }
 
-  #setEdge(node, text, again) {
+  #setEdge(node, text, retry) {
     if (text === null) setChildren(node);
     else
       setChildren(
         node,
         h("p", { class: "soft small" }, text),
-        again ? h("button", { type: "button", class: "button quiet small", onclick: again }, "Try again") : null,
+        retry ? h("button", { type: "button", class: "button quiet small", onclick: retry }, "Try again") : null,
       );
   }
 
   #beginning() {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
-    const readable = state.can(channelId, Permissions.READ_MESSAGE_HISTORY);
-    const text = readable
+    const canReadHistory = state.can(channelId, Permissions.READ_MESSAGE_HISTORY);
+    const text = canReadHistory
       ? "This is the beginning of the conversation."
       : "You do not have permission to read older messages.";
     return h(
@@ -221,22 +226,23 @@ class Timeline extends LayoutPart {
 
   #onScroll() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    this.follow = this.isAtBottom;
-    this.jump.hidden = this.log.atNewest && (this.follow || scrollHeight - scrollTop - clientHeight < clientHeight);
+    this.isFollowing = this.isAtBottom;
+    this.jumpButton.hidden =
+      this.log.atNewest && (this.isFollowing || scrollHeight - scrollTop - clientHeight < clientHeight);
     this.#loadMore();
-    if (this.follow) markRead(this.context, this);
+    if (this.isFollowing) markRead(this.context, this);
   }
 
   /** Load the next page if an edge is near. */
   #loadMore() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    if (!this.log.loaded || this.failed || this.busy) return;
+    if (!this.log.loaded || this.loadError || this.isLoading) return;
     if (scrollTop < LOAD_THRESHOLD_PX && !this.log.atOldest) this.#load("older");
     else if (scrollHeight - scrollTop - clientHeight < LOAD_THRESHOLD_PX && !this.log.atNewest) this.#load("newer");
   }
 
   /** Return the first visible row and its offset, to restore the scroll position. */
-  #anchor() {
+  #findAnchor() {
     const top = this.scroller.getBoundingClientRect().top;
     // Day separators are not used: they move when older messages of the same day are added.
     for (const row of this.list.querySelectorAll(".message")) {
@@ -246,15 +252,15 @@ class Timeline extends LayoutPart {
     return null;
   }
 
-  #restore(before) {
-    if (before === null) return;
-    const row = this.list.querySelector(`[data-key="${CSS.escape(before.key)}"]`);
+  #restoreScroll(anchor) {
+    if (anchor === null) return;
+    const row = this.list.querySelector(`[data-key="${CSS.escape(anchor.key)}"]`);
     if (row === null) return;
     const offset = row.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top;
-    if (Math.abs(offset - before.offset) > 1) this.scroller.scrollTop += offset - before.offset;
+    if (Math.abs(offset - anchor.offset) > 1) this.scroller.scrollTop += offset - anchor.offset;
   }
 
-  #reveal() {
+  #scrollToTarget() {
     const row = this.list.querySelector(`[data-key="${CSS.escape(this.scrollTarget)}"]`);
     this.scrollTarget = null;
     if (row === null) return;
@@ -270,9 +276,9 @@ class Timeline extends LayoutPart {
   #announceMessage(message) {
     const { state, channelId, me } = this.context;
     if (message.channel_id !== channelId || message.author.id === me.id) return;
-    const before = message.flags & MessageFlags.EPHEMERAL ? "Only visible to you: " : "";
+    const prefix = message.flags & MessageFlags.EPHEMERAL ? "Only visible to you: " : "";
     announce(
-      `${before}${state.displayName(message.author, this.context.guildId)}: ${summarizeMessage(message, this.context)}`,
+      `${prefix}${state.displayName(message.author, this.context.guildId)}: ${summarizeMessage(message, this.context)}`,
     );
   }
 

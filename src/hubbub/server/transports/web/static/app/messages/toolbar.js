@@ -1,6 +1,6 @@
 /** Actions of a message: a toolbar on the hovered or focused row, keyboard shortcuts and a menu. */
 
-import { MessageFlags, Permissions } from "../network/enums.js";
+import { ChannelType, MessageFlags, Permissions } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
 import { confirmAction } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
@@ -67,6 +67,7 @@ export class MessageToolbar {
     action();
   }
 
+  /** Stop editing a message and focus the composer. */
   stopEditing(messageId) {
     if (this.editing !== messageId) return;
     this.editing = null;
@@ -77,7 +78,7 @@ export class MessageToolbar {
   /** Start editing a message. */
   startEditing(message) {
     this.editing = message.id;
-    this.#timeline.follow = false;
+    this.#timeline.isFollowing = false;
     this.#timeline.draw();
   }
 
@@ -166,7 +167,7 @@ export class MessageToolbar {
       isStored &&
         channel?.guild_id &&
         !message.thread &&
-        channel.type <= 5 &&
+        channel.type <= ChannelType.GUILD_ANNOUNCEMENT &&
         this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
           label: "Create thread",
           icon: "thread",

@@ -1,4 +1,4 @@
-/** Enums and flags of the wire protocol. */
+/** Enums and flags of the wire protocol, as far as the client uses them. */
 
 export const ChannelType = Object.freeze({
   GUILD_TEXT: 0,
@@ -28,13 +28,19 @@ export const MessageType = Object.freeze({
   CHANNEL_PINNED_MESSAGE: 6,
   USER_JOIN: 7,
   GUILD_BOOST: 8,
+  CHANNEL_FOLLOW_ADD: 12,
   THREAD_CREATED: 18,
   REPLY: 19,
   CHAT_INPUT_COMMAND: 20,
   THREAD_STARTER_MESSAGE: 21,
   CONTEXT_MENU_COMMAND: 23,
   AUTO_MODERATION_ACTION: 24,
+  STAGE_START: 27,
+  STAGE_END: 28,
+  STAGE_SPEAKER: 29,
+  STAGE_TOPIC: 31,
   POLL_RESULT: 46,
+  CHANNEL_LINKED_TO_LOBBY: 49,
 });
 
 export const MessageFlags = Object.freeze({
@@ -77,14 +83,17 @@ export const Permissions = Object.freeze({
 });
 
 const { ANNOUNCEMENT_THREAD, PUBLIC_THREAD, PRIVATE_THREAD, DM, GROUP_DM, EPHEMERAL_DM } = ChannelType;
-const THREADS = new Set([ANNOUNCEMENT_THREAD, PUBLIC_THREAD, PRIVATE_THREAD]);
-const PRIVATE = new Set([DM, GROUP_DM, EPHEMERAL_DM]);
+const THREAD_TYPES = new Set([ANNOUNCEMENT_THREAD, PUBLIC_THREAD, PRIVATE_THREAD]);
+const PRIVATE_TYPES = new Set([DM, GROUP_DM, EPHEMERAL_DM]);
 
-export const isThread = channel => THREADS.has(channel.type);
-export const isPrivate = channel => PRIVATE.has(channel.type);
+export const isThread = channel => THREAD_TYPES.has(channel.type);
+export const isPrivate = channel => PRIVATE_TYPES.has(channel.type);
 export const isVoice = channel =>
   channel.type === ChannelType.GUILD_VOICE || channel.type === ChannelType.GUILD_STAGE_VOICE;
 export const isForum = channel => channel.type === ChannelType.GUILD_FORUM || channel.type === ChannelType.GUILD_MEDIA;
+/** Return whether threads can be created in a guild channel. */
+export const canHaveThreads = channel =>
+  channel.type === ChannelType.GUILD_TEXT || channel.type === ChannelType.GUILD_ANNOUNCEMENT;
 /** Return whether a channel contains messages. */
 export const isMessageable = channel =>
   channel.type !== ChannelType.GUILD_CATEGORY && channel.type !== ChannelType.GUILD_DIRECTORY && !isForum(channel);

@@ -139,8 +139,8 @@ export const GATEWAY_HANDLERS = {
     if (thread === undefined) return;
     const changes = { member_count: data.member_count };
     if (data.removed_member_ids?.includes(state.me.id)) changes.member = undefined;
-    const mine = data.added_members?.find(member => member.user_id === state.me.id);
-    if (mine !== undefined) changes.member = mine;
+    const ownMember = data.added_members?.find(member => member.user_id === state.me.id);
+    if (ownMember !== undefined) changes.member = ownMember;
     state.channels.set(data.id, { ...thread, ...changes });
     state.emitChange("channels", data.id, data.guild_id);
   },
@@ -149,7 +149,7 @@ export const GATEWAY_HANDLERS = {
 
   GUILD_MEMBER_ADD(state, data) {
     storeMember(state, data.guild_id, data);
-    countMembers(state, data.guild_id, 1);
+    addToMemberCount(state, data.guild_id, 1);
     state.emitChange("members", data.user.id, data.guild_id);
   },
   GUILD_MEMBER_UPDATE(state, data) {
@@ -158,7 +158,7 @@ export const GATEWAY_HANDLERS = {
   },
   GUILD_MEMBER_REMOVE(state, data) {
     state.members.get(data.guild_id)?.delete(data.user.id);
-    countMembers(state, data.guild_id, -1);
+    addToMemberCount(state, data.guild_id, -1);
     state.emitChange("members", data.user.id, data.guild_id);
   },
   GUILD_MEMBERS_CHUNK(state, data) {
@@ -198,8 +198,8 @@ export const GATEWAY_HANDLERS = {
   MESSAGE_ACK(state, data) {
     const readState = state.readStates.get(data.channel_id);
     // Ignore an older acknowledgment from another window, unless `manual` marks messages as unread.
-    const behind = !data.manual && readState && isNewer(readState.last_message_id, data.message_id);
-    if (behind) state.readStates.set(data.channel_id, { ...readState, acknowledged: data.message_id });
+    const isOutdated = !data.manual && readState && isNewer(readState.last_message_id, data.message_id);
+    if (isOutdated) state.readStates.set(data.channel_id, { ...readState, acknowledged: data.message_id });
     else
       state.readStates.set(data.channel_id, {
         last_message_id: data.message_id,
@@ -228,9 +228,10 @@ function storeMember(state, guildId, member) {
   state.members.get(guildId).set(member.user.id, member);
 }
 
-function countMembers(state, guildId, by) {
+function addToMemberCount(state, guildId, difference) {
   const guild = state.guilds.get(guildId);
-  if (guild !== undefined) state.guilds.set(guildId, { ...guild, member_count: (guild.member_count ?? 0) + by });
+  if (guild !== undefined)
+    state.guilds.set(guildId, { ...guild, member_count: (guild.member_count ?? 0) + difference });
 }
 
 function changeGuild(state, guildId, changes) {
@@ -249,11 +250,12 @@ function changeChannel(state, data) {
   const current = state.channels.get(data.id);
   if (isPrivate(data)) storePrivateChannel(state, { ...current, ...data });
   // Channel events do not update the last message ID (spec/gateway.md#10).
-  else state.channels.set(data.id, { ...current, ...data, last_message_id: latest(current, data) });
+  else state.channels.set(data.id, { ...current, ...data, last_message_id: latestMessageId(current, data) });
   state.emitChange("channels", data.id, data.guild_id);
 }
 
-function latest(current, data) {
+/** Return the newer last message ID of the stored channel and the event. */
+function latestMessageId(current, data) {
   return isNewer(current?.last_message_id, data.last_message_id)
     ? current.last_message_id
     : (data.last_message_id ?? null);

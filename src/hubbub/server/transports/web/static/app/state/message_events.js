@@ -36,26 +36,26 @@ export const MESSAGE_HANDLERS = {
   MESSAGE_REACTION_ADD(state, data) {
     changeMessage(state, data, message => {
       const reactions = message.reactions ?? [];
-      const mine = data.user_id === state.me.id;
+      const isMine = data.user_id === state.me.id;
       if (!reactions.some(reaction => isSameEmoji(reaction.emoji, data.emoji))) {
-        return { reactions: [...reactions, { emoji: data.emoji, count: 1, me: mine }] };
+        return { reactions: [...reactions, { emoji: data.emoji, count: 1, me: isMine }] };
       }
-      const counted = reaction => ({ ...reaction, count: reaction.count + 1, me: reaction.me || mine });
+      const update = reaction => ({ ...reaction, count: reaction.count + 1, me: reaction.me || isMine });
       return {
-        reactions: reactions.map(reaction => (isSameEmoji(reaction.emoji, data.emoji) ? counted(reaction) : reaction)),
+        reactions: reactions.map(reaction => (isSameEmoji(reaction.emoji, data.emoji) ? update(reaction) : reaction)),
       };
     });
   },
 
   MESSAGE_REACTION_REMOVE(state, data) {
     changeMessage(state, data, message => {
-      const counted = reaction => ({
+      const update = reaction => ({
         ...reaction,
         count: reaction.count - 1,
         me: reaction.me && data.user_id !== state.me.id,
       });
       const reactions = (message.reactions ?? []).map(reaction =>
-        isSameEmoji(reaction.emoji, data.emoji) ? counted(reaction) : reaction,
+        isSameEmoji(reaction.emoji, data.emoji) ? update(reaction) : reaction,
       );
       return { reactions: reactions.filter(reaction => reaction.count > 0) };
     });
@@ -127,14 +127,14 @@ function changeVotes(state, data, by) {
   changeMessage(state, data, message => {
     if (!message.poll) return {};
     const results = message.poll.results ?? { is_finalized: false, answer_counts: [] };
-    const mine = data.user_id === state.me.id;
+    const isMine = data.user_id === state.me.id;
     const counts = results.answer_counts.filter(answerCount => answerCount.id !== data.answer_id);
     const before = results.answer_counts.find(answerCount => answerCount.id === data.answer_id) ?? {
       id: data.answer_id,
       count: 0,
       me_voted: false,
     };
-    const after = { ...before, count: Math.max(0, before.count + by), me_voted: mine ? by > 0 : before.me_voted };
+    const after = { ...before, count: Math.max(0, before.count + by), me_voted: isMine ? by > 0 : before.me_voted };
     return { poll: { ...message.poll, results: { ...results, answer_counts: [...counts, after] } } };
   });
 }

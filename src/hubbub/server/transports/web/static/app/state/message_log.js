@@ -1,5 +1,6 @@
 /** The loaded messages of a channel, and those being sent. */
 
+import { MessageFlags } from "../network/enums.js";
 import { compareIds } from "../network/ids.js";
 
 /** Maximum number of loaded messages per channel; others are loaded again when scrolled to. */
@@ -15,7 +16,9 @@ export class MessageLog {
     this.pending = [];
     /** Whether the window includes the newest message; only then new messages are added. */
     this.atNewest = false;
+    /** Whether the window includes the oldest message. */
     this.atOldest = false;
+    /** Whether messages have been loaded; false again after a new session. */
     this.loaded = false;
   }
 
@@ -34,7 +37,7 @@ export class MessageLog {
   /** Replace all messages. */
   reset(messages, { atNewest, atOldest }) {
     // Ephemeral messages are not in the history, so keep them.
-    const ephemeral = atNewest ? this.items.filter(message => message.flags & 64) : [];
+    const ephemeral = atNewest ? this.items.filter(message => message.flags & MessageFlags.EPHEMERAL) : [];
     this.items = [];
     for (const message of [...messages, ...ephemeral]) this.put(message);
     this.atNewest = atNewest;
@@ -43,16 +46,16 @@ export class MessageLog {
   }
 
   /** Add older or newer messages, and drop the excess at the other end. */
-  extend(messages, side, end) {
+  extend(messages, side, isEnd) {
     for (const message of messages) this.put(message);
     if (side === "older") {
-      this.atOldest = end;
+      this.atOldest = isEnd;
       if (this.items.length > MESSAGES_MAX) {
         this.items.length = MESSAGES_MAX;
         this.atNewest = false;
       }
     } else {
-      this.atNewest = end;
+      this.atNewest = isEnd;
       this.#trim();
     }
   }

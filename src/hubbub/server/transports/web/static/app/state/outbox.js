@@ -1,4 +1,4 @@
-/** Sending messages: a pending row is shown at once and becomes the message, or an error with a retry button. */
+/** Sending messages. A pending row is shown immediately; the message, or an error with a retry button, replaces it. */
 
 import { createMessageNonce } from "../network/ids.js";
 
@@ -38,7 +38,7 @@ export function sendMessage(context, { content, files = [], reply, mention = tru
     stickerIds,
     state: "sending",
     error: null,
-    share: 0,
+    uploadProgress: 0,
   };
   logOf(context).pending.push(pending);
   return retrySend(pending, context);
@@ -47,8 +47,8 @@ export function sendMessage(context, { content, files = [], reply, mention = tru
 /** Send a pending message, for the first time or again. */
 export async function retrySend(pending, context) {
   const { api, channelId } = context;
-  Object.assign(pending, { state: "sending", error: null, share: 0 });
-  changed(context);
+  Object.assign(pending, { state: "sending", error: null, uploadProgress: 0 });
+  emitMessagesChange(context);
   const json = { content: pending.content, nonce: pending.nonce, enforce_nonce: true };
   if (pending.reply) {
     json.message_reference = { message_id: pending.reply.id, fail_if_not_exists: false };
@@ -60,12 +60,12 @@ export async function retrySend(pending, context) {
   const progress =
     files &&
     (share => {
-      pending.share = share;
-      changed(context);
+      pending.uploadProgress = share;
+      emitMessagesChange(context);
     });
   try {
     const message = await api.request("POST", `/channels/${channelId}/messages`, { json, files, progress });
-    settle(pending, context);
+    removePending(pending, context);
     logOf(context).add(message);
   } catch (error) {
     if (error.name !== "ApiError") throw error;
@@ -73,16 +73,16 @@ export async function retrySend(pending, context) {
     if (logOf(context).pending.includes(pending))
       Object.assign(pending, { state: "failed", error: messageErrorText(error) });
   }
-  changed(context);
+  emitMessagesChange(context);
 }
 
 /** Discard a pending message. */
 export function discardPending(pending, context) {
-  settle(pending, context);
-  changed(context);
+  removePending(pending, context);
+  emitMessagesChange(context);
 }
 
-function settle(pending, context) {
+function removePending(pending, context) {
   const log = logOf(context);
   log.pending = log.pending.filter(pendingMessage => pendingMessage !== pending);
 }
@@ -91,6 +91,6 @@ function logOf({ state, channelId }) {
   return state.logs.get(channelId) ?? state.openLog(channelId);
 }
 
-function changed({ state, channelId, guildId }) {
+function emitMessagesChange({ state, channelId, guildId }) {
   state.emitChange("messages", channelId, guildId);
 }

@@ -2,10 +2,11 @@
 
 import { isPrivate, isThread, isVoice, Permissions } from "../network/enums.js";
 
-const ALL = (1n << 53n) - 1n;
-const TIMED_OUT = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY;
+const ALL_PERMISSIONS = (1n << 53n) - 1n;
+/** Permissions that a member with a timeout keeps. */
+const TIMED_OUT_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY;
 /** Permissions in a private channel. */
-const PRIVATE_CHANNEL =
+const PRIVATE_CHANNEL_PERMISSIONS =
   Permissions.VIEW_CHANNEL |
   Permissions.SEND_MESSAGES |
   Permissions.EMBED_LINKS |
@@ -21,11 +22,11 @@ const PRIVATE_CHANNEL =
 
 /** Return a member's permissions in the guild, without channel overwrites. */
 export function guildPermissions(guild, member) {
-  if (guild.owner_id === member.user.id) return ALL;
-  const held = new Set([guild.id, ...member.roles]);
+  if (guild.owner_id === member.user.id) return ALL_PERMISSIONS;
+  const roleIds = new Set([guild.id, ...member.roles]);
   let bits = 0n;
-  for (const role of guild.roles) if (held.has(role.id)) bits |= BigInt(role.permissions);
-  return bits & Permissions.ADMINISTRATOR ? ALL : bits;
+  for (const role of guild.roles) if (roleIds.has(role.id)) bits |= BigInt(role.permissions);
+  return bits & Permissions.ADMINISTRATOR ? ALL_PERMISSIONS : bits;
 }
 
 /**
@@ -37,12 +38,12 @@ export function guildPermissions(guild, member) {
  * @param {any} [parent] the parent channel of a thread, whose overwrites apply
  */
 export function channelPermissions(guild, member, channel, parent) {
-  if (isPrivate(channel)) return PRIVATE_CHANNEL;
+  if (isPrivate(channel)) return PRIVATE_CHANNEL_PERMISSIONS;
   const base = guildPermissions(guild, member);
-  if (base === ALL) return ALL;
-  const ruling = isThread(channel) ? parent : channel;
-  if (!ruling) return 0n;
-  let bits = overwritten(base, ruling.permission_overwrites ?? [], guild.id, member);
+  if (base === ALL_PERMISSIONS) return ALL_PERMISSIONS;
+  const permissionSource = isThread(channel) ? parent : channel;
+  if (!permissionSource) return 0n;
+  let bits = applyOverwrites(base, permissionSource.permission_overwrites ?? [], guild.id, member);
   if (isThread(channel)) {
     bits =
       bits & Permissions.SEND_MESSAGES_IN_THREADS
@@ -50,8 +51,8 @@ export function channelPermissions(guild, member, channel, parent) {
         : bits & ~Permissions.SEND_MESSAGES;
   }
   if (member.communication_disabled_until && Date.parse(member.communication_disabled_until) > Date.now())
-    bits &= TIMED_OUT;
-  if (!(bits & Permissions.VIEW_CHANNEL) || (isVoice(ruling) && !(bits & Permissions.CONNECT))) {
+    bits &= TIMED_OUT_PERMISSIONS;
+  if (!(bits & Permissions.VIEW_CHANNEL) || (isVoice(permissionSource) && !(bits & Permissions.CONNECT))) {
     return bits & Permissions.VIEW_CHANNEL;
   }
   if (!(bits & Permissions.SEND_MESSAGES)) {
@@ -65,7 +66,7 @@ export function channelPermissions(guild, member, channel, parent) {
   return bits;
 }
 
-function overwritten(base, overwrites, guildId, member) {
+function applyOverwrites(base, overwrites, guildId, member) {
   let bits = base,
     allow = 0n,
     deny = 0n;

@@ -5,7 +5,7 @@ import { isNewer } from "../network/ids.js";
 const ACK_DELAY_MS = 700;
 
 /** Scheduled acknowledgments by channel. @type {Map<string, {timer: number, send: (last: boolean) => void}>} */
-const waiting = new Map();
+const scheduledAcks = new Map();
 
 /** Mark the channel as read if its end is in view and the page is focused. */
 export function markRead(context, timeline) {
@@ -24,10 +24,10 @@ export function markRead(context, timeline) {
 }
 
 function scheduleAck({ api, state }, channelId, messageId) {
-  clearTimeout(waiting.get(channelId)?.timer);
+  clearTimeout(scheduledAcks.get(channelId)?.timer);
   const send = async leaving => {
-    clearTimeout(waiting.get(channelId)?.timer);
-    waiting.delete(channelId);
+    clearTimeout(scheduledAcks.get(channelId)?.timer);
+    scheduledAcks.delete(channelId);
     state.readStates.set(channelId, { ...state.readStates.get(channelId), acknowledged: messageId });
     try {
       await api.request("POST", `/channels/${channelId}/messages/${messageId}/ack`, {
@@ -38,10 +38,10 @@ function scheduleAck({ api, state }, channelId, messageId) {
       // The next message acknowledges again, so ignore errors.
     }
   };
-  waiting.set(channelId, { timer: setTimeout(() => send(false), ACK_DELAY_MS), send });
+  scheduledAcks.set(channelId, { timer: setTimeout(() => send(false), ACK_DELAY_MS), send });
 }
 
 // Send pending acknowledgments when the page closes.
 window.addEventListener("pagehide", () => {
-  for (const { send } of [...waiting.values()]) send(true);
+  for (const { send } of [...scheduledAcks.values()]) send(true);
 });

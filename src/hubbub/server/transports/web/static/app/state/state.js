@@ -1,6 +1,6 @@
 /** The client's state: the READY payload and all events since. Messages are stored for open channels only. */
 
-import { ChannelFlags, isPrivate, isThread } from "../network/enums.js";
+import { ChannelFlags, RelationshipType, isPrivate, isThread } from "../network/enums.js";
 import { lowestIdAt, isNewer } from "../network/ids.js";
 import { GATEWAY_HANDLERS } from "./gateway_events.js";
 import { MessageLog } from "./message_log.js";
@@ -57,6 +57,7 @@ export class State extends EventTarget {
     GATEWAY_HANDLERS[name]?.(this, data);
   }
 
+  /** Dispatch a `change` event. */
   emitChange(kind, id, guildId) {
     this.dispatchEvent(new CustomEvent("change", { detail: { kind, id, guildId } }));
   }
@@ -122,10 +123,12 @@ export class State extends EventTarget {
     );
   }
 
+  /** Return whether the user has all these permissions in a channel. */
   can(channelId, bits) {
     return (this.permissionsIn(channelId) & bits) === bits;
   }
 
+  /** Return whether the user has all these permissions in a guild. */
   canInGuild(guildId, bits) {
     const guild = this.guilds.get(guildId),
       member = this.member(guildId, this.me.id);
@@ -143,11 +146,13 @@ export class State extends EventTarget {
     return joined ? lowestIdAt(Date.parse(joined)) : "0";
   }
 
+  /** Return whether a channel has messages after the last read one. */
   isUnread(channelId) {
     const channel = this.channels.get(channelId);
     return channel !== undefined && isNewer(channel.last_message_id, this.lastRead(channelId));
   }
 
+  /** Return the number of unread mentions in a channel. */
   mentionsIn(channelId) {
     return this.isUnread(channelId) ? (this.readStates.get(channelId)?.mention_count ?? 0) : 0;
   }
@@ -177,7 +182,9 @@ export class State extends EventTarget {
   /** Return the IDs of other users typing in a channel. */
   typingIn(channelId, now = Date.now()) {
     const typingUsers = [...(this.typing.get(channelId) ?? [])].filter(([, until]) => until > now);
-    return typingUsers.map(([id]) => id).filter(id => id !== this.me?.id && this.relationships.get(id)?.type !== 2);
+    return typingUsers
+      .map(([id]) => id)
+      .filter(id => id !== this.me?.id && this.relationships.get(id)?.type !== RelationshipType.BLOCKED);
   }
 
   // Voice
@@ -192,8 +199,8 @@ export class State extends EventTarget {
   /** Return the user's voice state, or null. */
   myVoiceState() {
     for (const states of this.voiceStates.values()) {
-      const mine = states.get(this.me?.id);
-      if (mine?.channel_id) return mine;
+      const ownState = states.get(this.me?.id);
+      if (ownState?.channel_id) return ownState;
     }
     return null;
   }

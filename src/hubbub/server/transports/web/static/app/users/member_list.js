@@ -27,18 +27,20 @@ class Members extends LayoutPart {
   draw() {
     const { guildId, channelId, state } = this.context;
     const guild = state.guilds.get(guildId);
-    const groups = guild ? byRole(guild, state) : [["Members", peopleOf(state.channels.get(channelId), state)]];
+    const groups = guild
+      ? groupByRole(guild, state)
+      : [["Members", recipientsOf(state.channels.get(channelId), state)]];
     const entries = [];
-    let left = MEMBERS_MAX;
-    for (const [title, people] of groups) {
-      if (!people.length || left <= 0) continue;
+    let remaining = MEMBERS_MAX;
+    for (const [title, users] of groups) {
+      if (!users.length || remaining <= 0) continue;
       entries.push({
         key: `title-${title}`,
-        stamp: `${people.length}`,
-        build: () => h("li", { class: "member-title" }, h("h3", null, `${title} · ${people.length}`)),
+        stamp: `${users.length}`,
+        build: () => h("li", { class: "member-title" }, h("h3", null, `${title} · ${users.length}`)),
       });
-      for (const user of people.slice(0, left)) entries.push(this.#entry(user));
-      left -= people.length;
+      for (const user of users.slice(0, remaining)) entries.push(this.#entry(user));
+      remaining -= users.length;
     }
     reconcile(this.list, entries);
   }
@@ -48,10 +50,10 @@ class Members extends LayoutPart {
     const name = state.displayName(user, guildId),
       status = user.id === me.id ? "online" : state.statusOf(user.id);
     const activity = state.presences.get(user.id)?.activities?.[0];
-    const doing = activity ? ((activity.type === 4 ? activity.state : activity.name) ?? "") : "";
+    const activityText = activity ? ((activity.type === 4 ? activity.state : activity.name) ?? "") : "";
     return {
       key: user.id,
-      stamp: `${name} ${status} ${user.avatar} ${doing}`,
+      stamp: `${name} ${status} ${user.avatar} ${activityText}`,
       build: () =>
         h(
           "li",
@@ -69,7 +71,7 @@ class Members extends LayoutPart {
               "span",
               { class: "member-name" },
               h("span", { dir: "auto" }, name),
-              doing ? h("span", { class: "soft small", dir: "auto" }, doing) : null,
+              activityText ? h("span", { class: "soft small", dir: "auto" }, activityText) : null,
             ),
             user.bot ? h("span", { class: "tag" }, "App") : null,
           ),
@@ -78,12 +80,12 @@ class Members extends LayoutPart {
   }
 }
 
-function peopleOf(channel, state) {
+function recipientsOf(channel, state) {
   return channel === undefined ? [] : [state.me, ...(channel.recipients ?? [])];
 }
 
 /** Group members by hoisted role, highest first, then online and offline. */
-function byRole(guild, state) {
+function groupByRole(guild, state) {
   const hoisted = guild.roles
     .filter(role => role.hoist && role.id !== guild.id)
     .sort((a, b) => b.position - a.position);
@@ -98,7 +100,7 @@ function byRole(guild, state) {
     groups.get(role?.id ?? (isOnline ? "online" : "offline"))[1].push(state.user(member.user.id) ?? member.user);
   }
   const sortKey = user => state.displayName(user, guild.id).toLocaleLowerCase();
-  for (const [, people] of groups.values()) people.sort((a, b) => sortKey(a).localeCompare(sortKey(b)));
+  for (const [, users] of groups.values()) users.sort((a, b) => sortKey(a).localeCompare(sortKey(b)));
   return [...groups.values()];
 }
 

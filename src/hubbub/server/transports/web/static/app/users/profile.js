@@ -12,7 +12,7 @@ const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType
 
 /** Send or accept a friend request. */
 export function addFriend({ api }, userId) {
-  return runAndReport(() => api.request("PUT", `/users/@me/relationships/${userId}`, { json: { type: 1 } }));
+  return runAndReport(() => api.request("PUT", `/users/@me/relationships/${userId}`, { json: { type: FRIEND } }));
 }
 
 /** Remove a relationship: a friend, a request or a block. */
@@ -30,7 +30,7 @@ export async function blockUser({ api }, user, name) {
     ))
   )
     return false;
-  return runAndReport(() => api.request("PUT", `/users/@me/relationships/${user.id}`, { json: { type: 2 } }));
+  return runAndReport(() => api.request("PUT", `/users/@me/relationships/${user.id}`, { json: { type: BLOCKED } }));
 }
 
 /** Open the conversation with a user. */
