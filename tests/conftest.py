@@ -21,9 +21,9 @@ pytest_plugins = [
 
 # A deadline per example would fail on a busy machine; pytest-timeout bounds the whole test. Examples are derandomized,
 # so that an unrelated change never fails because of a new example. `--hypothesis-profile=explore` searches for more.
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("hubbub", PATIENT, derandomize=True)
-settings.register_profile("explore", PATIENT, print_blob=True)
+BASE_SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("hubbub", BASE_SETTINGS, derandomize=True)
+settings.register_profile("explore", BASE_SETTINGS, print_blob=True)
 settings.load_profile("hubbub")
 
 # Modules and test items live as long as the process, so collecting garbage while they are imported only costs time.

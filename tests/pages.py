@@ -26,7 +26,7 @@ class PageForm:
     """Label, name and value of each button."""
 
 
-class _Reader(HTMLParser):
+class _PageParser(HTMLParser):
     """Parser that collects the forms, links and text of a page."""
 
     def __init__(self) -> None:
@@ -37,52 +37,55 @@ class _Reader(HTMLParser):
         self.refresh: str | None = None
         self._form: PageForm | None = None
         self._select: list[str] = []
-        self._catch: list[str] | None = None
+        """Name of the open select, then the values of its options so far."""
+        self._inner_text: list[str] | None = None
+        """Text of the open link, button or text area so far; None outside of one."""
         self._attributes: dict[str, str] = {}
+        """Attributes of the open link, button or text area."""
 
     def handle_starttag(self, tag: str, attributes: Any) -> None:
-        found = {name: value if value is not None else "" for name, value in attributes}
+        values = {name: value if value is not None else "" for name, value in attributes}
         if tag == "form":
-            self._form = PageForm(found.get("action", ""), found.get("method", "get").upper())
+            self._form = PageForm(values.get("action", ""), values.get("method", "get").upper())
             self.forms.append(self._form)
-        elif tag == "input" and self._form is not None and "name" in found:
-            self._form.names.append(found["name"])
-            if found.get("type") not in ("checkbox", "radio") or "checked" in found:
-                self._form.values.append((found["name"], found.get("value", "")))
+        elif tag == "input" and self._form is not None and "name" in values:
+            self._form.names.append(values["name"])
+            if values.get("type") not in ("checkbox", "radio") or "checked" in values:
+                self._form.values.append((values["name"], values.get("value", "")))
         elif tag == "select" and self._form is not None:
-            self._form.names.append(found["name"])
-            self._select = [found["name"]]
+            self._form.names.append(values["name"])
+            self._select = [values["name"]]
         elif tag == "option" and self._select and self._form is not None:
-            first = len(self._select) == 1
-            self._select.append(found["value"])
-            if first or "selected" in found:
+            is_first = len(self._select) == 1
+            self._select.append(values["value"])
+            if is_first or "selected" in values:
                 self._form.values = [pair for pair in self._form.values if pair[0] != self._select[0]]
-                self._form.values.append((self._select[0], found["value"]))
-        elif tag == "meta" and found.get("http-equiv") == "refresh":
-            self.refresh = found["content"].partition("url=")[2]
+                self._form.values.append((self._select[0], values["value"]))
+        elif tag == "meta" and values.get("http-equiv") == "refresh":
+            self.refresh = values["content"].partition("url=")[2]
         if tag in ("a", "button", "textarea"):
-            self._catch, self._attributes = [], found
+            self._inner_text, self._attributes = [], values
 
     def handle_endtag(self, tag: str) -> None:
-        caught = " ".join("".join(self._catch or []).split())
+        label = " ".join("".join(self._inner_text or []).split())
         if tag == "a":
-            self.links.append((caught, self._attributes.get("href", "")))
+            self.links.append((label, self._attributes.get("href", "")))
         elif tag == "button" and self._form is not None:
-            self._form.buttons.append((caught, self._attributes.get("name", ""), self._attributes.get("value", "")))
+            self._form.buttons.append((label, self._attributes.get("name", ""), self._attributes.get("value", "")))
         elif tag == "textarea" and self._form is not None:
             self._form.names.append(self._attributes["name"])
-            self._form.values.append((self._attributes["name"], "".join(self._catch or []).removeprefix("\n")))
+            self._form.values.append((self._attributes["name"], "".join(self._inner_text or []).removeprefix("\n")))
         elif tag == "form":
             self._form = None
         elif tag == "select":
             self._select = []
         if tag in ("a", "button", "textarea"):
-            self._catch = None
+            self._inner_text = None
 
     def handle_data(self, data: str) -> None:
         self.text += data
-        if self._catch is not None:
-            self._catch.append(data)
+        if self._inner_text is not None:
+            self._inner_text.append(data)
 
 
 @dataclass
@@ -93,13 +96,13 @@ class Page:
     headers: Any
     body: str
     url: str
-    """The path it was requested with, without the platform's URL."""
+    """The path of the request, without the platform's origin."""
 
     def __post_init__(self) -> None:
-        reader = _Reader()
-        reader.feed(self.body)
-        self.forms, self.links, self.refresh = reader.forms, reader.links, reader.refresh
-        self.text = " ".join(reader.text.split())
+        parser = _PageParser()
+        parser.feed(self.body)
+        self.forms, self.links, self.refresh = parser.forms, parser.links, parser.refresh
+        self.text = " ".join(parser.text.split())
 
     @property
     def location(self) -> str:
@@ -133,36 +136,36 @@ class Browser:
         async with aiohttp.ClientSession(cookie_jar=self.jar) as client:
             target = URL(urljoin(self.world.url, path), encoded=True)
             async with client.request(method, target, headers=headers, data=data, allow_redirects=False) as response:
-                shown = Page(response.status, response.headers, await response.text(), path)
-        self.history.append(shown)
-        return shown
+                page = Page(response.status, response.headers, await response.text(), path)
+        self.history.append(page)
+        return page
 
     async def open(self, path: str) -> Page:
         """Open a page, following redirects within the platform."""
-        return await self._follow(await self.request("GET", path))
+        return await self._follow_redirects(await self.request("GET", path))
 
-    async def _follow(self, shown: Page) -> Page:
-        while shown.status in (302, 303) and urlsplit(shown.location).netloc in ("", urlsplit(self.world.url).netloc):
-            if urlsplit(shown.location).scheme not in ("", "http"):
+    async def _follow_redirects(self, page: Page) -> Page:
+        while page.status in (302, 303) and urlsplit(page.location).netloc in ("", urlsplit(self.world.url).netloc):
+            if urlsplit(page.location).scheme not in ("", "http"):
                 break
-            shown = await self.request("GET", shown.location)
-        return shown
+            page = await self.request("GET", page.location)
+        return page
 
-    async def submit(self, shown: Page, label: str, *, follow: bool = True, **values: Any) -> Page:
+    async def submit(self, page: Page, label: str, *, follow: bool = True, **values: Any) -> Page:
         """Fill in the form that has a button with this label, and submit it with that button."""
-        form = shown.form(label)
+        form = page.form(label)
         pairs = [(name, value) for name, value in form.values if name not in values]
         for name, value in values.items():
             assert name in form.names, f"no field {name} in {form.names}"
-            pairs += [(name, str(each)) for each in (value if isinstance(value, list) else [value])]
+            pairs += [(name, str(item)) for item in (value if isinstance(value, list) else [value])]
         pairs += [(name, value) for text, name, value in form.buttons if text == label and name]
-        action = urljoin(shown.url, form.action) if form.action else shown.url
+        action = urljoin(page.url, form.action) if form.action else page.url
         if form.method == "GET":
-            page = await self.request("GET", f"{action}?{urlencode(pairs)}")
+            result = await self.request("GET", f"{action}?{urlencode(pairs)}")
         else:
             headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.world.url}
-            page = await self.request("POST", action, headers=headers, data=urlencode(pairs))
-        return await self._follow(page) if follow else page
+            result = await self.request("POST", action, headers=headers, data=urlencode(pairs))
+        return await self._follow_redirects(result) if follow else result
 
     def sign_in_as(self, actor: Actor) -> None:
         """Sign in as a user by setting the session cookie."""

@@ -9,7 +9,7 @@ from tests.world import World
 
 
 @dataclass
-class Entry:
+class ReferenceEntry:
     """One documented entry of a page: its links, text and examples."""
 
     links: set[str] = field(default_factory=set)
@@ -19,14 +19,15 @@ class Entry:
 
 
 class ReferencePage(HTMLParser):
-    """Parser of a page: its entries with an id, and all its ids and links."""
+    """Parsed page of the reference: its entries with their IDs, and all element IDs and links."""
 
     def __init__(self, body: str) -> None:
         super().__init__()
-        self.entries: list[tuple[str, Entry]] = []
+        self.entries: list[tuple[str, ReferenceEntry]] = []
         self.ids: list[str] = []
         self.links: set[str] = set()
-        self._open: list[tuple[str, Entry | None]] = []
+        self._open: list[tuple[str, ReferenceEntry | None]] = []
+        """Tags of the open sections and list items, with their entries."""
         self.scripts: list[str] = []
         self._language: str | None = None
         self.feed(body)
@@ -34,10 +35,10 @@ class ReferencePage(HTMLParser):
     def handle_starttag(self, tag: str, attributes: Any) -> None:
         values = dict(attributes)
         if tag == "script":
-            assert values["src"].startswith("/static/docs"), "an inline script"
+            assert values["src"].startswith("/static/docs"), "inline script"
             self.scripts.append(values["src"])
-        assert "style" not in values, "a style"
-        assert not any(name.startswith("on") for name in values), "an inline event handler"
+        assert "style" not in values, "inline style"
+        assert not any(name.startswith("on") for name in values), "inline event handler"
         if "id" in values:
             self.ids.append(values["id"])
         if tag == "a":
@@ -51,7 +52,7 @@ class ReferencePage(HTMLParser):
                 if entry is not None and self._language is not None:
                     entry.examples.append((self._language, ""))
         if tag in ("section", "li"):
-            entry = Entry() if "id" in values and (tag == "li" or values.get("class") == "op") else None
+            entry = ReferenceEntry() if "id" in values and (tag == "li" or values.get("class") == "op") else None
             self._open.append((tag, entry))
             if entry is not None:
                 self.entries.append((values["id"], entry))
@@ -71,10 +72,10 @@ class ReferencePage(HTMLParser):
                     entry.examples[-1] = (self._language, entry.examples[-1][1] + data)
 
 
-async def resources(world: World) -> dict[str, Entry]:
-    """Return the documented entry of each operation."""
+async def read_operation_entries(world: World) -> dict[str, ReferenceEntry]:
+    """Return the documented entry of each operation, by operation name."""
     browser = Browser(world)
-    entries: dict[str, Entry] = {}
+    entries: dict[str, ReferenceEntry] = {}
     for path in {url for _, url in (await browser.open("/docs")).links if url.startswith("/docs/resources/")}:
         entries |= dict(ReferencePage((await browser.open(path)).body).entries)
     return entries

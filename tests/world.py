@@ -18,7 +18,7 @@ from typing import Any
 
 import aiohttp
 
-from hubbub.protocol.enums import PremiumType
+from hubbub.protocol.enums import GatewayOpcode, OverwriteType, PremiumType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.intents import Intents
@@ -33,7 +33,7 @@ from hubbub.server.core.config import Config, GatewayConfig
 from hubbub.server.core.event_dispatch import Audience, Dispatch
 from hubbub.server.identity import accounts, applications
 
-PRIVILEGED = (
+PRIVILEGED_INTENT_FLAGS = (
     ApplicationFlags.GATEWAY_PRESENCE_LIMITED
     | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
     | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
@@ -43,7 +43,7 @@ NOW_MS = 1_795_000_000_000
 """2026-11-18, later than every dated change that a test does not define itself."""
 
 WAIT_TIMEOUT_SECONDS = 60.0
-"""Seconds to wait for something that must happen. It only bounds a test that would otherwise hang."""
+"""Timeout of every wait; it only ends a test that would otherwise hang."""
 
 
 @dataclass
@@ -96,13 +96,13 @@ class Actor:
     name: str
     bot: bool = False
     application_id: int | None = None
-    player: bool = False
+    uses_bearer_token: bool = False
     """Whether the token is an OAuth2 access token, with which an application acts for the user."""
 
     @property
     def header(self) -> str:
         """The value of the Authorization header."""
-        return f"Bot {self.token}" if self.bot else f"Bearer {self.token}" if self.player else self.token
+        return f"Bot {self.token}" if self.bot else f"Bearer {self.token}" if self.uses_bearer_token else self.token
 
     async def request(self, method: str, path: str, **options: Any) -> ApiResponse:
         """Send an API request with the actor's token."""
@@ -141,7 +141,7 @@ class Actor:
 class Bearer(Actor):
     """An application that acts for a user with an OAuth2 access token."""
 
-    player: bool = True
+    uses_bearer_token: bool = True
 
 
 class Session:
@@ -155,14 +155,17 @@ class Session:
         """Every dispatch received, in order."""
         self.ready: dict[str, Any] = {}
         self.guilds: dict[str, dict[str, Any]] = {}
-        """Payloads of the GUILD_CREATE events that follow READY, by guild id."""
-        self.acknowledged = 0
+        """Payloads of the GUILD_CREATE events that follow READY, by guild ID."""
+        self.acknowledged_count = 0
         """Number of heartbeat acknowledgements received."""
         self._position = 0
+        """Index of the first unread dispatch."""
         self._arrived = asyncio.Condition()
+        """Notified after every received frame and when the connection closes."""
         self._task: asyncio.Task[None] | None = None
         self.socket: Any = None
-        self.closed_with: int | None = None
+        self.close_code: int | None = None
+        """Code with which the connection was closed; None while it is open."""
 
     async def open(self) -> None:
         """Connect, identify, and receive READY and the guilds."""
@@ -170,17 +173,17 @@ class Session:
             f"{self.actor.world.gateway}?v=10&encoding=json", max_msg_size=0
         )
         hello = await self.socket.receive_json(timeout=WAIT_TIMEOUT_SECONDS)
-        assert hello["op"] == 10, hello
+        assert hello["op"] == GatewayOpcode.HELLO, hello
         payload = {
             "token": self.actor.header,
             "properties": {"os": "linux", "browser": "test", "device": "test"},
             "intents": int(self.intents),
             **self.identify,
         }
-        await self.socket.send_json({"op": 2, "d": payload})
+        await self.socket.send_json({"op": GatewayOpcode.IDENTIFY, "d": payload})
         self._task = asyncio.create_task(self._read())
         self.ready = await self.next("READY")
-        if not self.actor.player and (self.intents & Intents.GUILDS or not self.actor.bot):
+        if not self.actor.uses_bearer_token and (self.intents & Intents.GUILDS or not self.actor.bot):
             for _ in self.ready["guilds"]:
                 created = await self.next("GUILD_CREATE")
                 self.guilds[created["id"]] = created
@@ -192,13 +195,13 @@ class Session:
                 continue
             frame = jsonlib.loads(message.data)
             async with self._arrived:
-                if frame["op"] == 11:
-                    self.acknowledged += 1
-                if frame["op"] == 0:
+                if frame["op"] == GatewayOpcode.HEARTBEAT_ACK:
+                    self.acknowledged_count += 1
+                if frame["op"] == GatewayOpcode.DISPATCH:
                     self.dispatches.append(frame)
                     self.actor.world.report_event(frame["t"])
                 self._arrived.notify_all()
-        self.closed_with = self.socket.close_code
+        self.close_code = self.socket.close_code
         async with self._arrived:
             self._arrived.notify_all()
 
@@ -219,27 +222,30 @@ class Session:
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 async with self._arrived:
                     while (frame := find()) is None:
-                        assert self.closed_with is None, f"closed with {self.closed_with} while waiting for {event}"
+                        assert self.close_code is None, f"closed with {self.close_code} while waiting for {event}"
                         await self._arrived.wait()
         except TimeoutError:
             names = [frame["t"] for frame in self.dispatches[self._position :]]
             raise AssertionError(f"{event} was not received; unread events: {names}") from None
         return frame["d"]
 
-    async def none_of(self, *events: str) -> None:
+    async def assert_not_received(self, *events: str) -> None:
         """Assert that none of these events is among the unread ones, after every event in flight has arrived."""
-        await self.settle()
+        await self.wait_delivered()
         unread = [frame["t"] for frame in self.dispatches[self._position :]]
         assert not set(events) & set(unread), unread
 
-    async def settle(self) -> None:
+    async def wait_delivered(self) -> None:
         """Wait until every event published before this call has arrived."""
-        marker = f"settle-{next(_numbers)}"
-        expected = await self.actor.world.ping(self.actor, marker)
+        marker = f"ping-{next(_numbers)}"
+        expected = await self.actor.world.publish_ping(self.actor, marker)
         try:
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 async with self._arrived:
-                    while sum(f["t"] == "PING" and f["d"]["nonce"] == marker for f in self.dispatches) < expected:
+                    while (
+                        sum(frame["t"] == "PING" and frame["d"]["nonce"] == marker for frame in self.dispatches)
+                        < expected
+                    ):
                         await self._arrived.wait()
         except TimeoutError:
             raise AssertionError("events published earlier did not arrive") from None
@@ -248,10 +254,10 @@ class Session:
         """Wait until the server has processed every command sent so far.
 
         Commands are processed in order, so the acknowledgement of a heartbeat follows them."""
-        before = self.acknowledged
-        await self.send(1, None)
+        before = self.acknowledged_count
+        await self.send(GatewayOpcode.HEARTBEAT, None)
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._arrived:
-            while self.acknowledged == before:
+            while self.acknowledged_count == before:
                 await self._arrived.wait()
 
     def unread_names(self) -> list[str]:
@@ -262,15 +268,15 @@ class Session:
         """Wait until the server closes the connection and return the close code."""
         try:
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._arrived:
-                while self.closed_with is None:
+                while self.close_code is None:
                     await self._arrived.wait()
         except TimeoutError:
             raise AssertionError("the server did not close the connection") from None
-        return self.closed_with
+        return self.close_code
 
-    async def send(self, op: int, d: Any) -> None:
+    async def send(self, op: int, data: Any) -> None:
         """Send a command with an opcode and data."""
-        await self.socket.send_json({"op": op, "d": d})
+        await self.socket.send_json({"op": op, "d": data})
 
     async def close(self) -> None:
         """Close the connection with code 1000."""
@@ -281,7 +287,7 @@ class Session:
 
 @dataclass
 class Guild:
-    """A guild with its owner and its channel ids by name."""
+    """A guild with its owner and its channel IDs by name."""
 
     world: "World"
     id: int
@@ -290,13 +296,13 @@ class Guild:
     channels: dict[str, int] = field(default_factory=dict)
 
     async def channel(self, name: str, **body: Any) -> int:
-        """Create a channel as the owner and return its id."""
+        """Create a channel as the owner and return its ID."""
         created = (await self.owner.post(f"/guilds/{self.id}/channels", json={"name": name, **body})).ok()
         self.channels[name] = int(created["id"])
         return int(created["id"])
 
     async def role(self, name: str = "role", permissions: int = 0, **body: Any) -> int:
-        """Create a role as the owner and return its id."""
+        """Create a role as the owner and return its ID."""
         created = (
             await self.owner.post(
                 f"/guilds/{self.id}/roles", json={"name": name, "permissions": str(permissions), **body}
@@ -322,14 +328,16 @@ class Guild:
             await self.allow_permissions(actor, permissions)
         return actor
 
-    async def last_audit_entry(self, action: int) -> Any:
+    async def last_audit_entry(self, action_type: int) -> Any:
         """Return the newest audit log entry with this action type."""
-        log = (await self.owner.get(f"/guilds/{self.id}/audit-logs?action_type={action}")).ok()
+        log = (await self.owner.get(f"/guilds/{self.id}/audit-logs?action_type={action_type}")).ok()
         return log["audit_log_entries"][0]
 
-    async def overwrite(self, channel: int, target: int, *, allow: int = 0, deny: int = 0, kind: int = 1) -> None:
-        """Set a permission overwrite as the owner; `kind` is 0 for a role and 1 for a member."""
-        body = {"type": kind, "allow": str(allow), "deny": str(deny)}
+    async def overwrite(
+        self, channel: int, target: int, *, allow: int = 0, deny: int = 0, target_type: int = OverwriteType.MEMBER
+    ) -> None:
+        """Set a permission overwrite of a role or member as the owner."""
+        body = {"type": target_type, "allow": str(allow), "deny": str(deny)}
         (await self.owner.put(f"/channels/{channel}/permissions/{target}", json=body)).ok()
 
     async def send_message(self, actor: Actor, content: str = "hello", channel: int | None = None, **body: Any) -> Any:
@@ -398,10 +406,10 @@ class World:
             options["headers"] = {"Content-Type": "application/json", **options.get("headers", {})}
         target = path if path.startswith("http") else self.api + path
         async with self.client.request(method, target, **options) as response:
-            answer = ApiResponse(response.status, response.headers, await response.read())
-        for watcher in self.response_hooks:
-            watcher(method, path, answer)
-        return answer
+            api_response = ApiResponse(response.status, response.headers, await response.read())
+        for hook in self.response_hooks:
+            hook(method, path, api_response)
+        return api_response
 
     response_hooks: list[Any] = []
     """Functions called with method, path and response of every request (the response validator)."""
@@ -411,37 +419,37 @@ class World:
 
     def report_event(self, event: str) -> None:
         """Report an event that was published, or received by a session."""
-        for listener in self.event_hooks:
-            listener(event)
+        for hook in self.event_hooks:
+            hook(event)
 
-    def record_signals(self, *kinds: type) -> list[Any]:
-        """Return a list that collects the signals of these kinds from now on, each after its transaction commits."""
+    def record_signals(self, *signal_types: type) -> list[Any]:
+        """Return a list that collects the signals of these types from now on, each after its transaction commits."""
         signals: list[Any] = []
 
-        def listen(call: Call, signal: Any) -> None:
+        def record_signal(call: Call, signal: Any) -> None:
             # PostgreSQL may retry the transaction, so the signal is recorded only when it commits.
             call.tx.after_commit.append(lambda: signals.append(signal))
 
-        for kind in kinds:
-            self.app.listeners.setdefault(kind, []).append(listen)
+        for signal_type in signal_types:
+            self.app.listeners.setdefault(signal_type, []).append(record_signal)
         return signals
 
-    async def write(self, step: Any, actor: int | None = None) -> Any:
-        """Run `step(call)` inside a write transaction, as the platform or as a user, and return its result.
+    async def write(self, unit_of_work: Any, actor: int | None = None) -> Any:
+        """Run `unit_of_work(call)` inside a write transaction, as the platform or as a user, and return its result.
 
-        PostgreSQL may run the step more than once, because conflicting transactions are retried."""
+        PostgreSQL may run the function more than once, because conflicting transactions are retried."""
         caller = None if actor is None else Caller(user_id=UserId(actor), kind="user")
-        return await self.app.database.write(lambda tx: step(self.app.make_call(tx, caller)))
+        return await self.app.database.write(lambda tx: unit_of_work(self.app.make_call(tx, caller)))
 
     async def user(self, name: str | None = None) -> Actor:
         """Create a user with a token."""
         name = name or f"person{next(_numbers)}"
 
-        def make(call: Call) -> tuple[int, str]:
+        def create(call: Call) -> tuple[int, str]:
             row = accounts.create_user(call, name)
             return row.id, auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids)
 
-        user_id, token = await self.write(make)
+        user_id, token = await self.write(create)
         return Actor(self, user_id, token, name)
 
     async def bearer(self, user: Actor, application_id: int | None, scopes: str = "sdk.social_layer") -> Bearer:
@@ -452,15 +460,17 @@ class World:
         return Bearer(self, user.id, token, user.name, application_id=application_id)
 
     async def bot(
-        self, *guilds: Guild, name: str | None = None, permissions: int = 0, flags: int = PRIVILEGED
+        self, *guilds: Guild, name: str | None = None, permissions: int = 0, flags: int = PRIVILEGED_INTENT_FLAGS
     ) -> Actor:
         """Create an application with a bot, all privileged intents by default, and add the bot to these guilds."""
         from hubbub.server.places import members
 
         name = name or f"bot{next(_numbers)}"
         owner = await self.user()
-        made = await self.write(lambda call: applications.create(call, name, UserId(owner.id), flags=flags))
-        bot = Actor(self, made.row.bot_id, made.bot_token, name, bot=True, application_id=made.row.id)
+        application = await self.write(lambda call: applications.create(call, name, UserId(owner.id), flags=flags))
+        bot = Actor(
+            self, application.row.bot_id, application.bot_token, name, bot=True, application_id=application.row.id
+        )
         for guild in guilds:
             await self.write(lambda call, guild=guild: members.add(call, guild.id, bot.id), actor=guild.owner.id)
             if permissions:
@@ -472,8 +482,8 @@ class World:
         from hubbub.server.places import members
 
         owner = owner or await self.user()
-        made = (await owner.post("/guilds", json={"name": name})).ok()
-        guild = Guild(self, int(made["id"]), owner, 0)
+        created = (await owner.post("/guilds", json={"name": name})).ok()
+        guild = Guild(self, int(created["id"]), owner, 0)
         for channel in (await owner.get(f"/guilds/{guild.id}/channels")).ok():
             guild.channels[channel["name"]] = int(channel["id"])
         guild.general = guild.channels["general"]
@@ -503,40 +513,40 @@ class World:
         """Give a guild features and a boost tier, which only an operator can do."""
         from hubbub.server.places import guilds
 
-        def step(call: Call) -> None:
+        def update(call: Call) -> None:
             row = guilds.find(call.tx, guild.id)
             assert row is not None
             guilds.set_tier_and_features(call, row, premium_tier=tier, add=features)
 
-        await self.write(step)
+        await self.write(update)
 
-    async def give_premium(self, user: Actor, level: PremiumType = PremiumType.TIER_2) -> None:
+    async def give_premium(self, user: Actor, premium_type: PremiumType = PremiumType.TIER_2) -> None:
         """Give a user a premium subscription."""
         from hubbub.server.identity import users
 
-        def step(call: Call) -> None:
+        def update(call: Call) -> None:
             row = users.find(call.tx, user.id)
             assert row is not None
-            users.set_premium(call, row, level)
+            users.set_premium(call, row, premium_type)
 
-        await self.write(step)
+        await self.write(update)
 
-    async def ping(self, actor: Actor, nonce: str) -> int:
+    async def publish_ping(self, actor: Actor, nonce: str) -> int:
         """Publish PING to every session of an actor, directly and through each guild, and return the number sent.
 
         Each PING arrives after every event that was published earlier on the same path."""
         event = Event("PING", dict, scope="identify")
 
         def emit(call: Call) -> int:
-            if actor.player:
+            if actor.uses_bearer_token:
                 # OAuth2 sessions receive no guild events.
                 call.tx.emit(event, {"nonce": nonce}, Audience.of_users(actor.id))
                 return 1
-            guilds = [row[0] for row in call.tx.all("SELECT guild_id FROM members WHERE user_id = ?", actor.id)]
-            for guild in guilds:
-                call.tx.emit(event, {"nonce": nonce}, Audience.guild(guild, users=frozenset({actor.id})))
+            guild_ids = [row[0] for row in call.tx.all("SELECT guild_id FROM members WHERE user_id = ?", actor.id)]
+            for guild_id in guild_ids:
+                call.tx.emit(event, {"nonce": nonce}, Audience.guild(guild_id, users=frozenset({actor.id})))
             call.tx.emit(event, {"nonce": nonce}, Audience.of_users(actor.id))
-            return len(guilds) + 1
+            return len(guild_ids) + 1
 
         await self.wait_gateway_idle()
         count: int = await self.write(emit)
@@ -556,7 +566,7 @@ class World:
                 await session.close()
 
 
-def small_config(**more: Any) -> Config:
+def small_config(**overrides: Any) -> Config:
     """Return the configuration of an in-memory App without rate limits."""
     settings: dict[str, Any] = {
         "host": "127.0.0.1",
@@ -565,4 +575,4 @@ def small_config(**more: Any) -> Config:
         "control": True,
         "gateway": GatewayConfig(max_concurrency=100, drain_ms=0),
     }
-    return Config(**(settings | more))
+    return Config(**(settings | overrides))

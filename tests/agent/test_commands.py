@@ -396,7 +396,7 @@ async def test_selecting_a_voice_channel_joins_and_leaves_it(agent_setup: AgentS
 async def test_joining_a_voice_channel_without_permission_times_out(agent_setup: AgentSetup, world: World) -> None:
     other_guild = await world.guild(agent_setup.zoe, agent_setup.mary)
     channel_id = other_guild.channels["General"]
-    await other_guild.overwrite(channel_id, other_guild.id, deny=Permissions.CONNECT, kind=0)
+    await other_guild.overwrite(channel_id, other_guild.id, deny=Permissions.CONNECT, target_type=0)
     account = agent_setup.machine.agent.account
     assert await account.wait_until(lambda: str(channel_id) in account.state.channels, 10)
     program = await agent_setup.connect_program("rpc")

@@ -1,104 +1,123 @@
-"""A user of an app, in any library, and every kind of interaction with it."""
+"""A user who interacts with the app of a client test, whichever library the app uses."""
 
 import json
 from typing import Any
 
 import aiohttp
 
-from tests.clients.scene import ClientScene
+from hubbub.protocol.enums import ButtonStyle, CommandOptionType, ComponentType, InteractionType, MessageType, SkuType
+from hubbub.protocol.flags import MessageFlags
+from tests.clients.client_setup import ClientSetup
 from tests.world import Session
 
 
 class AppUser:
-    """A user of the town's app and its responses."""
+    """Bob, who creates interactions over HTTP and receives the app's responses in a gateway session."""
 
-    def __init__(self, town: ClientScene, session: Session) -> None:
-        self.town, self.session = town, session
+    def __init__(self, setup: ClientSetup, session: Session) -> None:
+        self.setup, self.session = setup, session
         self.commands: dict[str, Any] = {}
 
     async def load_commands(self) -> None:
         """Fetch the available commands."""
-        index = f"/channels/{self.town.guild.general}/application-command-index"
-        found = (await self.town.bob.get(index)).ok()["application_commands"]
-        self.commands = {command["name"]: command for command in found}
+        index = f"/channels/{self.setup.guild.general}/application-command-index"
+        commands = (await self.setup.bob.get(index)).ok()["application_commands"]
+        self.commands = {command["name"]: command for command in commands}
 
-    async def interact(self, kind: int, data: dict[str, Any], *, file: bytes | None = None, **body: Any) -> None:
-        """Create an interaction, optionally with a file."""
-        given = {
-            "type": kind,
-            "application_id": str(self.town.bot.application_id),
-            "guild_id": str(self.town.guild.id),
-            "channel_id": str(self.town.guild.general),
+    async def interact(
+        self, interaction_type: int, data: dict[str, Any], *, file: bytes | None = None, **fields: Any
+    ) -> None:
+        """Create an interaction in #general, optionally with a file."""
+        body = {
+            "type": interaction_type,
+            "application_id": str(self.setup.bot.application_id),
+            "guild_id": str(self.setup.guild.id),
+            "channel_id": str(self.setup.guild.general),
             "session_id": self.session.ready["session_id"],
             "nonce": "1",
             "data": data,
-            **body,
+            **fields,
         }
         if file is None:
-            (await self.town.bob.post("/interactions", json=given)).ok()
+            (await self.setup.bob.post("/interactions", json=body)).ok()
             return
         form = aiohttp.FormData()
-        form.add_field("payload_json", json.dumps(given))
+        form.add_field("payload_json", json.dumps(body))
         form.add_field("files[0]", file, filename="proof.txt", content_type="text/plain")
-        (await self.town.bob.post("/interactions", data=form)).ok()
+        (await self.setup.bob.post("/interactions", data=form)).ok()
 
-    async def run(self, name: str, kind: int = 2, **data: Any) -> None:
-        """Run a command, or autocomplete it."""
+    async def run(
+        self, name: str, interaction_type: InteractionType = InteractionType.APPLICATION_COMMAND, **data: Any
+    ) -> None:
+        """Run a command, or request the autocompletion of one of its options."""
         command = self.commands[name]
-        await self.interact(kind, {"id": command["id"], "name": name, "type": command["type"], **data})
+        await self.interact(interaction_type, {"id": command["id"], "name": name, "type": command["type"], **data})
 
-    async def press(self, message: dict[str, Any], custom_id: str, kind: int = 2, **data: Any) -> None:
-        """Use a component."""
-        await self.interact(3, {"component_type": kind, "custom_id": custom_id, **data}, message_id=message["id"])
+    async def use_component(
+        self,
+        message: dict[str, Any],
+        custom_id: str,
+        component_type: ComponentType = ComponentType.BUTTON,
+        **data: Any,
+    ) -> None:
+        """Click a button of a message, or choose values of a select."""
+        component = {"component_type": component_type, "custom_id": custom_id, **data}
+        await self.interact(InteractionType.MESSAGE_COMPONENT, component, message_id=message["id"])
+
+    async def submit(self, modal: dict[str, Any], *inputs: dict[str, Any], file: bytes | None = None) -> None:
+        """Submit a modal with these labeled components, optionally with a file."""
+        labels = [{"type": ComponentType.LABEL, "component": component} for component in inputs]
+        data = {"id": modal["id"], "custom_id": modal["custom_id"], "components": labels}
+        await self.interact(InteractionType.MODAL_SUBMIT, data, file=file)
 
     async def next_message(self) -> dict[str, Any]:
-        """Return the next message."""
+        """Wait for the next MESSAGE_CREATE event and return its message."""
         message: dict[str, Any] = await self.session.next("MESSAGE_CREATE")
         return message
 
     async def next_update(self) -> dict[str, Any]:
-        """Return the next message update."""
+        """Wait for the next MESSAGE_UPDATE event and return its message."""
         message: dict[str, Any] = await self.session.next("MESSAGE_UPDATE")
         return message
 
 
-async def create_sku(town: ClientScene) -> str:
-    """Create a SKU that the town's app sells."""
-    body = {"type": 2, "name": "Crown", "price": 499, "published": True}
-    sku = (await town.bot.post(f"/applications/{town.bot.application_id}/skus", json=body)).ok()
+async def create_sku(setup: ClientSetup) -> str:
+    """Create a SKU of the setup's app and return its ID."""
+    body = {"type": SkuType.DURABLE, "name": "Crown", "price": 499, "published": True}
+    sku = (await setup.bot.post(f"/applications/{setup.bot.application_id}/skus", json=body)).ok()
     return str(sku["id"])
 
 
-async def use_every_feature(town: ClientScene, session: Session, sku: str) -> None:
+async def use_every_feature(setup: ClientSetup, session: Session, sku: str) -> None:
     """Use every feature of an app that offers greet, think, Poke, Shout and panel."""
-    bob = AppUser(town, session)
+    bob = AppUser(setup, session)
     await bob.load_commands()
     assert {"greet", "think", "Poke", "Shout", "panel"} <= set(bob.commands)
 
     # Autocomplete an option, then run the command.
-    typed = [
-        {"type": 6, "name": "member", "value": str(town.alice.id)},
-        {"type": 3, "name": "city", "value": "Be", "focused": True},
+    options = [
+        {"type": CommandOptionType.USER, "name": "member", "value": str(setup.alice.id)},
+        {"type": CommandOptionType.STRING, "name": "city", "value": "Be", "focused": True},
     ]
-    await bob.run("greet", 4, options=typed)
-    offered = await session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
-    assert [each["value"] for each in offered["choices"]] == ["berlin", "bern"]
-    typed[1] = {"type": 3, "name": "city", "value": "bern"}
-    await bob.run("greet", options=typed)
-    next_message = await bob.next_message()
-    assert (next_message["content"], next_message["type"]) == ("hello alice in bern", 20)
-    assert next_message["interaction_metadata"]["user"]["id"] == str(town.bob.id)
+    await bob.run("greet", InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE, options=options)
+    autocompletion = await session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+    assert [choice["value"] for choice in autocompletion["choices"]] == ["berlin", "bern"]
+    options[1] = {"type": CommandOptionType.STRING, "name": "city", "value": "bern"}
+    await bob.run("greet", options=options)
+    greeting = await bob.next_message()
+    assert (greeting["content"], greeting["type"]) == ("hello alice in bern", MessageType.CHAT_INPUT_COMMAND)
+    assert greeting["interaction_metadata"]["user"]["id"] == str(setup.bob.id)
 
     # A deferred ephemeral response, its edit, and a follow-up.
     await bob.run("think")
-    assert (await bob.next_message())["flags"] == 64 | 128
+    assert (await bob.next_message())["flags"] == MessageFlags.EPHEMERAL | MessageFlags.LOADING
     assert (await bob.next_update())["content"] == "thought"
     assert (await bob.next_message())["content"] == "and more"
 
     # Context menu commands.
-    await bob.run("Poke", target_id=str(town.alice.id))
+    await bob.run("Poke", target_id=str(setup.alice.id))
     assert (await bob.next_message())["content"] == "poked alice"
-    target = await town.guild.send_message(town.bob, "hello")
+    target = await setup.guild.send_message(setup.bob, "hello")
     await bob.next_message()
     await bob.run("Shout", target_id=target["id"])
     assert (await bob.next_message())["content"] == "HELLO"
@@ -107,26 +126,31 @@ async def use_every_feature(town: ClientScene, session: Session, sku: str) -> No
     await bob.run("panel")
     panel = await bob.next_message()
     buttons = panel["components"][0]["components"]
-    assert (buttons[-1]["style"], buttons[-1]["sku_id"]) == (6, sku)
-    await bob.press(panel, "count")
+    assert (buttons[-1]["style"], buttons[-1]["sku_id"]) == (ButtonStyle.PREMIUM, sku)
+    await bob.use_component(panel, "count")
     assert (await bob.next_update())["content"] == "pressed"
-    await bob.press(panel, "words", 3, values=["b", "a"])
-    answer = await bob.next_message()
-    assert (set(answer["content"].split(" and ")), answer["flags"]) == ({"a", "b"}, 64)
-    await bob.press(panel, "people", 5, values=[str(town.alice.id)])
+    await bob.use_component(panel, "words", ComponentType.STRING_SELECT, values=["b", "a"])
+    response = await bob.next_message()
+    assert (set(response["content"].split(" and ")), response["flags"]) == ({"a", "b"}, MessageFlags.EPHEMERAL)
+    await bob.use_component(panel, "users", ComponentType.USER_SELECT, values=[str(setup.alice.id)])
     assert (await bob.next_message())["content"] == "chose alice"
 
-    # A modal: text inputs and the newer components.
-    await bob.press(panel, "form")
+    # A modal with a text display and labeled components.
+    await bob.use_component(panel, "form")
     modal = await session.next("INTERACTION_MODAL_CREATE")
-    inner = [each["component"]["type"] for each in modal["components"] if each["type"] == 18]
-    assert (modal["components"][0]["type"], inner) == (10, [21, 22, 23, 19])
-    filled = [
-        {"type": 21, "custom_id": "colour", "value": "b"},
-        {"type": 22, "custom_id": "sizes", "values": ["s", "l"]},
-        {"type": 23, "custom_id": "sure", "value": True},
-        {"type": 19, "custom_id": "proof", "values": ["0"]},
+    text_display, *labels = modal["components"]
+    assert text_display["type"] == ComponentType.TEXT_DISPLAY
+    assert [label["component"]["type"] for label in labels if label["type"] == ComponentType.LABEL] == [
+        ComponentType.RADIO_GROUP,
+        ComponentType.CHECKBOX_GROUP,
+        ComponentType.CHECKBOX,
+        ComponentType.FILE_UPLOAD,
     ]
-    components = [{"type": 18, "component": each} for each in filled]
-    await bob.interact(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": components}, file=b"I am")
+    inputs = [
+        {"type": ComponentType.RADIO_GROUP, "custom_id": "color", "value": "b"},
+        {"type": ComponentType.CHECKBOX_GROUP, "custom_id": "sizes", "values": ["s", "l"]},
+        {"type": ComponentType.CHECKBOX, "custom_id": "sure", "value": True},
+        {"type": ComponentType.FILE_UPLOAD, "custom_id": "proof", "values": ["0"]},
+    ]
+    await bob.submit(modal, *inputs, file=b"I am")
     assert (await bob.next_message())["content"] == "b, s+l, true, proof.txt"

@@ -1,4 +1,4 @@
-"""A server for unmodified client libraries: the real App on a running clock, behind a proxy that can cut connections."""
+"""A server for unmodified client libraries: the real App on a running clock, behind a proxy that can abort connections."""
 
 import logging
 import socket
@@ -10,19 +10,19 @@ import aiohttp
 import pytest
 
 if TYPE_CHECKING:
-    from tests.clients.scene import ClientScene, CuttableProxy
+    from tests.clients.client_setup import AbortableProxy, ClientSetup
     from tests.fixtures.validator import ResponseMonitor
     from tests.world import World
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test here as one that drives a client library."""
+    """Mark every test in this folder as one that drives a client library."""
     for item in items:
         if "/tests/clients/" in item.path.as_posix():
             item.add_marker(pytest.mark.clients)
 
 
-EXPECTED = (
+EXPECTED_LOG_PREFIXES = (
     # When the connection breaks.
     "Attempting a reconnect in",
     "failed to communicate with server, reason was: 'Socket has closed'",
@@ -40,28 +40,30 @@ def fail_on_library_errors(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Fail on log messages of a library: it reports undecodable data in its log and continues."""
     yield
     records = [record for when in ("setup", "call") for record in caplog.get_records(when)]
-    complaints = [
+    messages = [
         f"{record.name}: {record.getMessage()} {record.exc_text or ''}"
         for record in records
         if record.levelno >= logging.WARNING
         and record.name.split(".")[0] in ("discord", "hikari", "hubbub")
-        and not record.getMessage().startswith(EXPECTED)
+        and not record.getMessage().startswith(EXPECTED_LOG_PREFIXES)
     ]
-    assert not complaints, "\n".join(complaints)
+    assert not messages, "\n".join(messages)
 
 
 @pytest.fixture
-async def line() -> "AsyncIterator[CuttableProxy]":
+async def proxy() -> "AsyncIterator[AbortableProxy]":
     """The proxy in front of the server."""
-    from tests.clients.scene import CuttableProxy
+    from tests.clients.client_setup import AbortableProxy
 
-    line = CuttableProxy()
-    yield line
-    await line.close()
+    proxy = AbortableProxy()
+    yield proxy
+    await proxy.close()
 
 
 @pytest.fixture
-async def client_world(line: "CuttableProxy", watch: "ResponseMonitor", tmp_path: Path) -> "AsyncIterator[World]":
+async def client_world(
+    proxy: "AbortableProxy", response_monitor: "ResponseMonitor", tmp_path: Path
+) -> "AsyncIterator[World]":
     """A running, empty server. Its clock runs, because libraries heartbeat and compare times by the wall clock."""
     from hubbub.server.app import App
     from hubbub.server.commands import certificates
@@ -71,11 +73,11 @@ async def client_world(line: "CuttableProxy", watch: "ResponseMonitor", tmp_path
 
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
-    line.target = listener.getsockname()[1]
-    made = certificates.issue(tmp_path / "voice", [])
-    voice = VoiceConfig(certificate=str(made.certificate), key=str(made.key), authority=str(made.authority))
-    config = small_config(public_url=f"http://127.0.0.1:{await line.open()}", private_targets=True, voice=voice)
-    # After every dated change, whatever the current date.
+    proxy.target_port = listener.getsockname()[1]
+    issued = certificates.issue(tmp_path / "voice", [])
+    voice = VoiceConfig(certificate=str(issued.certificate), key=str(issued.key), authority=str(issued.authority))
+    config = small_config(public_url=f"http://127.0.0.1:{await proxy.open()}", private_targets=True, voice=voice)
+    # A time after every dated change, even if the real date is earlier.
     app = App(config, clock=ControlledClock(max(NOW_MS, RealClock().now_ms())))
     await app.start(listener)
     async with aiohttp.ClientSession() as client:
@@ -86,12 +88,12 @@ async def client_world(line: "CuttableProxy", watch: "ResponseMonitor", tmp_path
 
 
 @pytest.fixture
-async def town(client_world: "World", line: "CuttableProxy") -> "ClientScene":
+async def setup(client_world: "World", proxy: "AbortableProxy") -> "ClientSetup":
     """Alice's guild with Bob in it, and a bot that administers it."""
-    from tests.clients.scene import ADMINISTRATOR, ClientScene
+    from tests.clients.client_setup import ADMINISTRATOR, ClientSetup
 
     alice = await client_world.user("alice")
     bob = await client_world.user("bob")
     guild = await client_world.guild(alice, bob, name="Town Square")
     bot = await client_world.bot(guild, name="crier", permissions=ADMINISTRATOR)
-    return ClientScene(client_world, line, alice, bob, guild, bot)
+    return ClientSetup(client_world, proxy, alice, bob, guild, bot)

@@ -1,19 +1,17 @@
-"""Unmodified discord.js as an app: js/app.mjs implements it, and a user uses it over HTTP."""
-
-import pytest
+"""Unmodified discord.js as an app: `js/app.mjs` implements the app, and a user uses it over HTTP."""
 
 from tests.clients.app_user import create_sku, use_every_feature
-from tests.clients.scene import ClientScene
-from tests.clients.test_discord_js import Bot as JsBot
-from tests.clients.test_discord_js import bot, pytestmark
+from tests.clients.client_setup import ClientSetup
+from tests.clients.discord_js_bot import REQUIRES_DISCORD_JS, run_js_bot
 
-__all__ = ["bot", "pytestmark"]
+pytestmark = REQUIRES_DISCORD_JS
 
 
-@pytest.mark.usefixtures("bot")
-async def test_a_user_uses_every_feature_of_an_app(bot: JsBot, town: ClientScene) -> None:
-    sku = await create_sku(town)
-    offered = await bot.do("serve", guild=str(town.guild.id), sku=sku)
-    assert sorted(offered) == ["Poke", "Shout", "greet", "panel", "think"]
+async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup) -> None:
+    async with run_js_bot(setup) as bot:
+        await bot.wait_event("clientReady")
+        sku = await create_sku(setup)
+        command_names = await bot.run_step("serveApp", guild=str(setup.guild.id), sku=sku)
+        assert sorted(command_names) == ["Poke", "Shout", "greet", "panel", "think"]
 
-    await use_every_feature(town, await town.bob.connect(), sku)
+        await use_every_feature(setup, await setup.bob.connect(), sku)

@@ -1,105 +1,57 @@
 """Unmodified discord.py against the server."""
 
-import asyncio
 import datetime
 import importlib.util
 import io
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
 from typing import Any
 
 import discord
 import pytest
-import yarl
 
-from tests.clients.scene import LARGE_GUILD_MEMBERS, ONE_PIXEL_PNG, TIMEOUT_SECONDS, ClientScene, Inbox
+from tests.clients.client_setup import LARGE_GUILD_MEMBERS, ONE_PIXEL_PNG, ClientSetup, Inbox
+from tests.clients.discord_py_bot import Bot, ShardedBot, run_bot, use_server_urls
 from tests.world import World
-
-GUILD_READY_S = 0.1
-"""Seconds that discord.py waits after the last GUILD_CREATE before it is ready; the default is two."""
-
-
-class Bot(discord.Client):
-    """A client that records its events."""
-
-    def __init__(self, **options: Any) -> None:
-        settings: dict[str, Any] = {"intents": discord.Intents.all(), "guild_ready_timeout": GUILD_READY_S}
-        super().__init__(**(settings | options))
-        self.inbox = Inbox()
-
-    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """Record an event. The library calls this for every event, after it updated its cache."""
-        self.inbox.put((event, args))
-        super().dispatch(event, *args, **kwargs)
-
-    async def received(self, event: str, matches: Callable[..., bool] = lambda *_: True) -> Any:
-        """Return the arguments of an event: a single one bare, several as a tuple."""
-        _, args = await self.inbox.take(lambda received: received[0] == event and matches(*received[1]), event)
-        return args[0] if len(args) == 1 else args
-
-    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
-        """Skip the library's five-second wait between shards, which the tested server does not require."""
-
-
-class ShardedBot(Bot, discord.AutoShardedClient):
-    """A recording client with several shards."""
 
 
 @pytest.fixture(autouse=True)
-def point_at_us(client_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Point the library's three built-in URLs at the server."""
-    monkeypatch.setattr(discord.http.Route, "BASE", client_world.api)
-    monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(client_world.gateway))
-    monkeypatch.setattr(discord.asset.Asset, "BASE", f"{client_world.url}/cdn")
-
-
-@asynccontextmanager
-async def running(bot: Bot, token: str, guilds: int = 1) -> AsyncIterator[Bot]:
-    """Log in, wait until ready with this many guilds in the cache, and close afterwards."""
-    async with bot:
-        task = asyncio.create_task(bot.start(token))
-        task.add_done_callback(lambda task: bot.inbox.end(None if task.cancelled() else task.exception()))
-        for _ in range(guilds):
-            await bot.received("guild_available")
-        await bot.received("ready")
-        yield bot
-        await bot.close()
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait_for(task, TIMEOUT_SECONDS)
+def server_urls(client_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connect the library to the tested server."""
+    use_server_urls(monkeypatch, client_world)
 
 
 @pytest.fixture
-async def bot(town: ClientScene) -> AsyncIterator[Bot]:
-    """The town's bot, ready."""
-    async with running(Bot(), town.bot.token) as bot:
+async def bot(setup: ClientSetup) -> AsyncIterator[Bot]:
+    """The setup's bot, ready."""
+    async with run_bot(Bot(), setup.bot.token) as bot:
         yield bot
 
 
 @pytest.fixture
-def guild(bot: Bot, town: ClientScene) -> discord.Guild:
-    """The town's guild, from the bot's cache."""
-    guild = bot.get_guild(town.guild.id)
+def guild(bot: Bot, setup: ClientSetup) -> discord.Guild:
+    """The setup's guild, from the bot's cache."""
+    guild = bot.get_guild(setup.guild.id)
     assert guild is not None
     return guild
 
 
 @pytest.fixture
-def general(guild: discord.Guild, town: ClientScene) -> discord.TextChannel:
-    """The town's text channel."""
-    channel = guild.get_channel(town.guild.general)
+def general(guild: discord.Guild, setup: ClientSetup) -> discord.TextChannel:
+    """The setup's text channel."""
+    channel = guild.get_channel(setup.guild.general)
     assert isinstance(channel, discord.TextChannel)
     return channel
 
 
-async def test_login_fills_the_cache(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
+async def test_login_fills_the_cache(bot: Bot, guild: discord.Guild, setup: ClientSetup) -> None:
     assert bot.user is not None
-    assert (bot.user.id, bot.user.name, bot.user.bot) == (town.bot.id, "crier", True)
-    assert bot.application_id == town.bot.application_id
+    assert (bot.user.id, bot.user.name, bot.user.bot) == (setup.bot.id, "crier", True)
+    assert bot.application_id == setup.bot.application_id
     assert bot.application_flags.gateway_guild_members_limited
-    assert (guild.name, guild.owner_id, guild.member_count, guild.chunked) == ("Town Square", town.alice.id, 3, True)
-    assert {member.id for member in guild.members} == {town.alice.id, town.bob.id, town.bot.id}
-    assert {channel.id for channel in guild.channels} == set(town.guild.channels.values())
+    assert (guild.name, guild.owner_id, guild.member_count, guild.chunked) == ("Town Square", setup.alice.id, 3, True)
+    assert {member.id for member in guild.members} == {setup.alice.id, setup.bob.id, setup.bot.id}
+    assert {channel.id for channel in guild.channels} == set(setup.guild.channels.values())
     assert {type(channel) for channel in guild.channels} == {
         discord.TextChannel,
         discord.VoiceChannel,
@@ -107,9 +59,9 @@ async def test_login_fills_the_cache(bot: Bot, guild: discord.Guild, town: Clien
     }
     assert guild.default_role.id == guild.id
     assert guild.me.guild_permissions.administrator
-    assert not guild.get_member(town.bob.id).guild_permissions.administrator
+    assert not guild.get_member(setup.bob.id).guild_permissions.administrator
     assert (await bot.application_info()).name == "crier"
-    assert (await bot.fetch_user(town.bob.id)).name == "bob"
+    assert (await bot.fetch_user(setup.bob.id)).name == "bob"
     assert [fetched.id async for fetched in bot.fetch_guilds()] == [guild.id]
 
 
@@ -120,29 +72,29 @@ async def test_a_wrong_token_fails_the_login() -> None:
 
 
 async def test_messages_are_sent_edited_replied_to_and_deleted(
-    bot: Bot, general: discord.TextChannel, town: ClientScene
+    bot: Bot, general: discord.TextChannel, setup: ClientSetup
 ) -> None:
-    message_sent = await town.guild.send_message(town.bob, f"ping <@{town.bot.id}>")
-    incoming = await bot.received("message")
+    bob_message = await setup.guild.send_message(setup.bob, f"ping <@{setup.bot.id}>")
+    incoming = await bot.wait_event("message")
     assert (incoming.id, incoming.author.id, incoming.mentions) == (
-        int(message_sent["id"]),
-        town.bob.id,
+        int(bob_message["id"]),
+        setup.bob.id,
         [general.guild.me],
     )
 
     reply = await incoming.reply("pong", mention_author=True)
     assert reply.reference.message_id == incoming.id
-    echo = await bot.received("message", lambda message: message.id == reply.id)
+    echo = await bot.wait_event("message", lambda message: message.id == reply.id)
     assert echo.type is discord.MessageType.reply
     assert echo.reference.resolved.id == incoming.id
-    assert [user.id for user in echo.mentions] == [town.bob.id]
+    assert [user.id for user in echo.mentions] == [setup.bob.id]
 
     await reply.edit(content="pong!")
-    before, after = await bot.received("message_edit", lambda _, after: after.edited_at is not None)
+    before, after = await bot.wait_event("message_edit", lambda _, after: after.edited_at is not None)
     assert (before.id, after.content) == (reply.id, "pong!")
 
     await reply.delete()
-    assert (await bot.received("message_delete")).id == reply.id
+    assert (await bot.wait_event("message_delete")).id == reply.id
 
     sent = [await general.send(f"line {number}") for number in range(5)]
     history = [message async for message in general.history(limit=3)]
@@ -152,12 +104,14 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(
     assert (await general.fetch_message(sent[0].id)).content == "line 0"
 
     await general.delete_messages(sent[:3])
-    assert {message.id for message in await bot.received("bulk_message_delete")} == {message.id for message in sent[:3]}
+    assert {message.id for message in await bot.wait_event("bulk_message_delete")} == {
+        message.id for message in sent[:3]
+    }
     purged = await general.purge(limit=2)
     assert {message.id for message in purged} == {sent[3].id, sent[4].id}
 
 
-async def test_attachments_come_back_as_they_were_sent(bot: Bot, general: discord.TextChannel) -> None:
+async def test_attachments_are_returned_as_sent(bot: Bot, general: discord.TextChannel) -> None:
     notes = discord.File(io.BytesIO(b"three lines\nof\ntext"), "notes.txt", description="my notes")
     picture = discord.File(io.BytesIO(ONE_PIXEL_PNG), "pixel.png", spoiler=True)
     message = await general.send("look", files=[notes, picture])
@@ -170,9 +124,9 @@ async def test_attachments_come_back_as_they_were_sent(bot: Bot, general: discor
     assert await first.read() == b"three lines\nof\ntext"
     assert await second.read() == ONE_PIXEL_PNG
 
-    kept = await message.edit(attachments=[second])
-    assert [attachment.id for attachment in kept.attachments] == [second.id]
-    added = await kept.add_files(discord.File(io.BytesIO(b"more"), "more.txt"))
+    reduced = await message.edit(attachments=[second])
+    assert [attachment.id for attachment in reduced.attachments] == [second.id]
+    added = await reduced.add_files(discord.File(io.BytesIO(b"more"), "more.txt"))
     assert [attachment.filename for attachment in added.attachments] == ["SPOILER_pixel.png", "more.txt"]
 
 
@@ -186,138 +140,142 @@ async def test_embeds_keep_every_part(general: discord.TextChannel) -> None:
     embed.set_image(url="attachment://pixel.png")
     message = await general.send(embed=embed, file=discord.File(io.BytesIO(ONE_PIXEL_PNG), "pixel.png"))
 
-    (seen,) = message.embeds
-    assert (seen.title, seen.description, seen.url) == ("News", "of the day", "https://example.com/")
-    assert (seen.color.value, seen.timestamp) == (0x336699, when)
-    assert (seen.author.name, seen.footer.text, seen.type) == ("crier", "the end", "rich")
-    assert [(field.name, field.value, field.inline) for field in seen.fields] == [("weather", "fine", False)]
-    assert seen.image.url is not None
-    assert seen.image.url.startswith("http")
+    (received_embed,) = message.embeds
+    assert (received_embed.title, received_embed.description, received_embed.url) == (
+        "News",
+        "of the day",
+        "https://example.com/",
+    )
+    assert (received_embed.color.value, received_embed.timestamp) == (0x336699, when)
+    assert (received_embed.author.name, received_embed.footer.text, received_embed.type) == ("crier", "the end", "rich")
+    assert [(field.name, field.value, field.inline) for field in received_embed.fields] == [("weather", "fine", False)]
+    assert received_embed.image.url is not None
+    assert received_embed.image.url.startswith("http")
 
-    silent = await message.edit(suppress=True)
-    assert silent.flags.suppress_embeds
+    suppressed = await message.edit(suppress=True)
+    assert suppressed.flags.suppress_embeds
 
 
 async def test_reactions_are_counted_listed_and_removed(
-    bot: Bot, general: discord.TextChannel, town: ClientScene
+    bot: Bot, general: discord.TextChannel, setup: ClientSetup
 ) -> None:
     message = await general.send("do you like it?")
     await message.add_reaction("👍")
-    reaction, user = await bot.received("reaction_add")
-    assert (reaction.emoji, user.id, reaction.me) == ("👍", town.bot.id, True)
-    (await town.bob.put(f"/channels/{general.id}/messages/{message.id}/reactions/👍/@me")).ok()
-    reaction, user = await bot.received("reaction_add")
-    assert (reaction.count, user.id) == (2, town.bob.id)
-    assert {user.id async for user in reaction.users()} == {town.bot.id, town.bob.id}
+    reaction, user = await bot.wait_event("reaction_add")
+    assert (reaction.emoji, user.id, reaction.me) == ("👍", setup.bot.id, True)
+    (await setup.bob.put(f"/channels/{general.id}/messages/{message.id}/reactions/👍/@me")).ok()
+    reaction, user = await bot.wait_event("reaction_add")
+    assert (reaction.count, user.id) == (2, setup.bob.id)
+    assert {user.id async for user in reaction.users()} == {setup.bot.id, setup.bob.id}
 
     fetched = await general.fetch_message(message.id)
     assert [(str(reaction.emoji), reaction.count, reaction.me) for reaction in fetched.reactions] == [("👍", 2, True)]
-    await message.remove_reaction("👍", general.guild.get_member(town.bob.id))
-    reaction, user = await bot.received("reaction_remove")
-    assert (reaction.count, user.id) == (1, town.bob.id)
+    await message.remove_reaction("👍", general.guild.get_member(setup.bob.id))
+    reaction, user = await bot.wait_event("reaction_remove")
+    assert (reaction.count, user.id) == (1, setup.bob.id)
     await message.clear_reactions()
-    cleared, _ = await bot.received("reaction_clear")
+    cleared, _ = await bot.wait_event("reaction_clear")
     assert cleared.id == message.id
 
 
 async def test_threads_are_created_joined_archived_and_listed(
-    bot: Bot, general: discord.TextChannel, town: ClientScene
+    bot: Bot, general: discord.TextChannel, setup: ClientSetup
 ) -> None:
-    message_sent = await town.guild.send_message(town.bob, "a long story")
-    message = await bot.received("message", lambda message: message.id == int(message_sent["id"]))
+    bob_message = await setup.guild.send_message(setup.bob, "a long story")
+    message = await bot.wait_event("message", lambda message: message.id == int(bob_message["id"]))
     thread = await message.create_thread(name="story", auto_archive_duration=60)
-    assert (await bot.received("thread_create")).id == thread.id == message.id
+    assert (await bot.wait_event("thread_create")).id == thread.id == message.id
     assert general.get_thread(thread.id) is not None
 
     sent = await thread.send("once upon a time")
-    incoming = await bot.received("message", lambda message: message.id == sent.id)
+    incoming = await bot.wait_event("message", lambda message: message.id == sent.id)
     assert incoming.channel.id == thread.id
-    await thread.add_user(general.guild.get_member(town.bob.id))
-    assert (await bot.received("thread_member_join")).id == town.bob.id
-    assert {member.id for member in await thread.fetch_members()} == {town.bot.id, town.bob.id}
+    await thread.add_user(general.guild.get_member(setup.bob.id))
+    assert (await bot.wait_event("thread_member_join")).id == setup.bob.id
+    assert {member.id for member in await thread.fetch_members()} == {setup.bot.id, setup.bob.id}
 
     await thread.edit(name="tale", archived=True)
-    _, after = await bot.received("thread_update", lambda _, after: after.archived)
+    _, after = await bot.wait_event("thread_update", lambda _, after: after.archived)
     assert after.name == "tale"
-    assert [found.id async for found in general.archived_threads()] == [thread.id]
+    assert [archived.id async for archived in general.archived_threads()] == [thread.id]
     private = await general.create_thread(name="secret", type=discord.ChannelType.private_thread, invitable=False)
     assert private.is_private()
-    assert [found.id for found in await general.guild.active_threads()] == [private.id]
+    assert [active.id for active in await general.guild.active_threads()] == [private.id]
     await private.delete()
-    assert (await bot.received("thread_delete")).id == private.id
+    assert (await bot.wait_event("thread_delete")).id == private.id
 
 
 async def test_a_forum_post_carries_its_message_and_tags(bot: Bot, guild: discord.Guild) -> None:
     forum = await guild.create_forum("ideas", available_tags=[discord.ForumTag(name="good", emoji="💡")])
-    await bot.received("guild_channel_create", lambda channel: channel.id == forum.id)
+    await bot.wait_event("guild_channel_create", lambda channel: channel.id == forum.id)
     (tag,) = forum.available_tags
     post, message = await forum.create_thread(name="a fountain", content="in the middle", applied_tags=[tag])
     assert (post.id, message.content) == (message.id, "in the middle")
-    created = await bot.received("thread_create")
+    created = await bot.wait_event("thread_create")
     assert (created.id, created.parent_id, [tag.name for tag in created.applied_tags]) == (post.id, forum.id, ["good"])
     assert [thread.id for thread in forum.threads] == [post.id]
 
 
-async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
+async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: discord.Guild, setup: ClientSetup) -> None:
     role = await guild.create_role(
         name="guards", color=discord.Color.red(), hoist=True, permissions=discord.Permissions(kick_members=True)
     )
-    assert (await bot.received("guild_role_create")).id == role.id
+    assert (await bot.wait_event("guild_role_create")).id == role.id
     assert (role.color, role.hoist, role.permissions.kick_members) == (discord.Color.red(), True, True)
 
     await role.edit(name="watch", color=discord.Color.blue(), mentionable=True)
-    _, after = await bot.received("guild_role_update", lambda _, after: after.name == "watch")
+    _, after = await bot.wait_event("guild_role_update", lambda _, after: after.name == "watch")
     assert (after.color, after.mentionable) == (discord.Color.blue(), True)
 
     other = await guild.create_role(name="singers")
-    await bot.received("guild_role_create", lambda created: created == other)
+    await bot.wait_event("guild_role_create", lambda created: created == other)
     for move, order in (({"below": other}, [other, role]), ({"above": other}, [role, other])):
         await role.move(**move)
-        assert [known for known in sorted(await guild.fetch_roles()) if known in order] == order
+        assert [listed for listed in sorted(await guild.fetch_roles()) if listed in order] == order
 
-    bob = guild.get_member(town.bob.id)
+    bob = guild.get_member(setup.bob.id)
     await bob.add_roles(role, reason="brave")
-    before, after = await bot.received("member_update")
+    before, after = await bot.wait_event("member_update")
     assert (role in before.roles, role in after.roles) == (False, True)
     assert [member.id for member in guild.get_role(role.id).members] == [bob.id]
     assert guild.get_member(bob.id).guild_permissions.kick_members
-    entry = await bot.received("audit_log_entry_create", lambda entry: entry.reason == "brave")
+    entry = await bot.wait_event("audit_log_entry_create", lambda entry: entry.reason == "brave")
     assert (entry.action, entry.target.id) == (discord.AuditLogAction.member_role_update, bob.id)
 
     await bob.remove_roles(role)
-    await bot.received("member_update", lambda _, after: role not in after.roles)
+    await bot.wait_event("member_update", lambda _, after: role not in after.roles)
     await role.delete()
-    assert (await bot.received("guild_role_delete")).id == role.id
+    assert (await bot.wait_event("guild_role_delete")).id == role.id
     assert guild.get_role(role.id) is None
 
 
 async def test_members_are_renamed_timed_out_kicked_and_banned(
-    bot: Bot, guild: discord.Guild, town: ClientScene
+    bot: Bot, guild: discord.Guild, setup: ClientSetup
 ) -> None:
-    bob = guild.get_member(town.bob.id)
+    bob = guild.get_member(setup.bob.id)
     await bob.edit(nick="Bobby")
-    _, after = await bot.received("member_update", lambda _, after: after.nick == "Bobby")
+    _, after = await bot.wait_event("member_update", lambda _, after: after.nick == "Bobby")
     assert after.display_name == "Bobby"
 
-    until = datetime.datetime.fromtimestamp(town.world.clock.now_ms() / 1000 + 3600, datetime.UTC)
+    until = datetime.datetime.fromtimestamp(setup.world.clock.now_ms() / 1000 + 3600, datetime.UTC)
     await bob.timeout(until)
-    _, after = await bot.received("member_update", lambda _, after: after.timed_out_until is not None)
+    _, after = await bot.wait_event("member_update", lambda _, after: after.timed_out_until is not None)
     assert after.is_timed_out()
-    (await town.bob.post(f"/channels/{town.guild.general}/messages", json={"content": "?"})).rejected(403, 50013)
+    (await setup.bob.post(f"/channels/{setup.guild.general}/messages", json={"content": "?"})).rejected(403, 50013)
 
     await guild.kick(bob, reason="enough")
-    assert (await bot.received("member_remove")).id == bob.id
+    assert (await bot.wait_event("member_remove")).id == bob.id
     assert guild.get_member(bob.id) is None
     with pytest.raises(discord.NotFound) as missing:
         await guild.fetch_member(bob.id)
     assert missing.value.code == 10007
 
     await guild.ban(discord.Object(bob.id), reason="for good", delete_message_seconds=0)
-    _, user = await bot.received("member_ban")
+    _, user = await bot.wait_event("member_ban")
     assert user.id == bob.id
     assert [(ban.user.id, ban.reason) async for ban in guild.bans()] == [(bob.id, "for good")]
     await guild.unban(discord.Object(bob.id))
-    await bot.received("member_unban")
+    await bot.wait_event("member_unban")
     assert await guild.estimate_pruned_members(days=7) == 0
     assert await guild.prune_members(days=7, compute_prune_count=True) == 0
     actions = [entry.action async for entry in guild.audit_logs(limit=3)]
@@ -325,65 +283,65 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(
 
 
 async def test_channels_are_created_edited_restricted_and_deleted(
-    bot: Bot, guild: discord.Guild, town: ClientScene
+    bot: Bot, guild: discord.Guild, setup: ClientSetup
 ) -> None:
-    hidden = {guild.default_role: discord.PermissionOverwrite(view_channel=False)}
+    overwrites = {guild.default_role: discord.PermissionOverwrite(view_channel=False)}
     category = await guild.create_category("back office")
     channel = await guild.create_text_channel(
-        "vault", topic="gold", category=category, overwrites=hidden, slowmode_delay=5
+        "vault", topic="gold", category=category, overwrites=overwrites, slowmode_delay=5
     )
-    made = await bot.received("guild_channel_create", lambda made: made.id == channel.id)
-    assert (made.topic, made.category_id, made.slowmode_delay) == ("gold", category.id, 5)
-    bob = guild.get_member(town.bob.id)
-    assert not made.permissions_for(bob).view_channel
-    (await town.bob.get(f"/channels/{channel.id}")).rejected(403, 50001)
+    created = await bot.wait_event("guild_channel_create", lambda created: created.id == channel.id)
+    assert (created.topic, created.category_id, created.slowmode_delay) == ("gold", category.id, 5)
+    bob = guild.get_member(setup.bob.id)
+    assert not created.permissions_for(bob).view_channel
+    (await setup.bob.get(f"/channels/{channel.id}")).rejected(403, 50001)
 
     await channel.set_permissions(bob, view_channel=True)
-    _, after = await bot.received("guild_channel_update", lambda _, after: after.id == channel.id)
+    _, after = await bot.wait_event("guild_channel_update", lambda _, after: after.id == channel.id)
     assert after.permissions_for(bob).view_channel
-    (await town.bob.get(f"/channels/{channel.id}")).ok()
+    (await setup.bob.get(f"/channels/{channel.id}")).ok()
 
     await channel.edit(name="treasury", nsfw=True)
-    _, after = await bot.received("guild_channel_update", lambda _, after: after.name == "treasury")
+    _, after = await bot.wait_event("guild_channel_update", lambda _, after: after.name == "treasury")
     assert after.nsfw
     await channel.delete()
-    assert (await bot.received("guild_channel_delete")).id == channel.id
+    assert (await bot.wait_event("guild_channel_delete")).id == channel.id
     await guild.edit(name="Market Square")
-    _, after = await bot.received("guild_update")
+    _, after = await bot.wait_event("guild_update")
     assert after.name == "Market Square"
 
 
 async def test_error_responses_become_the_librarys_errors(
-    bot: Bot, general: discord.TextChannel, town: ClientScene
+    bot: Bot, general: discord.TextChannel, setup: ClientSetup
 ) -> None:
-    humble = await town.world.bot(town.guild, name="humble")
-    async with running(Bot(), humble.token) as other:
-        guild = other.get_guild(town.guild.id)
+    unprivileged = await setup.world.bot(setup.guild, name="unprivileged")
+    async with run_bot(Bot(), unprivileged.token) as unprivileged_bot:
+        guild = unprivileged_bot.get_guild(setup.guild.id)
         assert guild is not None
-        with pytest.raises(discord.Forbidden) as refused:
+        with pytest.raises(discord.Forbidden) as rejection:
             await guild.create_role(name="mine")
-        assert (refused.value.status, refused.value.code) == (403, 50013)
-        with pytest.raises(discord.Forbidden) as refused:
-            await guild.kick(discord.Object(town.bob.id))
-        assert refused.value.code == 50013
+        assert (rejection.value.status, rejection.value.code) == (403, 50013)
+        with pytest.raises(discord.Forbidden) as rejection:
+            await guild.kick(discord.Object(setup.bob.id))
+        assert rejection.value.code == 50013
     with pytest.raises(discord.NotFound) as missing:
         await general.fetch_message(1)
     assert missing.value.code == 10008
     with pytest.raises(discord.NotFound) as missing:
         await bot.fetch_channel(1)
     assert missing.value.code == 10003
-    with pytest.raises(discord.HTTPException) as wrong:
+    with pytest.raises(discord.HTTPException) as invalid:
         await general.send("x" * 2001)
-    assert (wrong.value.status, wrong.value.code) == (400, 50035)
-    assert "content" in wrong.value.text
+    assert (invalid.value.status, invalid.value.code) == (400, 50035)
+    assert "content" in invalid.value.text
 
 
 async def test_messages_are_pinned_and_unpinned(bot: Bot, general: discord.TextChannel) -> None:
     message = await general.send("read this first")
     await message.pin()
-    channel, _ = await bot.received("guild_channel_pins_update")
+    channel, _ = await bot.wait_event("guild_channel_pins_update")
     assert channel.id == general.id
-    notice = await bot.received("message", lambda message: message.type is discord.MessageType.pins_add)
+    notice = await bot.wait_event("message", lambda message: message.type is discord.MessageType.pins_add)
     assert notice.reference.message_id == message.id
     pins = [pinned async for pinned in general.pins()]
     assert [pinned.id for pinned in pins] == [message.id]
@@ -392,35 +350,37 @@ async def test_messages_are_pinned_and_unpinned(bot: Bot, general: discord.TextC
     assert [pinned async for pinned in general.pins()] == []
 
 
-async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, town: ClientScene) -> None:
+async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, setup: ClientSetup) -> None:
     invite = await general.create_invite(max_age=300, max_uses=2, unique=True)
-    assert (await bot.received("invite_create")).code == invite.code
+    assert (await bot.wait_event("invite_create")).code == invite.code
     fetched = await bot.fetch_invite(invite.code)
     assert (fetched.guild.id, fetched.approximate_member_count) == (general.guild.id, 3)
-    carol = await town.world.user("carol")
+    carol = await setup.world.user("carol")
     (await carol.post(f"/invites/{invite.code}", json={})).ok()
-    joined = await bot.received("member_join")
+    joined = await bot.wait_event("member_join")
     assert (joined.id, joined.guild.member_count) == (carol.id, 4)
-    assert [(known.code, known.uses) for known in await general.guild.invites()] == [(invite.code, 1)]
+    assert [(guild_invite.code, guild_invite.uses) for guild_invite in await general.guild.invites()] == [
+        (invite.code, 1)
+    ]
     await invite.delete()
-    assert (await bot.received("invite_delete")).code == invite.code
+    assert (await bot.wait_event("invite_delete")).code == invite.code
 
 
-async def test_typing_is_received_and_sent(bot: Bot, general: discord.TextChannel, town: ClientScene) -> None:
-    (await town.bob.post(f"/channels/{general.id}/typing")).ok()
-    channel, user, _ = await bot.received("typing")
-    assert (channel.id, user.id) == (general.id, town.bob.id)
-    watcher = await town.bob.connect()
+async def test_typing_is_received_and_sent(bot: Bot, general: discord.TextChannel, setup: ClientSetup) -> None:
+    (await setup.bob.post(f"/channels/{general.id}/typing")).ok()
+    channel, user, _ = await bot.wait_event("typing")
+    assert (channel.id, user.id) == (general.id, setup.bob.id)
+    bob_session = await setup.bob.connect()
     async with general.typing():
-        assert (await watcher.next("TYPING_START"))["user_id"] == str(town.bot.id)
+        assert (await bob_session.next("TYPING_START"))["user_id"] == str(setup.bot.id)
 
 
 async def test_images_are_stored_and_served(bot: Bot, guild: discord.Guild) -> None:
     await guild.edit(icon=ONE_PIXEL_PNG)
-    _, after = await bot.received("guild_update")
+    _, after = await bot.wait_event("guild_update")
     assert await after.icon.read() == ONE_PIXEL_PNG
     assert (await bot.user.edit(avatar=ONE_PIXEL_PNG)).avatar is not None
-    await bot.received("member_update")
+    await bot.wait_event("member_update")
     assert await bot.user.avatar.read() == ONE_PIXEL_PNG
     assert await guild.get_member(bot.user.id).default_avatar.read()
 
@@ -433,40 +393,40 @@ async def test_components_forwards_and_polls_are_sent(bot: Bot, general: discord
     forwarded = await message.forward(general)
     assert [snapshot.content for snapshot in forwarded.message_snapshots] == ["hello"]
     poll = discord.Poll("tea?", datetime.timedelta(hours=2)).add_answer(text="yes", emoji="🍵").add_answer(text="no")
-    asked = await general.send(poll=poll)
-    assert asked.poll is not None
-    assert [answer.text for answer in asked.poll.answers] == ["yes", "no"]
-    assert asked.poll.expires_at - asked.created_at <= datetime.timedelta(hours=2)
+    poll_message = await general.send(poll=poll)
+    assert poll_message.poll is not None
+    assert [answer.text for answer in poll_message.poll.answers] == ["yes", "no"]
+    assert poll_message.poll.expires_at - poll_message.created_at <= datetime.timedelta(hours=2)
 
 
-async def test_direct_messages_are_sent_and_received(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
-    bob = guild.get_member(town.bob.id)
+async def test_direct_messages_are_sent_and_received(bot: Bot, guild: discord.Guild, setup: ClientSetup) -> None:
+    bob = guild.get_member(setup.bob.id)
     sent = await bob.send("psst")
     assert isinstance(sent.channel, discord.DMChannel)
     assert sent.channel.recipient == bob
     path = f"/channels/{sent.channel.id}/messages"
-    assert [message["content"] for message in (await town.bob.get(path)).ok()] == ["psst"]
-    (await town.bob.post(path, json={"content": "what?"})).ok()
-    incoming = await bot.received("message", lambda message: message.author.id == bob.id)
+    assert [message["content"] for message in (await setup.bob.get(path)).ok()] == ["psst"]
+    (await setup.bob.post(path, json={"content": "what?"})).ok()
+    incoming = await bot.wait_event("message", lambda message: message.author.id == bob.id)
     assert (incoming.guild, incoming.content, incoming.channel.id) == (None, "what?", sent.channel.id)
 
 
-async def test_presences_are_received_and_sent(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
-    watcher = await town.bob.connect()
-    _, after = await bot.received("presence_update", lambda _, after: after.id == town.bob.id)
+async def test_presences_are_received_and_sent(bot: Bot, guild: discord.Guild, setup: ClientSetup) -> None:
+    bob_session = await setup.bob.connect()
+    _, after = await bot.wait_event("presence_update", lambda _, after: after.id == setup.bob.id)
     assert after.status is discord.Status.online
     await bot.change_presence(status=discord.Status.idle, activity=discord.Game("chess"))
-    seen = await watcher.next(
-        "PRESENCE_UPDATE", lambda shown: shown["user"]["id"] == str(town.bot.id) and shown["status"] == "idle"
+    presence = await bob_session.next(
+        "PRESENCE_UPDATE", lambda data: data["user"]["id"] == str(setup.bot.id) and data["status"] == "idle"
     )
-    assert [(activity["name"], activity["type"]) for activity in seen["activities"]] == [("chess", 0)]
-    await watcher.close()
-    _, after = await bot.received("presence_update", lambda _, after: after.status is discord.Status.offline)
-    assert guild.get_member(town.bob.id).status is discord.Status.offline
+    assert [(activity["name"], activity["type"]) for activity in presence["activities"]] == [("chess", 0)]
+    await bob_session.close()
+    _, after = await bot.wait_event("presence_update", lambda _, after: after.status is discord.Status.offline)
+    assert guild.get_member(setup.bob.id).status is discord.Status.offline
 
 
-class Signalling(discord.VoiceProtocol):
-    """The gateway part of a voice connection."""
+class RecordingVoiceProtocol(discord.VoiceProtocol):
+    """The gateway part of a voice connection; it records the voice states and servers that it receives."""
 
     def __init__(self, client: discord.Client, channel: discord.abc.Connectable) -> None:
         super().__init__(client, channel)
@@ -483,35 +443,35 @@ class Signalling(discord.VoiceProtocol):
     async def connect(
         self, *, timeout: float, reconnect: bool, self_deaf: bool = False, self_mute: bool = False
     ) -> None:
-        """Request to join."""
+        """Request to join the channel."""
         await self.channel.guild.change_voice_state(channel=self.channel, self_deaf=self_deaf, self_mute=self_mute)
 
     async def disconnect(self, *, force: bool) -> None:
-        """Request to leave."""
+        """Request to leave the channel."""
         await self.channel.guild.change_voice_state(channel=None)
         self.cleanup()
 
 
-async def test_a_voice_channel_is_joined_and_left(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
+async def test_a_voice_channel_is_joined_and_left(bot: Bot, guild: discord.Guild, setup: ClientSetup) -> None:
     (channel,) = guild.voice_channels
-    connection = await channel.connect(cls=Signalling, self_mute=True)
+    connection = await channel.connect(cls=RecordingVoiceProtocol, self_mute=True)
     _, state = await connection.inbox.take(lambda received: received[0] == "state", "the voice state")
     assert (state["channel_id"], state["self_mute"]) == (str(channel.id), True)
     _, server = await connection.inbox.take(lambda received: received[0] == "server", "the voice server")
     assert server["guild_id"] == str(guild.id)
     assert server["token"]
     assert server["endpoint"]
-    assert [member.id for member in channel.members] == [town.bot.id]
-    _, before, after = await bot.received("voice_state_update")
+    assert [member.id for member in channel.members] == [setup.bot.id]
+    _, before, after = await bot.wait_event("voice_state_update")
     assert (before.channel, after.channel.id) == (None, channel.id)
     await connection.disconnect(force=False)
-    _, before, after = await bot.received("voice_state_update")
+    _, before, after = await bot.wait_event("voice_state_update")
     assert (before.channel.id, after.channel) == (channel.id, None)
     assert channel.members == []
 
 
-def without_zstandard() -> Any:
-    """Return the module that the library decompresses with when the zstandard package is not installed."""
+def zlib_decompression_context() -> Any:
+    """Return the class that the library decompresses with if the zstandard package is not installed."""
     spec = importlib.util.spec_from_file_location("discord.utils_without_zstandard", discord.utils.__file__)
     assert spec is not None
     assert spec.loader is not None
@@ -524,53 +484,57 @@ def without_zstandard() -> Any:
 
 
 @pytest.mark.parametrize("compression", ["zlib-stream", "zstd-stream"])
-async def test_a_cut_connection_resumes_without_missed_events(
-    town: ClientScene, monkeypatch: pytest.MonkeyPatch, compression: str
+async def test_an_aborted_connection_resumes_without_missed_events(
+    setup: ClientSetup, monkeypatch: pytest.MonkeyPatch, compression: str
 ) -> None:
     if compression == "zlib-stream":
-        monkeypatch.setattr(discord.utils, "_ActiveDecompressionContext", without_zstandard())
+        monkeypatch.setattr(discord.utils, "_ActiveDecompressionContext", zlib_decompression_context())
     assert compression == discord.utils._ActiveDecompressionContext.COMPRESSION_TYPE
-    async with running(Bot(), town.bot.token) as bot:
+    async with run_bot(Bot(), setup.bot.token) as bot:
         session = bot.ws.session_id
         expected = []
-        for round in range(3):
+        for attempt in range(3):
             expected += [
-                (await town.guild.send_message(town.bob, f"{round}.{number} " + "é" * 500))["id"] for number in range(5)
+                (await setup.guild.send_message(setup.bob, f"{attempt}.{number} " + "é" * 500))["id"]
+                for number in range(5)
             ]
-            assert town.proxy.cut() == 1
+            assert setup.proxy.abort_connections() == 1
             expected += [
-                (await town.guild.send_message(town.bob, f"{round}.{number} while away"))["id"] for number in range(5)
+                (await setup.guild.send_message(setup.bob, f"{attempt}.{number} while away"))["id"]
+                for number in range(5)
             ]
-            await bot.received("resumed")
-        incoming = [str((await bot.received("message")).id) for _ in expected]
-        await town.guild.send_message(town.bob, "the end")
-        assert (await bot.received("message")).content == "the end"
+            await bot.wait_event("resumed")
+        incoming = [str((await bot.wait_event("message")).id) for _ in expected]
+        await setup.guild.send_message(setup.bob, "the end")
+        assert (await bot.wait_event("message")).content == "the end"
         assert incoming == expected
         assert bot.ws.session_id == session
-        assert len(town.proxy.queries) == 4
-        assert all(f"compress={compression}" in query for query in town.proxy.queries)
+        assert len(setup.proxy.request_lines) == 4
+        assert all(f"compress={compression}" in line for line in setup.proxy.request_lines)
 
 
-async def test_guilds_are_spread_over_two_shards(town: ClientScene) -> None:
-    shards = await town.guilds_on_both_shards()
-    async with running(ShardedBot(shard_count=2), town.bot.token, guilds=sum(map(len, shards.values()))) as bot:
+async def test_guilds_are_spread_over_two_shards(setup: ClientSetup) -> None:
+    guild_ids_by_shard = await setup.create_guilds_on_both_shards()
+    async with run_bot(
+        ShardedBot(shard_count=2), setup.bot.token, guild_count=sum(map(len, guild_ids_by_shard.values()))
+    ) as bot:
         assert {guild.id: guild.shard_id for guild in bot.guilds} == {
-            guild_id: shard for shard, guild_ids in shards.items() for guild_id in guild_ids
+            guild_id: shard for shard, guild_ids in guild_ids_by_shard.items() for guild_id in guild_ids
         }
         assert set(bot.shards) == {0, 1}
-        for shard, guild_ids in shards.items():
+        for shard, guild_ids in guild_ids_by_shard.items():
             guild = bot.get_guild(guild_ids[0])
             assert guild is not None
             sent = await guild.text_channels[0].send(f"shard {shard}")
-            incoming = await bot.received("message")
+            incoming = await bot.wait_event("message")
             assert (incoming.id, incoming.guild.shard_id) == (sent.id, shard)
-            assert [member.id for member in await guild.query_members("alice")] == [town.alice.id]
+            assert [member.id for member in await guild.query_members("alice")] == [setup.alice.id]
 
 
-async def test_all_members_of_a_large_guild_are_chunked(town: ClientScene) -> None:
-    await town.add_members()
-    async with running(Bot(), town.bot.token) as bot:
-        guild = bot.get_guild(town.guild.id)
+async def test_all_members_of_a_large_guild_are_chunked(setup: ClientSetup) -> None:
+    await setup.add_members()
+    async with run_bot(Bot(), setup.bot.token) as bot:
+        guild = bot.get_guild(setup.guild.id)
         assert guild is not None
         # With presences and more members than the threshold, GUILD_CREATE has only some; the library requests the rest.
         assert guild.large
@@ -579,20 +543,20 @@ async def test_all_members_of_a_large_guild_are_chunked(town: ClientScene) -> No
             LARGE_GUILD_MEMBERS + 3,
             True,
         )
-        found = await guild.query_members("citizen00", limit=100)
-        assert len(found) == 100
-        wanted = [town.alice.id, town.bob.id]
-        assert {member.id for member in await guild.query_members(user_ids=wanted, presences=True)} == set(wanted)
+        users = await guild.query_members("user00", limit=100)
+        assert len(users) == 100
+        user_ids = [setup.alice.id, setup.bob.id]
+        assert {member.id for member in await guild.query_members(user_ids=user_ids, presences=True)} == set(user_ids)
         assert len([member async for member in guild.fetch_members(limit=None)]) == LARGE_GUILD_MEMBERS + 3
 
 
-async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, town: ClientScene) -> None:
+async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, setup: ClientSetup) -> None:
     from hubbub.server.places import members
 
-    other = await town.world.guild(town.alice, name="Harbour")
-    await town.world.write(lambda call: members.add(call, other.id, town.bot.id), actor=town.alice.id)
-    joined = await bot.received("guild_join")
+    other = await setup.world.guild(setup.alice, name="Harbour")
+    await setup.world.write(lambda call: members.add(call, other.id, setup.bot.id), actor=setup.alice.id)
+    joined = await bot.wait_event("guild_join")
     assert (joined.id, joined.name) == (other.id, "Harbour")
     await joined.leave()
-    assert (await bot.received("guild_remove")).id == other.id
+    assert (await bot.wait_event("guild_remove")).id == other.id
     assert bot.get_guild(other.id) is None

@@ -1,4 +1,4 @@
-"""Unmodified discord.py as an app: commands, menus, buttons, selects and modals, used by a user over HTTP."""
+"""Unmodified discord.py as an app: commands, menus, buttons, selects and modals, which a user uses over HTTP."""
 
 from typing import Any
 
@@ -6,12 +6,24 @@ import discord
 import pytest
 from discord import app_commands
 
+from hubbub.protocol.enums import (
+    CommandOptionType,
+    CommandPermissionType,
+    ComponentType,
+    InteractionContextType,
+    InteractionType,
+)
+from hubbub.protocol.flags import MessageFlags
 from tests.clients.app_user import AppUser, create_sku
-from tests.clients.scene import ClientScene
-from tests.clients.test_discord_py import Bot, point_at_us, running
-from tests.world import Session
+from tests.clients.client_setup import ClientSetup
+from tests.clients.discord_py_bot import Bot, run_bot, use_server_urls
+from tests.world import Session, World
 
-__all__ = ["point_at_us"]
+
+@pytest.fixture(autouse=True)
+def server_urls(client_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connect the library to the tested server."""
+    use_server_urls(monkeypatch, client_world)
 
 
 class App(Bot):
@@ -22,17 +34,17 @@ class App(Bot):
         self.tree = app_commands.CommandTree(self)
 
 
-class Form(discord.ui.Modal, title="Tell us"):
+class FeedbackModal(discord.ui.Modal, title="Feedback"):
     """A modal with most components that the library supports."""
 
     intro: "discord.ui.TextDisplay[Any]" = discord.ui.TextDisplay("Welcome")
     name: "discord.ui.Label[Any]" = discord.ui.Label(
         text="Name", component=discord.ui.TextInput(custom_id="name", max_length=20)
     )
-    colour: "discord.ui.Label[Any]" = discord.ui.Label(
-        text="Colour",
+    color: "discord.ui.Label[Any]" = discord.ui.Label(
+        text="Color",
         component=discord.ui.RadioGroup(
-            custom_id="colour",
+            custom_id="color",
             options=[
                 discord.RadioGroupOption(label="Red", value="r"),
                 discord.RadioGroupOption(label="Blue", value="b"),
@@ -47,15 +59,15 @@ class Form(discord.ui.Modal, title="Tell us"):
     async def on_submit(self, interaction: discord.Interaction) -> None:
         """Send the submitted values."""
         assert isinstance(self.name.component, discord.ui.TextInput)
-        assert isinstance(self.colour.component, discord.ui.RadioGroup)
+        assert isinstance(self.color.component, discord.ui.RadioGroup)
         assert isinstance(self.friend.component, discord.ui.UserSelect)
         assert isinstance(self.sure.component, discord.ui.Checkbox)
-        name, colour, sure = self.name.component.value, self.colour.component.value, self.sure.component.value
+        name, color, sure = self.name.component.value, self.color.component.value, self.sure.component.value
         friend = self.friend.component.values[0]
-        await interaction.response.send_message(f"{name} likes {colour} and {friend.name}: {sure}")
+        await interaction.response.send_message(f"{name} likes {color} and {friend.name}: {sure}")
 
 
-class Evidence(discord.ui.Modal, title="Evidence"):
+class EvidenceModal(discord.ui.Modal, title="Evidence"):
     """A modal with the other components: file uploads and checkbox groups."""
 
     proof: "discord.ui.Label[Any]" = discord.ui.Label(
@@ -66,7 +78,7 @@ class Evidence(discord.ui.Modal, title="Evidence"):
         component=discord.ui.CheckboxGroup(
             custom_id="sizes",
             max_values=2,
-            options=[discord.CheckboxGroupOption(label=each, value=each) for each in ("s", "m", "l")],
+            options=[discord.CheckboxGroupOption(label=size, value=size) for size in ("s", "m", "l")],
         ),
     )
 
@@ -91,7 +103,7 @@ class Panel(discord.ui.View):
     @discord.ui.button(label="Form", custom_id="form")
     async def form(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
         """Show a modal."""
-        await interaction.response.send_modal(Form())
+        await interaction.response.send_modal(FeedbackModal())
 
     @discord.ui.select(
         cls=discord.ui.Select,
@@ -103,15 +115,15 @@ class Panel(discord.ui.View):
         """Send an ephemeral response."""
         await interaction.response.send_message(" and ".join(select.values), ephemeral=True)
 
-    @discord.ui.select(cls=discord.ui.UserSelect, custom_id="people")
-    async def people(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
+    @discord.ui.select(cls=discord.ui.UserSelect, custom_id="users")
+    async def users(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
         """Send the chosen users after a deferral."""
         await interaction.response.defer()
-        chosen = select.values[0]
-        await interaction.followup.send(f"{chosen.display_name} of {getattr(chosen, 'guild', None)}")
+        user = select.values[0]
+        await interaction.followup.send(f"{user.display_name} of {getattr(user, 'guild', None)}")
 
 
-def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int) -> None:
+def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int) -> None:
     """Add the app's commands."""
 
     @tree.command(guild=guild, description="greets")
@@ -125,16 +137,16 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int
         mood: app_commands.Choice[str],
         city: str = "nowhere",
     ) -> None:
-        perms = interaction.app_permissions.send_messages
-        text = f"{member.name} x{times} in {place.name}, {mood.name}, {city}, {perms}"
+        can_send = interaction.app_permissions.send_messages
+        text = f"{member.name} x{times} in {place.name}, {mood.name}, {city}, {can_send}"
         await interaction.response.send_message(text)
         sent = await interaction.original_response()
         await sent.edit(content=text + "!")
 
     @greet.autocomplete("city")
     async def complete(interaction: discord.Interaction, typed: str) -> list[app_commands.Choice[str]]:
-        known = ("Berlin", "Bern", "Paris")
-        return [app_commands.Choice(name=each, value=each.lower()) for each in known if each.startswith(typed)]
+        cities = ("Berlin", "Bern", "Paris")
+        return [app_commands.Choice(name=city, value=city.lower()) for city in cities if city.startswith(typed)]
 
     group = app_commands.Group(name="slow", description="takes time", guild_ids=[guild.id])
 
@@ -142,9 +154,9 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int
     async def think(interaction: discord.Interaction) -> None:
         await interaction.response.defer(thinking=True, ephemeral=True)
         await interaction.edit_original_response(content="thought")
-        more = await interaction.followup.send("and more", wait=True)
-        await more.edit(content="and much more")
-        await more.delete()
+        follow_up = await interaction.followup.send("and more", wait=True)
+        await follow_up.edit(content="and much more")
+        await follow_up.delete()
 
     tree.add_command(group)
 
@@ -164,23 +176,23 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int
 
     @tree.command(guild=guild, description="asks for files")
     async def prove(interaction: discord.Interaction) -> None:
-        owned = [each.sku_id for each in interaction.entitlements]
-        await interaction.response.send_modal(Evidence(title=f"Evidence of {len(owned)}"))
+        entitlement_count = len(interaction.entitlements)
+        await interaction.response.send_modal(EvidenceModal(title=f"Evidence of {entitlement_count}"))
 
 
 @pytest.fixture
-async def bob_session(town: ClientScene) -> Session:
+async def bob_session(setup: ClientSetup) -> Session:
     """A gateway session of Bob."""
-    return await town.bob.connect()
+    return await setup.bob.connect()
 
 
-async def test_a_user_uses_every_feature_of_an_app(town: ClientScene, bob_session: Session) -> None:
-    bob = AppUser(town, bob_session)
-    async with running(App(), town.bot.token) as app:
+async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup, bob_session: Session) -> None:
+    bob = AppUser(setup, bob_session)
+    async with run_bot(App(), setup.bot.token) as app:
         assert isinstance(app, App)
-        guild = discord.Object(town.guild.id)
-        sku = int(await create_sku(town))
-        declare(app.tree, guild, sku)
+        guild = discord.Object(setup.guild.id)
+        sku = int(await create_sku(setup))
+        add_commands(app.tree, guild, sku)
 
         synced = await app.tree.sync(guild=guild)
         fetched = await app.tree.fetch_commands(guild=guild)
@@ -190,25 +202,29 @@ async def test_a_user_uses_every_feature_of_an_app(town: ClientScene, bob_sessio
         bob.commands = {command.name: {"id": str(command.id), "type": command.type.value} for command in synced}
 
         # Autocomplete an option, then run the command.
-        await bob.run("greet", 4, options=[{"type": 3, "name": "city", "value": "Be", "focused": True}])
-        offered = await bob_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
-        assert [each["value"] for each in offered["choices"]] == ["berlin", "bern"]
+        await bob.run(
+            "greet",
+            InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE,
+            options=[{"type": CommandOptionType.STRING, "name": "city", "value": "Be", "focused": True}],
+        )
+        autocompletion = await bob_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+        assert [choice["value"] for choice in autocompletion["choices"]] == ["berlin", "bern"]
         options = [
-            {"type": 6, "name": "member", "value": str(town.alice.id)},
-            {"type": 4, "name": "times", "value": 3},
-            {"type": 7, "name": "place", "value": str(town.guild.general)},
-            {"type": 3, "name": "mood", "value": "happy"},
-            {"type": 3, "name": "city", "value": "bern"},
+            {"type": CommandOptionType.USER, "name": "member", "value": str(setup.alice.id)},
+            {"type": CommandOptionType.INTEGER, "name": "times", "value": 3},
+            {"type": CommandOptionType.CHANNEL, "name": "place", "value": str(setup.guild.general)},
+            {"type": CommandOptionType.STRING, "name": "mood", "value": "happy"},
+            {"type": CommandOptionType.STRING, "name": "city", "value": "bern"},
         ]
         await bob.run("greet", options=options)
         sent_message = await bob.next_message()
         assert sent_message["content"] == "alice x3 in general, Happy, bern, True"
-        assert sent_message["interaction_metadata"]["user"]["id"] == str(town.bob.id)
+        assert sent_message["interaction_metadata"]["user"]["id"] == str(setup.bob.id)
         assert (await bob.next_update())["content"].endswith("!")
-        incoming = await app.received("message", lambda message: message.id == int(sent_message["id"]))
+        incoming = await app.wait_event("message", lambda message: message.id == int(sent_message["id"]))
         assert incoming.author == app.user
-        assert incoming.interaction_metadata.user.id == town.bob.id
-        # A message of its own, without the interaction.
+        assert incoming.interaction_metadata.user.id == setup.bob.id
+        # The bot can fetch, edit and delete its response like any other message, without the interaction token.
         fetched = await incoming.channel.fetch_message(incoming.id)
         assert (await fetched.edit(content="changed later")).content == "changed later"
         assert (await bob.next_update())["content"] == "changed later"
@@ -216,18 +232,18 @@ async def test_a_user_uses_every_feature_of_an_app(town: ClientScene, bob_sessio
         assert (await bob_session.next("MESSAGE_DELETE"))["id"] == sent_message["id"]
 
         # A deferred ephemeral response, its edit, and a follow-up.
-        await bob.run("slow", options=[{"type": 1, "name": "think"}])
+        await bob.run("slow", options=[{"type": CommandOptionType.SUB_COMMAND, "name": "think"}])
         loading = await bob.next_message()
-        assert loading["flags"] == 64 | 128
+        assert loading["flags"] == MessageFlags.EPHEMERAL | MessageFlags.LOADING
         assert (await bob.next_update())["content"] == "thought"
         assert (await bob.next_message())["content"] == "and more"
         assert (await bob.next_update())["content"] == "and much more"
         await bob_session.next("MESSAGE_DELETE")
 
         # Context menu commands.
-        await bob.run("Poke", target_id=str(town.alice.id))
+        await bob.run("Poke", target_id=str(setup.alice.id))
         assert (await bob.next_message())["content"] == "poked alice"
-        target = await town.guild.send_message(town.bob, "hello")
+        target = await setup.guild.send_message(setup.bob, "hello")
         await bob.next_message()
         await bob.run("Shout", target_id=target["id"])
         assert (await bob.next_message())["content"] == "HELLO"
@@ -236,43 +252,46 @@ async def test_a_user_uses_every_feature_of_an_app(town: ClientScene, bob_sessio
         await bob.run("panel")
         panel = await bob.next_message()
         assert panel["components"][0]["components"][2]["sku_id"] == str(sku)
-        await bob.press(panel, "count")
+        await bob.use_component(panel, "count")
         changed = await bob.next_update()
         assert (changed["content"], changed["components"][0]["components"][0]["label"]) == ("pressed", "Counted")
-        await bob.press(panel, "words", 3, values=["b", "a"])
+        await bob.use_component(panel, "words", ComponentType.STRING_SELECT, values=["b", "a"])
         assert (await bob.next_message())["content"] in ("a and b", "b and a")
-        await bob.press(panel, "people", 5, values=[str(town.alice.id)])
+        await bob.use_component(panel, "users", ComponentType.USER_SELECT, values=[str(setup.alice.id)])
         assert (await bob.next_message())["content"] == "alice of Town Square"
-        await bob.press(panel, "form")
+        await bob.use_component(panel, "form")
         modal = await bob_session.next("INTERACTION_MODAL_CREATE")
-        assert [each["type"] for each in modal["components"]] == [10, 18, 18, 18, 18]
-        filled = [
-            {"type": 18, "component": {"type": 4, "custom_id": "name", "value": "Bob"}},
-            {"type": 18, "component": {"type": 21, "custom_id": "colour", "value": "b"}},
-            {"type": 18, "component": {"type": 5, "custom_id": "friend", "values": [str(town.alice.id)]}},
-            {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": True}},
+        assert [component["type"] for component in modal["components"]] == [
+            ComponentType.TEXT_DISPLAY,
+            *[ComponentType.LABEL] * 4,
         ]
-        await bob.interact(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled})
+        await bob.submit(
+            modal,
+            {"type": ComponentType.TEXT_INPUT, "custom_id": "name", "value": "Bob"},
+            {"type": ComponentType.RADIO_GROUP, "custom_id": "color", "value": "b"},
+            {"type": ComponentType.USER_SELECT, "custom_id": "friend", "values": [str(setup.alice.id)]},
+            {"type": ComponentType.CHECKBOX, "custom_id": "sure", "value": True},
+        )
         assert (await bob.next_message())["content"] == "Bob likes b and alice: True"
 
         # The interaction carries Bob's entitlements, and files are downloaded.
-        (await town.bob.post("/users/@me/purchases", json={"sku_id": str(sku)})).ok()
-        bought = await app.received("entitlement_create")
-        assert (bought.sku_id, bought.user_id) == (sku, town.bob.id)
+        (await setup.bob.post("/users/@me/purchases", json={"sku_id": str(sku)})).ok()
+        entitlement = await app.wait_event("entitlement_create")
+        assert (entitlement.sku_id, entitlement.user_id) == (sku, setup.bob.id)
         await bob.run("prove")
         modal = await bob_session.next("INTERACTION_MODAL_CREATE")
         assert modal["title"] == "Evidence of 1"
-        filled = [
-            {"type": 18, "component": {"type": 19, "custom_id": "proof", "values": ["0"]}},
-            {"type": 18, "component": {"type": 22, "custom_id": "sizes", "values": ["s", "l"]}},
-        ]
-        data = {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled}
-        await bob.interact(5, data, file=b"I am")
+        await bob.submit(
+            modal,
+            {"type": ComponentType.FILE_UPLOAD, "custom_id": "proof", "values": ["0"]},
+            {"type": ComponentType.CHECKBOX_GROUP, "custom_id": "sizes", "values": ["s", "l"]},
+            file=b"I am",
+        )
         assert (await bob.next_message())["content"] == "proof.txt: I am, s+l"
 
 
-async def test_global_commands_are_synced_and_their_permissions_read(town: ClientScene) -> None:
-    async with running(App(), town.bot.token) as app:
+async def test_global_commands_are_synced_and_their_permissions_read(setup: ClientSetup) -> None:
+    async with run_bot(App(), setup.bot.token) as app:
         assert isinstance(app, App)
 
         @app.tree.command(name="everywhere", description="anywhere")
@@ -281,20 +300,20 @@ async def test_global_commands_are_synced_and_their_permissions_read(town: Clien
         async def everywhere(interaction: discord.Interaction) -> None:
             await interaction.response.send_message("hi")
 
-        (made,) = await app.tree.sync()
-        assert made.default_member_permissions == discord.Permissions(ban_members=True)
+        (command,) = await app.tree.sync()
+        assert command.default_member_permissions == discord.Permissions(ban_members=True)
         # The library decodes contexts as if they started at 1, so the test reads them over HTTP.
-        (shown,) = (await town.bot.get(f"/applications/{town.bot.application_id}/commands")).ok()
-        assert shown["contexts"] == [0, 1]
-        path = f"/applications/{town.bot.application_id}/guilds/{town.guild.id}/commands/{made.id}/permissions"
-        entries = [{"id": str(town.bob.id), "type": 2, "permission": True}]
-        (await town.alice.put(path, json={"permissions": entries})).ok()
-        updated = await app.received("raw_app_command_permissions_update")
-        assert [each.target.id for each in updated.permissions] == [town.bob.id]
-        read = await made.fetch_permissions(discord.Object(town.guild.id))
-        assert [each.permission for each in read.permissions] == [True]
-        await made.edit(description="changed")
-        assert (await app.tree.fetch_command(made.id)).description == "changed"
-        await made.delete()
+        (stored,) = (await setup.bot.get(f"/applications/{setup.bot.application_id}/commands")).ok()
+        assert stored["contexts"] == [InteractionContextType.GUILD, InteractionContextType.BOT_DM]
+        path = f"/applications/{setup.bot.application_id}/guilds/{setup.guild.id}/commands/{command.id}/permissions"
+        entries = [{"id": str(setup.bob.id), "type": CommandPermissionType.USER, "permission": True}]
+        (await setup.alice.put(path, json={"permissions": entries})).ok()
+        updated = await app.wait_event("raw_app_command_permissions_update")
+        assert [entry.target.id for entry in updated.permissions] == [setup.bob.id]
+        fetched = await command.fetch_permissions(discord.Object(setup.guild.id))
+        assert [entry.permission for entry in fetched.permissions] == [True]
+        await command.edit(description="changed")
+        assert (await app.tree.fetch_command(command.id)).description == "changed"
+        await command.delete()
         with pytest.raises(discord.NotFound):
-            await app.tree.fetch_command(made.id)
+            await app.tree.fetch_command(command.id)

@@ -11,59 +11,62 @@ from typing import Any
 
 import pytest
 
-from tests.clients import test_discord_js as javascript
-from tests.clients.scene import ADMINISTRATOR, TIMEOUT_SECONDS, ClientScene
+from hubbub.protocol.enums import ChannelType
+from tests.clients.client_setup import ADMINISTRATOR, TIMEOUT_SECONDS, ClientSetup
+from tests.clients.discord_js_bot import JS_FOLDER, NODE, run_js_bot
 from tests.world import Actor
 
-FRAMES = 20
+FRAME_COUNT = 20
 
 pytestmark = pytest.mark.timeout(300)
 
 
-class Callers:
-    """A process with discord.py bots."""
+class VoiceBots:
+    """A process with discord.py bots (`voice_bots.py`)."""
 
     def __init__(self, process: asyncio.subprocess.Process, bots: list[Actor]) -> None:
         self._process = process
         self.bots = bots
 
-    async def do(self, bot: int, step: str, **args: Any) -> Any:
-        """Run a step of calling.py on one bot and return its result."""
+    async def run_step(self, bot: int, step: str, **args: Any) -> Any:
+        """Run the method `do_<step>` of voice_bots.py on the bot with this index and return its result."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"bot": bot, "step": step, "args": args}).encode() + b"\n")
         async with asyncio.timeout(2 * TIMEOUT_SECONDS):
             line = await self._process.stdout.readline()
-        assert line, f"the bots ended before they could {step}"
+        assert line, f"the process ended before the step {step} completed"
         return json.loads(line)
 
-    async def agreed(self, channel: int, before: str = "") -> str:
-        """Wait until both bots have the same verification code, different from the previous one, and return it."""
-        people = [bot.id for bot in self.bots]
+    async def wait_same_code(self, channel: int, previous_code: str = "") -> str:
+        """Wait until both bots have the same verification code, other than `previous_code`, and return it."""
+        user_ids = [bot.id for bot in self.bots]
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
-                first, second = [await self.do(bot, "wait", channel=channel, people=people) for bot in range(2)]
-                if first == second != before:
+                first, second = [
+                    await self.run_step(bot, "wait_encrypted", channel=channel, user_ids=user_ids) for bot in range(2)
+                ]
+                if first == second != previous_code:
                     code: str = first
                     return code
                 await asyncio.sleep(0.05)
 
 
 @asynccontextmanager
-async def calling(town: ClientScene, *bots: Actor) -> AsyncIterator[Callers]:
+async def run_voice_bots(setup: ClientSetup, *bots: Actor) -> AsyncIterator[VoiceBots]:
     """Start the bots in a process that trusts the voice server's certificate authority."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        str(Path(__file__).parent / "calling.py"),
-        town.world.api,
-        town.world.gateway,
+        str(Path(__file__).parent / "voice_bots.py"),
+        setup.world.api,
+        setup.world.gateway,
         ",".join(bot.token for bot in bots),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        env=os.environ | {"SSL_CERT_FILE": authority(town)},
+        env=os.environ | {"SSL_CERT_FILE": authority_path(setup)},
     )
     try:
-        yield Callers(process, list(bots))
+        yield VoiceBots(process, list(bots))
     finally:
         if process.returncode is None:
             assert process.stdin is not None
@@ -76,72 +79,77 @@ async def calling(town: ClientScene, *bots: Actor) -> AsyncIterator[Callers]:
                 await process.wait()
 
 
-def authority(town: ClientScene) -> str:
-    """Return the certificate authority that clients must trust."""
-    path = town.world.app.config.voice.authority
+def authority_path(setup: ClientSetup) -> str:
+    """Return the path of the certificate authority that clients must trust."""
+    path = setup.world.app.config.voice.authority
     assert path is not None
     return path
 
 
-def frames_of(bot: Actor) -> list[str]:
+def sent_frames(bot: Actor) -> list[str]:
     """Return all frames that a bot sends."""
-    return [f"{bot.id} says {number}" for number in range(FRAMES)]
+    return [f"{bot.id} frame {number}" for number in range(FRAME_COUNT)]
 
 
-def in_order(frames: list[str]) -> list[str]:
-    """Sort frames, since UDP may reorder them."""
+def sort_frames(frames: list[str]) -> list[str]:
+    """Return the frames in the order in which they were sent, which UDP does not preserve."""
     return sorted(frames, key=lambda frame: int(frame.split()[-1]))
 
 
-async def test_two_discord_py_bots_hear_each_other_also_after_a_move(town: ClientScene) -> None:
-    second = await town.world.bot(town.guild, name="echo", permissions=ADMINISTRATOR)
-    den = await town.guild.channel("Den", type=2)
-    lounge = town.guild.channels["General"]
-    people, code = [town.bot.id, second.id], ""
-    async with calling(town, town.bot, second) as callers:
+async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(setup: ClientSetup) -> None:
+    second = await setup.world.bot(setup.guild, name="echo", permissions=ADMINISTRATOR)
+    den = await setup.guild.channel("Den", type=ChannelType.GUILD_VOICE)
+    lounge = setup.guild.channels["General"]
+    user_ids, code = [setup.bot.id, second.id], ""
+    async with run_voice_bots(setup, setup.bot, second) as voice_bots:
         for bot in range(2):
-            await callers.do(bot, "join", channel=lounge)
+            await voice_bots.run_step(bot, "join", channel=lounge)
         for channel in (lounge, den):
             if channel == den:
-                for bot, user_id in enumerate(people):
-                    path = f"/guilds/{town.guild.id}/members/{user_id}"
-                    (await town.alice.patch(path, json={"channel_id": str(den)})).ok()
-                    # One after the other: the library's reader fails when its socket closes while it handles the other
-                    # bot's departure.
-                    await callers.do(bot, "arrive")
-            code = await callers.agreed(channel, code)
+                for bot, user_id in enumerate(user_ids):
+                    path = f"/guilds/{setup.guild.id}/members/{user_id}"
+                    (await setup.alice.patch(path, json={"channel_id": str(den)})).ok()
+                    # The bots are moved one after the other, because the library's reader fails if its socket closes
+                    # while it handles the departure of the other bot.
+                    await voice_bots.run_step(bot, "wait_moved")
+            code = await voice_bots.wait_same_code(channel, code)
             assert len(code) == 30
-            for speaker, listener in ((0, 1), (1, 0)):
-                assert await callers.do(speaker, "say", count=FRAMES) == "aead_xchacha20_poly1305_rtpsize"
-                received = await callers.do(listener, "heard", user=people[speaker], count=FRAMES)
-                assert in_order(received) == frames_of(callers.bots[speaker])
+            for sender, receiver in ((0, 1), (1, 0)):
+                assert (
+                    await voice_bots.run_step(sender, "send_frames", count=FRAME_COUNT)
+                    == "aead_xchacha20_poly1305_rtpsize"
+                )
+                received = await voice_bots.run_step(
+                    receiver, "receive_frames", user=user_ids[sender], count=FRAME_COUNT
+                )
+                assert sort_frames(received) == sent_frames(voice_bots.bots[sender])
         for bot in range(2):
-            await callers.do(bot, "leave")
-    assert (await town.alice.get(f"/guilds/{town.guild.id}/voice-states/{second.id}")).status == 404
+            await voice_bots.run_step(bot, "leave")
+    assert (await setup.alice.get(f"/guilds/{setup.guild.id}/voice-states/{second.id}")).status == 404
 
 
 @pytest.mark.skipif(
-    javascript.NODE is None or not (javascript.JS / "node_modules" / "@discordjs" / "voice").is_dir(),
+    NODE is None or not (JS_FOLDER / "node_modules" / "@discordjs" / "voice").is_dir(),
     reason="@discordjs/voice is not installed: make client-deps",
 )
-async def test_discord_py_and_discord_js_hear_each_other(town: ClientScene) -> None:
-    second = await town.world.bot(town.guild, name="echo", permissions=ADMINISTRATOR)
-    lounge = town.guild.channels["General"]
-    environment = {"NODE_EXTRA_CA_CERTS": authority(town)}
-    async with calling(town, town.bot) as callers, javascript.running(town, second.token, environment) as other:
-        await other.received("clientReady")
-        await callers.do(0, "join", channel=lounge)
-        await other.do("enterCall", guild=str(town.guild.id), channel=str(lounge))
-        code = await callers.do(0, "wait", channel=lounge, people=[town.bot.id, second.id])
+async def test_discord_py_and_discord_js_receive_each_others_audio(setup: ClientSetup) -> None:
+    second = await setup.world.bot(setup.guild, name="echo", permissions=ADMINISTRATOR)
+    lounge = setup.guild.channels["General"]
+    environment = {"NODE_EXTRA_CA_CERTS": authority_path(setup)}
+    async with run_voice_bots(setup, setup.bot) as voice_bots, run_js_bot(setup, second.token, environment) as js_bot:
+        await js_bot.wait_event("clientReady")
+        await voice_bots.run_step(0, "join", channel=lounge)
+        await js_bot.run_step("joinCall", guild=str(setup.guild.id), channel=str(lounge))
+        code = await voice_bots.run_step(0, "wait_encrypted", channel=lounge, user_ids=[setup.bot.id, second.id])
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while await other.do("code") != code:
+            while await js_bot.run_step("verificationCode") != code:
                 await asyncio.sleep(0.05)
-        await other.do("listen", user=str(town.bot.id))
-        await callers.do(0, "say", count=FRAMES)
-        received = await other.do("heard", user=str(town.bot.id), count=FRAMES)
-        assert in_order(received) == frames_of(town.bot)
-        await other.do("say", count=FRAMES)
-        received = await callers.do(0, "heard", user=second.id, count=FRAMES)
-        assert in_order(received) == frames_of(second)
-        await other.do("leaveCall")
-        await callers.do(0, "leave")
+        await js_bot.run_step("recordFrames", user=str(setup.bot.id))
+        await voice_bots.run_step(0, "send_frames", count=FRAME_COUNT)
+        received = await js_bot.run_step("receiveFrames", user=str(setup.bot.id), count=FRAME_COUNT)
+        assert sort_frames(received) == sent_frames(setup.bot)
+        await js_bot.run_step("sendFrames", count=FRAME_COUNT)
+        received = await voice_bots.run_step(0, "receive_frames", user=second.id, count=FRAME_COUNT)
+        assert sort_frames(received) == sent_frames(second)
+        await js_bot.run_step("leaveCall")
+        await voice_bots.run_step(0, "leave")

@@ -12,7 +12,7 @@ from tests.world import NOW_MS, World, small_config
 
 
 @pytest.fixture
-async def small_world(watch: ResponseMonitor) -> AsyncIterator[World]:
+async def small_world(response_monitor: ResponseMonitor) -> AsyncIterator[World]:
     """A running server on an in-memory store, for tests that do not depend on the store."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()

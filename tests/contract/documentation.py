@@ -30,8 +30,8 @@ class Block(NamedTuple):
     @property
     def file_name(self) -> str | None:
         """The file that the block is the content of, if its first line is a comment with a file name."""
-        found = _FILE_NAME.match(self.text)
-        return None if found is None else found[1]
+        match = _FILE_NAME.match(self.text)
+        return None if match is None else match[1]
 
     @property
     def location(self) -> str:
@@ -49,35 +49,35 @@ class Command(NamedTuple):
 
 def pages() -> list[str]:
     """Return the paths of all Markdown pages."""
-    found = [*ROOT.glob("*.md"), *(path for folder in _FOLDERS for path in (ROOT / folder).rglob("*.md"))]
-    return sorted(path.relative_to(ROOT).as_posix() for path in found if "node_modules" not in path.parts)
+    paths = [*ROOT.glob("*.md"), *(path for folder in _FOLDERS for path in (ROOT / folder).rglob("*.md"))]
+    return sorted(path.relative_to(ROOT).as_posix() for path in paths if "node_modules" not in path.parts)
 
 
 def blocks(page: str) -> list[Block]:
     """Return the code blocks of a page, also the indented ones, in order."""
-    found, comment = [], ""
+    page_blocks, comment = [], ""
     for token in _tokens(page):
         if token.type in ("fence", "code_block"):
             line = 1 + (token.map or [0])[0]
-            found.append(Block(page, line, token.info.strip(), token.content, comment))
+            page_blocks.append(Block(page, line, token.info.strip(), token.content, comment))
         comment = token.content.strip() if token.type == "html_block" else ""
-    return found
+    return page_blocks
 
 
 def commands(block: Block) -> list[Command]:
     """Return the commands of a console block: lines after `$ `, with continuation lines, and their output."""
-    found: list[Command] = []
+    block_commands: list[Command] = []
     for line in block.text.splitlines(keepends=True):
         if line.startswith("$ "):
-            found.append(Command(line.removeprefix("$ "), ""))
+            block_commands.append(Command(line.removeprefix("$ "), ""))
             continue
-        assert found, f"{block.location}: a console block starts with a command after `$ `"
-        text, output = found[-1]
+        assert block_commands, f"{block.location}: a console block starts with a command after `$ `"
+        text, output = block_commands[-1]
         if text.endswith("\\\n") and not output:
-            found[-1] = Command(text + line, "")
+            block_commands[-1] = Command(text + line, "")
         else:
-            found[-1] = Command(text, output + line)
-    return found
+            block_commands[-1] = Command(text, output + line)
+    return block_commands
 
 
 def inline_code(page: str) -> Iterator[tuple[int, str]]:

@@ -624,7 +624,7 @@ def _target_users_form(*users: Actor, invite: bool = True) -> aiohttp.FormData:
     form = aiohttp.FormData()
     if invite:
         form.add_field("payload_json", "{}", content_type="application/json")
-    lines = "".join(f"{each.id}\n" for each in users)
+    lines = "".join(f"{user.id}\n" for user in users)
     form.add_field("target_users_file", f"user_id\n{lines}", filename="users.csv", content_type="text/csv")
     return form
 

@@ -81,10 +81,10 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
     group = await create("/users/@me/channels", {"recipients": [str(friend.id), str(extra.id)]})
     bot_session = await bot.connect()
     owner_session = await owner.connect()
-    for each, channel in ((bot_session, prepared.voice), (owner_session, prepared.stage)):
+    for session, channel in ((bot_session, prepared.voice), (owner_session, prepared.stage)):
         state = {"guild_id": str(guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
-        await each.send(4, state)
-        await each.wait_processed()
+        await session.send(4, state)
+        await session.wait_processed()
     call_session = await extra.connect()
     await call_session.send(4, {"guild_id": None, "channel_id": group, "self_mute": False, "self_deaf": False})
     await call_session.wait_processed()

@@ -21,8 +21,8 @@ TIERS = ("play", "talk", "places", "identity")
 def resource_modules() -> list[ModuleType]:
     """Import and return every module of `protocol/resources`."""
     return [
-        importlib.import_module(f"{resources.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(resources.__path__)
+        importlib.import_module(f"{resources.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(resources.__path__)
     ]
 
 

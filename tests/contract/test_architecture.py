@@ -70,8 +70,8 @@ def test_slices_import_only_the_public_interface_of_other_slices() -> None:
             if isinstance(node, ast.ImportFrom) and node.module in {f"hubbub.server.{tier}" for tier in TIERS}:
                 tier = node.module.rpartition(".")[2]
                 packages |= {name.asname or name.name: f"{tier}.{name.name}" for name in node.names}
-            elif isinstance(node, ast.ImportFrom) and (found := _SLICE_MODULE.fullmatch(node.module or "")):
-                other, inside = found.groups()
+            elif isinstance(node, ast.ImportFrom) and (match := _SLICE_MODULE.fullmatch(node.module or "")):
+                other, inside = match.groups()
                 if other != slice_of(path) and (inside or PRIVATE_MODULES & {name.name for name in node.names}):
                     violations.append(f"{display_path(path)} imports {node.module}")
             elif isinstance(node, ast.Import):
@@ -95,7 +95,7 @@ def test_slices_import_only_the_public_interface_of_other_slices() -> None:
 def test_every_slice_is_mounted() -> None:
     folders = {slice_of(path).partition(".")[2] for path in slice_files()} - {"__init__"}
 
-    assert {each.name for each in app.SLICES} <= folders
+    assert {slice_module.name for slice_module in app.SLICES} <= folders
 
 
 def test_only_clocks_read_the_system_time() -> None:

@@ -190,7 +190,7 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
                 wrong.append(f"{endpoint.name}: {entry}")
 
     assert not wrong, "\n".join(wrong)
-    await session.settle()
+    await session.wait_delivered()
     received = {frame["d"]["id"] for frame in session.dispatches if frame["t"] == "GUILD_AUDIT_LOG_ENTRY_CREATE"}
     assert audit_log.ids - received == set()
 

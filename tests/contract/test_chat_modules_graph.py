@@ -48,7 +48,7 @@ def _imports() -> dict[str, set[str]]:
         for argument in _DYNAMIC_IMPORT.findall(code):
             assert re.fullmatch(r'"[^"]+"', argument), f"{module} imports a computed path: {argument}"
             targets.append(argument.strip('"'))
-        imports[module] = {posixpath.normpath(posixpath.join(posixpath.dirname(module), each)) for each in targets}
+        imports[module] = {posixpath.normpath(posixpath.join(posixpath.dirname(module), target)) for target in targets}
     return imports
 
 

@@ -12,12 +12,14 @@ from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 TESTS = Path(__file__).parents[1]
 
 PARTLY_DATED = {
-    # Three types came first and one has a date; the dates of the others are unknown (spec/dated-changes.md#3).
+    # Every type of webhook event is sent from this date on, except APPLICATION_DEAUTHORIZED, which has a separate date
+    # (decisions/0044).
     "WEBHOOK_EVENTS",
-    # Issuers are checked at the level they were saved under; redirects were never followed (decisions/0044).
+    # Issuers saved before the date keep the weaker check; redirects are rejected before and after it (decisions/0044).
     "OIDC_STRICT_ISSUER",
 }
-"""Changes with a part that behaves the same on both sides, with the reason. The other part has a test."""
+"""Changes of which one part behaves the same before and after the date; the comment names that part. The other part has
+a test."""
 
 
 DOCUMENTATION_ONLY = {
@@ -30,20 +32,20 @@ DOCUMENTATION_ONLY = {
     # Documented on that day: the SDK created lobbies by secret since its first release.
     "LOBBY_ROUTES",
 }
-"""Changes of the documentation only: the server behaves the same on both sides."""
+"""Changes of the documentation only: the server behaves the same before and after the date."""
 
 
-def checked_changes() -> dict[str, str]:
-    """Return the changes that the source code checks, each with one of the files that do."""
-    found: dict[str, str] = {}
+def changes_checked_in_source() -> dict[str, str]:
+    """Return the changes that the source code checks, each with one of the files that check it."""
+    files_by_change: dict[str, str] = {}
     for path in python_files(SOURCE):
         for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "changes" and node.attr.isupper():
-                found[node.attr] = display_path(path)
-    return {name: file for name, file in found.items() if name.lower() in changes.ALL}
+                files_by_change[node.attr] = display_path(path)
+    return {name: file for name, file in files_by_change.items() if name.lower() in changes.ALL}
 
 
-def marked_changes() -> set[str]:
+def changes_marked_in_tests() -> set[str]:
     """Return the changes that tests are marked with."""
     return {
         ast.unparse(argument).removeprefix("changes.")
@@ -55,16 +57,18 @@ def marked_changes() -> set[str]:
 
 
 def test_every_change_is_checked_and_has_a_test() -> None:
-    known = {name.upper() for name in changes.ALL}
+    names = {name.upper() for name in changes.ALL}
 
-    assert known - checked_changes().keys() - DOCUMENTATION_ONLY == set(), (
+    assert names - changes_checked_in_source().keys() - DOCUMENTATION_ONLY == set(), (
         "declared, but the source code never checks it"
     )
-    assert known - marked_changes() - DOCUMENTATION_ONLY == set(), "without a test marked @pytest.mark.dated(changes.X)"
+    assert names - changes_marked_in_tests() - DOCUMENTATION_ONLY == set(), (
+        "without a test marked @pytest.mark.dated(changes.X)"
+    )
 
 
 def test_documentation_only_changes_are_never_checked() -> None:
-    assert {name: file for name, file in checked_changes().items() if name in DOCUMENTATION_ONLY} == {}, (
+    assert {name: file for name, file in changes_checked_in_source().items() if name in DOCUMENTATION_ONLY} == {}, (
         "implemented now: mark its test"
     )
-    assert marked_changes() & checked_changes().keys() >= PARTLY_DATED
+    assert changes_marked_in_tests() & changes_checked_in_source().keys() >= PARTLY_DATED

@@ -65,17 +65,17 @@ VARIABLES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 # Checks of blocks that are not commands
 
 
-def readme_bot_is_the_example(shell: Shell, found: Sequence[Block]) -> None:
+def readme_bot_is_the_example(shell: Shell, page_blocks: Sequence[Block]) -> None:
     """The page's commands run the file."""
-    [bot] = found
+    [bot] = page_blocks
     _, code = (ROOT / "examples" / "bot.py").read_text().split("\n\n", 1)
     assert bot.text == code
     assert len([line for line in code.splitlines() if line]) <= 20
 
 
-def guide_is_applied_elsewhere(shell: Shell, found: Sequence[Block]) -> None:
+def guide_is_applied_elsewhere(shell: Shell, page_blocks: Sequence[Block]) -> None:
     """`test_add_an_operation.py` applies each block that has a comment with its target."""
-    assert [block.location for block in found if BLOCK_COMMENT.fullmatch(block.comment) is None] == []
+    assert [block.location for block in page_blocks if BLOCK_COMMENT.fullmatch(block.comment) is None] == []
 
 
 SDK_PROGRAM: Final = """
@@ -130,8 +130,8 @@ urllib.request.urlopen(response["url"]).close()
 """A program that authorizes the page it is given as Alice."""
 
 
-def sdk_program_runs(shell: Shell, found: Sequence[Block]) -> None:
-    names, awaited, looped, talking = (block.text for block in found)
+def sdk_program_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    names, awaited, looped, talking = (block.text for block in page_blocks)
     (shell.folder / "browser.py").write_text(SDK_BROWSER)
     program = SDK_PROGRAM.format(names=names, awaited=textwrap.indent(awaited, "    "), looped=looped, talking=talking)
     done = subprocess.run(
@@ -146,8 +146,8 @@ def sdk_program_runs(shell: Shell, found: Sequence[Block]) -> None:
     assert "Connected" in done.stdout
 
 
-def faults_are_accepted(shell: Shell, found: Sequence[Block]) -> None:
-    [block] = found
+def faults_are_accepted(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    [block] = page_blocks
     for line in block.text.splitlines():
         headers = {"Authorization": f"Bearer {shell.variables['TOKEN']}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{shell.url}/control/faults", line.encode(), headers)
@@ -155,8 +155,8 @@ def faults_are_accepted(shell: Shell, found: Sequence[Block]) -> None:
             assert set(json.load(response)) == {"sessions", "waiting"}
 
 
-def ready_file_has_the_documented_shape(shell: Shell, found: Sequence[Block]) -> None:
-    [block] = found
+def ready_file_has_the_documented_shape(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    [block] = page_blocks
     shown, written = json.loads(block.text), shell.ready_document()
     assert list(written) == list(shown)
     assert_contains(written, shown, block.location)
@@ -172,8 +172,8 @@ def assert_contains(written: Any, shown: Any, where: str) -> None:
         assert type(written) is type(shown), where
 
 
-def misspelled_world_is_rejected(shell: Shell, found: Sequence[Block]) -> None:
-    [block] = found
+def misspelled_world_is_rejected(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    [block] = page_blocks
     village = shell.folder / "village.toml"
     text = village.read_text()
     assert text.count('"MANAGE_MESSAGES"') == 1
@@ -199,16 +199,16 @@ def test_the_bot_greets(hubbub):
 """A test of a bot that cannot see the channel."""
 
 
-def failure_report_looks_as_shown(shell: Shell, found: Sequence[Block]) -> None:
-    [block] = found
+def failure_report_looks_as_shown(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    [block] = page_blocks
     (shell.folder / "reported.py").write_text(REPORTED)
     printed = run_pytest(shell, "reported.py", status=1)
-    wanted = re.sub(r"\d\d:\d\d:\d\d\.\d{3}|:\d{5},|2\d{3}-\d\d-\d\d|\d{3}\+00:00", "...", block.text)
-    assert matches(f"...{wanted}...", printed), printed
+    expected = re.sub(r"\d\d:\d\d:\d\d\.\d{3}|:\d{5},|2\d{3}-\d\d-\d\d|\d{3}\+00:00", "...", block.text)
+    assert matches(f"...{expected}...", printed), printed
 
 
-def payment_provider_charges_and_refunds(shell: Shell, found: Sequence[Block]) -> None:
-    [block] = found
+def payment_provider_charges_and_refunds(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    [block] = page_blocks
     (shell.folder / "bank.py").write_text(block.text)
     requests: list[tuple[str, dict[str, Any]]] = []
 
@@ -260,22 +260,22 @@ def importable(folder: Path, name: str) -> Iterator[None]:
 PAGE_MODULE: Final = "name_page.py"
 
 
-def page_functions_are_complete(shell: Shell, found: Sequence[Block]) -> None:
+def page_functions_are_complete(shell: Shell, page_blocks: Sequence[Block]) -> None:
     """The check of the template runs them."""
-    [block] = found
+    [block] = page_blocks
     (shell.folder / PAGE_MODULE).write_text(block.text)
 
 
-def page_of_the_guide_works(shell: Shell, found: Sequence[Block]) -> None:
-    [template] = found
+def page_of_the_guide_works(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    [template] = page_blocks
     module = ModuleType("name_page")
     exec((shell.folder / PAGE_MODULE).read_text(), vars(module))
 
     def environment(*arguments: Any) -> jinja2.Environment:
-        made = templating.new_template_environment(*arguments)
-        assert made.loader is not None
-        made.loader = jinja2.ChoiceLoader([made.loader, jinja2.DictLoader({"name.html": template.text})])
-        return made
+        environment = templating.new_template_environment(*arguments)
+        assert environment.loader is not None
+        environment.loader = jinja2.ChoiceLoader([environment.loader, jinja2.DictLoader({"name.html": template.text})])
+        return environment
 
     async def visit() -> None:
         app = App(small_config())
@@ -335,43 +335,43 @@ def is_used(name: str, block: Block) -> bool:
 
 
 def test_every_block_is_executed_or_marked_as_output() -> None:
-    found = [block for page in pages() for block in blocks(page)]
+    page_blocks = [block for page in pages() for block in blocks(page)]
 
     problems = [
         f"{block.location}: no test executes this block; write its commands as `console`, name its file in the first "
         f"line, add a function to CHECKS, or mark it as `{OUTPUT}`"
-        for block in found
+        for block in page_blocks
         if not is_executed(block) and block.language != OUTPUT
     ]
     assert not problems, "\n".join(problems)
-    assert set(CHECKS) <= {(block.page, block.language) for block in found}
+    assert set(CHECKS) <= {(block.page, block.language) for block in page_blocks}
     assert set(NOT_RUN) <= {
-        command.text.strip() for block in found if block.language == "console" for command in commands(block)
+        command.text.strip() for block in page_blocks if block.language == "console" for command in commands(block)
     }
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", [page for page in pages() if any(map(is_executed, blocks(page)))])
 def test_the_blocks_of_a_page_work(page: str, request: pytest.FixtureRequest) -> None:
-    found = blocks(page)
-    with Shell(services(found, request)) as shell:
-        for block in found:
+    page_blocks = blocks(page)
+    with Shell(services(page_blocks, request)) as shell:
+        for block in page_blocks:
             if block.file_name is not None:
                 (shell.folder / block.file_name).write_text(block.text)
-        for block in found:
+        for block in page_blocks:
             if block.language == "console":
                 shell.run_block(block)
                 set_variables(shell, page)
             elif (check := CHECKS.get((page, block.language))) is not None:
-                same = [each for each in found if each.language == block.language and each.file_name is None]
+                same = [other for other in page_blocks if other.language == block.language and other.file_name is None]
                 if block == same[-1]:
                     check(shell, same)
         run_test_files(shell, page)
 
 
-def services(found: Sequence[Block], request: pytest.FixtureRequest) -> dict[str, str]:
+def services(page_blocks: Sequence[Block], request: pytest.FixtureRequest) -> dict[str, str]:
     """Return real URLs for the services that the commands of a page use."""
-    text = "".join(block.text for block in found if block.language == "console")
+    text = "".join(block.text for block in page_blocks if block.language == "console")
     fixtures = {"postgresql://...": "postgres_database", "nats://...": "nats_url", "s3://...": "tmp_path"}
     return {shown: str(request.getfixturevalue(name)) for shown, name in fixtures.items() if shown in text}
 

@@ -13,7 +13,7 @@ from tests.world import NOW_MS, World, small_config
 
 
 @pytest.fixture
-async def limited_world(watch: ResponseMonitor) -> AsyncIterator[World]:
+async def limited_world(response_monitor: ResponseMonitor) -> AsyncIterator[World]:
     """A world with production rate limits."""
     app = App(small_config(rate_limits="real"), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -35,7 +35,7 @@ async def test_soundboard_sounds_are_sent_once_for_each_joined_guild(world: Worl
     )
 
     assert await session.next("SOUNDBOARD_SOUNDS") == {"guild_id": str(guild.id), "soundboard_sounds": []}
-    await session.none_of("SOUNDBOARD_SOUNDS")
+    await session.assert_not_received("SOUNDBOARD_SOUNDS")
 
 
 async def test_all_members_can_be_requested_once_in_30_seconds(limited_world: World) -> None:
@@ -59,7 +59,7 @@ async def test_a_resumed_session_receives_missed_events(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     session = await (await world.bot(guild)).connect()
-    await session.settle()
+    await session.wait_delivered()
     await session.socket.close(code=4000)
     await guild.send_message(alice, "while you were away")
 

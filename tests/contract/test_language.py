@@ -61,14 +61,14 @@ def _is_allowed(path: str, phrase: str) -> bool:
 
 
 def test_prose_is_plain_technical_english() -> None:
-    found = [
+    phrases = [
         f"{path}:{line}: {phrase!r}; write: {instead}"
         for path, line, text in all_prose()
         for phrase, instead in violations(text)
         if not _is_allowed(path, phrase)
     ]
 
-    assert not found, f"{len(found)} phrases of the stop list:\n" + "\n".join(found[:200])
+    assert not phrases, f"{len(phrases)} phrases of the stop list:\n" + "\n".join(phrases[:200])
 
 
 def test_the_stop_list_finds_its_own_phrases() -> None:
@@ -175,12 +175,12 @@ def test_docstrings_say_more_than_the_name() -> None:
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 continue
             text = ast.get_docstring(node)
-            if text is None or any("handles" in ast.unparse(each) for each in node.decorator_list):
+            if text is None or any("handles" in ast.unparse(decorator) for decorator in node.decorator_list):
                 continue
             words = set(re.findall(r"[a-z]+", text.lower())) - _EMPTY_WORDS
             name = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", node.name).lower()))
-            stems = {each.rstrip("s") for each in name}
-            if all(each.rstrip("s") in stems for each in words):
+            stems = {word.rstrip("s") for word in name}
+            if all(word.rstrip("s") in stems for word in words):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}: {text!r}")
 
     assert not wrong, "\n".join(sorted(wrong))

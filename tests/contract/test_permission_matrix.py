@@ -185,7 +185,7 @@ def guild_endpoints() -> list[Endpoint]:
 def checked_endpoints() -> list[Endpoint]:
     """Return the operations of `guild_endpoints`, and all others that declare a missing access or permissions error.
 
-    The list is complete: the `watch` fixture checks every response of every test against the operation's `raises`."""
+    The list is complete: the `response_monitor` fixture checks every response of every test against the operation's `raises`."""
     codes = {errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS}
     others = [each for each in EndpointTable(SLICES) if each.operation.needs or codes & set(each.operation.raises)]
     return [

@@ -1,4 +1,4 @@
-"""The `watch` fixture checks every response of the HTTP server (`tests/fixtures/validator.py`)."""
+"""The `response_monitor` fixture checks every response of the HTTP server (`tests/fixtures/validator.py`)."""
 
 import json
 
@@ -9,11 +9,15 @@ from tests.fixtures.validator import ResponseMonitor
 from tests.world import ApiResponse, World
 
 
-async def test_an_undeclared_response_to_any_client_is_reported(world: World, watch: ResponseMonitor) -> None:
+async def test_an_undeclared_response_to_any_client_is_reported(
+    world: World, response_monitor: ResponseMonitor
+) -> None:
     seen = []
-    assert not watch.problems
-    complain = watch.find_problem
-    watch.find_problem = lambda endpoint, answer: seen.append((endpoint.name, answer.status, answer.json)) or "wrong"  # type: ignore[method-assign]
+    assert not response_monitor.problems
+    complain = response_monitor.find_problem
+    response_monitor.find_problem = lambda endpoint, answer: (
+        seen.append((endpoint.name, answer.status, answer.json)) or "wrong"
+    )  # type: ignore[method-assign]
     try:
         # A plain client, which checks nothing itself.
         async with aiohttp.ClientSession() as client, client.get(f"{world.api}/users/@me") as response:
@@ -21,19 +25,19 @@ async def test_an_undeclared_response_to_any_client_is_reported(world: World, wa
         async with aiohttp.ClientSession() as client, client.get(f"{world.api}/no/such/route"):
             pass
     finally:
-        watch.find_problem = complain  # type: ignore[method-assign]
+        response_monitor.find_problem = complain  # type: ignore[method-assign]
 
     assert seen == [("get_my_user", 401, {"message": "401: Unauthorized", "code": 0})]
     with pytest.raises(AssertionError, match="wrong"):
-        watch.assert_no_problems()
-    assert not watch.problems
+        response_monitor.assert_no_problems()
+    assert not response_monitor.problems
 
 
 def problem(name: str, status: int, body: object) -> str:
     """Return the problem that the monitor finds with a response of an operation, or an empty string."""
-    watch, headers = ResponseMonitor(), {"Content-Type": "application/json"}
-    endpoint = next(each for each in watch._table if each.name == name)
-    return watch.find_problem(endpoint, ApiResponse(status, headers, json.dumps(body).encode())) or ""
+    response_monitor, headers = ResponseMonitor(), {"Content-Type": "application/json"}
+    endpoint = next(endpoint for endpoint in response_monitor._table if endpoint.name == name)
+    return response_monitor.find_problem(endpoint, ApiResponse(status, headers, json.dumps(body).encode())) or ""
 
 
 def test_public_responses_are_checked_against_the_facts_about_the_public_api() -> None:

@@ -55,7 +55,7 @@ CHECKS = [
 
 @pytest.fixture
 async def prepared() -> AsyncIterator[PreparedGuild]:
-    """A world without the `watch` fixture, because responses are checked against our own document here."""
+    """A world without the `response_monitor` fixture, because responses are checked against our own document here."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -76,7 +76,7 @@ async def test_the_server_conforms_to_its_openapi_document(prepared: PreparedGui
     problems = await loop.run_in_executor(None, lambda: list(_problems(prepared, seeds, document, succeeded)))
 
     assert not problems, "\n".join(problems)
-    names = {each.name for each in prepared.world.app.table}
+    names = {endpoint.name for endpoint in prepared.world.app.table}
     missed = sorted(names - succeeded)
     print(f"{len(succeeded)} of {len(names)} operations succeeded; not {', '.join(missed)}")
     assert len(succeeded) >= SUCCEEDED_MIN, missed
@@ -85,7 +85,7 @@ async def test_the_server_conforms_to_its_openapi_document(prepared: PreparedGui
 def _problems(prepared: PreparedGuild, seeds: Seeds, document: dict[str, Any], succeeded: set[str]) -> Iterator[str]:
     schema = schemathesis.openapi.from_dict(document)
     schema.config.base_url = prepared.world.api
-    endpoints = {each.name: each for each in prepared.world.app.table}
+    endpoints = {endpoint.name: endpoint for endpoint in prepared.world.app.table}
     operations = [result.ok() for result in schema.get_all_operations()]
     operations.sort(key=_order)
     # The seed requests come first: generated requests change the objects that seeds depend on.

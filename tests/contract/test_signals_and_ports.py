@@ -55,10 +55,10 @@ def notifications() -> Iterator[tuple[str, ast.Call]]:
 
 
 def test_a_signal_is_constructed_where_it_is_raised_so_that_nothing_reads_it_afterwards() -> None:
-    found = list(notifications())
+    calls = list(notifications())
 
-    assert len(found) > 50
-    assert [where for where, node in found if not isinstance(node.args[0], ast.Call)] == []
+    assert len(calls) > 50
+    assert [where for where, node in calls if not isinstance(node.args[0], ast.Call)] == []
 
 
 def test_listeners_do_not_change_a_signal() -> None:
@@ -103,15 +103,15 @@ def test_the_check_finds_a_listener_that_changes_a_signal() -> None:
 
 
 def test_every_port_is_declared_by_a_slice() -> None:
-    declared = [each for part in app.SLICES for each in declared_ports(part)]
+    declared = [port for part in app.SLICES for port in declared_ports(part)]
     undeclared = []
     for path in python_files(SERVER):
         if "import port" in (text := path.read_text()) or "import multi_port" in text:
             module = importlib.import_module(display_path(path).removesuffix(".py").replace("/", "."))
             undeclared += [
-                each.name
-                for each in vars(module).values()
-                if isinstance(each, Port | MultiPort) and each not in declared
+                value.name
+                for value in vars(module).values()
+                if isinstance(value, Port | MultiPort) and value not in declared
             ]
 
     assert undeclared == []

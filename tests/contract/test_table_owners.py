@@ -44,32 +44,34 @@ def uses(path: Path) -> Iterator[tuple[str, bool]]:
         for node in parse_file(path).body
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) in {"TABLES", "READS"}
     ]
-    declared = {id(each) for value in declarations if value is not None for each in ast.walk(value)}
+    declared = {id(constant) for value in declarations if value is not None for constant in ast.walk(value)}
     for node in ast.walk(parse_file(path)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in declared:
             yield from ((name, True) for name in _WRITE.findall(node.value) if name in tables)
             yield from ((name, False) for name in _READ.findall(node.value) if name in tables)
         elif isinstance(node, ast.For):
-            names = {each.value for each in ast.walk(node.iter) if isinstance(each, ast.Constant)}
+            names = {constant.value for constant in ast.walk(node.iter) if isinstance(constant, ast.Constant)}
             yield from ((name, True) for name in names & tables)
 
 
 def declared(name: str) -> dict[str, set[str]]:
     """Return the values of `TABLES` or `READS` by slice."""
-    found: dict[str, set[str]] = {}
+    tables_by_slice: dict[str, set[str]] = {}
     for path in slice_files():
         if path.name == "store.py":
             module = importlib.import_module(display_path(path).removesuffix(".py").replace("/", "."))
-            found[slice_of(path)] = set(getattr(module, name, ()))
-    return found
+            tables_by_slice[slice_of(path)] = set(getattr(module, name, ()))
+    return tables_by_slice
 
 
 def used(*, writes: bool) -> dict[str, set[str]]:
     """Return the tables that slices write or read, by slice."""
-    found: dict[str, set[str]] = {}
+    tables_by_slice: dict[str, set[str]] = {}
     for path in slice_files():
-        found.setdefault(slice_of(path), set()).update(table for table, is_write in uses(path) if is_write is writes)
-    return found
+        tables_by_slice.setdefault(slice_of(path), set()).update(
+            table for table, is_write in uses(path) if is_write is writes
+        )
+    return tables_by_slice
 
 
 def test_every_table_has_one_owner() -> None:
@@ -101,6 +103,6 @@ def test_declared_reads_only_decrease() -> None:
 
 
 def test_core_uses_no_tables_of_slices() -> None:
-    found = {table for path in python_files(SOURCE / "server" / "core") for table, _ in uses(path)}
+    tables = {table for path in python_files(SOURCE / "server" / "core") for table, _ in uses(path)}
 
-    assert found - CORE_TABLES == CORE_READS
+    assert tables - CORE_TABLES == CORE_READS

@@ -89,7 +89,7 @@ class Callers:
     async def _by_token(self, scopes: tuple[str, ...]) -> Actor:
         if scopes not in self._tokens:
             token = await self.world.access_token(self.user, self.bot.application_id, *scopes)
-            self._tokens[scopes] = Actor(self.world, self.user.id, token, "", player=True)
+            self._tokens[scopes] = Actor(self.world, self.user.id, token, "", uses_bearer_token=True)
         return self._tokens[scopes]
 
 

@@ -50,8 +50,8 @@ def valid_claims(issuer: Issuer, **overrides: Any) -> dict[str, Any]:
 # Server-side request forgery (SSRF)
 
 
-async def test_ssrf_through_a_redirect_of_the_issuer(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_ssrf_through_a_redirect_of_the_issuer(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     for path in ("/.well-known/openid-configuration", "/jwks"):
         issuer.redirects = {path: f"{issuer.url}/inner"}
         issuer.raw_bodies["/inner"] = json.dumps({"issuer": issuer.url, "keys": []}).encode()
@@ -109,9 +109,9 @@ async def test_ssrf_through_the_url_of_a_webhook(world: World, field: str, url: 
     assert (await bot.get("/applications/@me")).ok().get(field) is None
 
 
-async def test_ssrf_through_a_redirect_of_a_webhook(near_world: World, receiver: Receiver) -> None:
+async def test_ssrf_through_a_redirect_of_a_webhook(private_targets_world: World, receiver: Receiver) -> None:
     """A redirect from a webhook receiver is not followed, so it cannot lead to an internal host."""
-    bot = await near_world.bot()
+    bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     reached_paths: list[str] = []
 
@@ -183,16 +183,16 @@ async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
     assert issuers.find_issuer_problem("https://id.example.com", strict=True) is None
 
 
-async def test_ssrf_through_the_keys_of_an_issuer(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_ssrf_through_the_keys_of_an_issuer(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     for url in ("file:///etc/passwd", "gopher://127.0.0.1/", "javascript:1", "//127.0.0.1/jwks"):
         issuer.discovery_overrides = {"jwks_uri": url}
         response = await configure_issuer(client, issuer)
         response.rejected(400, 530009)
 
 
-async def test_an_endless_response(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_an_endless_response(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     issuer.raw_bodies["/.well-known/openid-configuration"] = b" " * (outbound_http.RESPONSE_BYTES_MAX + 1)
 
     (await configure_issuer(client, issuer)).rejected(400, 530008)
@@ -201,8 +201,8 @@ async def test_an_endless_response(trusting_world: World, issuer: Issuer) -> Non
 # Signatures
 
 
-async def test_algorithm_none(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_algorithm_none(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
 
     for algorithm in ("none", "None", "NONE", "", None, 7):
@@ -212,9 +212,9 @@ async def test_algorithm_none(trusting_world: World, issuer: Issuer) -> None:
     (await request_token(client, signed_token.rpartition(".")[0] + ".")).rejected(400, 530020)
 
 
-async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
+async def test_hmac_confusion(any_issuer_world: World, issuer: Issuer) -> None:
     """The public key is used as an HMAC secret."""
-    client = await create_social_game(trusting_world)
+    client = await create_social_game(any_issuer_world)
     issuer.add_rsa_key("rsa")
     issuer.discovery_overrides = {"id_token_signing_alg_values_supported": ["RS256", "HS256"]}
     (await configure_issuer(client, issuer)).ok()
@@ -228,8 +228,8 @@ async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
             (await request_token(client, token)).rejected(400, 530020)
 
 
-async def test_a_shared_secret_among_the_keys(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_a_shared_secret_among_the_keys(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     secret = OctKey.generate_key(256, parameters={"kid": "shared"})
     published_keys = [secret.as_dict(private=True), issuer.keys["one"].as_dict(private=False)]
     issuer.raw_bodies["/jwks"] = json.dumps({"keys": published_keys}).encode()
@@ -240,8 +240,8 @@ async def test_a_shared_secret_among_the_keys(trusting_world: World, issuer: Iss
     (await request_token(client, token)).rejected(400, 530020)
 
 
-async def test_key_and_algorithm_of_different_families(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_key_and_algorithm_of_different_families(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     issuer.add_rsa_key("rsa")
     (await configure_issuer(client, issuer)).ok()
 
@@ -252,8 +252,8 @@ async def test_key_and_algorithm_of_different_families(trusting_world: World, is
 
 
 @pytest.mark.parametrize("kid", ["../../etc/passwd", "one' OR '1'='1", "http://127.0.0.1/key", "\0", "x" * 5000, "ONE"])
-async def test_kid_injection(trusting_world: World, issuer: Issuer, kid: str) -> None:
-    client = await create_social_game(trusting_world)
+async def test_kid_injection(any_issuer_world: World, issuer: Issuer, kid: str) -> None:
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     issuer.requested_paths.clear()
 
@@ -262,9 +262,9 @@ async def test_kid_injection(trusting_world: World, issuer: Issuer, kid: str) ->
     assert issuer.requested_paths == []
 
 
-async def test_a_key_supplied_in_the_header(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_key_supplied_in_the_header(any_issuer_world: World, issuer: Issuer) -> None:
     """jwk, jku and x5u in the header name the attacker's own key."""
-    client = await create_social_game(trusting_world)
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     attacker_key = ECKey.generate_key("P-256", parameters={"kid": "one"})
     attacker = Issuer()
@@ -284,8 +284,8 @@ async def test_a_key_supplied_in_the_header(trusting_world: World, issuer: Issue
         await attacker.close()
 
 
-async def test_an_unknown_critical_header(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_an_unknown_critical_header(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     key: Any = issuer.keys["one"]
     unsigned = forge_token({"alg": "ES256", "kid": "one", "crit": ["wings"], "wings": True}, valid_claims(issuer))
@@ -299,18 +299,18 @@ async def test_an_unknown_critical_header(trusting_world: World, issuer: Issuer)
 # Foreign accounts
 
 
-async def test_a_token_of_another_client_of_the_same_issuer(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_token_of_another_client_of_the_same_issuer(any_issuer_world: World, issuer: Issuer) -> None:
     """A malicious game trusts the same issuer and replays its players' tokens to another game."""
-    client = await create_social_game(trusting_world)
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
 
     (await request_token(client, issuer.sign_token("victim", aud="evil-game"))).rejected(400, 530003)
     (await request_token(client, issuer.sign_token("victim", aud=["evil-game"], azp="game"))).rejected(400, 530003)
 
 
-async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, issuer: Issuer) -> None:
+async def test_an_issuer_that_signs_for_another_issuer(any_issuer_world: World, issuer: Issuer) -> None:
     """Two issuers are trusted; one of them signs claims that belong to the other."""
-    client = await create_social_game(trusting_world)
+    client = await create_social_game(any_issuer_world)
     other_issuer = Issuer()
     await other_issuer.open()
     try:
@@ -326,12 +326,12 @@ async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, is
         await other_issuer.close()
 
 
-async def test_taking_over_a_linked_account(trusting_world: World, issuer: Issuer) -> None:
+async def test_taking_over_a_linked_account(any_issuer_world: World, issuer: Issuer) -> None:
     """A player token of a linked user never yields a token of that user's account."""
     client, alice, mallory = (
-        await create_social_game(trusting_world),
-        await trusting_world.user(),
-        await trusting_world.user(),
+        await create_social_game(any_issuer_world),
+        await any_issuer_world.user(),
+        await any_issuer_world.user(),
     )
     (await configure_issuer(client, issuer)).ok()
     await link_account(client, alice, issuer.sign_token("victim"), "OIDC")
@@ -354,11 +354,11 @@ async def test_a_stolen_player_token_of_another_game(world: World) -> None:
     (await victim.get("/users/@me")).ok()
 
 
-async def test_unlinking_a_foreign_account(trusting_world: World, issuer: Issuer) -> None:
+async def test_unlinking_a_foreign_account(any_issuer_world: World, issuer: Issuer) -> None:
     client, evil_client, alice = (
-        await create_social_game(trusting_world),
-        await create_social_game(trusting_world),
-        await trusting_world.user(),
+        await create_social_game(any_issuer_world),
+        await create_social_game(any_issuer_world),
+        await any_issuer_world.user(),
     )
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(evil_client, issuer)).ok()
@@ -373,8 +373,8 @@ async def test_unlinking_a_foreign_account(trusting_world: World, issuer: Issuer
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
 
-async def test_a_key_that_is_too_short(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_a_key_that_is_too_short(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     with pytest.warns(match="2048 bits"):
         small_key = RSAKey.generate_key(1024, parameters={"kid": "small_key"})
     issuer.keys["small_key"] = small_key

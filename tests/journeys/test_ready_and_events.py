@@ -56,7 +56,7 @@ class Scenario:
     async def check(self) -> None:
         """Check that every watcher's state equals that of a fresh session."""
         for actor, identify, session in self.watchers:
-            await session.settle()
+            await session.wait_delivered()
             fresh_session = await actor.connect(**identify)
             remembered, fresh = ClientState(session.dispatches), ClientState(fresh_session.dispatches)
             fresh.unknown_last_message_channels = remembered.unknown_last_message_channels

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.xdist_group("many_processes")
 
 
 async def test_two_sdk_clients_move_with_their_call(
-    tmp_path: Path, postgres_database: str, nats_url: str, watch: ResponseMonitor
+    tmp_path: Path, postgres_database: str, nats_url: str, response_monitor: ResponseMonitor
 ) -> None:
     certificate = certificates.issue(tmp_path / "voice", [])
     shared_flags = ["--database-url", postgres_database, "--nats-url", nats_url, "--data", str(tmp_path / "data")]

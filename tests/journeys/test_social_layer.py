@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
-import discord
 import pytest
 import yarl
 
@@ -42,8 +41,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.identity import accounts, applications, identities
 from tests import oauth
-from tests.clients.test_discord_py import Bot
-from tests.clients.test_discord_py import running as connected
+from tests.clients.discord_py_bot import Bot, run_bot, use_server_urls
 from tests.journeys.load_balancer import LoadBalancer, cluster_behind_load_balancer
 from tests.pages import Browser
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World, small_config
@@ -414,11 +412,10 @@ async def link_channel(
     for player in (mary, zoe, rob):
         await player.wait_until(lambda: player.lobby(lobby_id).linked_channel is not None)  # noqa: B023
 
-    monkeypatch.setattr(discord.http.Route, "BASE", world.api)
-    monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(world.gateway))
-    async with connected(Bot(), bot_actor.token) as bot:
+    use_server_urls(monkeypatch, world)
+    async with run_bot(Bot(), bot_actor.token) as bot:
         sent_id = await rob.client.send_lobby_message(lobby_id, "is it raining there?")
-        incoming = await bot.received("message", lambda message: message.id == sent_id)
+        incoming = await bot.wait_event("message", lambda message: message.id == sent_id)
         assert (incoming.content, incoming.author.id, incoming.channel.id) == (
             "is it raining there?",
             rob.id,

@@ -9,7 +9,7 @@ async def test_gaining_access_to_a_voice_channel_sends_its_voice_states(world: W
     alice, carol = await world.user(), await world.user()
     guild = await world.guild(alice, carol)
     channel_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    await guild.overwrite(channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    await guild.overwrite(channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     await guild.overwrite(channel_id, carol.id, allow=Permissions.VIEW_CHANNEL)
     carol_session = await carol.connect()
     await carol_session.send(
@@ -38,7 +38,7 @@ async def test_gaining_manage_threads_sends_private_threads(world: World) -> Non
             f"/channels/{guild.general}/threads", json={"name": "quiet", "type": ChannelType.PRIVATE_THREAD}
         )
     ).ok()
-    await session.none_of("THREAD_CREATE")
+    await session.assert_not_received("THREAD_CREATE")
 
     await guild.allow_permissions(bot, Permissions.MANAGE_THREADS)
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("many_processes")
 
 
 async def test_a_call_moves_to_another_voice_server_when_its_own_stops(
-    tmp_path: Path, postgres_database: str, nats_url: str, watch: ResponseMonitor
+    tmp_path: Path, postgres_database: str, nats_url: str, response_monitor: ResponseMonitor
 ) -> None:
     certificate = certificates.issue(tmp_path / "voice", [])
     ssl_context = ssl.create_default_context(cafile=certificate.authority)

@@ -43,24 +43,24 @@ async def list_failed_data(bot: Actor) -> list[Any]:
 
 
 @pytest.fixture
-async def bot(near_world: World, receiver: Receiver) -> Actor:
+async def bot(private_targets_world: World, receiver: Receiver) -> Actor:
     """An application with a webhook URL."""
-    bot_actor = await near_world.bot()
+    bot_actor = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot_actor, "ENTITLEMENT_UPDATE")
     return bot_actor
 
 
 async def test_a_failing_receiver_is_retried_with_backoff_for_ten_minutes(
-    near_world: World, receiver: Receiver, bot: Actor
+    private_targets_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     receiver.default_status = 500
     attempt_seconds: list[int] = []
-    await publish_event(near_world, bot, 1, "lost?")
+    await publish_event(private_targets_world, bot, 1, "lost?")
 
     for second in range(700):
         attempt_seconds += [second] * (len(receiver.events) - len(attempt_seconds))
-        await near_world.clock.run_for(1_000)
-    await near_world.clock.run_for(3_600_000)
+        await private_targets_world.clock.run_for(1_000)
+    await private_targets_world.clock.run_for(3_600_000)
 
     assert attempt_seconds == ATTEMPT_SECONDS
     assert len(receiver.events) == len(ATTEMPT_SECONDS)
@@ -69,60 +69,64 @@ async def test_a_failing_receiver_is_retried_with_backoff_for_ten_minutes(
 
 
 async def test_events_wait_for_an_unreachable_receiver_and_arrive_in_order(
-    near_world: World, receiver: Receiver, bot: Actor
+    private_targets_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     await receiver.close()
     for number in range(5):
-        await publish_event(near_world, bot, 1, number)
-    await near_world.clock.run_for(60_000)
+        await publish_event(private_targets_world, bot, 1, number)
+    await private_targets_world.clock.run_for(60_000)
     await receiver.open()
 
-    await near_world.clock.run_for(10_000)
+    await private_targets_world.clock.run_for(10_000)
 
     assert [event["data"] for event in receiver.events] == [0, 1, 2, 3, 4]
     assert await list_failed_data(bot) == []
 
 
-async def test_a_failing_subject_delays_only_its_own_events(near_world: World, receiver: Receiver, bot: Actor) -> None:
+async def test_a_failing_subject_delays_only_its_own_events(
+    private_targets_world: World, receiver: Receiver, bot: Actor
+) -> None:
     receiver.next_statuses = [500, 500]
-    await publish_event(near_world, bot, 1, "first")
-    await publish_event(near_world, bot, 1, "second")
+    await publish_event(private_targets_world, bot, 1, "first")
+    await publish_event(private_targets_world, bot, 1, "second")
     receiver.next_statuses = [204, 500]
-    await publish_event(near_world, bot, 2, "other")
+    await publish_event(private_targets_world, bot, 2, "other")
     assert [event["data"] for event in receiver.events] == ["first", "other"]
 
-    await near_world.clock.run_for(10_000)
+    await private_targets_world.clock.run_for(10_000)
 
     assert [event["data"] for event in receiver.events] == ["first", "other", "first", "first", "second"]
 
 
 async def test_the_next_event_of_a_subject_is_sent_after_a_failed_one_is_dropped(
-    near_world: World, receiver: Receiver, bot: Actor
+    private_targets_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     receiver.next_statuses = [500] * len(ATTEMPT_SECONDS)
-    await publish_event(near_world, bot, 1, "poison")
-    await publish_event(near_world, bot, 1, "good")
+    await publish_event(private_targets_world, bot, 1, "poison")
+    await publish_event(private_targets_world, bot, 1, "good")
 
-    await near_world.clock.run_for(600_000)
+    await private_targets_world.clock.run_for(600_000)
 
     assert [event["data"] for event in receiver.events] == ["poison"] * len(ATTEMPT_SECONDS) + ["good"]
     assert await list_failed_data(bot) == ["poison"]
 
 
-async def test_a_slow_response_is_not_an_acknowledgement(near_world: World, receiver: Receiver, bot: Actor) -> None:
+async def test_a_slow_response_is_not_an_acknowledgement(
+    private_targets_world: World, receiver: Receiver, bot: Actor
+) -> None:
     receiver.next_statuses = [0, 204]
 
     # Three real seconds: sockets do not follow the world's clock.
-    await publish_event(near_world, bot, 1, "slow")
-    await near_world.clock.run_for(1_000)
+    await publish_event(private_targets_world, bot, 1, "slow")
+    await private_targets_world.clock.run_for(1_000)
 
     assert [event["data"] for event in receiver.events] == ["slow", "slow"]
 
 
 async def test_a_slow_receiver_gets_events_of_many_subjects_exactly_once(
-    near_world: World, receiver: Receiver, bot: Actor, monkeypatch: pytest.MonkeyPatch
+    private_targets_world: World, receiver: Receiver, bot: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    extend_timeouts(near_world, monkeypatch)
+    extend_timeouts(private_targets_world, monkeypatch)
     assert bot.application_id is not None
     application_id, event_type = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
     # The receiver responds only when it holds as many requests as one application may have: none waits for a
@@ -133,29 +137,29 @@ async def test_a_slow_receiver_gets_events_of_many_subjects_exactly_once(
         for subject_id in range(2 * jobs.OWNER_JOBS_MAX):
             webhook_events.send(call, application_id, event_type, subject_id, subject_id=subject_id)
 
-    await near_world.write(publish_events)
-    await run_due_jobs(near_world)
+    await private_targets_world.write(publish_events)
+    await run_due_jobs(private_targets_world)
 
     assert sorted(event["data"] for event in receiver.events) == list(range(2 * jobs.OWNER_JOBS_MAX))
     assert await list_failed_data(bot) == []
 
 
 async def test_a_receiver_that_rejects_the_signature_is_retried(
-    near_world: World, receiver: Receiver, bot: Actor
+    private_targets_world: World, receiver: Receiver, bot: Actor
 ) -> None:
-    other_bot = await near_world.bot()
+    other_bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await other_bot.get("/applications/@me")).ok())
-    await publish_event(near_world, bot, 1, "signed event")
+    await publish_event(private_targets_world, bot, 1, "signed event")
     assert receiver.events == []
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
 
-    await near_world.clock.run_for(1_000)
+    await private_targets_world.clock.run_for(1_000)
 
     assert [event["data"] for event in receiver.events] == ["signed event"]
 
 
 async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
-    tmp_path: Path, receiver: Receiver, watch: ResponseMonitor
+    tmp_path: Path, receiver: Receiver, response_monitor: ResponseMonitor
 ) -> None:
     config = small_config(data=str(tmp_path), private_targets=True)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
@@ -202,7 +206,7 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
 
 
 async def test_an_orderly_shutdown_releases_its_events_at_once(
-    tmp_path: Path, receiver: Receiver, watch: ResponseMonitor
+    tmp_path: Path, receiver: Receiver, response_monitor: ResponseMonitor
 ) -> None:
     config = small_config(data=str(tmp_path), private_targets=True)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
@@ -227,11 +231,11 @@ async def test_an_orderly_shutdown_releases_its_events_at_once(
 
 
 async def test_redirects_and_error_statuses_are_not_acknowledgements(
-    near_world: World, receiver: Receiver, bot: Actor
+    private_targets_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     receiver.next_statuses = [302, 404, 200]
-    await publish_event(near_world, bot, 1, "x")
-    await near_world.clock.run_for(10_000)
+    await publish_event(private_targets_world, bot, 1, "x")
+    await private_targets_world.clock.run_for(10_000)
 
     assert len(receiver.events) == 3
     assert await list_failed_data(bot) == []

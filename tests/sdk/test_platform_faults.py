@@ -57,7 +57,7 @@ def record_waits(client: Client) -> list[float]:
 
 
 @pytest.fixture
-async def fast_heartbeat_world(store_config: Any, watch: Any) -> AsyncIterator[World]:
+async def fast_heartbeat_world(store_config: Any, response_monitor: Any) -> AsyncIterator[World]:
     """A world with a one-second heartbeat interval and with lobbies disabled."""
     settings = GatewayConfig(
         max_concurrency=100, drain_ms=0, heartbeat_interval_ms=1000, disabled_functions=("CreateOrJoinLobby",)

@@ -374,8 +374,8 @@ async def test_a_close_fault_closes_the_session_with_its_code(rehearsal: Rehears
     assert (await rehearsal.control_request("POST", "/faults", json=fault)).ok() == {"sessions": 1, "waiting": None}
 
     await wait_until_closed(bot_session)
-    assert bot_session.closed_with == CloseCode.SESSION_TIMED_OUT
-    assert alice_session.closed_with is None
+    assert bot_session.close_code == CloseCode.SESSION_TIMED_OUT
+    assert alice_session.close_code is None
 
 
 async def test_a_fault_can_reject_identify(rehearsal: Rehearsal) -> None:
@@ -398,7 +398,7 @@ async def test_faults_can_delay_drop_and_invalidate_a_session(rehearsal: Rehears
 
     (await rehearsal.control_request("POST", "/faults", json={"door": "gateway", "effect": "drop"})).ok()
     await wait_until_closed(session)
-    assert session.closed_with == 1006
+    assert session.close_code == 1006
 
     reconnected = await bot.connect()
     (await rehearsal.control_request("POST", "/faults", json={"door": "gateway", "effect": "invalid_session"})).ok()

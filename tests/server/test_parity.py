@@ -18,7 +18,7 @@ from hubbub.server.parity import (
     undescribed_endpoints,
 )
 from tests.contract import public_api
-from tests.fixtures.validator import Traffic
+from tests.fixtures.validator import TrafficFile
 
 GET_USER = DescribedOperation("get_user", "GET", "/users/{id}")
 CREATE_ROLE = DescribedOperation("create_guild_role", "POST", "/guilds/{g}/roles")
@@ -95,7 +95,7 @@ def test_traffic_has_one_line_for_each_distinct_response_of_a_test(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTEST_CURRENT_TEST", "tests/x.py::test_name[sqlite-2] (call)")
-    traffic = Traffic(str(tmp_path / "traffic"))
+    traffic = TrafficFile(str(tmp_path / "traffic"))
 
     traffic.write("get_user", 200, True)
     traffic.write("get_user", 200, True)

@@ -1,4 +1,4 @@
-"""An activity for tests of the chat client: its server, its pages, and helpers that start it."""
+"""An activity for tests of the chat client: its web server, its pages, and functions that start it."""
 
 import json
 from collections.abc import AsyncIterator
@@ -10,89 +10,90 @@ from aiohttp import web
 
 from hubbub.server.control import ControlApi
 from tests.oauth import Client
-from tests.web.app_guild import AppGuild, Window
+from tests.web.app_guild import AppGuild, ChannelWindow
 from tests.web.polling import wait_until
 from tests.world import Actor
 
-HOST = "activities.localhost"
-SDK = Path(__file__).parent.parent / "clients/js/node_modules/@discord/embedded-app-sdk/output"
+PROXY_HOST = "activities.localhost"
+SDK_FOLDER = Path(__file__).parent.parent / "clients/js/node_modules/@discord/embedded-app-sdk/output"
 SCOPES = ("identify", "guilds", "guilds.members.read", "rpc.activities.write")
 
-# The page writes everything it receives into its title, so that a test can wait for it.
-PLAY = """<!doctype html><title>Chess</title><h1>Chess</h1><script type="module">
+SDK_PAGE = """<!doctype html><title>Chess</title><h1>Chess</h1><script type="module">
 import { DiscordSDK } from "/sdk/index.mjs";
-const notes = window.notes = {};
-const note = (name, value) => { notes[name] = value; document.title = Object.keys(notes).join(" "); };
+const results = window.results = {};
+const record = (name, value) => { results[name] = value; };
 try {
   const sdk = new DiscordSDK("CLIENT");
   await sdk.ready();
-  note("ready", [sdk.instanceId, sdk.channelId, sdk.guildId, sdk.customId, sdk.referrerId]);
+  record("ready", [sdk.instanceId, sdk.channelId, sdk.guildId, sdk.customId, sdk.referrerId]);
   const { code } = await sdk.commands.authorize({
     client_id: "CLIENT", response_type: "code", state: "", prompt: "none", scope: SCOPES,
   });
   const { access_token } = await (await fetch("/.proxy/api/token", { method: "POST", body: code })).json();
   const { user, scopes, application } = await sdk.commands.authenticate({ access_token });
-  note("authenticated", [user.username, scopes, application.name]);
+  record("authenticated", [user.username, scopes, application.name]);
   await sdk.subscribe("ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE", ({ participants }) =>
-    note(`participants:${participants.map(each => each.username).sort().join("+")}`, participants));
-  await sdk.subscribe("ACTIVITY_LAYOUT_MODE_UPDATE", ({ layout_mode }) => note(`layout:${layout_mode}`, layout_mode));
-  note("activity", await sdk.commands.setActivity({ activity: { type: 0, details: "Opening", state: "Move 3" } }));
-  note("channel", await sdk.commands.getChannel({ channel_id: sdk.channelId }));
-  note("permissions", String((await sdk.commands.getChannelPermissions()).permissions));
-  note("connected", await sdk.commands.getInstanceConnectedParticipants());
-  note("locale", await sdk.commands.userSettingsGetLocale());
-  note("ticket", Boolean((await sdk.commands.requestProxyTicketRefresh()).ticket));
-  note("friends", await sdk.commands.getRelationships().catch(({ code }) => code));
-  note("quest", await sdk.commands.getQuest().catch(({ code }) => code));
-  note("wrong", await sdk.commands.setActivity({ activity: { type: 9 } }).catch(({ code }) => code));
-  note("done", true);
+    record(`participants:${participants.map(participant => participant.username).sort().join("+")}`, participants));
+  await sdk.subscribe("ACTIVITY_LAYOUT_MODE_UPDATE", ({ layout_mode }) => record(`layout:${layout_mode}`, layout_mode));
+  record("activity", await sdk.commands.setActivity({ activity: { type: 0, details: "Opening", state: "Move 3" } }));
+  record("channel", await sdk.commands.getChannel({ channel_id: sdk.channelId }));
+  record("permissions", String((await sdk.commands.getChannelPermissions()).permissions));
+  record("connected", await sdk.commands.getInstanceConnectedParticipants());
+  record("locale", await sdk.commands.userSettingsGetLocale());
+  record("ticket", Boolean((await sdk.commands.requestProxyTicketRefresh()).ticket));
+  record("friends", await sdk.commands.getRelationships().catch(({ code }) => code));
+  record("quest", await sdk.commands.getQuest().catch(({ code }) => code));
+  record("invalid", await sdk.commands.setActivity({ activity: { type: 9 } }).catch(({ code }) => code));
+  record("done", true);
 } catch (error) {
-  note("failed", [String(error), error.message ?? "", JSON.stringify(error)]);
+  record("failed", [String(error), error.message ?? "", JSON.stringify(error)]);
 }
 </script>"""
+"""A page that uses the public SDK and records the results in `results`."""
 
-# A page that implements the protocol by hand, including invalid messages.
-PROBE = """<!doctype html><title>Probe</title><script type="module">
+PROTOCOL_PAGE = """<!doctype html><title>Probe</title><script type="module">
 const received = window.received = [];
 const query = new URLSearchParams(location.search);
 const host = window.parent;
-const say = (op, data) => host.postMessage([op, data], location.origin);
-window.say = say;
+const send = (op, data) => host.postMessage([op, data], location.origin);
+window.send = send;
 window.addEventListener("message", ({ data, origin }) => {
   if (origin !== location.origin) return;
   received.push(data);
   document.title = `${received.length}`;
 });
-window.greet = (more = {}) => say(0, { v: 1, encoding: "json", client_id: "CLIENT", frame_id: query.get("frame_id"), ...more });
-window.ask = (cmd, args, more = {}) => new Promise(resolve => {
+window.sendHandshake = (fields = {}) =>
+  send(0, { v: 1, encoding: "json", client_id: "CLIENT", frame_id: query.get("frame_id"), ...fields });
+window.request = (cmd, args, fields = {}) => new Promise(resolve => {
   const nonce = crypto.randomUUID();
-  window.addEventListener("message", function hear({ data }) {
+  window.addEventListener("message", function onResponse({ data }) {
     if (data[1]?.nonce !== nonce) return;
-    window.removeEventListener("message", hear);
+    window.removeEventListener("message", onResponse);
     resolve(data[1].evt === "ERROR" ? data[1].data.code : data[1].data);
   });
-  say(1, { cmd, args, nonce, ...more });
+  send(1, { cmd, args, nonce, ...fields });
 });
 document.title = "0";
 </script>"""
+"""A page that implements the protocol without the SDK, so that tests can also send invalid messages."""
 
 
 class SampleActivity:
     """An application with an activity and a web server, in the test guild."""
 
-    def __init__(self, square: AppGuild, client: Client, control: ControlApi) -> None:
-        self.square, self.client = square, client
+    def __init__(self, app_guild: AppGuild, client: Client, control: ControlApi) -> None:
+        self.app_guild, self.client = app_guild, client
         self.control = control
-        self.page = PLAY
+        self.page_html = SDK_PAGE
         self._runner: web.AppRunner | None = None
 
     async def open(self) -> str:
         """Start the server; return its URL mapping target."""
         app = web.Application()
-        app.router.add_get("/", self._show)
-        app.router.add_post("/api/token", self._exchange)
-        if SDK.is_dir():
-            app.router.add_static("/sdk", SDK)
+        app.router.add_get("/", self._handle_page)
+        app.router.add_post("/api/token", self._handle_token)
+        if SDK_FOLDER.is_dir():
+            app.router.add_static("/sdk", SDK_FOLDER)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -103,45 +104,45 @@ class SampleActivity:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    async def _show(self, request: web.Request) -> web.Response:
-        text = self.page.replace("CLIENT", str(self.client.id)).replace("SCOPES", json.dumps(SCOPES))
+    async def _handle_page(self, request: web.Request) -> web.Response:
+        text = self.page_html.replace("CLIENT", str(self.client.id)).replace("SCOPES", json.dumps(SCOPES))
         return web.Response(text=text, content_type="text/html")
 
-    async def _exchange(self, request: web.Request) -> web.Response:
-        answer = await self.client.exchange(await request.text(), redirect_uri=None)
-        return web.json_response({"access_token": answer.ok()["access_token"]})
+    async def _handle_token(self, request: web.Request) -> web.Response:
+        response = await self.client.exchange(await request.text(), redirect_uri=None)
+        return web.json_response({"access_token": response.ok()["access_token"]})
 
 
-async def launch(window: Window) -> Any:
+async def start_activity(window: ChannelWindow) -> Any:
     """Start the activity from the activity list; return the page inside its frame."""
     await window.page.get_by_role("button", name="Activities").click()
     await window.page.get_by_role("button", name="Start").click()
-    return await inside(window)
+    return await find_activity_frame(window)
 
 
-async def inside(window: Window) -> Any:
-    """Return the activity's own page: in the relay's frame, in the client's page."""
-    outer = await (await window.page.wait_for_selector("iframe.activity-frame")).content_frame()
-    inner = await (await outer.wait_for_selector("iframe", state="attached")).content_frame()
-    assert inner is not None
-    return inner
+async def find_activity_frame(window: ChannelWindow) -> Any:
+    """Return the frame of the activity's page, which is inside the frame of the relay page."""
+    relay_frame = await (await window.page.wait_for_selector("iframe.activity-frame")).content_frame()
+    frame = await (await relay_frame.wait_for_selector("iframe", state="attached")).content_frame()
+    assert frame is not None
+    return frame
 
 
 @asynccontextmanager
-async def playing(
-    stage: SampleActivity, person: Actor, scopes: str, channel: str = "general"
-) -> AsyncIterator[tuple[Window, Any]]:
-    """Play the activity as a user with a token of these scopes; yield a function that sends RPC commands."""
-    stage.page = PROBE
-    token = (await stage.client.request_tokens(person, scopes))["access_token"]
-    async with stage.square.visit(person, channel) as window:
-        frame = await launch(window)
-        await wait_until(frame, "typeof ask === 'function'")
-        await frame.evaluate("greet()")
+async def play_activity(
+    activity: SampleActivity, user: Actor, scopes: str, channel: str = "general"
+) -> AsyncIterator[tuple[ChannelWindow, Any]]:
+    """Start the activity as a user with a token of these scopes; yield the window and a function that sends RPC commands."""
+    activity.page_html = PROTOCOL_PAGE
+    token = (await activity.client.request_tokens(user, scopes))["access_token"]
+    async with activity.app_guild.open_window(user, channel) as window:
+        frame = await start_activity(window)
+        await wait_until(frame, "typeof request === 'function'")
+        await frame.evaluate("sendHandshake()")
         await wait_until(frame, "received.length > 0")
 
-        async def ask(cmd: str, args: Any = None) -> Any:
-            return await frame.evaluate("([cmd, args]) => ask(cmd, args)", [cmd, args])
+        async def request(cmd: str, args: Any = None) -> Any:
+            return await frame.evaluate("([cmd, args]) => request(cmd, args)", [cmd, args])
 
-        assert (await ask("AUTHENTICATE", {"access_token": token}))["user"]["username"] == person.name
-        yield window, ask
+        assert (await request("AUTHENTICATE", {"access_token": token}))["user"]["username"] == user.name
+        yield window, request

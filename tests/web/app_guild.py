@@ -1,4 +1,4 @@
-"""Setup for tests of apps in the chat client: a guild with two users, a real discord.py bot, and browsers."""
+"""Setup for tests of apps in the chat client: a guild with two users, a discord.py bot, and browser windows."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,8 +12,8 @@ from discord import app_commands
 
 from hubbub.server.app import App as Platform
 from hubbub.server.core.clock import ControlledClock
-from tests.clients.test_discord_py import Bot, running
-from tests.web.conftest import DESK, Opener
+from tests.clients.discord_py_bot import Bot, run_bot
+from tests.web.conftest import DESKTOP_WIDTH, OpenPage
 from tests.world import Actor, Guild, World, small_config
 
 CITIES = ("Berlin", "Bern", "Paris")
@@ -21,35 +21,35 @@ CITIES = ("Berlin", "Bern", "Paris")
 
 @dataclass
 class AppGuild:
-    """Alice's guild with Bob in it, and a bot."""
+    """Alice's guild with Bob as a member and an app's bot, and a browser."""
 
     world: World
     alice: Actor
     bob: Actor
     guild: Guild
     bot: Actor
-    chromium: Opener
+    open_page: OpenPage
 
     @asynccontextmanager
-    async def visit(
-        self, person: Actor, channel: str = "general", *, width: int = DESK, locale: str = "en-US"
-    ) -> AsyncIterator["Window"]:
-        """Open a channel in a browser as a user, and wait until it is connected."""
-        async with self.chromium(width=width, locale=locale) as page:
-            cookie = {"name": "hubbub_session", "value": person.token, "url": self.world.url}
+    async def open_window(
+        self, user: Actor, channel: str = "general", *, width: int = DESKTOP_WIDTH, locale: str = "en-US"
+    ) -> AsyncIterator["ChannelWindow"]:
+        """Open a channel as a user and wait for the composer; on exit, assert that the page reported no error."""
+        async with self.open_page(width=width, locale=locale) as page:
+            cookie = {"name": "hubbub_session", "value": user.token, "url": self.world.url}
             await page.context.add_cookies([cookie])
-            window = Window(page, channel)
+            window = ChannelWindow(page, channel)
             page.on("console", window.record_console)
-            page.on("pageerror", lambda error: window.problems.append(str(error)))
+            page.on("pageerror", lambda error: window.console_errors.append(str(error)))
             await page.goto(f"{self.world.url}/app/channels/{self.guild.id}/{self.guild.channels[channel]}")
             await window.composer.wait_for()
             yield window
-            assert not window.problems, window.problems
+            assert not window.console_errors, window.console_errors
 
 
 @asynccontextmanager
-async def open_platform(chromium: Opener, clock: ControlledClock) -> AsyncIterator[AppGuild]:
-    """Run a platform with two users and a bot."""
+async def open_platform(open_page: OpenPage, clock: ControlledClock) -> AsyncIterator[AppGuild]:
+    """Run a platform with a guild, two users and a bot."""
     app = Platform(small_config(private_targets=True), clock=clock)
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -57,42 +57,42 @@ async def open_platform(chromium: Opener, clock: ControlledClock) -> AsyncIterat
         alice, bob = await world.user("alice"), await world.user("bob")
         guild = await world.guild(alice, bob, name="Town Square")
         bot = await world.bot(guild, name="crier", permissions=1 << 3)
-        yield AppGuild(world, alice, bob, guild, bot, chromium)
+        yield AppGuild(world, alice, bob, guild, bot, open_page)
         await world.close()
     await app.stop()
 
 
 @dataclass
-class Window:
-    """A page of the chat client and a user's actions in it."""
+class ChannelWindow:
+    """The chat client of a user with one channel open."""
 
     page: Any
     channel: str = "general"
-    problems: list[str] = field(default_factory=list)
-    """Problems reported by the page; must be empty at the end of a test."""
+    console_errors: list[str] = field(default_factory=list)
+    """Errors that the page reported; must be empty at the end of a test."""
 
     def record_console(self, message: Any) -> None:
-        """Record a line of the page's console. Lines of a foreign frame are ignored."""
-        refused = "the server responded with a status of 4" in message.text
-        if message.type in ("error", "warning") and not refused and "/static/app/" in str(message.location):
-            self.problems.append(message.text)
+        """Record an error on the console. Messages of embedded pages, and of requests that the API rejects, are ignored."""
+        is_rejection = "the server responded with a status of 4" in message.text
+        if message.type in ("error", "warning") and not is_rejection and "/static/app/" in str(message.location):
+            self.console_errors.append(message.text)
         if "Content Security Policy" in message.text and "/static/app/" in str(message.location):
-            self.problems.append(message.text)
+            self.console_errors.append(message.text)
 
     @property
     def composer(self) -> Any:
         """The message field."""
         return self.page.get_by_label(f"Message #{self.channel}", exact=True)
 
-    def message(self, words: str) -> Any:
-        """The newest message with this text."""
-        return self.page.locator("li.message", has_text=words).last
+    def message(self, text: str) -> Any:
+        """Return the locator of the newest message that contains this text."""
+        return self.page.locator("li.message", has_text=text).last
 
-    async def sees(self, words: str) -> Any:
-        """Wait for a message with this text."""
-        found = self.message(words)
-        await found.wait_for()
-        return found
+    async def wait_message(self, text: str) -> Any:
+        """Wait for a message that contains this text, and return its locator."""
+        message = self.message(text)
+        await message.wait_for()
+        return message
 
     async def open_command_form(self, command: str) -> Any:
         """Choose a command by typing it; return its options form."""
@@ -104,7 +104,7 @@ class Window:
         await form.wait_for()
         return form
 
-    async def run(self, command: str) -> None:
+    async def run_command(self, command: str) -> None:
         """Run a command without options."""
         form = await self.open_command_form(command)
         await self.page.keyboard.press("Enter")
@@ -119,7 +119,7 @@ class App(Bot):
         self.tree = app_commands.CommandTree(self)
 
 
-class Form(discord.ui.Modal, title="Tell us"):
+class FeedbackModal(discord.ui.Modal, title="Feedback"):
     """A modal with most components."""
 
     intro: "discord.ui.TextDisplay[Any]" = discord.ui.TextDisplay("Welcome to **us**")
@@ -128,10 +128,10 @@ class Form(discord.ui.Modal, title="Tell us"):
         description="As your friends call you",
         component=discord.ui.TextInput(custom_id="name", min_length=3, max_length=20),
     )
-    colour: "discord.ui.Label[Any]" = discord.ui.Label(
-        text="Colour",
+    color: "discord.ui.Label[Any]" = discord.ui.Label(
+        text="Color",
         component=discord.ui.RadioGroup(
-            custom_id="colour",
+            custom_id="color",
             options=[
                 discord.RadioGroupOption(label="Red", value="r"),
                 discord.RadioGroupOption(label="Blue", value="b"),
@@ -146,15 +146,16 @@ class Form(discord.ui.Modal, title="Tell us"):
     async def on_submit(self, interaction: discord.Interaction) -> None:
         """Send the submitted values."""
         values: dict[str, Any] = {}
-        for label in (self.name, self.colour, self.friend, self.sure):
-            part: Any = label.component
-            values[part.custom_id] = part.values[0].name if part.custom_id == "friend" else part.value
+        for label in (self.name, self.color, self.friend, self.sure):
+            component: Any = label.component
+            is_select = component.custom_id == "friend"
+            values[component.custom_id] = component.values[0].name if is_select else component.value
         await interaction.response.send_message(
-            f"{values['name']} likes {values['colour']} and {values['friend']}: {values['sure']}"
+            f"{values['name']} likes {values['color']} and {values['friend']}: {values['sure']}"
         )
 
 
-class Evidence(discord.ui.Modal, title="Evidence"):
+class EvidenceModal(discord.ui.Modal, title="Evidence"):
     """A modal with the other components: file uploads, checkbox groups and string selects."""
 
     proof: "discord.ui.Label[Any]" = discord.ui.Label(
@@ -165,7 +166,7 @@ class Evidence(discord.ui.Modal, title="Evidence"):
         component=discord.ui.CheckboxGroup(
             custom_id="sizes",
             max_values=2,
-            options=[discord.CheckboxGroupOption(label=each.upper(), value=each) for each in ("s", "m", "l")],
+            options=[discord.CheckboxGroupOption(label=size.upper(), value=size) for size in ("s", "m", "l")],
         ),
     )
     fruit: "discord.ui.Label[Any]" = discord.ui.Label(
@@ -197,7 +198,7 @@ class Panel(discord.ui.View):
     @discord.ui.button(label="Form", custom_id="form")
     async def form(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
         """Show a modal."""
-        await interaction.response.send_modal(Form())
+        await interaction.response.send_modal(FeedbackModal())
 
     @discord.ui.button(label="Silent", custom_id="silent", style=discord.ButtonStyle.danger)
     async def silent(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
@@ -209,22 +210,22 @@ class Panel(discord.ui.View):
         placeholder="Some words",
         max_values=2,
         options=[
-            discord.SelectOption(label=each, description=f"the word {each}") for each in ("alpha", "beta", "gamma")
+            discord.SelectOption(label=word, description=f"the word {word}") for word in ("alpha", "beta", "gamma")
         ],
     )
     async def words(self, interaction: discord.Interaction, select: "discord.ui.Select[Panel]") -> None:
         """Send an ephemeral response."""
         await interaction.response.send_message(f"chose {' and '.join(sorted(select.values))}", ephemeral=True)
 
-    @discord.ui.select(cls=discord.ui.UserSelect, custom_id="people", placeholder="Member")
-    async def people(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
+    @discord.ui.select(cls=discord.ui.UserSelect, custom_id="users", placeholder="Member")
+    async def users(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
         """Send the chosen users after a deferral."""
         await interaction.response.defer()
         await interaction.followup.send(f"it is {select.values[0].name}")
 
 
-def declare(tree: app_commands.CommandTree[App], guild: discord.Object, go: asyncio.Event) -> None:
-    """Add the app's commands. `think` waits for `go` before its deferred response."""
+def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, respond: asyncio.Event) -> None:
+    """Add the app's commands. `think` waits for `respond` before it sends its deferred response."""
 
     @tree.command(guild=guild, description="Says hello to a member")
     @app_commands.describe(member="the member to greet", times="how often", city="where they are")
@@ -239,20 +240,20 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, go: asyn
         city: str = "nowhere",
         paper: discord.Attachment | None = None,
     ) -> None:
-        read = "" if paper is None else f", {(await paper.read()).decode()}"
-        await interaction.response.send_message(f"{member.name} x{times}, {mood.name}, {city}{read}")
+        paper_text = "" if paper is None else f", {(await paper.read()).decode()}"
+        await interaction.response.send_message(f"{member.name} x{times}, {mood.name}, {city}{paper_text}")
 
     @greet.autocomplete("city")
     async def complete(interaction: discord.Interaction, typed: str) -> list[app_commands.Choice[str]]:
-        found = (each for each in CITIES if each.lower().startswith(typed.lower()))
-        return [app_commands.Choice(name=each, value=each.lower()) for each in found]
+        cities = (city for city in CITIES if city.lower().startswith(typed.lower()))
+        return [app_commands.Choice(name=city, value=city.lower()) for city in cities]
 
     group = app_commands.Group(name="slow", description="takes time", guild_ids=[guild.id])
 
     @group.command(description="Thinks, and answers you alone")
     async def think(interaction: discord.Interaction) -> None:
         await interaction.response.defer(thinking=True, ephemeral=True)
-        await go.wait()
+        await respond.wait()
         await interaction.edit_original_response(content="thought it over")
 
     tree.add_command(group)
@@ -265,22 +266,22 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, go: asyn
     async def shout(interaction: discord.Interaction, message: discord.Message) -> None:
         await interaction.response.send_message(message.content.upper())
 
-    @tree.command(guild=guild, description="Shows things to press")
+    @tree.command(guild=guild, description="Shows buttons and selects")
     async def panel(interaction: discord.Interaction) -> None:
         await interaction.response.send_message("here is the panel", view=Panel(timeout=None))
 
     @tree.command(guild=guild, description="Asks for files")
     async def prove(interaction: discord.Interaction) -> None:
-        await interaction.response.send_modal(Evidence())
+        await interaction.response.send_modal(EvidenceModal())
 
 
 @asynccontextmanager
-async def run_bot(square: AppGuild) -> AsyncIterator[tuple[App, asyncio.Event]]:
-    """Run the bot of the guild with its commands; yield it and the event that its slow response waits for."""
-    go = asyncio.Event()
-    async with running(App(), square.bot.token) as app:
+async def run_app(app_guild: AppGuild) -> AsyncIterator[tuple[App, asyncio.Event]]:
+    """Run the app of the guild with its commands; yield the bot and the event that its deferred response waits for."""
+    respond = asyncio.Event()
+    async with run_bot(App(), app_guild.bot.token) as app:
         assert isinstance(app, App)
-        guild = discord.Object(square.guild.id)
-        declare(app.tree, guild, go)
+        guild = discord.Object(app_guild.guild.id)
+        add_commands(app.tree, guild, respond)
         await app.tree.sync(guild=guild)
-        yield app, go
+        yield app, respond

@@ -1,4 +1,4 @@
-"""Users of the chat client, each with their own browser, and a control API for fault injection."""
+"""Chat clients of several users, each in a separate browser context, and fault injection through the control API."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,69 +6,68 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hubbub.server.control import ControlApi
-from tests.web.conftest import DESK, Opener
+from tests.web.conftest import DESKTOP_WIDTH, OpenPage
 from tests.web.polling import wait_until
 from tests.world import Actor, Guild, World
 
 
 @dataclass
-class Window:
-    """One user's chat client."""
+class ChatWindow:
+    """The chat client of one user in a browser."""
 
     page: Any
-    town: "ChatPlatform"
-    person: Actor
-    problems: list[str] = field(default_factory=list)
-    """Errors and policy violations reported on the console."""
-    expected: tuple[str, ...] = ()
-    """Console errors that a test causes on purpose."""
+    platform: "ChatPlatform"
+    user: Actor
+    console_errors: list[str] = field(default_factory=list)
+    """Errors and warnings that the page wrote to the console."""
+    expected_errors: tuple[str, ...] = ()
+    """Parts of console errors that the test causes on purpose."""
 
-    async def go(self, path: str) -> None:
-        """Open a URL and wait until the client has its user."""
-        await self.page.goto(self.town.url + path)
+    async def open(self, path: str) -> None:
+        """Open a path and wait until the client shows its user."""
+        await self.page.goto(self.platform.url + path)
         await self.page.locator(".me-name").wait_for(state="attached")
 
-    async def say(self, words: str) -> None:
-        """Write a message and send it."""
-        field_ = self.field
-        await field_.fill(words)
-        await field_.press("Enter")
+    async def send(self, text: str) -> None:
+        """Type a message and send it."""
+        await self.composer.fill(text)
+        await self.composer.press("Enter")
 
     @property
-    def field(self) -> Any:
+    def composer(self) -> Any:
         """The message field."""
         return self.page.locator("textarea.compose")
 
-    def row(self, words: str) -> Any:
-        """The message with this text, once the server has stored it."""
-        return self.page.locator(".message[data-message-id]").filter(has_text=words)
+    def message(self, text: str) -> Any:
+        """Return the locator of messages that contain this text and are stored on the server."""
+        return self.page.locator(".message[data-message-id]").filter(has_text=text)
 
-    async def sees(self, words: str) -> Any:
-        """Wait for a message."""
-        row = self.row(words)
-        await row.first.wait_for()
-        return row.first
+    async def wait_message(self, text: str) -> Any:
+        """Wait until a stored message contains this text, and return its locator."""
+        message = self.message(text).first
+        await message.wait_for()
+        return message
 
-    async def until(self, script: str, argument: Any = None) -> None:
-        """Wait until a script holds in the page."""
+    async def wait_until(self, script: str, argument: Any = None) -> None:
+        """Wait until a script in the page returns true."""
         await wait_until(self.page, script, argument)
 
 
 @dataclass
 class ChatPlatform:
-    """A platform with its control API, and browsers."""
+    """A running platform with its control API, and a browser."""
 
     world: World
     control: ControlApi
-    chromium: Opener
+    open_page: OpenPage
 
     @property
     def url(self) -> str:
         """The base URL."""
         return self.world.url
 
-    async def fault(self, **fault: Any) -> Any:
-        """Inject a fault."""
+    async def inject_fault(self, **fault: Any) -> Any:
+        """Inject a fault; the arguments are the fields of the control API."""
         headers = {"Authorization": f"Bearer {self.control.token}"}
         return (await self.world.request("POST", f"{self.url}/control/faults", json=fault, headers=headers)).ok()
 
@@ -78,23 +77,27 @@ class ChatPlatform:
         await self.world.request("DELETE", f"{self.url}/control/faults", headers=headers)
 
     @asynccontextmanager
-    async def window(
-        self, person: Actor, path: str = "/app", *, width: int = DESK, scheme: str = "light"
-    ) -> AsyncIterator[Window]:
-        """Open a browser with a signed-in user; its console is checked when it closes."""
-        async with self.chromium(width) as page:
-            made = Window(page, self, person)
+    async def open_window(
+        self, user: Actor, path: str = "/app", *, width: int = DESKTOP_WIDTH, scheme: str = "light"
+    ) -> AsyncIterator[ChatWindow]:
+        """Open the chat client as a user; on exit, assert that the console has no unexpected error."""
+        async with self.open_page(width) as page:
+            window = ChatWindow(page, self, user)
             await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            page.on("pageerror", lambda error: made.problems.append(str(error)))
-            page.on("console", lambda line: line.type in ("error", "warning") and made.problems.append(line.text))
-            await page.context.add_cookies([{"name": "hubbub_session", "value": person.token, "url": self.url}])
-            await made.go(path)
-            yield made
-        unexpected = [line for line in made.problems if not any(words in line for words in made.expected)]
+            page.on("pageerror", lambda error: window.console_errors.append(str(error)))
+            page.on(
+                "console", lambda entry: entry.type in ("error", "warning") and window.console_errors.append(entry.text)
+            )
+            await page.context.add_cookies([{"name": "hubbub_session", "value": user.token, "url": self.url}])
+            await window.open(path)
+            yield window
+        unexpected = [
+            error for error in window.console_errors if not any(part in error for part in window.expected_errors)
+        ]
         assert unexpected == []
 
 
-def general(guild: Guild, message: Any = None) -> str:
-    """Return the path of a guild's first channel, or of a message in it."""
+def general_path(guild: Guild, message: Any = None) -> str:
+    """Return the path of #general of a guild in the chat client, or of a message in that channel."""
     path = f"/app/channels/{guild.id}/{guild.general}"
     return path if message is None else f"{path}/{message['id']}"

@@ -1,4 +1,4 @@
-"""A real browser, Debian's chromium driven by playwright, against the real App."""
+"""Fixtures for tests in a real browser: Debian's Chromium driven by Playwright, against the real App."""
 
 import os
 import shutil
@@ -10,21 +10,25 @@ import aiohttp
 import pytest
 
 from hubbub.server.app import App
+from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
 from tests.world import NOW_MS, World, small_config
 
 if TYPE_CHECKING:
     from tests.web.app_guild import AppGuild
+    from tests.web.chat import ChatPlatform
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
-PHONE, DESK = 360, 1280
+PHONE_WIDTH, DESKTOP_WIDTH = 360, 1280
+"""Widths of the viewport in pixels."""
 
-Opener = Callable[..., AbstractAsyncContextManager[Any]]
+OpenPage = Callable[..., AbstractAsyncContextManager[Any]]
+"""Opens a page: `async with open_page(width=360, script=False) as page`. Its context is closed on exit."""
 
 
 @pytest.fixture
-async def town() -> AsyncIterator[World]:
+async def web_world() -> AsyncIterator[World]:
     """A running platform on the embedded store; other tests cover pages on PostgreSQL without a browser."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -34,18 +38,20 @@ async def town() -> AsyncIterator[World]:
 
 
 @pytest.fixture
-async def chromium() -> AsyncIterator[Opener]:
-    """Opens pages: `async with chromium(width=360, script=False) as page`."""
+async def open_page() -> AsyncIterator[OpenPage]:
+    """A function that opens a page in a new browser context."""
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine (make browser installs it)")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
     async with playwright.async_playwright() as driver:
-        options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        options.append("--disable-dev-shm-usage")
-        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=options, timeout=120_000)
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        arguments.append("--disable-dev-shm-usage")
+        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=120_000)
 
         @asynccontextmanager
-        async def open_page(width: int = DESK, script: bool = True, locale: str = "en-US") -> AsyncIterator[Any]:
+        async def open_in_new_context(
+            width: int = DESKTOP_WIDTH, script: bool = True, locale: str = "en-US"
+        ) -> AsyncIterator[Any]:
             context = await browser.new_context(
                 viewport={"width": width, "height": 800},
                 java_script_enabled=script,
@@ -58,14 +64,30 @@ async def chromium() -> AsyncIterator[Opener]:
             finally:
                 await context.close()
 
-        yield open_page
+        yield open_in_new_context
         await browser.close()
 
 
 @pytest.fixture
-async def still(chromium: Opener) -> "AsyncIterator[AppGuild]":
-    """A guild on a stopped clock, with a bot that the test itself acts for."""
+async def platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
+    """A platform with fault injection, and browsers."""
+    from tests.web.chat import ChatPlatform
+
+    app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
+    control = ControlApi(app)
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield ChatPlatform(world, control, open_page)
+        await world.close()
+    await control.close()
+    await app.stop()
+
+
+@pytest.fixture
+async def app_guild(open_page: OpenPage) -> "AsyncIterator[AppGuild]":
+    """A guild on a stopped clock, with a bot whose requests the test itself sends."""
     from tests.web.app_guild import open_platform
 
-    async with open_platform(chromium, ControlledClock(NOW_MS, running=False)) as made:
-        yield made
+    async with open_platform(open_page, ControlledClock(NOW_MS, running=False)) as guild:
+        yield guild

@@ -5,37 +5,43 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
-import discord
 import pytest
-import yarl
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from hubbub.protocol.enums import (
+    ButtonStyle,
+    CommandOptionType,
+    ComponentType,
+    InteractionCallbackType,
+    InteractionType,
+    SeparatorSpacing,
+)
+from hubbub.protocol.flags import MessageFlags
 from hubbub.server.core.clock import ControlledClock, RealClock
-from tests.clients.scene import ONE_PIXEL_PNG
-from tests.clients.test_http_app import COMMANDS, HttpApp
-from tests.web.app_guild import AppGuild, open_platform, run_bot
-from tests.web.conftest import PHONE, Opener
+from tests.clients.client_setup import ONE_PIXEL_PNG
+from tests.clients.discord_py_bot import use_server_urls
+from tests.clients.http_app import COMMANDS, HttpApp
+from tests.web.app_guild import AppGuild, open_platform, run_app
+from tests.web.conftest import PHONE_WIDTH, OpenPage
 from tests.web.polling import wait_until
 from tests.world import NOW_MS
 
 
 @pytest.fixture
-async def square(chromium: Opener, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AppGuild]:
-    """A guild for a discord.py bot, which has its URLs built in.
+async def library_guild(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AppGuild]:
+    """A guild for a discord.py bot.
 
-    The clock is stopped, so that a slow machine is never too late. It is not behind the real time, by which the
-    library judges expiration.
+    The clock is stopped, so that nothing expires on a slow machine. It is not behind the real time, with which the
+    library compares expiration times.
     """
-    async with open_platform(chromium, ControlledClock(max(NOW_MS, RealClock().now_ms()), running=False)) as made:
-        monkeypatch.setattr(discord.http.Route, "BASE", made.world.api)
-        monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(made.world.gateway))
-        monkeypatch.setattr(discord.asset.Asset, "BASE", f"{made.world.url}/cdn")
-        yield made
+    async with open_platform(open_page, ControlledClock(max(NOW_MS, RealClock().now_ms()), running=False)) as guild:
+        use_server_urls(monkeypatch, guild.world)
+        yield guild
 
 
-async def test_a_command_is_run_by_keyboard_alone(square: AppGuild) -> None:
-    async with run_bot(square), square.visit(square.bob) as window:
+async def test_a_command_is_run_by_keyboard_alone(library_guild: AppGuild) -> None:
+    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
         page, keyboard = window.page, window.page.keyboard
         form = await window.open_command_form("greet")
 
@@ -69,7 +75,7 @@ async def test_a_command_is_run_by_keyboard_alone(square: AppGuild) -> None:
         await keyboard.press("Control+a")
         await keyboard.type("3")
         await keyboard.press("Enter")
-        message = await window.sees("alice x3, Happy, bern")
+        message = await window.wait_message("alice x3, Happy, bern")
         await form.wait_for(state="detached")
         assert "used /greet" in await message.inner_text()
         assert await page.evaluate("document.activeElement.matches('textarea')")
@@ -80,8 +86,8 @@ async def test_a_command_is_run_by_keyboard_alone(square: AppGuild) -> None:
         assert await window.composer.input_value() == "/panel"
 
 
-async def test_files_and_menus(square: AppGuild) -> None:
-    async with run_bot(square), square.visit(square.bob) as window:
+async def test_a_command_takes_a_file_and_context_menus_run_commands(library_guild: AppGuild) -> None:
+    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
         page = window.page
         form = await window.open_command_form("greet")
         await form.get_by_role("button", name="member").click()
@@ -93,25 +99,25 @@ async def test_files_and_menus(square: AppGuild) -> None:
         file = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"in ink"}
         await form.get_by_label("paper").set_input_files(file)
         await form.get_by_role("button", name="Run").click()
-        message = await window.sees("alice x2, Sad, nowhere, in ink")
+        message = await window.wait_message("alice x2, Sad, nowhere, in ink")
 
         # Context menu commands on messages and on users.
         await message.hover()
         await message.get_by_role("button", name="More").click()
         await page.get_by_role("menuitem", name="Shout").click()
-        await window.sees("ALICE X2, SAD, NOWHERE, IN INK")
-        await square.guild.send_message(square.alice, "good morning")
-        row = await window.sees("good morning")
+        await window.wait_message("ALICE X2, SAD, NOWHERE, IN INK")
+        await library_guild.guild.send_message(library_guild.alice, "good morning")
+        row = await window.wait_message("good morning")
         await row.get_by_role("button", name="alice").click()
         await page.get_by_role("button", name="Poke").click()
-        await window.sees("poked alice")
+        await window.wait_message("poked alice")
 
 
-async def test_buttons_and_selects(square: AppGuild) -> None:
-    async with run_bot(square), square.visit(square.bob) as window:
+async def test_buttons_and_selects_of_a_message_can_be_used(library_guild: AppGuild) -> None:
+    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
         page, keyboard = window.page, window.page.keyboard
-        await window.run("panel")
-        panel = await window.sees("here is the panel")
+        await window.run_command("panel")
+        panel = await window.wait_message("here is the panel")
         panel = page.locator(f"#{await panel.get_attribute('id')}")
 
         # The message changes in place.
@@ -127,8 +133,8 @@ async def test_buttons_and_selects(square: AppGuild) -> None:
         await page.get_by_role("option", name="alpha").click()
         await page.get_by_text("2 of 2 selected").wait_for()
         await keyboard.press("Escape")
-        answer = await window.sees("chose alpha and gamma")
-        await answer.get_by_text("Only you can see this").wait_for()
+        response = await window.wait_message("chose alpha and gamma")
+        await response.get_by_text("Only you can see this").wait_for()
 
         # A user select, by keyboard.
         await panel.get_by_role("button", name="Member").focus()
@@ -136,45 +142,45 @@ async def test_buttons_and_selects(square: AppGuild) -> None:
         await keyboard.type("alice")
         await page.get_by_role("option", name="alice").wait_for()
         await keyboard.press("Enter")
-        await window.sees("it is alice")
+        await window.wait_message("it is alice")
 
 
-WATCH = """() => {
+RECORD_BUSY_BUTTONS = """() => {
   window.waited = [];
   new MutationObserver(changes => {
-    const buttons = changes.map(({ target }) => target).filter(each => each.matches(".component-button.waiting"));
-    waited.push(...buttons.map(each => each.getAttribute("aria-busy")));
+    const buttons = changes.map(({ target }) => target).filter(element => element.matches(".component-button.waiting"));
+    waited.push(...buttons.map(button => button.getAttribute("aria-busy")));
   }).observe(document.body, { attributes: true, attributeFilter: ["class"], subtree: true });
 }"""
-"""Records which buttons were pending, however briefly."""
+"""A JavaScript function that records `aria-busy` of every button that waits for a response, however briefly."""
 
 
-async def test_an_app_that_does_not_answer(square: AppGuild) -> None:
-    async with run_bot(square) as (app, _), square.visit(square.bob) as window:
-        await window.run("panel")
-        panel = await window.sees("here is the panel")
-        await window.page.evaluate(WATCH)
+async def test_an_app_that_does_not_respond_in_time_is_reported(library_guild: AppGuild) -> None:
+    async with run_app(library_guild) as (app, _), library_guild.open_window(library_guild.bob) as window:
+        await window.run_command("panel")
+        panel = await window.wait_message("here is the panel")
+        await window.page.evaluate(RECORD_BUSY_BUTTONS)
         await panel.get_by_role("button", name="Silent").click()
-        await app.received("interaction", lambda interaction: interaction.data.get("custom_id") == "silent")
-        square.world.clock.advance(3_500)
+        await app.wait_event("interaction", lambda interaction: interaction.data.get("custom_id") == "silent")
+        library_guild.world.clock.advance(3_500)
         await panel.get_by_text("The app did not respond in time.").wait_for()
         assert await window.page.evaluate("waited[0]") == "true"
         assert await panel.locator(".waiting").count() == 0
         # Another interaction works, and clears the error.
         await panel.get_by_role("button", name="Count").click()
-        panel = await window.sees("pressed once")
+        panel = await window.wait_message("pressed once")
         assert await panel.get_by_text("did not respond").count() == 0
 
 
-async def test_a_modal_is_filled_in(square: AppGuild) -> None:
-    async with run_bot(square), square.visit(square.bob) as window:
+async def test_a_modal_is_filled_in(library_guild: AppGuild) -> None:
+    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
         page, keyboard = window.page, window.page.keyboard
-        await window.run("panel")
-        panel = await window.sees("here is the panel")
+        await window.run_command("panel")
+        panel = await window.wait_message("here is the panel")
         await panel.get_by_role("button", name="Form").click()
         dialog = page.get_by_role("dialog")
         await dialog.get_by_text("Welcome to us").wait_for()
-        assert await dialog.get_by_role("heading").inner_text() == "Tell us"
+        assert await dialog.get_by_role("heading").inner_text() == "Feedback"
 
         # Too short, and nothing chosen: each error is at its field.
         await dialog.get_by_label("Name").fill("Bo")
@@ -193,13 +199,13 @@ async def test_a_modal_is_filled_in(square: AppGuild) -> None:
         await keyboard.press("Tab")
         await dialog.get_by_role("button", name="Submit").click()
         await dialog.wait_for(state="detached")
-        await window.sees("Bob likes b and alice: True")
+        await window.wait_message("Bob likes b and alice: True")
 
 
-async def test_a_modal_with_files_on_a_phone(square: AppGuild) -> None:
-    async with run_bot(square), square.visit(square.bob, width=PHONE) as window:
+async def test_a_modal_with_files_can_be_submitted_on_a_phone(library_guild: AppGuild) -> None:
+    async with run_app(library_guild), library_guild.open_window(library_guild.bob, width=PHONE_WIDTH) as window:
         page = window.page
-        await window.run("prove")
+        await window.run_command("prove")
         dialog = page.get_by_role("dialog")
         files = [
             {"name": f"{name}.txt", "mimeType": "text/plain", "buffer": name.encode()}
@@ -220,43 +226,47 @@ async def test_a_modal_with_files_on_a_phone(square: AppGuild) -> None:
         await page.get_by_role("option", name="Pear").click()
         box = await dialog.bounding_box()
         assert box is not None
-        assert box["width"] <= PHONE
-        assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE
+        assert box["width"] <= PHONE_WIDTH
+        assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE_WIDTH
         await dialog.get_by_role("button", name="Submit").click()
-        await window.sees("two.txt: two, s+l, Pear")
+        await window.wait_message("two.txt: two, s+l, Pear")
 
 
-async def test_a_deferred_response(square: AppGuild) -> None:
-    async with run_bot(square) as (_, go), square.visit(square.bob) as window, square.visit(square.alice) as other:
-        await window.run("slow think")
+async def test_a_deferred_ephemeral_response_is_shown_only_to_its_user(library_guild: AppGuild) -> None:
+    async with (
+        run_app(library_guild) as (_, respond),
+        library_guild.open_window(library_guild.bob) as window,
+        library_guild.open_window(library_guild.alice) as other_window,
+    ):
+        await window.run_command("slow think")
         thinking = window.page.locator("li.message.ephemeral")
         await thinking.get_by_text("Thinking").wait_for()
-        go.set()
-        answer = await window.sees("thought it over")
-        await answer.get_by_text("Only you can see this").wait_for()
-        # Other users see none of it.
-        await square.guild.send_message(square.alice, "anything new?")
-        await other.sees("anything new?")
-        assert await other.page.locator("li.message").count() == 1
-        await answer.get_by_role("button", name="Dismiss").click()
-        await answer.wait_for(state="detached")
+        respond.set()
+        response = await window.wait_message("thought it over")
+        await response.get_by_text("Only you can see this").wait_for()
+        # Other users do not see the response.
+        await library_guild.guild.send_message(library_guild.alice, "anything new?")
+        await other_window.wait_message("anything new?")
+        assert await other_window.page.locator("li.message").count() == 1
+        await response.get_by_role("button", name="Dismiss").click()
+        await response.wait_for(state="detached")
 
 
-async def test_an_app_that_has_only_a_web_server(square: AppGuild) -> None:
-    app = HttpApp(square.world.api, square.world.client, "0")
+async def test_an_app_with_only_a_web_server_responds(library_guild: AppGuild) -> None:
+    app = HttpApp(library_guild.world.api, library_guild.world.client, "0")
     server = web.Application()
     server.router.add_post("/", app.handle)
     runner = web.AppRunner(server)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    about = (await square.bot.get("/applications/@me")).ok()
-    app.key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(about["verify_key"]))
-    address = f"http://127.0.0.1:{runner.addresses[0][1]}/"
-    (await square.bot.patch("/applications/@me", json={"interactions_endpoint_url": address})).ok()
-    commands = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
-    (await square.bot.put(commands, json=COMMANDS)).ok()
+    application = (await library_guild.bot.get("/applications/@me")).ok()
+    app.key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["verify_key"]))
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    (await library_guild.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
+    commands = f"/applications/{library_guild.bot.application_id}/guilds/{library_guild.guild.id}/commands"
+    (await library_guild.bot.put(commands, json=COMMANDS)).ok()
 
-    async with square.visit(square.bob) as window:
+    async with library_guild.open_window(library_guild.bob) as window:
         page = window.page
         form = await window.open_command_form("greet")
         await form.get_by_role("button", name="member").click()
@@ -265,56 +275,68 @@ async def test_an_app_that_has_only_a_web_server(square: AppGuild) -> None:
         await page.keyboard.type("Ber")
         await page.get_by_role("option", name="Berlin").click()
         await form.get_by_role("button", name="Run").click()
-        await window.sees("hello alice in berlin")
-        await window.run("think")
-        answer = await window.sees("and more")
-        await answer.get_by_text("Only you can see this").wait_for()
+        await window.wait_message("hello alice in berlin")
+        await window.run_command("think")
+        response = await window.wait_message("and more")
+        await response.get_by_text("Only you can see this").wait_for()
         assert await page.locator("li.message.ephemeral").count() == 2
-    assert app.problems == []
+    assert app.failed_requests == []
     await runner.cleanup()
 
 
-async def test_names_in_the_browsers_language(still: AppGuild) -> None:
+async def test_commands_are_shown_in_the_browsers_language(app_guild: AppGuild) -> None:
     command = {
         "name": "weather",
         "description": "Says what falls from the sky",
         "name_localizations": {"de": "wetter"},
         "description_localizations": {"de": "Sagt, was vom Himmel fällt"},
-        "options": [{"type": 3, "name": "place", "description": "where", "name_localizations": {"de": "ort"}}],
+        "options": [
+            {
+                "type": CommandOptionType.STRING,
+                "name": "place",
+                "description": "where",
+                "name_localizations": {"de": "ort"},
+            }
+        ],
     }
-    path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
-    (await still.bot.post(path, json=command)).ok()
-    interactions = await still.bot.connect()
-    async with still.visit(still.bob, locale="de-DE") as window:
+    path = f"/applications/{app_guild.bot.application_id}/guilds/{app_guild.guild.id}/commands"
+    (await app_guild.bot.post(path, json=command)).ok()
+    interactions = await app_guild.bot.connect()
+    async with app_guild.open_window(app_guild.bob, locale="de-DE") as window:
         form = await window.open_command_form("wett")
         await form.get_by_text("Sagt, was vom Himmel fällt").wait_for()
         await form.get_by_role("button", name="+ ort").click()
         await window.page.keyboard.type("Bern")
         await window.page.keyboard.press("Enter")
-        asked = await interactions.next("INTERACTION_CREATE")
+        interaction = await interactions.next("INTERACTION_CREATE")
         # Apps receive the original names.
-        assert (asked["data"]["name"], asked["data"]["options"]) == (
+        assert (interaction["data"]["name"], interaction["data"]["options"]) == (
             "weather",
-            [{"type": 3, "name": "place", "value": "Bern"}],
+            [{"type": CommandOptionType.STRING, "name": "place", "value": "Bern"}],
         )
-        body = {"type": 4, "data": {"content": "rain"}}
-        (await still.world.request("POST", f"/interactions/{asked['id']}/{asked['token']}/callback", json=body)).ok()
-        await window.sees("rain")
+        await respond(app_guild, interaction, InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, content="rain")
+        await window.wait_message("rain")
         await form.wait_for(state="detached")
 
 
-async def answer(square: AppGuild, asked: Any, kind: int, **data: Any) -> None:
+async def respond(app_guild: AppGuild, interaction: Any, callback_type: InteractionCallbackType, **data: Any) -> None:
     """Respond to an interaction over HTTP, as a bot without a library."""
-    path = f"/interactions/{asked['id']}/{asked['token']}/callback"
-    (await square.world.request("POST", path, json={"type": kind, "data": data})).ok()
+    path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
+    (await app_guild.world.request("POST", path, json={"type": callback_type, "data": data})).ok()
 
 
-async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(still: AppGuild) -> None:
-    option = {"type": 3, "name": "word", "description": "which", "autocomplete": True, "required": True}
-    path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
-    (await still.bot.post(path, json={"name": "find", "description": "Finds", "options": [option]})).ok()
-    interactions = await still.bot.connect()
-    async with still.visit(still.bob) as window:
+async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(app_guild: AppGuild) -> None:
+    option = {
+        "type": CommandOptionType.STRING,
+        "name": "word",
+        "description": "which",
+        "autocomplete": True,
+        "required": True,
+    }
+    path = f"/applications/{app_guild.bot.application_id}/guilds/{app_guild.guild.id}/commands"
+    (await app_guild.bot.post(path, json={"name": "find", "description": "Finds", "options": [option]})).ok()
+    interactions = await app_guild.bot.connect()
+    async with app_guild.open_window(app_guild.bob) as window:
         form = await window.open_command_form("find")
         # Nothing is typed yet, but the app may offer choices.
         empty = await interactions.next("INTERACTION_CREATE")
@@ -323,31 +345,43 @@ async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(still
         first = await interactions.next("INTERACTION_CREATE")
         await window.page.keyboard.type("b")
         second = await interactions.next("INTERACTION_CREATE")
-        assert [each["data"]["options"][0]["value"] for each in (first, second)] == ["a", "ab"]
-        await answer(still, second, 8, choices=[{"name": "abacus", "value": "1"}])
+        assert [interaction["data"]["options"][0]["value"] for interaction in (first, second)] == ["a", "ab"]
+        await respond(
+            app_guild,
+            second,
+            InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT,
+            choices=[{"name": "abacus", "value": "1"}],
+        )
         await window.page.get_by_role("option", name="abacus").wait_for()
-        await answer(still, first, 8, choices=[{"name": "apple", "value": "2"}])
-        await still.guild.send_message(still.alice, "meanwhile")
-        await window.sees("meanwhile")
+        await respond(
+            app_guild,
+            first,
+            InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT,
+            choices=[{"name": "apple", "value": "2"}],
+        )
+        await app_guild.guild.send_message(app_guild.alice, "meanwhile")
+        await window.wait_message("meanwhile")
         assert await window.page.get_by_role("option").all_inner_texts() == ["abacus"]
 
         # A value that was not offered can be sent too.
         await window.page.keyboard.type("out")
         await window.page.keyboard.press("Enter")
-        run = await interactions.next("INTERACTION_CREATE", lambda data: data["type"] == 2)
+        run = await interactions.next(
+            "INTERACTION_CREATE", lambda data: data["type"] == InteractionType.APPLICATION_COMMAND
+        )
         assert run["data"]["options"][0]["value"] == "about"
-        await answer(still, run, 4, content="found it")
-        await window.sees("found it")
+        await respond(app_guild, run, InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, content="found it")
+        await window.wait_message("found it")
         await form.wait_for(state="detached")
 
 
-async def test_a_command_that_changed_since_it_was_loaded(still: AppGuild) -> None:
-    path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
-    made = (await still.bot.post(path, json={"name": "vote", "description": "Votes"})).ok()
-    async with still.visit(still.bob) as window:
+async def test_a_command_that_changed_since_it_was_loaded_is_reported(app_guild: AppGuild) -> None:
+    path = f"/applications/{app_guild.bot.application_id}/guilds/{app_guild.guild.id}/commands"
+    command = (await app_guild.bot.post(path, json={"name": "vote", "description": "Votes"})).ok()
+    async with app_guild.open_window(app_guild.bob) as window:
         form = await window.open_command_form("vote")
-        option = {"type": 5, "name": "yes", "description": "or no", "required": True}
-        (await still.bot.patch(f"{path}/{made['id']}", json={"options": [option]})).ok()
+        option = {"type": CommandOptionType.BOOLEAN, "name": "yes", "description": "or no", "required": True}
+        (await app_guild.bot.patch(f"{path}/{command['id']}", json={"options": [option]})).ok()
         await form.get_by_role("button", name="Run").click()
         await form.get_by_text("This command has changed").wait_for()
         await form.get_by_role("button", name="Cancel").click()
@@ -359,33 +393,49 @@ async def test_a_command_that_changed_since_it_was_loaded(still: AppGuild) -> No
         await form.get_by_text("This option is required.").wait_for()
 
 
-def layout(channel_id: int) -> list[dict[str, Any]]:
-    """Return a message that consists of components."""
-    link = {"type": 2, "style": 5, "label": "Map", "url": "https://maps.example/"}
-    words = {"type": 9, "components": [{"type": 10, "content": "**Market** on <b>Saturday</b>"}], "accessory": link}
-    where = {"type": 8, "custom_id": "where", "default_values": [{"id": str(channel_id), "type": "channel"}]}
-    inside = [
-        words,
-        {"type": 14, "spacing": 2},
-        {"type": 13, "file": {"url": "attachment://plan.txt"}, "spoiler": True},
-        {"type": 1, "components": [{"type": 2, "style": 3, "label": "Come", "custom_id": "come", "disabled": True}]},
-        {"type": 1, "components": [where]},
+def layout_components(channel_id: int) -> list[dict[str, Any]]:
+    """Return the components of a message that has no content."""
+    link = {"type": ComponentType.BUTTON, "style": ButtonStyle.LINK, "label": "Map", "url": "https://maps.example/"}
+    text = {"type": ComponentType.TEXT_DISPLAY, "content": "**Market** on <b>Saturday</b>"}
+    section = {"type": ComponentType.SECTION, "components": [text], "accessory": link}
+    default_channel = {"id": str(channel_id), "type": "channel"}
+    select = {"type": ComponentType.CHANNEL_SELECT, "custom_id": "where", "default_values": [default_channel]}
+    button = {
+        "type": ComponentType.BUTTON,
+        "style": ButtonStyle.SUCCESS,
+        "label": "Come",
+        "custom_id": "come",
+        "disabled": True,
+    }
+    children = [
+        section,
+        {"type": ComponentType.SEPARATOR, "spacing": SeparatorSpacing.LARGE},
+        {"type": ComponentType.FILE, "file": {"url": "attachment://plan.txt"}, "spoiler": True},
+        {"type": ComponentType.ACTION_ROW, "components": [button]},
+        {"type": ComponentType.ACTION_ROW, "components": [select]},
     ]
     picture = {"media": {"url": "attachment://map.png"}, "description": "The square from above"}
-    return [{"type": 17, "accent_color": 0xE2A541, "components": inside}, {"type": 12, "items": [picture]}]
+    return [
+        {"type": ComponentType.CONTAINER, "accent_color": 0xE2A541, "components": children},
+        {"type": ComponentType.MEDIA_GALLERY, "items": [picture]},
+    ]
 
 
-async def test_a_message_made_of_layout_components(still: AppGuild) -> None:
+async def test_a_message_of_layout_components_is_shown(app_guild: AppGuild) -> None:
     files = [{"id": 0, "filename": "plan.txt"}, {"id": 1, "filename": "map.png"}]
-    payload = {"flags": 1 << 15, "components": layout(still.guild.general), "attachments": files}
+    payload = {
+        "flags": MessageFlags.IS_COMPONENTS_V2,
+        "components": layout_components(app_guild.guild.general),
+        "attachments": files,
+    }
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps(payload))
     form.add_field("files[0]", b"the plan", filename="plan.txt", content_type="text/plain")
     form.add_field("files[1]", ONE_PIXEL_PNG, filename="map.png", content_type="image/png")
-    (await still.bot.post(f"/channels/{still.guild.general}/messages", data=form)).ok()
+    (await app_guild.bot.post(f"/channels/{app_guild.guild.general}/messages", data=form)).ok()
 
-    async with still.visit(still.bob) as window:
-        row = await window.sees("Market on <b>Saturday</b>")
+    async with app_guild.open_window(app_guild.bob) as window:
+        row = await window.wait_message("Market on <b>Saturday</b>")
         link = row.get_by_role("link", name="Map", exact=True)
         assert await link.get_attribute("href") == "https://maps.example/"
         assert "noopener" in str(await link.get_attribute("rel"))

@@ -9,33 +9,32 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.transports.web import templating
-from tests.web.chat import ChatPlatform, general
-from tests.web.conftest import DESK, PHONE
-from tests.web.test_accessibility import AUDIT
-from tests.web.test_chat import town
+from tests.web.accessibility import AUDIT
+from tests.web.chat import ChatPlatform, general_path
+from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
 from tests.world import befriend
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
-__all__ = ["town"]
-
-FOLDER = templating.PACKAGE_DIR / "static" / "app"
-SCRIPTS = sorted(FOLDER.rglob("*.js"))
-LINES_MAX = 400
+MODULES_FOLDER = templating.PACKAGE_DIR / "static" / "app"
+SCRIPTS = sorted(MODULES_FOLDER.rglob("*.js"))
+MODULE_LINES_MAX = 400
 # Constructs that could turn text into markup, script or style, or store the token; no module needs them.
-FORBIDDEN = re.compile(
+UNSAFE_CONSTRUCTS = re.compile(
     r"\.(innerHTML|outerHTML|srcdoc|cssText)\b|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser"
     r"|createContextualFragment|localStorage|sessionStorage|indexedDB|document\.cookie|setAttribute\(\"(style|on)"
 )
 
 
-def edition() -> str:
-    """Return the URL under which the modules are served."""
+def modules_url() -> str:
+    """Return the URL under which the modules are response."""
     return templating.ClientFiles()("main.js").rpartition("/")[0]
 
 
-# One process for all of them: each module is parsed as a module, and none is run.
+# Parses every module in one Node process, without running it.
 PARSE = """import { readFileSync } from "node:fs";
 import vm from "node:vm";
 for (const path of JSON.parse(readFileSync(0, "utf8"))) {
@@ -45,42 +44,44 @@ for (const path of JSON.parse(readFileSync(0, "utf8"))) {
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node on this machine")
-def test_every_module_can_be_read_by_a_strict_parser() -> None:
+def test_every_module_is_valid_strict_mode_code() -> None:
     command = ["node", "--experimental-vm-modules", "--no-warnings", "--input-type=module", "-e", PARSE]
     names = json.dumps([str(script) for script in SCRIPTS])
-    done = subprocess.run(command, input=names, capture_output=True, text=True, check=True)
-    assert done.stdout == ""
+    result = subprocess.run(command, input=names, capture_output=True, text=True, check=True)
+    assert result.stdout == ""
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(FOLDER).as_posix())
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(MODULES_FOLDER).as_posix())
 def test_a_module_is_short_documented_and_avoids_unsafe_constructs(script: Path) -> None:
     text = script.read_text()
-    assert len(text.splitlines()) <= LINES_MAX
+    assert len(text.splitlines()) <= MODULE_LINES_MAX
     assert text.startswith(("/**", "// "))
-    assert FORBIDDEN.findall(text) == []
+    assert UNSAFE_CONSTRUCTS.findall(text) == []
 
 
-async def test_modules_are_served_as_immutable_under_their_edition(town: ChatPlatform) -> None:
-    nora = await town.world.user("nora")
+async def test_modules_are_served_as_immutable_under_a_versioned_url(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
     cookie = {"Cookie": f"hubbub_session={nora.token}"}
-    page = await town.world.request("GET", f"{town.url}/app", headers=cookie)
+    page = await platform.world.request("GET", f"{platform.url}/app", headers=cookie)
     policy = page.headers["Content-Security-Policy"]
     assert "script-src 'self';" in policy
     assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
     assert "unsafe" not in policy
-    [address] = re.findall(r'<script type="module" src="([^"]+)">', page.body.decode())
+    [main_path] = re.findall(r'<script type="module" src="([^"]+)">', page.body.decode())
 
-    served = await town.world.request("GET", town.url + address)
+    response = await platform.world.request("GET", platform.url + main_path)
 
-    assert (served.status, served.headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
-    assert served.headers["Cache-Control"] == "public, max-age=31536000, immutable"
-    again = await town.world.request("GET", town.url + address, headers={"If-None-Match": served.headers["ETag"]})
-    assert (again.status, again.body) == (304, b"")
-    folder, _, name = address.rpartition("/")
-    nested = await town.world.request("GET", f"{town.url}{folder}/state/state.js")
+    assert (response.status, response.headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
+    assert response.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    revalidation = await platform.world.request(
+        "GET", platform.url + main_path, headers={"If-None-Match": response.headers["ETag"]}
+    )
+    assert (revalidation.status, revalidation.body) == (304, b"")
+    folder, _, name = main_path.rpartition("/")
+    nested = await platform.world.request("GET", f"{platform.url}{folder}/state/state.js")
     assert (nested.status, nested.headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
-    # Only the files that were found at startup are served.
-    for missing in (
+    # Only the files that were found at startup are response.
+    for missing_path in (
         f"{folder}/nothing.js",
         f"{folder}/state",
         f"{folder}/state/main.js",
@@ -90,24 +91,29 @@ async def test_modules_are_served_as_immutable_under_their_edition(town: ChatPla
         f"{folder}//state/state.js",
         f"/static/app/{'0' * 12}/{name}",
     ):
-        assert (await town.world.request("GET", town.url + missing)).status == 404, missing
+        assert (await platform.world.request("GET", platform.url + missing_path)).status == 404, missing_path
     # Pages without the client allow no scripts.
-    assert "script-src" not in (await town.world.request("GET", f"{town.url}/login")).headers["Content-Security-Policy"]
+    assert (
+        "script-src"
+        not in (await platform.world.request("GET", f"{platform.url}/login")).headers["Content-Security-Policy"]
+    )
 
 
-async def test_every_module_loads_without_an_error(town: ChatPlatform) -> None:
-    nora = await town.world.user("nora")
+async def test_every_module_loads_without_an_error(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
     names = [
-        script.relative_to(FOLDER).as_posix() for script in SCRIPTS if script.name not in ("main.js", "bootstrap.js")
+        script.relative_to(MODULES_FOLDER).as_posix()
+        for script in SCRIPTS
+        if script.name not in ("main.js", "bootstrap.js")
     ]
-    async with town.window(nora) as hers:
+    async with platform.open_window(nora) as nora_window:
         load = (
             "([folder, names]) => Promise.all(names.map(name => import(`${folder}/${name}`))).then(all => all.length)"
         )
-        assert await hers.page.evaluate(load, [edition(), names]) == len(names)
+        assert await nora_window.page.evaluate(load, [modules_url(), names]) == len(names)
 
 
-MARKDOWN: list[tuple[str, Any]] = [
+MARKDOWN_CASES: list[tuple[str, str]] = [
     ("plain", "plain"),
     ("**bold** *i* _i_ __u__ ~~s~~", "<strong>bold</strong> <em>i</em> <em>i</em> <u>u</u> <s>s</s>"),
     ("***both*** **a *b* c**", "<em><strong>both</strong></em> <strong>a <em>b</em> c</strong>"),
@@ -137,66 +143,72 @@ MARKDOWN: list[tuple[str, Any]] = [
     ("مرحبا **جدا**", "مرحبا <strong>جدا</strong>"),
 ]
 
-# Runs in the page: the tree as a readable line.
-WRITTEN = """async ([folder, texts]) => {
+WRITE_TREES = """async ([folder, texts]) => {
   const { parseMarkdown } = await import(`${folder}/content/markdown_parser.js`);
-  const write = nodes => nodes.map(node => {
-    const inside = () => write(node.children);
+  const writeNodes = nodes => nodes.map(node => {
+    const writeChildren = () => writeNodes(node.children);
     switch (node.type) {
       case "text": return node.text;
-      case "lines": return inside();
-      case "heading": return `<h${node.level}>${inside()}</h${node.level}>`;
-      case "subtext": return `<sub>${inside()}</sub>`;
+      case "lines": return writeChildren();
+      case "heading": return `<h${node.level}>${writeChildren()}</h${node.level}>`;
+      case "subtext": return `<sub>${writeChildren()}</sub>`;
       case "code": return `<code>${node.text}</code>`;
       case "block": return `<block${node.language && ` ${node.language}`}>${node.text}</block>`;
-      case "link": return `<a ${node.href}>${inside()}</a>`;
+      case "link": return `<a ${node.href}>${writeChildren()}</a>`;
       case "list": {
-        const items = node.items.map(item => `<li>${write(item)}</li>`).join("");
+        const items = node.items.map(item => `<li>${writeNodes(item)}</li>`).join("");
         return node.ordered ? `<ol ${node.start}>${items}</ol>` : `<ul>${items}</ul>`;
       }
       case "everyone": return `<everyone ${node.text}>`;
       case "emoji": return `<emoji ${node.name} ${node.id}>`;
       case "command": return `<command ${node.name}>`;
       case "time": return `<time ${node.seconds} ${node.style}>`;
-      default: return node.children ? `<${node.type}>${inside()}</${node.type}>` : `<${node.type} ${node.id}>`;
+      default: return node.children ? `<${node.type}>${writeChildren()}</${node.type}>` : `<${node.type} ${node.id}>`;
     }
   }).join("");
-  return texts.map(text => write(parseMarkdown(text)));
+  return texts.map(text => writeNodes(parseMarkdown(text)));
 }"""
+"""A JavaScript function that parses texts and returns each syntax tree as a readable line."""
 
 
-async def test_markdown_renders_as_in_the_table_and_long_hostile_texts_keep_their_end(town: ChatPlatform) -> None:
-    nora = await town.world.user("nora")
-    async with town.window(nora) as hers:
-        written = await hers.page.evaluate(WRITTEN, [edition(), [text for text, _ in MARKDOWN]])
-        assert dict(zip([text for text, _ in MARKDOWN], written, strict=True)) == dict(MARKDOWN)
+async def test_markdown_is_parsed_as_in_the_table_and_long_hostile_texts_completely(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    async with platform.open_window(nora) as nora_window:
+        trees = await nora_window.page.evaluate(WRITE_TREES, [modules_url(), [text for text, _ in MARKDOWN_CASES]])
+        assert dict(zip([text for text, _ in MARKDOWN_CASES], trees, strict=True)) == dict(MARKDOWN_CASES)
         marks = ("*", "**", "_", "__", "~~", "||", "`", "[", "[](", "> ", "<", "\\", "- ", "https://", "***a", "||`")
         # `make bench` measures that the time is linear in the length.
-        written = await hers.page.evaluate(WRITTEN, [edition(), [(mark * 4000)[:3999] + "a" for mark in marks]])
-        ends = {mark: re.sub(r"(</?\w+>)+$", "", text)[-1] for mark, text in zip(marks, written, strict=True)}
-        assert ends == dict.fromkeys(marks, "a")
+        trees = await nora_window.page.evaluate(
+            WRITE_TREES, [modules_url(), [(mark * 4000)[:3999] + "a" for mark in marks]]
+        )
+        last_characters = {mark: re.sub(r"(</?\w+>)+$", "", text)[-1] for mark, text in zip(marks, trees, strict=True)}
+        assert last_characters == dict.fromkeys(marks, "a")
 
 
-PERMISSIONS = """async ([folder, cases]) => {
+COMPUTE_PERMISSIONS = """async ([folder, cases]) => {
   const { channelPermissions } = await import(`${folder}/state/permissions.js`);
   return cases.map(([guild, member, channel, parent]) => String(channelPermissions(guild, member, channel, parent ?? undefined)));
 }"""
 
 
-async def test_the_client_computes_the_same_permissions_as_the_server(town: ChatPlatform) -> None:
-    nora = await town.world.user("nora")
-    view, send, everyone, threads = 1 << 10, 1 << 11, 1 << 17, 1 << 38
+async def test_the_client_computes_the_same_permissions_as_the_server(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    view, send = Permissions.VIEW_CHANNEL, Permissions.SEND_MESSAGES
+    everyone, threads = Permissions.MENTION_EVERYONE, Permissions.SEND_MESSAGES_IN_THREADS
 
     def guild(*roles: tuple[str, int]) -> dict[str, Any]:
         return {"id": "1", "owner_id": "9", "roles": [{"id": id, "permissions": str(bits)} for id, bits in roles]}
 
-    def channel(*overwrites: tuple[str, int, int, int], type: int = 0) -> dict[str, Any]:
-        found = [{"id": id, "type": kind, "allow": str(yes), "deny": str(no)} for id, kind, yes, no in overwrites]
-        return {"id": "5", "type": type, "permission_overwrites": found}
+    def channel(*overwrites: tuple[str, int, int, int], type: int = ChannelType.GUILD_TEXT) -> dict[str, Any]:
+        listed = [
+            {"id": id, "type": target_type, "allow": str(allow), "deny": str(deny)}
+            for id, target_type, allow, deny in overwrites
+        ]
+        return {"id": "5", "type": type, "permission_overwrites": listed}
 
     member, owner = {"user": {"id": "2"}, "roles": ["3"]}, {"user": {"id": "9"}, "roles": []}
     base = view | send | everyone
-    thread = {"id": "6", "type": 11}
+    thread = {"id": "6", "type": ChannelType.PUBLIC_THREAD}
     cases: list[tuple[list[Any], int]] = [
         ([guild(("1", base)), member, channel()], base),
         ([guild(("1", base)), member, channel(("1", 0, 0, send))], view),
@@ -205,56 +217,56 @@ async def test_the_client_computes_the_same_permissions_as_the_server(town: Chat
         ([guild(("1", base)), member, channel(("3", 0, 0, view), ("2", 1, view, 0))], base),
         ([guild(("1", base), ("3", 8)), member, channel(("1", 0, 0, view))], (1 << 53) - 1),
         ([guild(("1", 0)), owner, channel()], (1 << 53) - 1),
-        ([guild(("1", view | send)), member, channel(type=2)], view),
+        ([guild(("1", view | send)), member, channel(type=ChannelType.GUILD_VOICE)], view),
         ([guild(("1", view | threads)), member, thread, channel()], view | threads | send),
         ([guild(("1", view | send)), member, thread, channel()], view),
     ]
-    async with town.window(nora) as hers:
-        found = await hers.page.evaluate(PERMISSIONS, [edition(), [case for case, _ in cases]])
-        assert [int(each) for each in found] == [bits for _, bits in cases]
+    async with platform.open_window(nora) as nora_window:
+        permissions = await nora_window.page.evaluate(COMPUTE_PERMISSIONS, [modules_url(), [case for case, _ in cases]])
+        assert [int(bits) for bits in permissions] == [bits for _, bits in cases]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
-async def test_the_client_is_accessible(town: ChatPlatform, width: int, scheme: str) -> None:
-    nora, tom = await town.world.user("nora"), await town.world.user("tom")
-    guild = await town.world.guild(nora, tom, name="The Guild of All Harbours and Lighthouses")
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])
+async def test_the_client_is_accessible(platform: ChatPlatform, width: int, scheme: str) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom, name="The Guild of All Harbours and Lighthouses")
     await befriend(nora, tom)
-    forum = await guild.channel("ideas", type=15)
-    lounge = await guild.channel("lounge", type=2)
-    said = await guild.send_message(
+    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
+    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    message = await guild.send_message(
         tom, f"**Hello** <@{nora.id}> {'unbroken' * 30} `code` https://example.com/{'a' * 200}"
     )
     await guild.send_message(
-        nora, "> Yes.\n- a\n- b", message_reference={"message_id": said["id"]}, embeds=[{"title": "Tides"}]
+        nora, "> Yes.\n- a\n- b", message_reference={"message_id": message["id"]}, embeds=[{"title": "Tides"}]
     )
-    (await tom.put(f"/channels/{guild.general}/messages/{said['id']}/reactions/%F0%9F%8E%89/@me")).ok()
+    (await tom.put(f"/channels/{guild.general}/messages/{message['id']}/reactions/%F0%9F%8E%89/@me")).ok()
     problems: list[str] = []
-    async with town.window(nora, general(guild), width=width, scheme=scheme) as hers:
-        page = hers.page
+    async with platform.open_window(nora, general_path(guild), width=width, scheme=scheme) as nora_window:
+        page = nora_window.page
 
-        async def look(where: str) -> None:
-            # The client has landmarks of its own, where pages have a header and a footer.
-            found = [each for each in await page.evaluate(AUDIT) if not each.startswith("landmark")]
-            problems.extend(f"{where}: {each}" for each in found)
+        async def check_accessibility(name: str) -> None:
+            # Unlike pages, the client has no header and footer.
+            found = [problem for problem in await page.evaluate(AUDIT) if not problem.startswith("landmark")]
+            problems.extend(f"{name}: {problem}" for problem in found)
 
-        await hers.sees("Hello")
-        await look("channel")
-        await (await hers.sees("Hello")).focus()
+        await nora_window.wait_message("Hello")
+        await check_accessibility("channel")
+        await (await nora_window.wait_message("Hello")).focus()
         await page.get_by_role("button", name="More", exact=True).click()
         await page.get_by_role("menuitem", name="Pin").wait_for()
-        await look("menu")
+        await check_accessibility("menu")
         await page.keyboard.press("Escape")
         await page.get_by_role("button", name="Emoji").click()
-        await look("emoji")
+        await check_accessibility("emoji")
         await page.keyboard.press("Escape")
         await page.get_by_role("button", name="Search").click()
-        await look("search")
+        await check_accessibility("search")
         await page.keyboard.press("Escape")
-        if width == PHONE:
+        if width == PHONE_WIDTH:
             await page.get_by_role("button", name="Channels and conversations").click()
-            await look("channels")
-        for where in (f"/app/channels/{guild.id}/{forum}", f"/app/channels/{guild.id}/{lounge}", "/app"):
-            await hers.go(where)
+            await check_accessibility("channels")
+        for path in (f"/app/channels/{guild.id}/{forum}", f"/app/channels/{guild.id}/{lounge}", "/app"):
+            await nora_window.open(path)
             await page.locator(".view-head").wait_for()
-            await look(where)
+            await check_accessibility(path)
     assert problems == []

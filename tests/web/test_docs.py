@@ -10,64 +10,64 @@ from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
-from tests.web.conftest import DESK, PHONE, Opener
-from tests.web.test_accessibility import look
+from tests.web.accessibility import record_problems
+from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
 from tests.world import NOW_MS, World, small_config
 
-RESPONSE = ".try-response"
+RESPONSE_SELECTOR = ".try-response"
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "light"), (DESK, "dark")])
-async def test_a_reader_navigates_the_reference(town: World, chromium: Opener, width: int, scheme: str) -> None:
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "light"), (DESKTOP_WIDTH, "dark")])
+async def test_a_reader_navigates_the_reference(web_world: World, open_page: OpenPage, width: int, scheme: str) -> None:
     problems: list[str] = []
-    async with chromium(width) as page:
+    async with open_page(width) as page:
         page.on("console", lambda message: problems.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))
         await page.emulate_media(color_scheme=scheme)
 
-        async def at(path: str) -> None:
+        async def check_current_page(path: str) -> None:
             await page.wait_for_url(f"**{path}")
-            await look(page, problems, path)
+            await record_problems(page, problems, path)
 
         # From the first page to an operation, to its response, to the type of a field.
-        await page.goto(town.url)
+        await page.goto(web_world.url)
         await page.get_by_role("link", name="API reference").click()
-        await at("/docs")
+        await check_current_page("/docs")
         await page.locator(".shelf").get_by_role("link", name="Messages Creating, listing, editing").click()
-        await at("/docs/resources/messages")
+        await check_current_page("/docs/resources/messages")
         section = page.locator("#create_message")
-        assert await visible(section.get_by_text("at most 2,000 characters"))
+        assert await wait_visible(section.get_by_text("at most 2,000 characters"))
         await section.get_by_role("link", name="Message", exact=True).click()
-        await at("/docs/objects/Message")
+        await check_current_page("/docs/objects/Message")
         await page.get_by_role("link", name="Embed", exact=True).first.click()
-        await at("/docs/objects/Embed")
+        await check_current_page("/docs/objects/Embed")
 
-        # And by search, which is a plain form.
+        # The search is a plain form.
         await page.get_by_label("Search the reference").fill("missing permissions")
         await page.get_by_role("button", name="Search").click()
-        await at("/docs?q=missing+permissions")
+        await check_current_page("/docs?q=missing+permissions")
         await page.get_by_role("link", name="MISSING_PERMISSIONS").first.click()
-        await at("/docs/errors#MISSING_PERMISSIONS")
+        await check_current_page("/docs/errors#MISSING_PERMISSIONS")
         operations = page.locator("#MISSING_PERMISSIONS details")
         await operations.locator("summary").click()
         await operations.get_by_role("link", name="create_guild_role", exact=True).click()
-        await at("/docs/resources/roles#create_guild_role")
-        assert await visible(page.locator("#create_guild_role pre"))
+        await check_current_page("/docs/resources/roles#create_guild_role")
+        assert await wait_visible(page.locator("#create_guild_role pre"))
 
         for path in ("events", "gateway", "intents", "permissions", "scopes", "webhook-events", "changes", "enums"):
-            await page.goto(f"{town.url}/docs/{path}")
-            await at(f"/docs/{path}")
-        await page.goto(f"{town.url}/docs/enums/ChannelType")
-        await at("/docs/enums/ChannelType")
+            await page.goto(f"{web_world.url}/docs/{path}")
+            await check_current_page(f"/docs/{path}")
+        await page.goto(f"{web_world.url}/docs/enums/ChannelType")
+        await check_current_page("/docs/enums/ChannelType")
 
     assert problems == []
 
 
 @pytest.fixture
-async def rehearsal() -> AsyncIterator[World]:
-    """The demo world on `hubbub dev`."""
+async def demo_world() -> AsyncIterator[World]:
+    """A platform with the demo world and the control API, as `hubbub dev` starts it."""
     app = App(small_config(rate_limits="report"), clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()
@@ -78,19 +78,21 @@ async def rehearsal() -> AsyncIterator[World]:
     await app.stop()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
-async def test_a_reader_sends_a_message_as_alice(rehearsal: World, chromium: Opener, width: int, scheme: str) -> None:
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])
+async def test_a_reader_sends_a_message_as_alice(
+    demo_world: World, open_page: OpenPage, width: int, scheme: str
+) -> None:
     problems: list[str] = []
-    async with chromium(width) as page:
+    async with open_page(width) as page:
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))
         page.on(
             "console",
             lambda message: problems.append(message.text) if "Content Security Policy" in message.text else None,
         )
         await page.emulate_media(color_scheme=scheme)
-        await page.goto(f"{rehearsal.url}/docs/resources/messages#create_message")
+        await page.goto(f"{demo_world.url}/docs/resources/messages#create_message")
         form = await open_form(page, "create_message")
-        await look(page, problems, "an open form")
+        await record_problems(page, problems, "an open form")
         assert await form.get_by_label("Caller").locator("option").all_text_contents() == [
             "alice (user)",
             "bob (user)",
@@ -105,49 +107,49 @@ async def test_a_reader_sends_a_message_as_alice(rehearsal: World, chromium: Ope
         await form.get_by_role("button", name="Send request").click()
         assert "Body: this is not valid JSON." in await form.get_by_role("alert").inner_text()
         assert await form.get_by_label("Body").get_attribute("aria-invalid") == "true"
-        await look(page, problems, "invalid JSON")
+        await record_problems(page, problems, "invalid JSON")
 
         await form.get_by_label("Body").fill('{"content": "Hello from the reference"}')
         await form.get_by_role("button", name="Send request").click()
-        response = page.locator(f"#create_message {RESPONSE}")
+        response = page.locator(f"#create_message {RESPONSE_SELECTOR}")
         await response.get_by_text("Hello from the reference").wait_for()
         text = await response.inner_text()
         assert "200 OK" in text
         assert "X-RateLimit-Remaining" in text
         assert '"username": "alice"' in text
         assert await form.get_by_role("alert").is_hidden()
-        await look(page, problems, "a response")
+        await record_problems(page, problems, "a response")
 
-        # The other forms know the created message. A destructive request is confirmed first.
-        deleting = await open_form(page, "delete_message")
-        message_id = await deleting.get_by_label("message_id").input_value()
+        # The other forms are filled in with the ID of the created message. A destructive request is confirmed first.
+        delete_form = await open_form(page, "delete_message")
+        message_id = await delete_form.get_by_label("message_id").input_value()
         assert message_id.isdigit()
-        await deleting.get_by_role("button", name="Send request").click()
-        await look(page, problems, "a confirmation")
-        await deleting.get_by_role("button", name="Cancel").click()
-        assert await page.locator(f"#delete_message {RESPONSE}").is_hidden()
-        await deleting.get_by_role("button", name="Send request").click()
-        await deleting.get_by_role("button", name="Send anyway").click()
-        await page.locator(f"#delete_message {RESPONSE}").get_by_text("204").wait_for()
+        await delete_form.get_by_role("button", name="Send request").click()
+        await record_problems(page, problems, "a confirmation")
+        await delete_form.get_by_role("button", name="Cancel").click()
+        assert await page.locator(f"#delete_message {RESPONSE_SELECTOR}").is_hidden()
+        await delete_form.get_by_role("button", name="Send request").click()
+        await delete_form.get_by_role("button", name="Send anyway").click()
+        await page.locator(f"#delete_message {RESPONSE_SELECTOR}").get_by_text("204").wait_for()
 
         # Errors of the API, a missing value and a lost connection.
-        getting = await open_form(page, "get_message")
-        await getting.get_by_label("message_id").fill("")
-        await getting.get_by_role("button", name="Send request").click()
-        assert await getting.get_by_role("alert").inner_text() == "message_id: enter a value."
-        await getting.get_by_label("message_id").fill(message_id)
-        await getting.get_by_role("button", name="Send request").click()
-        await page.locator(f"#get_message {RESPONSE}").get_by_text("Unknown Message").wait_for()
+        get_form = await open_form(page, "get_message")
+        await get_form.get_by_label("message_id").fill("")
+        await get_form.get_by_role("button", name="Send request").click()
+        assert await get_form.get_by_role("alert").inner_text() == "message_id: enter a value."
+        await get_form.get_by_label("message_id").fill(message_id)
+        await get_form.get_by_role("button", name="Send request").click()
+        await page.locator(f"#get_message {RESPONSE_SELECTOR}").get_by_text("Unknown Message").wait_for()
         await page.route("**/api/**", lambda route: route.abort())
-        await getting.get_by_role("button", name="Send request").click()
-        await getting.get_by_text("The request failed:").wait_for()
-        assert await page.locator(f"#get_message {RESPONSE}").is_hidden()
+        await get_form.get_by_role("button", name="Send request").click()
+        await get_form.get_by_text("The request failed:").wait_for()
+        assert await page.locator(f"#get_message {RESPONSE_SELECTOR}").is_hidden()
 
-        # A token of the reader's own.
-        await getting.get_by_label("Caller").select_option("Another token")
-        await getting.get_by_role("button", name="Send request").click()
-        assert "Authorization: enter a token" in await getting.get_by_role("alert").inner_text()
-        await look(page, problems, "a token")
+        # Another token than those of the demo world.
+        await get_form.get_by_label("Caller").select_option("Another token")
+        await get_form.get_by_role("button", name="Send request").click()
+        assert "Authorization: enter a token" in await get_form.get_by_role("alert").inner_text()
+        await record_problems(page, problems, "a token")
 
     assert problems == []
 
@@ -160,9 +162,9 @@ async def open_form(page: Any, name: str) -> Any:
     return section.locator("form")
 
 
-async def test_the_language_of_examples_is_remembered(rehearsal: World, chromium: Opener) -> None:
-    async with chromium() as page:
-        await page.goto(f"{rehearsal.url}/docs/resources/messages#create_message")
+async def test_the_language_of_examples_is_remembered(demo_world: World, open_page: OpenPage) -> None:
+    async with open_page() as page:
+        await page.goto(f"{demo_world.url}/docs/resources/messages#create_message")
         section = page.locator("#create_message")
         assert await section.locator("pre[data-language=curl]").first.is_visible()
 
@@ -173,13 +175,13 @@ async def test_the_language_of_examples_is_remembered(rehearsal: World, chromium
         assert await section.locator("pre[data-language=curl]").first.is_hidden()
         assert await page.locator("#get_message pre[data-language=python]").first.is_visible()
 
-        await page.goto(f"{rehearsal.url}/docs/resources/roles#create_guild_role")
+        await page.goto(f"{demo_world.url}/docs/resources/roles#create_guild_role")
         await page.locator("#create_guild_role pre[data-language=python]").wait_for(state="visible")
 
 
-async def test_examples_work_without_scripts(town: World, chromium: Opener) -> None:
-    async with chromium(script=False) as page:
-        await page.goto(f"{town.url}/docs/resources/messages#create_message")
+async def test_examples_work_without_scripts(web_world: World, open_page: OpenPage) -> None:
+    async with open_page(script=False) as page:
+        await page.goto(f"{web_world.url}/docs/resources/messages#create_message")
         section = page.locator("#create_message")
         await section.get_by_text("JavaScript").first.click()
 
@@ -188,7 +190,7 @@ async def test_examples_work_without_scripts(town: World, chromium: Opener) -> N
         assert await section.locator("details.try").is_hidden()
 
 
-async def visible(locator: Any) -> bool:
-    """Return whether an element is visible once the page has settled."""
+async def wait_visible(locator: Any) -> bool:
+    """Wait until an element is visible and return True; raise an error after the timeout."""
     await locator.first.wait_for(state="visible")
     return True

@@ -28,7 +28,7 @@ const commands = [
     ],
   },
   { name: "think", description: "takes time" },
-  { name: "panel", description: "shows things to press" },
+  { name: "panel", description: "shows buttons and selects" },
   { name: "Poke", type: ApplicationCommandType.User },
   { name: "Shout", type: ApplicationCommandType.Message },
 ];
@@ -36,26 +36,24 @@ const commands = [
 const label = text => new LabelBuilder().setLabel(text);
 const choices = (...values) => values.map(value => ({ label: value.toUpperCase(), value }));
 
-function panel(sku) {
+function panelRows(sku) {
   const buttons = new ActionRowBuilder().addComponents(
     new ButtonBuilder().setCustomId("count").setLabel("Count").setStyle(ButtonStyle.Primary),
     new ButtonBuilder().setCustomId("form").setLabel("Form").setStyle(ButtonStyle.Secondary),
     new ButtonBuilder().setStyle(ButtonStyle.Premium).setSKUId(sku),
   );
   const words = new StringSelectMenuBuilder().setCustomId("words").setMaxValues(2).setOptions(choices("a", "b"));
-  const people = new UserSelectMenuBuilder().setCustomId("people");
-  return [buttons, new ActionRowBuilder().addComponents(words), new ActionRowBuilder().addComponents(people)];
+  const users = new UserSelectMenuBuilder().setCustomId("users");
+  return [buttons, new ActionRowBuilder().addComponents(words), new ActionRowBuilder().addComponents(users)];
 }
 
-function form() {
+function modal() {
   return new ModalBuilder()
     .setCustomId("filled")
-    .setTitle("Tell us")
+    .setTitle("Feedback")
     .addTextDisplayComponents(new TextDisplayBuilder().setContent("Welcome"))
     .addLabelComponents(
-      label("Colour").setRadioGroupComponent(
-        new RadioGroupBuilder().setCustomId("colour").setOptions(choices("r", "b")),
-      ),
+      label("Color").setRadioGroupComponent(new RadioGroupBuilder().setCustomId("color").setOptions(choices("r", "b"))),
       label("Sizes").setCheckboxGroupComponent(
         new CheckboxGroupBuilder()
           .setCustomId("sizes")
@@ -67,7 +65,8 @@ function form() {
     );
 }
 
-const answers = {
+// The response to each command by name, and to each component and modal by custom ID.
+const responses = {
   greet: i => i.reply(`hello ${i.options.getUser("member").username} in ${i.options.getString("city")}`),
   async think(i) {
     await i.deferReply({ flags: MessageFlags.Ephemeral });
@@ -76,39 +75,40 @@ const answers = {
   },
   Poke: i => i.reply(`poked ${i.targetMember.user.username}`),
   Shout: i => i.reply(i.targetMessage.content.toUpperCase()),
-  panel: (i, sku) => i.reply({ content: "here", components: panel(sku) }),
+  panel: (i, sku) => i.reply({ content: "here", components: panelRows(sku) }),
   count: i => i.update("pressed"),
   words: i => i.reply({ content: i.values.join(" and "), flags: MessageFlags.Ephemeral }),
-  async people(i) {
+  async users(i) {
     await i.deferUpdate();
     await i.followUp(`chose ${i.users.first().username}`);
   },
-  form: i => i.showModal(form()),
+  form: i => i.showModal(modal()),
   filled(i) {
     const { fields } = i;
     const file = fields.getUploadedFiles("proof").first().name;
-    const facts = [
-      fields.getRadioGroup("colour"),
+    const values = [
+      fields.getRadioGroup("color"),
       fields.getCheckboxGroup("sizes").join("+"),
       fields.getCheckbox("sure"),
     ];
-    return i.reply([...facts, file].join(", "));
+    return i.reply([...values, file].join(", "));
   },
 };
 
-export async function serve(client, { guild, sku }) {
+// Registers the commands in a guild and responds to their interactions; returns the names of the commands.
+export async function serveApp(client, { guild, sku }) {
   client.on("interactionCreate", async interaction => {
     try {
       if (interaction.isAutocomplete()) {
-        const known = ["Berlin", "Bern", "Paris"].filter(city => city.startsWith(interaction.options.getFocused()));
-        await interaction.respond(known.map(name => ({ name, value: name.toLowerCase() })));
+        const cities = ["Berlin", "Bern", "Paris"].filter(city => city.startsWith(interaction.options.getFocused()));
+        await interaction.respond(cities.map(name => ({ name, value: name.toLowerCase() })));
       } else {
-        await answers[interaction.commandName ?? interaction.customId](interaction, sku);
+        await responses[interaction.commandName ?? interaction.customId](interaction, sku);
       }
     } catch (error) {
       client.emit("error", error);
     }
   });
-  const made = await client.application.commands.set(commands, guild);
-  return made.map(command => command.name);
+  const registered = await client.application.commands.set(commands, guild);
+  return registered.map(command => command.name);
 }

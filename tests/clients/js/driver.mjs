@@ -1,6 +1,6 @@
-// Runs one discord.js client for the tests beside it. The first argument is JSON: token, api, cdn, options of the client.
-// Each line on stdin, {"id", "step", "args"}, requests a step. Lines on stdout are its result, {"id", "result"} or
-// {"id", "error"}, and the client's events, {"event", "data"}. The end of stdin ends the client.
+// Runs one discord.js client for a test. The first argument is a JSON object with the keys token, api, cdn and options.
+// Each line on stdin is a request, {"id", "step", "args"}. The lines on stdout are results, {"id", "result"} or
+// {"id", "error"}, and events of the client, {"event", "data"}. The end of stdin ends the client.
 
 import { createInterface } from "node:readline";
 import { Client, GatewayIntentBits, Partials } from "discord.js";
@@ -14,12 +14,13 @@ const client = new Client({
   partials: [Partials.Channel, Partials.Message, Partials.Reaction, Partials.GuildMember, Partials.User],
   ...settings.options?.client,
   rest: { api: settings.api, cdn: settings.cdn, version: "10" },
-  ws: { buildStrategy: strategy },
+  ws: { buildStrategy },
 });
 
-// With compression: zlib-stream if the zlib-sync package is installed, compressed payloads otherwise. The library compresses
-// by default if it finds that package, so uncompressed connections have to be configured.
-function strategy(manager) {
+// Sets the compression of the gateway connections. With ZlibStream the library uses zlib-stream if the zlib-sync package is
+// installed, and compressed payloads otherwise. It compresses by default if that package is installed, so an uncompressed
+// connection must be configured.
+function buildStrategy(manager) {
   manager.options.compression = settings.options?.compresses ? CompressionMethod.ZlibStream : null;
   return new SimpleShardingStrategy(manager);
 }
@@ -28,17 +29,17 @@ function writeLine(line) {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
-for (const [event, describe] of Object.entries(events)) {
+for (const [event, toPlainData] of Object.entries(events)) {
   client.on(event, (...args) => {
-    const data = describe(...args);
+    const data = toPlainData(...args);
     if (data !== undefined) writeLine({ event, data });
   });
 }
 
-async function run({ id, step, args }) {
+async function handleRequest({ id, step, args }) {
   try {
-    const doing = steps[step] ?? (await import("./voice.mjs")).voiceSteps[step];
-    writeLine({ id, result: (await doing(client, args)) ?? null });
+    const runStep = steps[step] ?? (await import("./voice.mjs")).voiceSteps[step];
+    writeLine({ id, result: (await runStep(client, args)) ?? null });
   } catch (error) {
     writeLine({
       id,
@@ -48,7 +49,7 @@ async function run({ id, step, args }) {
 }
 
 createInterface({ input: process.stdin })
-  .on("line", line => run(JSON.parse(line)))
+  .on("line", line => handleRequest(JSON.parse(line)))
   .on("close", async () => {
     await client.destroy();
     process.exit(0);

@@ -1,4 +1,4 @@
-// The client's events as plain data.
+// Functions that convert the arguments of each client event to plain data; undefined means that the event is not reported.
 
 const message = m => ({
   id: m.id,
@@ -12,7 +12,7 @@ const member = m => ({
   id: m.id,
   name: m.displayName,
   roles: [...m.roles.cache.keys()],
-  timed: m.isCommunicationDisabled(),
+  timedOut: m.isCommunicationDisabled(),
 });
 const thread = t => ({ id: t.id, name: t.name, parent: t.parentId, archived: t.archived, tags: t.appliedTags });
 const role = r => ({ id: r.id, name: r.name, color: r.colors.primaryColor, permissions: r.permissions.toArray() });

@@ -1,12 +1,12 @@
-// Unmodified @xhayper/discord-rpc: shows an activity until the end of its input.
+// Unmodified @xhayper/discord-rpc: sets an activity, and clears it at the end of stdin. Lines on stdout are {"name", "data"}.
 import { Client } from "@xhayper/discord-rpc";
 
 const client = new Client({ clientId: process.argv[2], transport: { type: "ipc" } });
-const say = (name, data) => console.log(JSON.stringify({ name, data }));
+const writeLine = (name, data) => console.log(JSON.stringify({ name, data }));
 
 client.on("ready", async () => {
-  say("ready", client.user.username);
-  const kept = await client.user.setActivity({
+  writeLine("ready", client.user.username);
+  const activity = await client.user.setActivity({
     state: "In a puddle",
     details: "Jumping",
     startTimestamp: 1794999000000,
@@ -15,15 +15,15 @@ client.on("ready", async () => {
     partyMax: 4,
     buttons: [{ label: "Watch", url: "https://puddle.example" }],
   });
-  say("shown", kept);
+  writeLine("shown", activity);
   await client.subscribe("ACTIVITY_JOIN");
-  say("subscribed", null);
+  writeLine("subscribed", null);
 });
 
 process.stdin.resume();
 process.stdin.on("end", async () => {
   await client.user.clearActivity();
-  say("cleared", null);
+  writeLine("cleared", null);
   await client.destroy();
   process.exit(0);
 });

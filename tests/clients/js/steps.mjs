@@ -1,10 +1,11 @@
-// Steps that a test can run on the client; each returns plain data.
+// Functions that a test can run on the client; each returns plain data.
 
-import { serve } from "./app.mjs";
-import { AttachmentBuilder, ChannelType, EmbedBuilder, PermissionFlagsBits } from "discord.js";
+import { serveApp } from "./app.mjs";
+import { AttachmentBuilder, ChannelType, EmbedBuilder, GatewayOpcodes, PermissionFlagsBits } from "discord.js";
 
 const ids = collection => [...collection.keys()];
 
+// Returns the body at a URL in Base64.
 async function download(url) {
   const response = await fetch(url);
   return Buffer.from(await response.arrayBuffer()).toString("base64");
@@ -23,7 +24,7 @@ function attachment(a) {
 }
 
 export const steps = {
-  serve,
+  serveApp,
 
   // The cache
 
@@ -50,11 +51,11 @@ export const steps = {
     const guild = client.guilds.cache.get(id);
     const cached = guild.members.cache.size;
     const all = await guild.members.fetch();
-    const some = await guild.members.fetch({ query: "citizen00", limit: 100 });
-    return { large: guild.large, cached, all: all.size, some: some.size };
+    const matching = await guild.members.fetch({ query: "user00", limit: 100 });
+    return { large: guild.large, cached, all: all.size, matching: matching.size };
   },
 
-  async about(client, { user }) {
+  async fetchApplicationAndUser(client, { user }) {
     const application = await client.application.fetch();
     return { application: application.name, user: (await client.users.fetch(user, { force: true })).username };
   },
@@ -105,8 +106,8 @@ export const steps = {
       .setAuthor({ name: "crier" });
     const message = await (await client.channels.fetch(channel)).send({ files: builders, embeds: [embed] });
     const attachments = message.attachments.map(attachment);
-    for (const one of attachments) {
-      one.data = await download(one.url);
+    for (const sent of attachments) {
+      sent.data = await download(sent.url);
     }
     return { attachments, embed: message.embeds[0].toJSON(), timestamp: message.embeds[0].timestamp };
   },
@@ -130,12 +131,12 @@ export const steps = {
   },
 
   async pin(client, { channel, message }) {
-    const place = await client.channels.fetch(channel);
-    await place.messages.pin(message);
-    const pinned = await place.messages.fetchPins();
-    await place.messages.unpin(message);
-    const left = await place.messages.fetchPins();
-    return { pinned: pinned.items.map(item => item.message.id), left: left.items.length };
+    const fetched = await client.channels.fetch(channel);
+    await fetched.messages.pin(message);
+    const pinned = await fetched.messages.fetchPins();
+    await fetched.messages.unpin(message);
+    const remaining = await fetched.messages.fetchPins();
+    return { pinned: pinned.items.map(item => item.message.id), remaining: remaining.items.length };
   },
 
   // Threads
@@ -204,11 +205,11 @@ export const steps = {
     await role.edit({ name: "watch", mentionable: true });
     const member = await guild.members.fetch(user);
     await member.roles.add(role, "brave");
-    const worn =
+    const assigned =
       member.roles.cache.has(role.id) || (await guild.members.fetch({ user, force: true })).roles.cache.has(role.id);
     await guild.members.cache.get(user).roles.remove(role);
     await role.delete();
-    return { id: role.id, worn };
+    return { id: role.id, assigned };
   },
 
   async nick(client, { guild, user, nick }) {
@@ -266,25 +267,31 @@ export const steps = {
     client.user.setPresence({ status, activities: [{ name: activity }] });
   },
 
-  // Joins a voice channel, waits for the voice server, and leaves.
+  // Joins a voice channel, waits for the voice state and the voice server, leaves, and returns both.
   joinVoice(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
     return new Promise(resolve => {
       const received = {};
       const adapter = guild.voiceAdapterCreator({
-        onVoiceStateUpdate: state => finish("state", state),
-        onVoiceServerUpdate: server => finish("server", server),
+        onVoiceStateUpdate: state => record("state", state),
+        onVoiceServerUpdate: server => record("server", server),
         destroy() {},
       });
-      function finish(part, data) {
+      function record(part, data) {
         received[part] ??= data;
         if (received.state && received.server) {
-          adapter.sendPayload({ op: 4, d: { guild_id: id, channel_id: null, self_mute: false, self_deaf: false } });
+          adapter.sendPayload({
+            op: GatewayOpcodes.VoiceStateUpdate,
+            d: { guild_id: id, channel_id: null, self_mute: false, self_deaf: false },
+          });
           adapter.destroy();
           resolve(received);
         }
       }
-      adapter.sendPayload({ op: 4, d: { guild_id: id, channel_id: channel, self_mute: true, self_deaf: false } });
+      adapter.sendPayload({
+        op: GatewayOpcodes.VoiceStateUpdate,
+        d: { guild_id: id, channel_id: channel, self_mute: true, self_deaf: false },
+      });
     });
   },
 };

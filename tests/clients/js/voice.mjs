@@ -1,15 +1,16 @@
-// @discordjs/voice in a call. Imported only when a test asks for it.
+// Steps that run @discordjs/voice in a call. Imported only if a test uses them, because the package is optional.
 
 import { VoiceConnectionStatus, entersState, joinVoiceChannel } from "@discordjs/voice";
 
-const PATIENCE_MS = 40_000;
+const TIMEOUT_MS = 40_000;
 const FRAME_MS = 20;
 let connection;
-const frames = new Map();
+// Decrypted frames by the ID of the user who sent them.
+const framesByUser = new Map();
 
 export const voiceSteps = {
   // Joins a voice channel and stays there.
-  async enterCall(client, { guild: id, channel }) {
+  async joinCall(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
     connection = joinVoiceChannel({
       guildId: id,
@@ -18,33 +19,34 @@ export const voiceSteps = {
       selfDeaf: false,
       selfMute: false,
     });
-    await entersState(connection, VoiceConnectionStatus.Ready, PATIENCE_MS);
+    await entersState(connection, VoiceConnectionStatus.Ready, TIMEOUT_MS);
   },
 
   // Stores the decrypted frames of a user from now on.
-  listen(client, { user }) {
-    frames.set(user, []);
-    connection.receiver.subscribe(user).on("data", frame => frames.get(user).push(frame.toString()));
+  recordFrames(client, { user }) {
+    framesByUser.set(user, []);
+    connection.receiver.subscribe(user).on("data", frame => framesByUser.get(user).push(frame.toString()));
   },
 
-  async say(client, { count }) {
+  async sendFrames(client, { count }) {
     connection.setSpeaking(true);
     for (let number = 0; number < count; number++) {
-      connection.playOpusPacket(Buffer.from(`${client.user.id} says ${number}`));
+      connection.playOpusPacket(Buffer.from(`${client.user.id} frame ${number}`));
       await new Promise(resolve => setTimeout(resolve, FRAME_MS));
     }
   },
 
-  async heard(client, { user, count }) {
-    const deadline = Date.now() + PATIENCE_MS;
-    while (frames.get(user).length < count && Date.now() < deadline) {
+  // Waits for this many frames of a user, or until the timeout, and returns the frames received so far.
+  async receiveFrames(client, { user, count }) {
+    const deadline = Date.now() + TIMEOUT_MS;
+    while (framesByUser.get(user).length < count && Date.now() < deadline) {
       await new Promise(resolve => setTimeout(resolve, FRAME_MS));
     }
-    return frames.get(user);
+    return framesByUser.get(user);
   },
 
   // Returns the verification code that participants compare; null while the call is not encrypted.
-  code: () => connection.voicePrivacyCode ?? null,
+  verificationCode: () => connection.voicePrivacyCode ?? null,
 
   leaveCall() {
     connection.destroy();

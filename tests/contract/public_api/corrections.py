@@ -73,8 +73,8 @@ def _remove_placeholder_limits(node: Any) -> None:
                 del node[key]
         node = list(node.values())
     if isinstance(node, list):
-        for each in node:
-            _remove_placeholder_limits(each)
+        for item in node:
+            _remove_placeholder_limits(item)
 
 
 def _features_are_an_open_set(schemas: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ def _dated_fields_are_optional(schemas: dict[str, Any]) -> None:
         if "RoleResponse" in name:
             dated.add("colors")
         if "required" in schema:
-            schema["required"] = [each for each in schema["required"] if each not in dated]
+            schema["required"] = [item for item in schema["required"] if item not in dated]
 
 
 def _invites_include_the_lobby_target_type(schemas: dict[str, Any]) -> None:

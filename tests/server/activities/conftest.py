@@ -42,7 +42,7 @@ def with_activities(config: "Config", **settings: Any) -> "Config":
 
 
 @pytest.fixture
-async def small_world(watch: "ResponseMonitor") -> "AsyncIterator[World]":
+async def small_world(response_monitor: "ResponseMonitor") -> "AsyncIterator[World]":
     """A world on the in-memory store, for tests that do not depend on the store."""
     from tests.world import small_config
 
@@ -62,7 +62,7 @@ async def upstream() -> "AsyncIterator[Upstream]":
 
 
 @pytest.fixture
-async def activity(watch: "ResponseMonitor", upstream: "Upstream") -> "AsyncIterator[ProxiedActivity]":
+async def activity(response_monitor: "ResponseMonitor", upstream: "Upstream") -> "AsyncIterator[ProxiedActivity]":
     """A proxied activity on the in-memory store."""
     from tests.server.activities import upstream as upstream_module
     from tests.world import small_config
@@ -73,7 +73,7 @@ async def activity(watch: "ResponseMonitor", upstream: "Upstream") -> "AsyncIter
 
 @pytest.fixture
 async def store_activity(
-    watch: "ResponseMonitor", upstream: "Upstream", store_config: "Config"
+    response_monitor: "ResponseMonitor", upstream: "Upstream", store_config: "Config"
 ) -> "AsyncIterator[ProxiedActivity]":
     """A proxied activity, once on each store."""
     from tests.server.activities import upstream as upstream_module

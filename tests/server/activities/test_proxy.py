@@ -302,14 +302,14 @@ async def test_an_unresolvable_target_responds_with_502(activity: ProxiedActivit
 
 
 @pytest.fixture
-async def limited_activity(watch: object, upstream: Upstream) -> object:
+async def limited_activity(response_monitor: object, upstream: Upstream) -> object:
     """An activity behind a proxy with small limits."""
     limits = {"max_request_bytes": 2048, "max_response_bytes": 4096, "connections": 1}
     async with run_server(with_activities(small_config(), **limits)) as world:
         yield await create_proxied_activity(world, upstream)
 
 
-async def test_a_slow_target_times_out(watch: object, upstream: Upstream) -> None:
+async def test_a_slow_target_times_out(response_monitor: object, upstream: Upstream) -> None:
     async with run_server(with_activities(small_config(), timeout_ms=500)) as world:
         activity = await create_proxied_activity(world, upstream)
         error_page = await activity.request("/slow")
@@ -363,7 +363,7 @@ async def test_concurrent_requests_of_an_application_are_limited(limited_activit
             await asyncio.sleep(0)
 
 
-async def test_private_targets_are_rejected_by_default(watch: object, upstream: Upstream) -> None:
+async def test_private_targets_are_rejected_by_default(response_monitor: object, upstream: Upstream) -> None:
     config = small_config(activities=ActivitiesConfig(proxy_host=PROXY_HOST))
     async with run_server(config) as world:
         activity = ProxiedActivity(world, await world.bot(flags=ApplicationFlags.EMBEDDED), upstream)
@@ -392,8 +392,8 @@ async def test_private_targets_are_rejected_by_default(watch: object, upstream: 
         assert not upstream.requests
 
 
-async def test_without_a_proxy_host_no_request_is_proxied(near_world: World, upstream: Upstream) -> None:
-    activity = await create_proxied_activity(near_world, upstream)
+async def test_without_a_proxy_host_no_request_is_proxied(private_targets_world: World, upstream: Upstream) -> None:
+    activity = await create_proxied_activity(private_targets_world, upstream)
 
     assert (await activity.request("/api/v10/gateway")).json["url"].startswith("ws")
     assert (await activity.request("/game.js")).status == 404

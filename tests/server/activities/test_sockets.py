@@ -88,7 +88,7 @@ async def test_an_incomplete_handshake_is_rejected(activity: ProxiedActivity) ->
     assert not activity.upstream.requests
 
 
-async def test_stopping_the_server_closes_both_sides_with_1001(watch: object, upstream: Upstream) -> None:
+async def test_stopping_the_server_closes_both_sides_with_1001(response_monitor: object, upstream: Upstream) -> None:
     async with run_server(with_activities(small_config())) as world:
         activity = await create_proxied_activity(world, upstream)
         socket = await activity.connect("/socket")

@@ -130,8 +130,8 @@ async def test_several_errors_are_reported_together(small_world: World) -> None:
     (await bot.post(url_map_path(bot), json={"url_map": too_many_mappings[:50]})).ok()
 
 
-async def test_private_targets_are_accepted_if_allowed(near_world: World) -> None:
-    bot = await near_world.bot()
+async def test_private_targets_are_accepted_if_allowed(private_targets_world: World) -> None:
+    bot = await private_targets_world.bot()
     mappings = [{"prefix": "/", "target": "localhost:3000"}, {"prefix": "/b", "target": "[::1]:3000/x"}]
 
     assert (await bot.post(url_map_path(bot), json={"url_map": mappings})).ok() == {"url_map": mappings}

@@ -134,11 +134,11 @@ async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
 
 @pytest.mark.parametrize("unlink", [unmerge_as_bot, deauthorize_as_user, revoke_access_token, ban_user])
 async def test_ending_a_link_sends_a_webhook_event_to_the_application(
-    near_world: World, receiver: Receiver, unlink: Any
+    private_targets_world: World, receiver: Receiver, unlink: Any
 ) -> None:
-    client = await create_social_game(near_world)
+    client = await create_social_game(private_targets_world)
     assert client.bot is not None
-    user, tokens = await create_linked_user(near_world, client)
+    user, tokens = await create_linked_user(private_targets_world, client)
     await subscribe_to_events(receiver, client.bot, "APPLICATION_DEAUTHORIZED")
 
     await unlink(client, user, tokens)

@@ -20,7 +20,7 @@ from tests.world import NOW_MS, World
 
 @pytest.fixture(params=["real", "report"])
 async def capped_world(
-    request: pytest.FixtureRequest, store_config: Config, watch: ResponseMonitor
+    request: pytest.FixtureRequest, store_config: Config, response_monitor: ResponseMonitor
 ) -> AsyncIterator[World]:
     """A world with caps enabled."""
     config = msgspec.structs.replace(store_config, approval_caps=request.param)

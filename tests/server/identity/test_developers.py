@@ -31,7 +31,7 @@ UNPRIVILEGED_INTENTS = Intents.BOT_MASK & ~Intents.PRIVILEGED
 
 
 @pytest.fixture
-async def operated_world(store_config: Config, watch: ResponseMonitor) -> AsyncIterator[World]:
+async def operated_world(store_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
     """A world that is not a rehearsal, so an operator decides approvals."""
     app = App(msgspec.structs.replace(store_config, control=False), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -602,7 +602,9 @@ async def test_a_bot_that_grew_has_ninety_days_to_request_approval(operated_worl
 # Channel obfuscation
 
 
-async def test_channel_obfuscation_hides_channels_before_the_date(store_config: Config, watch: ResponseMonitor) -> None:
+async def test_channel_obfuscation_hides_channels_before_the_date(
+    store_config: Config, response_monitor: ResponseMonitor
+) -> None:
     # 2026-01-01, before the change of 16 November.
     app = App(store_config, clock=ControlledClock(1_767_225_600_000, running=False))
     await app.start()
@@ -611,7 +613,9 @@ async def test_channel_obfuscation_hides_channels_before_the_date(store_config: 
             world = World(app, client)
             alice, path, bot, guild = await create_bot_in_guild(world)
             hidden_channel_id = await guild.channel("secret")
-            await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+            await guild.overwrite(
+                hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE
+            )
 
             def find_channel_name(session_guilds: dict[str, dict[str, list[dict[str, str]]]]) -> str:
                 channels = session_guilds[str(guild.id)]["channels"]

@@ -245,8 +245,8 @@ async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: Wor
     event = await game_session.next("USER_MERGE_OPERATION_COMPLETED")
     assert event["source_user_id"] == str(player.id)
     assert int(event["merge_operation_id"])
-    await other_session.none_of("USER_MERGE_OPERATION_COMPLETED")
-    await chat_session.none_of("USER_MERGE_OPERATION_COMPLETED")
+    await other_session.assert_not_received("USER_MERGE_OPERATION_COMPLETED")
+    await chat_session.assert_not_received("USER_MERGE_OPERATION_COMPLETED")
 
 
 async def exchange_with_credential(

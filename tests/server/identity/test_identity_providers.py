@@ -21,8 +21,8 @@ NOW_SECONDS = NOW_MS // 1000
 # Configurations
 
 
-async def test_an_owner_configures_identity_providers(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_an_owner_configures_identity_providers(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     list_path = f"/applications/{client.id}/external-identity-provider-configurations"
     body = {"clients": [{"id": "game", "description": "live", "environment": "production"}]}
 
@@ -134,8 +134,8 @@ def test_issuer_urls_are_validated(url: str, is_valid: bool) -> None:
     assert (find_issuer_problem(url, strict=True) is None) is is_valid
 
 
-async def test_an_issuer_must_be_reachable_when_it_is_configured(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_an_issuer_must_be_reachable_when_it_is_configured(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
 
     for discovery in (
         {"issuer": "http://other"},
@@ -145,23 +145,25 @@ async def test_an_issuer_must_be_reachable_when_it_is_configured(trusting_world:
     ):
         issuer.discovery_overrides = discovery
         (await configure_issuer(client, issuer)).rejected(400, 530008)
-        trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
+        any_issuer_world.clock.set(any_issuer_world.clock.now_ms() + outbound_cache.FRESH_MS)
     issuer.discovery_overrides = {"jwks_uri": f"{issuer.url}/nowhere"}
     (await configure_issuer(client, issuer)).rejected(400, 530009)
-    trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
+    any_issuer_world.clock.set(any_issuer_world.clock.now_ms() + outbound_cache.FRESH_MS)
     issuer.discovery_overrides = {"jwks_uri": "file:///etc/passwd"}
     (await configure_issuer(client, issuer)).rejected(400, 530009)
     await issuer.close()
-    trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
+    any_issuer_world.clock.set(any_issuer_world.clock.now_ms() + outbound_cache.FRESH_MS)
     (await configure_issuer(client, issuer)).rejected(400, 530008)
 
 
-async def test_an_issuer_configured_before_strict_validation_stays_valid(trusting_world: World, issuer: Issuer) -> None:
+async def test_an_issuer_configured_before_strict_validation_stays_valid(
+    any_issuer_world: World, issuer: Issuer
+) -> None:
     import msgspec
 
     from hubbub.server.core.config import IdentityConfig
 
-    world = trusting_world
+    world = any_issuer_world
     client = await create_social_game(world)
     (await configure_issuer(client, issuer)).ok()
     assert world.app._http_server is not None
@@ -175,12 +177,12 @@ async def test_an_issuer_configured_before_strict_validation_stays_valid(trustin
 
 
 @pytest.mark.dated(changes.OIDC_STRICT_ISSUER)
-async def test_issuers_are_validated_strictly_from_the_date(trusting_world: World, issuer: Issuer) -> None:
+async def test_issuers_are_validated_strictly_from_the_date(any_issuer_world: World, issuer: Issuer) -> None:
     import msgspec
 
     from hubbub.server.core.config import IdentityConfig
 
-    world = trusting_world
+    world = any_issuer_world
     client = await create_social_game(world)
     assert world.app._http_server is not None
     strict_config = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
@@ -195,8 +197,8 @@ async def test_issuers_are_validated_strictly_from_the_date(trusting_world: Worl
 # OIDC
 
 
-async def test_a_player_gets_an_access_token_with_an_id_token(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_a_player_gets_an_access_token_with_an_id_token(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
 
     tokens = (await request_token(client, issuer.sign_token("ada", preferred_username="Ada"))).ok()
@@ -212,9 +214,9 @@ async def test_a_player_gets_an_access_token_with_an_id_token(trusting_world: Wo
 
 @pytest.mark.parametrize("name", [None, "", "x" * 33, 7])
 async def test_without_a_valid_name_the_player_has_no_display_name(
-    trusting_world: World, issuer: Issuer, name: Any
+    any_issuer_world: World, issuer: Issuer, name: Any
 ) -> None:
-    client = await create_social_game(trusting_world)
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
 
     tokens = (await request_token(client, issuer.sign_token("ada", preferred_username=name))).ok()
@@ -224,8 +226,8 @@ async def test_without_a_valid_name_the_player_has_no_display_name(
     ] is None
 
 
-async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_every_invalid_id_token_has_a_specific_error_code(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     other_issuer = Issuer()
 
@@ -254,10 +256,10 @@ async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: 
     (await request_token(client, issuer.sign_token(iat=NOW_SECONDS - 7 * DAY_SECONDS))).ok()
 
 
-async def test_the_client_must_authenticate(trusting_world: World, issuer: Issuer) -> None:
+async def test_the_client_must_authenticate(any_issuer_world: World, issuer: Issuer) -> None:
     client, public_client = (
-        await create_social_game(trusting_world),
-        await create_social_game(trusting_world, public_client=True),
+        await create_social_game(any_issuer_world),
+        await create_social_game(any_issuer_world, public_client=True),
     )
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(public_client, issuer)).ok()
@@ -274,14 +276,14 @@ async def test_the_client_must_authenticate(trusting_world: World, issuer: Issue
     response = await request_token(client, "x", external_auth_type="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
     assert response.errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
     (await request_token(client, "00", external_auth_type="STEAM_SESSION_TICKET")).rejected(400, 530008)
-    client_without_social_layer = await create_social_game(trusting_world, flags=0)
+    client_without_social_layer = await create_social_game(any_issuer_world, flags=0)
     (await request_token(client_without_social_layer, issuer.sign_token())).rejected(403, 530000)
 
 
-async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: World, issuer: Issuer) -> None:
+async def test_only_a_confidential_client_gets_a_refresh_token(any_issuer_world: World, issuer: Issuer) -> None:
     client, public_client = (
-        await create_social_game(trusting_world),
-        await create_social_game(trusting_world, public_client=True),
+        await create_social_game(any_issuer_world),
+        await create_social_game(any_issuer_world, public_client=True),
     )
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(public_client, issuer)).ok()
@@ -295,8 +297,8 @@ async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: W
     assert (await player.patch("/users/@me/account", json={"global_name": "Still"})).ok()["global_name"] == "Still"
 
 
-async def test_a_merged_account_cannot_be_refreshed(trusting_world: World, issuer: Issuer) -> None:
-    client, alice = await create_social_game(trusting_world), await trusting_world.user()
+async def test_a_merged_account_cannot_be_refreshed(any_issuer_world: World, issuer: Issuer) -> None:
+    client, alice = await create_social_game(any_issuer_world), await any_issuer_world.user()
     (await configure_issuer(client, issuer)).ok()
     tokens = (await request_token(client, issuer.sign_token())).ok()
 
@@ -306,8 +308,8 @@ async def test_a_merged_account_cannot_be_refreshed(trusting_world: World, issue
     assert description == 'Invalid "refresh_token" in request'
 
 
-async def test_an_identity_without_an_account_is_linked_directly(trusting_world: World, issuer: Issuer) -> None:
-    client, alice = await create_social_game(trusting_world), await trusting_world.user()
+async def test_an_identity_without_an_account_is_linked_directly(any_issuer_world: World, issuer: Issuer) -> None:
+    client, alice = await create_social_game(any_issuer_world), await any_issuer_world.user()
     (await configure_issuer(client, issuer)).ok()
 
     await link_account(client, alice, issuer.sign_token("ada"), "OIDC")
@@ -316,15 +318,15 @@ async def test_an_identity_without_an_account_is_linked_directly(trusting_world:
     assert (error["user_id"], error["provider_type"]) == (str(alice.id), "OIDC")
     assert (error["provider_id"], error["provider_issued_user_id"]) == (issuer.url, "ada")
     await link_account(client, alice, issuer.sign_token("ada"), "OIDC")
-    bob = await trusting_world.user()
+    bob = await any_issuer_world.user()
     code = await client.request_code(bob, "sdk.social_layer")
     credential = {"external_auth_type": "OIDC", "external_auth_token": issuer.sign_token("ada")}
     (await client.exchange(code, **credential)).rejected(400, 530014)
     (await client.exchange(code, external_auth_type="OIDC", external_auth_token="x.y.z")).rejected(403, 50025)
 
 
-async def test_a_linked_account_is_unmerged_with_its_credential(trusting_world: World, issuer: Issuer) -> None:
-    client, alice = await create_social_game(trusting_world), await trusting_world.user()
+async def test_a_linked_account_is_unmerged_with_its_credential(any_issuer_world: World, issuer: Issuer) -> None:
+    client, alice = await create_social_game(any_issuer_world), await any_issuer_world.user()
     (await configure_issuer(client, issuer)).ok()
     tokens = await request_link_tokens(client, alice, issuer.sign_token("ada"), "OIDC")
 
@@ -343,8 +345,8 @@ async def test_a_linked_account_is_unmerged_with_its_credential(trusting_world: 
 # Keys
 
 
-async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     (await request_token(client, issuer.sign_token())).ok()
     issuer.requested_paths.clear()
@@ -353,7 +355,7 @@ async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(trusting_world
     issuer.keys["two"] = ECKey.generate_key("P-256", parameters={"kid": "two"})
     (await request_token(client, issuer.sign_token(key="two"))).rejected(400, 530020)
     assert issuer.requested_paths == []
-    trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
+    any_issuer_world.clock.set(any_issuer_world.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
     (await request_token(client, issuer.sign_token(key="two"))).ok()
     assert issuer.requested_paths == ["/jwks"]
     for _ in range(5):
@@ -362,8 +364,8 @@ async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(trusting_world
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "RS512", "PS256", "PS384"])
-async def test_rsa_signatures_are_accepted(trusting_world: World, issuer: Issuer, algorithm: str) -> None:
-    client = await create_social_game(trusting_world)
+async def test_rsa_signatures_are_accepted(any_issuer_world: World, issuer: Issuer, algorithm: str) -> None:
+    client = await create_social_game(any_issuer_world)
     issuer.add_rsa_key("rsa")
     issuer.discovery_overrides = {"id_token_signing_alg_values_supported": [algorithm]}
     (await configure_issuer(client, issuer)).ok()
@@ -371,8 +373,8 @@ async def test_rsa_signatures_are_accepted(trusting_world: World, issuer: Issuer
     (await request_token(client, issuer.sign_token(key="rsa", algorithm=algorithm))).ok()
 
 
-async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_unreadable_keys_are_skipped(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     valid_key = issuer.keys["one"].as_dict(private=False)
     invalid_keys = [
         {"kty": "EC", "kid": "x", "crv": "P-256", "x": "!", "y": "!"},
@@ -390,20 +392,20 @@ async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer
 DEEPLY_NESTED_JSON = b'{"keys": [], "more": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 
 
-async def test_a_deeply_nested_discovery_document_is_rejected(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_deeply_nested_discovery_document_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:
     issuer.raw_bodies["/.well-known/openid-configuration"] = DEEPLY_NESTED_JSON
 
-    (await configure_issuer(await create_social_game(trusting_world), issuer)).rejected(400, 530008)
+    (await configure_issuer(await create_social_game(any_issuer_world), issuer)).rejected(400, 530008)
 
 
-async def test_a_deeply_nested_key_set_is_rejected(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_deeply_nested_key_set_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:
     issuer.raw_bodies["/jwks"] = DEEPLY_NESTED_JSON
 
-    (await configure_issuer(await create_social_game(trusting_world), issuer)).rejected(400, 530009)
+    (await configure_issuer(await create_social_game(any_issuer_world), issuer)).rejected(400, 530009)
 
 
-async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(trusting_world)
+async def test_a_deeply_nested_id_token_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     nested_part = base64.urlsafe_b64encode(b'{"a":' + b"[" * 1500 + b"]" * 1500 + b"}").decode().rstrip("=")
     header, claims, signature = issuer.sign_token().split(".")
@@ -429,11 +431,11 @@ async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issue
     ],
 )
 async def test_a_malformed_provider_response_is_rejected(
-    trusting_world: World, issuer: Issuer, auth_type: str, credential: str, body: bytes, status: int, code: int
+    any_issuer_world: World, issuer: Issuer, auth_type: str, credential: str, body: bytes, status: int, code: int
 ) -> None:
     import msgspec
 
-    world = trusting_world
+    world = any_issuer_world
     client = await create_social_game(world)
     identity = msgspec.structs.replace(world.app.config.identity, steam_url=issuer.url, epic_url=issuer.url)
     assert world.app._http_server is not None

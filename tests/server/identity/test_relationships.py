@@ -86,7 +86,7 @@ async def test_sending_a_request_twice_changes_nothing(world: World) -> None:
     (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": FRIEND})).ok()
 
     assert await relationship_types(alice) == {bob.id: OUTGOING}
-    await bob_session.none_of("RELATIONSHIP_ADD")
+    await bob_session.assert_not_received("RELATIONSHIP_ADD")
 
 
 @pytest.mark.parametrize("removed_by", ["recipient", "sender"])
@@ -157,7 +157,7 @@ async def test_the_blocked_user_receives_no_event(world: World) -> None:
 
     (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": BLOCKED})).ok()
 
-    await bob_session.none_of("RELATIONSHIP_ADD", "RELATIONSHIP_REMOVE")
+    await bob_session.assert_not_received("RELATIONSHIP_ADD", "RELATIONSHIP_REMOVE")
 
 
 async def test_invalid_friend_requests_are_rejected(world: World) -> None:
@@ -212,7 +212,7 @@ async def test_a_friend_nickname_is_private(world: World) -> None:
 
     assert (await alice_session.next("RELATIONSHIP_UPDATE"))["nickname"] == "Bobby"
     assert [relationship["nickname"] for relationship in (await alice.get(PLATFORM_PATH)).ok()] == ["Bobby"]
-    await bob_session.none_of("RELATIONSHIP_UPDATE")
+    await bob_session.assert_not_received("RELATIONSHIP_UPDATE")
     assert (await alice.patch(f"{PLATFORM_PATH}/{bob.id}", json={"nickname": "x" * 33})).errors("nickname") == [
         "BASE_TYPE_MAX_LENGTH"
     ]
@@ -238,7 +238,7 @@ async def test_game_friends_belong_to_the_family_and_not_to_the_platform(world: 
     event = await bob_session.next("GAME_RELATIONSHIP_ADD")
     assert (event["id"], event["user_id"], event["type"]) == (str(alice.id), str(bob.id), INCOMING)
     assert (event["application_id"], event["dm_access_type"]) == (str(chess.id), 0)
-    await other_session.none_of("GAME_RELATIONSHIP_ADD")
+    await other_session.assert_not_received("GAME_RELATIONSHIP_ADD")
     (await bob_bearer.put(f"{GAME_PATH}/{alice.id}", json={})).ok()
     [friend] = (await bob_bearer.get(GAME_PATH)).ok()
     assert (friend["type"], "user" in friend) == (FRIEND, False)

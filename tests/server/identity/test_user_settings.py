@@ -39,10 +39,10 @@ async def test_settings_have_defaults_and_changes_reach_own_clients(world: World
     flags = {"all": False, "mutual_friends": False, "mutual_guilds": True}
     assert settings == DEFAULTS | {"friend_source_flags": flags, "slayer_sdk_receive_dms_in_game": 2}
     assert await chat_session.next("USER_SETTINGS_UPDATE") == settings == (await alice.get(PATH)).ok()
-    await game_session.none_of("USER_SETTINGS_UPDATE")
+    await game_session.assert_not_received("USER_SETTINGS_UPDATE")
     assert (await alice.connect()).ready["user_settings"] == settings
     await change_settings(alice, slayer_sdk_receive_dms_in_game=2)
-    await chat_session.none_of("USER_SETTINGS_UPDATE")
+    await chat_session.assert_not_received("USER_SETTINGS_UPDATE")
     assert (await change_settings(alice, friend_source_flags={"all": True}))["friend_source_flags"] == flags | {
         "all": True,
         "mutual_friends": True,
@@ -93,7 +93,7 @@ async def test_unknown_settings_are_ignored(world: World) -> None:
     session = await alice.connect()
 
     assert await change_settings(alice, theme="dark") == DEFAULTS
-    await session.none_of("USER_SETTINGS_UPDATE")
+    await session.assert_not_received("USER_SETTINGS_UPDATE")
 
 
 async def test_games_and_bots_cannot_access_settings(world: World) -> None:
@@ -212,7 +212,7 @@ async def test_game_friend_messages_can_be_kept_out_of_the_chat_client(world: Wo
     await bob.connect_sdk()
     assert (await bob.post(path, json={"content": "hi"})).ok()["channel_id"] == str(alice.id)
     assert (await game_session.next("MESSAGE_CREATE"))["content"] == "hi"
-    await chat_session.none_of("MESSAGE_CREATE")
+    await chat_session.assert_not_received("MESSAGE_CREATE")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ async def test_the_setting_selects_which_direct_messages_reach_games(
     if is_received:
         assert (await game_session.next("MESSAGE_UPDATE"))["content"] == "hello"
     else:
-        await game_session.none_of("MESSAGE_CREATE", "MESSAGE_UPDATE")
+        await game_session.assert_not_received("MESSAGE_CREATE", "MESSAGE_UPDATE")
 
 
 async def test_disabling_messages_in_games_still_permits_invites(world: World) -> None:

@@ -103,7 +103,7 @@ async def test_granting_premium_notifies_only_the_user(world: World) -> None:
 
     assert (await ann_session.next("USER_UPDATE"))["premium_type"] == 2
     assert (await ann.get("/users/@me")).ok()["premium_type"] == 2
-    await ben_session.none_of("USER_UPDATE", "GUILD_MEMBER_UPDATE")
+    await ben_session.assert_not_received("USER_UPDATE", "GUILD_MEMBER_UPDATE")
     form = aiohttp.FormData()
     form.add_field("files[0]", bytes((10 << 20) + 1), filename="large.bin")
     (await ann.post(f"/channels/{guild.general}/messages", data=form)).ok()

@@ -80,7 +80,7 @@ async def test_the_first_launch_starts_an_instance_and_later_ones_join_it(setup:
         "users": [str(setup.alice.id), str(setup.bob.id)],
     }
     (await setup.launch(setup.bob, setup.bob_session)).ok()
-    await setup.bot_session.none_of(UPDATE)
+    await setup.bot_session.assert_not_received(UPDATE)
 
 
 async def test_an_instance_ends_with_its_last_participant(setup: ActivitySetup) -> None:
@@ -163,7 +163,7 @@ async def test_guild_create_lists_the_instances_in_visible_channels(setup: Activ
     assert [instance["location"]["channel_id"] for instance in instances] == [str(setup.guild.general)]
     assert [participant["user_id"] for participant in instances[0]["participants"]] == [str(setup.alice.id)]
     await setup.bot_session.next(UPDATE)
-    await setup.bot_session.none_of(UPDATE)
+    await setup.bot_session.assert_not_received(UPDATE)
 
 
 async def test_an_activity_can_be_launched_in_a_direct_message_channel(setup: ActivitySetup) -> None:

@@ -86,7 +86,7 @@ async def test_an_entry_event_is_sent_to_members_who_can_view_the_log(world: Wor
     assert entry["changes"] == [{"key": "name", "old_value": "Guild", "new_value": "Renamed"}]
     del entry["guild_id"]
     assert (await list_entries(guild))[0] == entry
-    await other_session.none_of("GUILD_AUDIT_LOG_ENTRY_CREATE")
+    await other_session.assert_not_received("GUILD_AUDIT_LOG_ENTRY_CREATE")
 
 
 async def test_reading_the_log_requires_the_permission(world: World) -> None:

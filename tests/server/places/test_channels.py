@@ -195,7 +195,7 @@ async def test_the_bitrate_limit_depends_on_guild_and_channel_type(world: World)
 async def test_a_channel_inherits_its_categorys_overwrites_by_default(world: World) -> None:
     guild = await world.guild()
     category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
+    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     inherited = await get_channel(guild, await guild.channel("a", parent_id=str(category)))
     own = await get_channel(guild, await guild.channel("b", parent_id=str(category), permission_overwrites=[]))
     assert inherited["permission_overwrites"] == [
@@ -254,7 +254,7 @@ async def test_hidden_and_unknown_channels_cannot_be_read(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
     secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     (await bob.get(f"/channels/{secret}")).rejected(403, 50001)
     (await bob.get("/channels/1")).rejected(404, 10003)
     assert (await bob.get(f"/channels/{guild.general}")).ok()["name"] == "general"
@@ -265,7 +265,7 @@ async def test_hidden_channels_are_not_listed_for_users_and_from_the_date_for_bo
     guild = await world.guild()
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     member = await guild.member()
     application = await world.bearer(member, (await create_application(world)).id, "guilds.channels.read")
     for is_before, reader in itertools.product((True, False), (bot, member, application)):
@@ -343,7 +343,7 @@ async def test_an_update_publishes_an_event_only_if_something_changed(world: Wor
     assert {"key": "topic", "new_value": "t"} in entry["changes"]
 
     (await guild.owner.patch(path, json={"name": "big-hall"})).ok()
-    await session.none_of("CHANNEL_UPDATE")
+    await session.assert_not_received("CHANNEL_UPDATE")
     assert (await guild.owner.patch(path, json={"topic": None})).ok()["topic"] is None
 
 
@@ -451,7 +451,7 @@ async def test_an_overwrite_is_created_updated_and_deleted(world: World) -> None
     assert {"key": "allow", "new_value": str(Permissions.MANAGE_MESSAGES)} in entry["changes"]
 
     (await guild.owner.put(path, json=body)).ok()
-    await session.none_of("CHANNEL_UPDATE")
+    await session.assert_not_received("CHANNEL_UPDATE")
     (await guild.owner.put(path, json={"type": OverwriteType.ROLE, "deny": 2048})).ok()
     assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"][0]["deny"] == "2048"
     assert {
@@ -500,10 +500,10 @@ async def test_synced_channels_follow_the_overwrites_of_their_category(world: Wo
     unsynced = await guild.channel("apart", parent_id=str(category))
     await guild.overwrite(unsynced, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
     session = await (await world.bot(guild)).connect()
-    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
+    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     updated = {(await session.next("CHANNEL_UPDATE"))["id"], (await session.next("CHANNEL_UPDATE"))["id"]}
     assert updated == {str(category), str(synced)}
-    await session.none_of("CHANNEL_UPDATE")
+    await session.assert_not_received("CHANNEL_UPDATE")
     assert (await get_channel(guild, synced))["permission_overwrites"] == (await get_channel(guild, category))[
         "permission_overwrites"
     ]
@@ -515,7 +515,7 @@ async def test_synced_channels_follow_the_overwrites_of_their_category(world: Wo
 async def test_deleting_a_role_removes_its_overwrites(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("mods")
-    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     session = await (await world.bot(guild)).connect()
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
     assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"] == []
@@ -541,7 +541,7 @@ async def test_positions_change_together(world: World) -> None:
     assert [(channel["id"], channel["position"]) for channel in moved] == [(str(one), 7), (str(two), 6)]
     assert (await guild.last_audit_entry(AuditLogAction.CHANNEL_UPDATE))["target_id"] == str(two)
     (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).ok()
-    await session.none_of("CHANNEL_UPDATE")
+    await session.assert_not_received("CHANNEL_UPDATE")
 
 
 async def test_moving_a_channel_requires_view_channel_and_reordering_does_not(world: World) -> None:
@@ -562,7 +562,7 @@ async def test_moving_a_channel_requires_view_channel_and_reordering_does_not(wo
 async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(world: World) -> None:
     guild = await world.guild()
     category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
+    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     one, two = await guild.channel("one"), await guild.channel("two")
     path = f"/guilds/{guild.id}/channels"
     both = [{"id": str(channel_id), "parent_id": str(category)} for channel_id in (one, two)]

@@ -48,7 +48,7 @@ async def test_a_disabled_welcome_screen_is_visible_to_managers_only(world: Worl
     for actor in (stranger, bob):
         assert (await actor.get(url)).ok() == screen
     (await guild.owner.patch(url, json={"description": None})).ok()
-    await session.none_of("GUILD_UPDATE")
+    await session.assert_not_received("GUILD_UPDATE")
     assert [change["key"] for change in (await audit_entries(guild, AuditLogAction.GUILD_UPDATE))[0]["changes"]] == [
         "description"
     ]
@@ -169,9 +169,9 @@ async def test_onboarding_requires_seven_channels_of_which_five_are_writable(wor
     (await guild.owner.put(url, json={"enabled": True})).rejected(400, 350000)
     (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels[:6]})).rejected(400, 350000)
     for channel in channels[:3]:
-        await guild.overwrite(int(channel), guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
+        await guild.overwrite(int(channel), guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).rejected(400, 350000)
-    await guild.overwrite(int(channels[0]), guild.id, kind=OverwriteType.ROLE)
+    await guild.overwrite(int(channels[0]), guild.id, target_type=OverwriteType.ROLE)
     (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).ok()
     (await guild.owner.put(url, json={"default_channel_ids": channels[:6]})).rejected(400, 350001)
     prompt = {"id": "0", "title": "more", "options": [{"title": "all", "channel_ids": channels[6:]}]}
@@ -282,7 +282,7 @@ async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
     assert (await session.next("GUILD_UPDATE"))["widget_enabled"] is True
     lounge = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     hidden = await guild.channel("Den", type=ChannelType.GUILD_VOICE)
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     state = {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": True, "self_deaf": False}
     await session.send(GatewayOpcode.VOICE_STATE_UPDATE, state)
     await session.next("VOICE_STATE_UPDATE")
@@ -325,7 +325,7 @@ async def test_a_manager_can_only_choose_channels_they_can_view(world: World) ->
     guild = await world.guild(None, bob)
     await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
     hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     base = f"/guilds/{guild.id}"
     screen = {"welcome_channels": [{"channel_id": str(hidden), "description": "x"}]}
     guide = {"resource_channels": [{"channel_id": str(hidden), "title": "x"}]}

@@ -278,7 +278,7 @@ async def test_an_update_without_changes_publishes_no_event(world: World) -> Non
 
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Guild"})).ok()
 
-    await session.none_of("GUILD_UPDATE")
+    await session.assert_not_received("GUILD_UPDATE")
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.GUILD_UPDATE:d}")).ok()
     assert log["audit_log_entries"] == []
 
@@ -477,7 +477,7 @@ async def test_the_gateway_state_contains_roles_channels_and_members(world: Worl
     guild = await world.guild(None, bob)
     role = await guild.role("mods", Permissions.KICK_MEMBERS)
     await guild.add_role(bob, role)
-    await guild.overwrite(guild.general, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
 
     state = await world.app.database.read(lambda tx: guild_state.read_guild_state(tx, guild.id))
     member_states = await world.app.database.read(lambda tx: guild_state.read_member_states(tx, guild.id, [bob.id, 1]))

@@ -14,7 +14,7 @@ from hubbub.protocol.resources import invites as invites_wire
 from hubbub.server.core.call import Call
 from tests.server.places.invites import create_invite, create_targeted_invite, csv_form, list_member_roles
 from tests.server.places.scheduled_events import channel_event, create_event, external_event
-from tests.world import PRIVILEGED, ApiResponse, Guild, World
+from tests.world import PRIVILEGED_INTENT_FLAGS, ApiResponse, Guild, World
 
 PARTIAL_ROLE_KEYS = {"id", "name", "position", "color", "colors", "icon", "unicode_emoji"}
 
@@ -80,7 +80,7 @@ async def test_invite_events_require_manage_channels(world: World) -> None:
     session = await bystander.connect(Intents.GUILDS | Intents.GUILD_INVITES)
     created = await create_invite(guild.owner, guild.general)
     (await guild.owner.delete(f"/invites/{created['code']}")).ok()
-    await session.none_of("INVITE_CREATE", "INVITE_DELETE")
+    await session.assert_not_received("INVITE_CREATE", "INVITE_DELETE")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ async def test_invites_require_the_permission_and_a_suitable_channel(world: Worl
 async def test_an_invite_can_target_an_activity_in_a_voice_channel(world: World) -> None:
     guild = await world.guild()
     voice = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
-    app = await world.bot(guild, flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    app = await world.bot(guild, flags=PRIVILEGED_INTENT_FLAGS | ApplicationFlags.EMBEDDED)
     created = await create_invite(guild.owner, voice, target_type=2, target_application_id=str(app.application_id))
     assert created["target_type"] == 2
     assert created["target_application"]["id"] == str(app.application_id)
@@ -373,7 +373,7 @@ async def test_a_temporary_member_leaves_with_the_last_session_unless_given_a_ro
     third = await carol.connect()
     await third.close()
     await first.close()
-    await owner_session.none_of("GUILD_MEMBER_REMOVE")
+    await owner_session.assert_not_received("GUILD_MEMBER_REMOVE")
     await second.close()
     assert (await owner_session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
     (await guild.owner.get(f"/guilds/{guild.id}/members/{carol.id}")).ok()

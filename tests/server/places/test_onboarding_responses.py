@@ -135,7 +135,7 @@ async def test_changing_responses_replaces_only_the_roles_of_earlier_responses(
     assert sorted(event["roles"], key=int) == sorted([*onboarding.granted_roles("black", "go"), str(other)], key=int)
     assert responses["channel_ids"] == [*onboarding.channels[:7], onboarding.channels[8]]
     (await onboarding.respond(bob, "black", "go")).ok()
-    await session.none_of("GUILD_MEMBER_UPDATE")
+    await session.assert_not_received("GUILD_MEMBER_UPDATE")
 
 
 async def test_invalid_responses_are_rejected_with_their_index(world: World, onboarding: OnboardingGuild) -> None:

@@ -110,7 +110,7 @@ async def test_a_role_update_is_published_and_audited(world: World) -> None:
     assert {"key": "permissions", "old_value": "0", "new_value": "2"} in entry["changes"]
     assert {change["key"] for change in entry["changes"]} == {"name", "permissions", "color", "colors", "hoist"}
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=body)).ok()
-    await session.none_of("GUILD_ROLE_UPDATE")
+    await session.assert_not_received("GUILD_ROLE_UPDATE")
     reset = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=dict.fromkeys(body))).ok()
     assert (reset["name"], reset["color"], reset["hoist"]) == ("new role", 0, False)
     assert reset["permissions"] == str(Permissions.DEFAULT_EVERYONE)
@@ -335,7 +335,7 @@ async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: Worl
     bot = await world.bot(guild)
     role = await guild.role("deleted", Permissions.KICK_MEMBERS)
     await guild.add_role(bob, role)
-    await guild.overwrite(guild.general, role, allow=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
+    await guild.overwrite(guild.general, role, allow=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     session = await bot.connect()
 
     assert (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).status == 204
@@ -343,7 +343,7 @@ async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: Worl
     assert await session.next("GUILD_ROLE_DELETE") == {"guild_id": str(guild.id), "role_id": str(role)}
     updated = await session.next("CHANNEL_UPDATE")
     assert (updated["id"], updated["permission_overwrites"]) == (str(guild.general), [])
-    await session.none_of("GUILD_MEMBER_UPDATE")
+    await session.assert_not_received("GUILD_MEMBER_UPDATE")
     assert (await bob.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == []
     entry = await guild.last_audit_entry(AuditLogAction.ROLE_DELETE)
     assert entry["target_id"] == str(role)

@@ -191,7 +191,7 @@ async def test_an_event_update_is_published_and_audited(world: World, guild: Gui
     entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE)
     assert {"key": "name", "old_value": "picnic", "new_value": "feast"} in entry["changes"]
     (await guild.owner.patch(event_path(guild, event), json={"name": "feast"})).ok()
-    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
     assert (await guild.owner.patch(event_path(guild, event), json={"entity_type": EventEntityType.VOICE})).errors(
         "channel_id"
     )
@@ -245,7 +245,7 @@ async def test_a_channel_event_is_visible_only_to_channel_viewers(world: World, 
     await guild.overwrite(stage, bot.id, deny=Permissions.VIEW_CHANNEL)
     session = await bot.connect()
     event = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
-    await session.none_of("GUILD_SCHEDULED_EVENT_CREATE")
+    await session.assert_not_received("GUILD_SCHEDULED_EVENT_CREATE")
     (await bot.get(event_path(guild, event))).rejected(403, 50001)
     assert (await bot.get(f"/guilds/{guild.id}/scheduled-events")).ok() == []
     assert (await bot.connect()).guilds[str(guild.id)]["guild_scheduled_events"] == []
@@ -258,7 +258,7 @@ async def test_a_channel_event_is_visible_only_to_channel_viewers(world: World, 
     stage_body = {"entity_type": EventEntityType.STAGE_INSTANCE, "channel_id": str(stage)}
     (await guild.owner.patch(event_path(guild, event), json=stage_body)).ok()
     assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == event["id"]
-    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
     await guild.overwrite(stage, bot.id, allow=Permissions.VIEW_CHANNEL)
     assert (await session.next("GUILD_SCHEDULED_EVENT_CREATE"))["id"] == event["id"]
 
@@ -270,7 +270,7 @@ async def test_an_external_event_starts_and_ends_automatically(world: World, gui
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, external_event())
     world.clock.advance(HOUR_MS - 1)
-    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=EventStatus.ACTIVE)
     world.clock.advance(HOUR_MS)
@@ -281,7 +281,7 @@ async def test_an_event_that_is_not_started_is_canceled(world: World, guild: Gui
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, channel_event(guild.channels["Lounge"]))
     world.clock.advance(HOUR_MS + EVENT_CANCEL_AFTER_MS - 1)
-    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=EventStatus.CANCELED)
 
@@ -335,7 +335,7 @@ async def test_a_voice_event_ends_after_the_channel_is_idle(world: World, guild:
     await join_voice(session, guild, lounge)
     await join_voice(session, guild, None)
     world.clock.advance(EVENT_IDLE_MS - 1)
-    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.COMPLETED
 
@@ -476,7 +476,7 @@ async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) ->
         "id"
     ]
     world.clock.set(MONDAY_MS + 2 * HOUR_MS - 1)
-    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.ACTIVE
     world.clock.advance(2 * HOUR_MS)
@@ -596,7 +596,7 @@ async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> No
             "guild_id": str(guild.id),
         }
     (await bob.put(own_path)).ok()
-    await session.none_of("GUILD_SCHEDULED_EVENT_USER_ADD")
+    await session.assert_not_received("GUILD_SCHEDULED_EVENT_USER_ADD")
     url = event_path(guild, event, "users")
     subscribers = (await guild.owner.get(f"{url}?with_member=true")).ok()
     ids = sorted((str(bob.id), str(carol.id)), key=int)

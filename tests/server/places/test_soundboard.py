@@ -56,7 +56,7 @@ async def test_a_new_sound_is_stored_published_audited_and_served(world: World) 
         "guild_id": str(guild.id),
         "soundboard_sounds": [view_without_user],
     }
-    await session.none_of("SOUNDBOARD_SOUNDS")
+    await session.assert_not_received("SOUNDBOARD_SOUNDS")
 
 
 async def test_mp3_sounds_are_accepted_and_the_default_volume_is_one(world: World) -> None:
@@ -147,7 +147,7 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     entry = await guild.last_audit_entry(AuditLogAction.SOUNDBOARD_SOUND_UPDATE)
     assert {"key": "name", "old_value": "honk", "new_value": "toot"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "toot"})).ok()
-    await session.none_of("GUILD_SOUNDBOARD_SOUND_UPDATE")
+    await session.assert_not_received("GUILD_SOUNDBOARD_SOUND_UPDATE")
     changed_again = (await guild.owner.patch(path, json={"emoji_name": "🎺", "volume": None})).ok()
     assert (changed_again["emoji_id"], changed_again["emoji_name"], changed_again["volume"]) == (None, "🎺", 1.0)
     assert (await guild.owner.patch(path, json={"emoji_name": None})).ok()["emoji_name"] is None
@@ -281,7 +281,7 @@ async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> No
     }
     for session in (speaker, listener):
         assert await session.next("VOICE_CHANNEL_EFFECT_SEND") == effect
-    await outside_session.none_of("VOICE_CHANNEL_EFFECT_SEND")
+    await outside_session.assert_not_received("VOICE_CHANNEL_EFFECT_SEND")
     (await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": "1"})).ok()
     assert (await listener.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == 1
     for body in ({"sound_id": "2000"}, {"sound_id": sound["sound_id"], "source_guild_id": "5"}):

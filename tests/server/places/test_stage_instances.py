@@ -69,7 +69,7 @@ async def test_a_stage_is_created_updated_and_deleted(world: World, guild: Guild
         {"key": "topic", "old_value": "chess", "new_value": "go"}
     ]
     (await bot.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
-    await session.none_of("STAGE_INSTANCE_UPDATE")
+    await session.assert_not_received("STAGE_INSTANCE_UPDATE")
 
     assert (await bot.delete(f"/stage-instances/{stage}", headers={"X-Audit-Log-Reason": "over"})).status == 204
     assert await session.next("STAGE_INSTANCE_DELETE") == changed
@@ -127,7 +127,7 @@ async def test_members_who_cannot_view_the_channel_receive_no_stage_events(
     await guild.overwrite(stage, bot.id, deny=Permissions.VIEW_CHANNEL)
     session = await bot.connect()
     created = await create_stage(guild.owner, stage)
-    await session.none_of("STAGE_INSTANCE_CREATE")
+    await session.assert_not_received("STAGE_INSTANCE_CREATE")
     bot_session = await bot.connect()
     assert bot_session.guilds[str(guild.id)]["stage_instances"] == []
     await guild.overwrite(stage, bot.id, allow=Permissions.VIEW_CHANNEL)
@@ -153,7 +153,7 @@ async def test_a_stage_closes_after_its_last_speaker_left(world: World, guild: G
     (await guild.owner.get(f"/stage-instances/{stage}")).ok()
     await join_voice(session, guild, None)
     world.clock.advance(STAGE_IDLE_MS - 1)
-    await session.none_of("STAGE_INSTANCE_DELETE")
+    await session.assert_not_received("STAGE_INSTANCE_DELETE")
     world.clock.advance(1)
     assert await session.next("STAGE_INSTANCE_DELETE") == created
     (await guild.owner.get(f"/stage-instances/{stage}")).rejected(404, 10067)
@@ -165,7 +165,7 @@ async def test_a_returning_speaker_keeps_the_stage_open(world: World, guild: Gui
     world.clock.advance(STAGE_IDLE_MS - 1)
     await join_voice(session, guild, stage)
     world.clock.advance(STAGE_IDLE_MS)
-    await session.none_of("STAGE_INSTANCE_DELETE")
+    await session.assert_not_received("STAGE_INSTANCE_DELETE")
     (await guild.owner.get(f"/stage-instances/{stage}")).ok()
 
 
@@ -233,7 +233,7 @@ async def test_moderators_invite_speakers_and_suppress_them_again(
         [{"key": "suppress", "old_value": True, "new_value": False}],
     )
     (await guild.owner.patch(path, json=body)).ok()
-    await session.none_of("VOICE_STATE_UPDATE")
+    await session.assert_not_received("VOICE_STATE_UPDATE")
     (await guild.owner.patch(path, json={"suppress": True})).ok()
     suppressed = await session.next("VOICE_STATE_UPDATE")
     assert (suppressed["suppress"], suppressed["request_to_speak_timestamp"]) == (True, None)
@@ -340,4 +340,4 @@ async def test_deleting_a_stage_channel_posts_no_message(guild: Guild, stage: in
     session = await guild.owner.connect()
     (await guild.owner.delete(f"/channels/{stage}")).ok()
     await session.next("STAGE_INSTANCE_DELETE")
-    await session.none_of("MESSAGE_CREATE")
+    await session.assert_not_received("MESSAGE_CREATE")

@@ -17,7 +17,7 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
     await world.bot(guild)
     await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)
     await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "new"}], default_forum_layout=1)
-    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     await guild.overwrite(guild.general, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
 
     created = await create_template(guild, description="ours")
@@ -99,7 +99,7 @@ async def test_a_guild_is_created_from_a_template(world: World) -> None:
     await guild.channel(
         "ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "new"}], default_auto_archive_duration=60
     )
-    await guild.overwrite(guild.general, role, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
+    await guild.overwrite(guild.general, role, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     created = await create_template(guild)
     bob = await world.user("bob")
     session = await bob.connect()

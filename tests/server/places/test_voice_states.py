@@ -101,7 +101,7 @@ async def test_joining_publishes_the_state_and_returns_the_voice_server(world: W
     assert await observer_session.next("VOICE_STATE_UPDATE") == state
     started = await observer_session.next("VOICE_CHANNEL_START_TIME_UPDATE")
     assert started == {"id": str(lounge), "guild_id": str(guild.id), "voice_start_time": NOW_MS // 1000}
-    await observer_session.none_of("VOICE_SERVER_UPDATE")
+    await observer_session.assert_not_received("VOICE_SERVER_UPDATE")
 
 
 async def test_rejoining_the_same_channel_only_updates_the_state(guild: Guild, bob: Actor) -> None:
@@ -111,7 +111,7 @@ async def test_rejoining_the_same_channel_only_updates_the_state(guild: Guild, b
     await session.next("VOICE_SERVER_UPDATE")
     after = await join_voice(session, guild, guild.channels["Lounge"], self_deaf=True)
     assert after == {**before, "self_deaf": True}
-    await session.none_of("VOICE_SERVER_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
+    await session.assert_not_received("VOICE_SERVER_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
 
 async def test_leaving_is_published_and_clears_the_channel_status(world: World, guild: Guild, bob: Actor) -> None:
@@ -144,7 +144,7 @@ async def test_moving_sends_one_state_update_to_each_viewer(world: World, guild:
     assert (await other_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
     for observer_session in (viewer_session, other_session, session):
-        await observer_session.none_of("VOICE_STATE_UPDATE")
+        await observer_session.assert_not_received("VOICE_STATE_UPDATE")
 
 
 async def test_voice_events_of_a_hidden_channel_are_not_sent(world: World, guild: Guild, bob: Actor) -> None:
@@ -156,7 +156,7 @@ async def test_voice_events_of_a_hidden_channel_are_not_sent(world: World, guild
     await join_voice(session, guild, lounge)
     await send_voice_state(session, guild, None)
     await session.next("VOICE_STATE_UPDATE")
-    await observer_session.none_of("VOICE_STATE_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
+    await observer_session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
 
 async def test_a_bot_without_the_intent_receives_its_own_state(world: World, guild: Guild, bob: Actor) -> None:
@@ -232,7 +232,7 @@ async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Ac
     await second.next("VOICE_SERVER_UPDATE")
     assert (await first.next("VOICE_STATE_UPDATE"))["session_id"] == after["session_id"]
     await first.close()
-    await second.none_of("VOICE_STATE_UPDATE")
+    await second.assert_not_received("VOICE_STATE_UPDATE")
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).ok()
 
 
@@ -277,7 +277,7 @@ async def test_a_moderator_moves_mutes_and_disconnects(guild: Guild, bob: Actor)
     (await guild.owner.patch(path, json={"channel_id": None})).ok()
     assert (await observer_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
     assert (await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None))["mute"] is True
-    await observer_session.none_of("VOICE_SERVER_UPDATE")
+    await observer_session.assert_not_received("VOICE_SERVER_UPDATE")
 
 
 async def test_a_kicked_member_is_disconnected(guild: Guild, bob: Actor) -> None:
@@ -346,7 +346,7 @@ async def test_a_connected_member_with_the_permission_sets_the_status(world: Wor
     event = await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE")
     assert event == {"id": str(lounge), "guild_id": str(guild.id), "status": "chess"}
     (await bob.put(path, json={"status": "chess"})).ok()
-    await observer_session.none_of("VOICE_CHANNEL_STATUS_UPDATE")
+    await observer_session.assert_not_received("VOICE_CHANNEL_STATUS_UPDATE")
     (await bob.put(path, json={"status": ""})).ok()
     assert (await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE"))["status"] is None
     assert await status_entries(world, guild) == [
@@ -415,7 +415,7 @@ async def test_a_deafened_member_is_moved_to_the_afk_channel(world: World, guild
     world.clock.advance(50_000)
     await join_voice(session, guild, lounge, self_deaf=True, self_mute=True)
     world.clock.advance(59_999)
-    await session.none_of("VOICE_STATE_UPDATE")
+    await session.assert_not_received("VOICE_STATE_UPDATE")
     world.clock.advance(1)
 
     moved = await session.next("VOICE_STATE_UPDATE")
@@ -428,19 +428,19 @@ async def test_listening_and_disconnected_members_are_not_moved(world: World, gu
     session = await bob.connect()
     await join_voice(session, guild, lounge, self_deaf=True)
     world.clock.advance(300_000)
-    await session.none_of("VOICE_STATE_UPDATE")
+    await session.assert_not_received("VOICE_STATE_UPDATE")
 
     afk = await guild.channel("away", type=ChannelType.GUILD_VOICE)
     body = {"afk_channel_id": str(afk), "afk_timeout": 60}
     (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).ok()
     await join_voice(session, guild, lounge, self_mute=True)
     world.clock.advance(60_000)
-    await session.none_of("VOICE_STATE_UPDATE")
+    await session.assert_not_received("VOICE_STATE_UPDATE")
     await join_voice(session, guild, lounge, self_deaf=True)
     await send_voice_state(session, guild, None)
     await session.next("VOICE_STATE_UPDATE")
     world.clock.advance(60_000)
-    await session.none_of("VOICE_STATE_UPDATE")
+    await session.assert_not_received("VOICE_STATE_UPDATE")
 
 
 async def test_a_user_has_one_voice_state_and_a_bot_one_per_guild(world: World, guild: Guild, bob: Actor) -> None:

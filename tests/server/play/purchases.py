@@ -40,7 +40,7 @@ async def buy(user: Actor, sku_id: int, **fields: Any) -> Any:
 
 async def received_events(session: Session) -> list[tuple[str, Any]]:
     """Return the events that the session received since the last call, in order."""
-    await session.settle()
+    await session.wait_delivered()
     frames = [frame for frame in session.dispatches[session._position :] if frame["t"] != "PING"]
     session._position = len(session.dispatches)
     return [(frame["t"], frame["d"]) for frame in frames]

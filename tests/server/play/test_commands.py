@@ -13,7 +13,7 @@ from hubbub.protocol.resources.commands import CommandPermission
 from hubbub.server.core.config import Config
 from hubbub.server.play import commands
 from hubbub.server.play.commands import definitions
-from tests.world import PRIVILEGED, Actor, ApiResponse, Guild, World, small_config
+from tests.world import PRIVILEGED_INTENT_FLAGS, Actor, ApiResponse, Guild, World, small_config
 
 USE = Permissions.USE_APPLICATION_COMMANDS
 
@@ -574,7 +574,7 @@ async def test_contexts_and_dm_permission_determine_each_other(world: World) -> 
 
 @pytest.mark.dated(changes.ENTRY_POINT_COMMANDS)
 async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
-    bot = await world.bot(flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    bot = await world.bot(flags=PRIVILEGED_INTENT_FLAGS | ApplicationFlags.EMBEDDED)
     path = global_path(bot)
 
     created = (await bot.post(path, json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT})).ok()

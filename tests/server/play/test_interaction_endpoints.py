@@ -26,9 +26,9 @@ def respond_with(callback_type: int, data: Any = None) -> Any:
 
 
 @pytest.fixture
-async def setup(near_world: World, receiver: Receiver) -> InteractionSetup:
+async def setup(private_targets_world: World, receiver: Receiver) -> InteractionSetup:
     """An app whose interactions are posted to `receiver`, and a user in its guild."""
-    setup = await create_interaction_setup(near_world)
+    setup = await create_interaction_setup(private_targets_world)
     await receive_interactions(receiver, setup.bot)
     return setup
 
@@ -75,7 +75,7 @@ async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_bod
     message = await setup.user_session.next("MESSAGE_CREATE")
     assert (message["content"], message["interaction_metadata"]["id"]) == ("hello", interaction["id"])
     assert (await setup.user_session.next("INTERACTION_SUCCESS"))["id"] == interaction["id"]
-    await setup.app_session.none_of("INTERACTION_CREATE")
+    await setup.app_session.assert_not_received("INTERACTION_CREATE")
     hook = f"/webhooks/{setup.bot.application_id}/{interaction['token']}"
     assert (await setup.world.request("GET", f"{hook}/messages/@original")).ok()["id"] == message["id"]
     assert (await setup.world.request("POST", hook, json={"content": "more"})).ok()["content"] == "more"
@@ -135,7 +135,7 @@ async def test_a_response_can_be_sent_later_by_the_callback_route(setup: Interac
     assert response.status == 204
     assert (await setup.user_session.next("MESSAGE_CREATE"))["content"] == "later"
     await setup.world.clock.run_for(4_000)
-    await setup.user_session.none_of("INTERACTION_FAILURE")
+    await setup.user_session.assert_not_received("INTERACTION_FAILURE")
 
 
 async def test_an_interaction_fails_if_no_response_follows_a_202(setup: InteractionSetup, receiver: Receiver) -> None:
@@ -271,7 +271,7 @@ async def test_an_unreachable_endpoint_fails_after_three_seconds(setup: Interact
     [failure] = await list_failures(setup)
     assert "Connect" in failure["error"]
     await setup.world.clock.run_for(600_000)
-    await setup.user_session.none_of("INTERACTION_FAILURE")
+    await setup.user_session.assert_not_received("INTERACTION_FAILURE")
 
 
 async def test_an_endpoint_that_does_not_respond_fails_after_three_seconds(
@@ -312,22 +312,22 @@ async def test_many_interactions_are_delivered_concurrently(
 
 
 async def test_an_application_without_a_bot_receives_interactions_at_its_endpoint(
-    near_world: World, receiver: Receiver
+    private_targets_world: World, receiver: Receiver
 ) -> None:
-    client = await create_application(near_world, name="webby", bot=False)
+    client = await create_application(private_targets_world, name="webby", bot=False)
     owner, application_path = client.owner, f"/applications/{client.id}"
     receiver.use_verify_key_of((await owner.get(application_path)).ok())
-    bot = Actor(near_world, 0, "", "webby", application_id=client.id)
+    bot = Actor(private_targets_world, 0, "", "webby", application_id=client.id)
     token_request = {"grant_type": "client_credentials", "scope": "applications.commands.update"}
     app_bearer = client.bearer(owner, (await client.post_form("/oauth2/token", **token_request)).ok()["access_token"])
-    user = await near_world.user()
-    guild = await near_world.guild(None, user)
+    user = await private_targets_world.user()
+    guild = await private_targets_world.guild(None, user)
     command = (
         await app_bearer.post(
             f"{application_path}/commands", json={"name": "greet", "description": "x", "integration_types": [0]}
         )
     ).ok()
-    setup = InteractionSetup(near_world, guild, user, bot)
+    setup = InteractionSetup(private_targets_world, guild, user, bot)
     setup.user_session = await user.connect()
     (
         await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"})
@@ -337,7 +337,7 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
     (
         await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"})
     ).rejected(404, 10063)
-    await near_world.write(
+    await private_targets_world.write(
         lambda call: oauth2.upsert_installation(
             call.tx, InstallationRow(client.id, 0, guild.id, owner.id, "applications.commands", call.now_ms)
         )

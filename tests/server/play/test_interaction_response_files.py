@@ -32,7 +32,7 @@ async def create_stage(world: World, premium: PremiumType) -> InteractionSetup:
 
 
 @pytest.fixture
-async def narrow_world(store_config: Config, watch: ResponseMonitor) -> AsyncIterator[World]:
+async def narrow_world(store_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
     config = msgspec.structs.replace(store_config, http=HTTP)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()

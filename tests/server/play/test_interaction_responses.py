@@ -69,7 +69,7 @@ async def test_a_response_in_a_dm_is_ephemeral_if_the_user_is_blocked(setup: Int
 
     assert await is_ephemeral(setup, command)
 
-    await other_session.none_of("MESSAGE_CREATE")
+    await other_session.assert_not_received("MESSAGE_CREATE")
 
 
 async def test_followups_are_ephemeral_once_the_user_is_blocked(setup: InteractionSetup) -> None:
@@ -172,7 +172,7 @@ async def test_a_user_installed_app_can_use_the_stated_permissions(
         other_guild.general,
         other_guild.id,
         **{"deny" if is_granted else "allow": INHERITED_PERMISSIONS},
-        kind=OverwriteType.ROLE,
+        target_type=OverwriteType.ROLE,
     )
     await other_guild.overwrite(
         other_guild.general, setup.user.id, **{"allow" if is_granted else "deny": INHERITED_PERMISSIONS}

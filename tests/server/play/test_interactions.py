@@ -35,7 +35,7 @@ from tests.server.play.interaction_setup import (
     create_interaction_setup,
     install_for_user,
 )
-from tests.world import PRIVILEGED, Actor, ApiResponse, World
+from tests.world import PRIVILEGED_INTENT_FLAGS, Actor, ApiResponse, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 LOADING = MessageFlags.LOADING
@@ -249,7 +249,7 @@ async def test_options_are_validated_against_the_command(
     )
 
     assert rejected.errors(path) == [code]
-    await setup.app_session.none_of("INTERACTION_CREATE")
+    await setup.app_session.assert_not_received("INTERACTION_CREATE")
 
 
 async def test_a_response_names_the_subcommand(setup: InteractionSetup) -> None:
@@ -388,7 +388,7 @@ async def test_a_target_message_must_be_readable_by_the_user(setup: InteractionS
         text_message["id"],
         voice_message["id"],
     ]
-    await setup.app_session.none_of("INTERACTION_CREATE")
+    await setup.app_session.assert_not_received("INTERACTION_CREATE")
 
 
 async def test_an_app_reads_its_target_but_not_the_referenced_message(setup: InteractionSetup) -> None:
@@ -419,7 +419,7 @@ async def test_running_a_command_requires_access_and_permissions(setup: Interact
     command = await setup.create_command()
     stranger = await world.user()
     hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=OverwriteType.ROLE)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     elsewhere = await world.guild(None, setup.user)
     data = {"id": command["id"], "name": "greet"}
 
@@ -439,9 +439,11 @@ async def test_running_a_command_requires_access_and_permissions(setup: Interact
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, actor=setup.bot)).rejected(403, 20001)
     outdated = await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {**data, "version": "1"})
     assert outdated.errors("data") == ["INTERACTION_APPLICATION_COMMAND_INVALID_VERSION"]
-    await guild.overwrite(guild.general, guild.id, deny=Permissions.USE_APPLICATION_COMMANDS, kind=OverwriteType.ROLE)
+    await guild.overwrite(
+        guild.general, guild.id, deny=Permissions.USE_APPLICATION_COMMANDS, target_type=OverwriteType.ROLE
+    )
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
-    await guild.overwrite(guild.general, guild.id, kind=OverwriteType.ROLE)
+    await guild.overwrite(guild.general, guild.id, target_type=OverwriteType.ROLE)
     timeout = {"communication_disabled_until": "2026-11-20T00:00:00Z"}
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{setup.user.id}", json=timeout)).ok()
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
@@ -538,11 +540,11 @@ async def test_user_installed_apps_work_in_other_guilds(setup: InteractionSetup)
         (await interaction.webhook_request("POST", json={"content": "more"})).ok()
     (await interaction.webhook_request("POST", json={"content": "too much"})).rejected(400, 40094)
     await other_guild.overwrite(
-        other_guild.general, other_guild.id, deny=Permissions.USE_EXTERNAL_APPS, kind=OverwriteType.ROLE
+        other_guild.general, other_guild.id, deny=Permissions.USE_EXTERNAL_APPS, target_type=OverwriteType.ROLE
     )
     ephemeral = await (await setup.run_command(created)).respond_with_message(content="just you")
     assert ephemeral["flags"] & EPHEMERAL
-    await other_guild.overwrite(other_guild.general, other_guild.id, kind=OverwriteType.ROLE)
+    await other_guild.overwrite(other_guild.general, other_guild.id, target_type=OverwriteType.ROLE)
     [grant] = (await setup.user.get("/oauth2/tokens")).ok()
     (await setup.user.delete(f"/oauth2/tokens/{grant['id']}")).ok()
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "hi"})).rejected(
@@ -701,7 +703,7 @@ async def test_an_interaction_is_answered_once_within_three_seconds(setup: Inter
     (await setup.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
     path = f"/interactions/1/{late.payload['token']}/callback"
     (await setup.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
-    await setup.user_session.settle()
+    await setup.user_session.wait_delivered()
     assert sum(frame["t"] == "INTERACTION_FAILURE" for frame in setup.user_session.dispatches) == 1
 
 
@@ -767,8 +769,8 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(setup: Inte
         event = await session.next("MESSAGE_CREATE")
         assert event["content"] == "psst"
         assert not {"guild_id", "member"} & set(event)
-    await owner_session.none_of("MESSAGE_CREATE")
-    await session_without_content.none_of("MESSAGE_CREATE")
+    await owner_session.assert_not_received("MESSAGE_CREATE")
+    await session_without_content.assert_not_received("MESSAGE_CREATE")
     for reader in (setup.user, setup.bot, setup.guild.owner):
         (await reader.get(f"/channels/{setup.channel}/messages/{message['id']}")).rejected(404, 10008)
     assert (await setup.user.get(f"/channels/{setup.channel}/messages")).ok() == []
@@ -781,7 +783,7 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(setup: Inte
     assert (await interaction.webhook_request("DELETE", "/messages/@original")).status == 204
     deleted = await setup.user_session.next("MESSAGE_DELETE")
     assert deleted == {"id": message["id"], "channel_id": str(setup.channel)}
-    await owner_session.none_of("MESSAGE_UPDATE", "MESSAGE_DELETE")
+    await owner_session.assert_not_received("MESSAGE_UPDATE", "MESSAGE_DELETE")
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10008)
 
 
@@ -986,7 +988,7 @@ async def test_premium_required_responses_are_still_accepted(setup: InteractionS
 @pytest.fixture
 async def activity_setup(world: World) -> InteractionSetup:
     """An interaction setup whose app has an activity."""
-    return await create_interaction_setup(world, name="game", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    return await create_interaction_setup(world, name="game", flags=PRIVILEGED_INTENT_FLAGS | ApplicationFlags.EMBEDDED)
 
 
 async def list_participants(setup: InteractionSetup, instance_id: str) -> list[str]:
@@ -1055,7 +1057,7 @@ async def test_an_app_cannot_launch_an_activity_without_the_users_permission(act
         activity_setup.channel,
         activity_setup.guild.id,
         deny=Permissions.USE_EMBEDDED_ACTIVITIES,
-        kind=OverwriteType.ROLE,
+        target_type=OverwriteType.ROLE,
     )
 
     (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).rejected(403, 50013)
@@ -1082,7 +1084,7 @@ async def test_the_platform_launches_the_activity_of_an_entry_point(activity_set
     assert message["interaction_metadata"]["user"]["id"] == str(activity_setup.user.id)
     assert message["mentions"] == []
     await activity_setup.user_session.next("INTERACTION_SUCCESS")
-    await activity_setup.app_session.none_of("INTERACTION_CREATE")
+    await activity_setup.app_session.assert_not_received("INTERACTION_CREATE")
 
 
 async def test_a_failed_launch_without_permission_is_reported(activity_setup: InteractionSetup) -> None:
@@ -1096,7 +1098,7 @@ async def test_a_failed_launch_without_permission_is_reported(activity_setup: In
         activity_setup.channel,
         activity_setup.guild.id,
         deny=Permissions.USE_EMBEDDED_ACTIVITIES,
-        kind=OverwriteType.ROLE,
+        target_type=OverwriteType.ROLE,
     )
 
     assert (
@@ -1108,7 +1110,9 @@ async def test_a_failed_launch_without_permission_is_reported(activity_setup: In
     assert (await activity_setup.user_session.next("INTERACTION_FAILURE"))[
         "reason_code"
     ] == LaunchFailureReason.MISSING_PERMISSIONS
-    await activity_setup.user_session.none_of("MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS")
+    await activity_setup.user_session.assert_not_received(
+        "MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS"
+    )
 
 
 @pytest.mark.parametrize(("problem", "reason"), [("afk", 9), ("not-embedded", 14), ("full", 17)])

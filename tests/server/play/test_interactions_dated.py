@@ -15,7 +15,7 @@ from tests.server.play.interaction_setup import (
     create_interaction_setup,
     install_for_user,
 )
-from tests.world import PRIVILEGED, Guild, World
+from tests.world import PRIVILEGED_INTENT_FLAGS, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 OFFSETS_MS = (-1, 0)
@@ -24,7 +24,7 @@ OFFSETS_MS = (-1, 0)
 
 @pytest.fixture
 async def setup(world: World) -> InteractionSetup:
-    return await create_interaction_setup(world, flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    return await create_interaction_setup(world, flags=PRIVILEGED_INTENT_FLAGS | ApplicationFlags.EMBEDDED)
 
 
 async def select_guild_without_app(setup: InteractionSetup) -> Guild:
@@ -71,7 +71,7 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(setup: 
     guild = await select_guild_without_app(setup)
 
     async def is_ephemeral(members: int, *, denied: int = 0) -> bool:
-        await guild.overwrite(guild.general, guild.id, deny=denied, kind=OverwriteType.ROLE)
+        await guild.overwrite(guild.general, guild.id, deny=denied, target_type=OverwriteType.ROLE)
         resize = "UPDATE guilds SET member_count = ? WHERE id = ?"
         await setup.world.write(lambda call: call.tx.run(resize, members, guild.id))
         message = await (await setup.run_command(command)).respond_with_message(content="hello")

@@ -173,7 +173,7 @@ async def test_a_message_blocked_by_auto_moderation_still_reaches_the_lobby(worl
     assert message["channel_id"] == lobby_id
     assert (await session.next("LOBBY_MESSAGE_CREATE"))["content"] == "foo"
     await user_session.next("AUTO_MODERATION_ACTION_EXECUTION")
-    await user_session.none_of("MESSAGE_CREATE")
+    await user_session.assert_not_received("MESSAGE_CREATE")
 
 
 async def test_a_lobby_flag_requires_message_authors_to_authorize_the_game(world: World) -> None:
@@ -253,7 +253,7 @@ async def test_an_unlinked_lobby_creates_no_invites(world: World) -> None:
 async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World) -> None:
     _played, guild, alice, _bob, _lobby_id = await create_linked_lobby(world)
     other = await guild.channel("other")
-    await guild.overwrite(other, guild.id, deny=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
+    await guild.overwrite(other, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
 
     channels = (await alice.get(f"/guilds/{guild.id}/channels?with_can_link_lobby=true")).ok()
     linkable = {
@@ -265,19 +265,19 @@ async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World
     assert "can_link_lobby" not in (await alice.get(f"/guilds/{guild.id}/channels")).ok()[0]
 
 
-async def test_lobby_messages_are_delivered_to_event_webhooks(near_world: World, receiver: Receiver) -> None:
-    game, guild, _alice, bob, lobby_id = await create_linked_lobby(near_world)
+async def test_lobby_messages_are_delivered_to_event_webhooks(private_targets_world: World, receiver: Receiver) -> None:
+    game, guild, _alice, bob, lobby_id = await create_linked_lobby(private_targets_world)
     await subscribe_to_events(
         receiver, game.backend, "LOBBY_MESSAGE_CREATE", "LOBBY_MESSAGE_UPDATE", "LOBBY_MESSAGE_DELETE"
     )
-    assert near_world.app.worker is not None
+    assert private_targets_world.app.worker is not None
 
     message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one"})).ok()
     edited = await guild.send_message(guild.owner, "two")
     path = f"/channels/{guild.general}/messages/{edited['id']}"
     (await guild.owner.patch(path, json={"content": "three"})).ok()
     (await guild.owner.delete(path)).ok()
-    await near_world.app.worker.run_due()
+    await private_targets_world.app.worker.run_due()
 
     first, second, changed, deleted = [event["data"] for event in receiver.events]
     channel, owner = str(guild.general), str(guild.owner.id)

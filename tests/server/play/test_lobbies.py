@@ -229,8 +229,8 @@ async def test_a_secret_expires_after_thirty_days(world: World) -> None:
     assert (await game.backend.get(f"/lobbies/{lobby['id']}")).status == 200
 
 
-async def test_players_do_not_see_the_event_webhook_url(near_world: World, receiver: Receiver) -> None:
-    game = await create_game(near_world)
+async def test_players_do_not_see_the_event_webhook_url(private_targets_world: World, receiver: Receiver) -> None:
+    game = await create_game(private_targets_world)
     receiver.use_verify_key_of((await game.backend.get("/applications/@me")).ok())
     alice = await game.add_player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
@@ -242,8 +242,10 @@ async def test_players_do_not_see_the_event_webhook_url(near_world: World, recei
     assert (await game.backend.get(f"/lobbies/{lobby_id}")).ok()["override_event_webhooks_url"] == url
 
 
-async def test_an_event_webhook_url_is_verified_before_it_is_stored(near_world: World, receiver: Receiver) -> None:
-    game = await create_game(near_world)
+async def test_an_event_webhook_url_is_verified_before_it_is_stored(
+    private_targets_world: World, receiver: Receiver
+) -> None:
+    game = await create_game(private_targets_world)
     receiver.use_verify_key_of((await game.backend.get("/applications/@me")).ok())
     body = {"override_event_webhooks_url": receiver.url}
     lobby = (await game.backend.post("/lobbies", json=body)).ok()
@@ -265,7 +267,7 @@ async def test_an_event_webhook_url_is_verified_before_it_is_stored(near_world: 
     for response in rejected:
         assert response.errors("override_event_webhooks_url") == ["APPLICATION_OVERRIDE_EVENT_WEBHOOKS_URL_INVALID"]
     assert (await game.backend.get(f"/lobbies/{plain['id']}")).ok() == plain
-    other = await create_game(near_world, "Other")
+    other = await create_game(private_targets_world, "Other")
     (await other.backend.patch(f"/lobbies/{plain['id']}", json=body)).rejected(403, 50001)
 
 
@@ -335,8 +337,8 @@ async def test_lobby_events_stay_within_the_game(world: World) -> None:
     await create_lobby(game.backend, player)
 
     await session.next("LOBBY_CREATE")
-    await other_session.none_of("LOBBY_CREATE")
-    await user_session.none_of("LOBBY_CREATE")
+    await other_session.assert_not_received("LOBBY_CREATE")
+    await user_session.assert_not_received("LOBBY_CREATE")
 
 
 async def test_an_idle_lobby_expires_and_a_connected_one_does_not(world: World) -> None:

@@ -52,7 +52,7 @@ async def test_a_block_prevents_edits_of_earlier_messages(world: World) -> None:
     await block(bob, alice)
 
     (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "rude"})).rejected(403, 50007)
-    await bob_session.none_of("MESSAGE_UPDATE")
+    await bob_session.assert_not_received("MESSAGE_UPDATE")
     assert (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).status == 204
 
 
@@ -176,10 +176,10 @@ async def test_a_group_channel_is_not_listed_as_a_direct_conversation(world: Wor
 
 
 async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
-    near_world: World, receiver: Receiver
+    private_targets_world: World, receiver: Receiver
 ) -> None:
-    _, alice, _ = await create_game_with_friends(near_world)
-    other = await create_game(near_world, "Other")
+    _, alice, _ = await create_game_with_friends(private_targets_world)
+    other = await create_game(private_targets_world, "Other")
     await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
     presence_only = await other.add_player(scope=PRESENCE_SCOPES)
     await befriend(alice, presence_only)
@@ -187,24 +187,24 @@ async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
 
     (await alice.post(f"/users/{presence_only.id}/messages", json={"content": "between us"})).ok()
 
-    assert near_world.app.worker is not None
-    await near_world.app.worker.run_due()
+    assert private_targets_world.app.worker is not None
+    await private_targets_world.app.worker.run_due()
     assert receiver.events == []
 
 
-async def test_message_webhooks_stay_within_the_game(near_world: World, receiver: Receiver) -> None:
-    alice, bob = await create_strangers(near_world)
-    other = await create_game(near_world, "Other")
+async def test_message_webhooks_stay_within_the_game(private_targets_world: World, receiver: Receiver) -> None:
+    alice, bob = await create_strangers(private_targets_world)
+    other = await create_game(private_targets_world, "Other")
     await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
-    other_player = await near_world.bearer(alice, other.id)
+    other_player = await private_targets_world.bearer(alice, other.id)
     await other_player.connect(SDK_INTENTS)
     await alice.connect_sdk()
     await bob.connect_sdk()
 
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "here only"})).ok()
 
-    assert near_world.app.worker is not None
-    await near_world.app.worker.run_due()
+    assert private_targets_world.app.worker is not None
+    await private_targets_world.app.worker.run_due()
     assert receiver.events == []
 
 
@@ -215,8 +215,8 @@ async def delivered_events(world: World, receiver: Receiver) -> list[dict[str, A
     return [{**event["data"], "kind": event["type"]} for event in receiver.events]
 
 
-async def test_webhooks_contain_the_whole_stored_message(near_world: World, receiver: Receiver) -> None:
-    game, alice, bob = await create_game_with_friends(near_world)
+async def test_webhooks_contain_the_whole_stored_message(private_targets_world: World, receiver: Receiver) -> None:
+    game, alice, bob = await create_game_with_friends(private_targets_world)
     await subscribe_to_events(receiver, game.backend, *DIRECT_MESSAGE_EVENTS)
     await alice.connect_sdk()
     path = f"/users/{bob.id}/messages"
@@ -225,7 +225,7 @@ async def test_webhooks_contain_the_whole_stored_message(near_world: World, rece
     (await alice.patch(f"{path}/{message['id']}", json={"content": "two"})).ok()
     (await alice.delete(f"{path}/{message['id']}")).ok()
 
-    events = await delivered_events(near_world, receiver)
+    events = await delivered_events(private_targets_world, receiver)
     assert [(event["kind"], event["content"]) for event in events] == list(
         zip(DIRECT_MESSAGE_EVENTS, ("one", "two", "two"), strict=True)
     )
@@ -242,8 +242,10 @@ async def test_webhooks_contain_the_whole_stored_message(near_world: World, rece
     assert [bool(event["edited_timestamp"]) for event in events] == [False, True, True]
 
 
-async def test_webhooks_of_deleted_passing_messages_omit_the_content(near_world: World, receiver: Receiver) -> None:
-    game = await create_game(near_world)
+async def test_webhooks_of_deleted_passing_messages_omit_the_content(
+    private_targets_world: World, receiver: Receiver
+) -> None:
+    game = await create_game(private_targets_world)
     alice, bob = await game.add_player(), await game.add_player()
     await subscribe_to_events(receiver, game.backend, *DIRECT_MESSAGE_EVENTS)
     await alice.connect_sdk()
@@ -254,7 +256,7 @@ async def test_webhooks_of_deleted_passing_messages_omit_the_content(near_world:
     (await alice.patch(f"{path}/{message['id']}", json={"content": "two"})).ok()
     (await alice.delete(f"{path}/{message['id']}")).ok()
 
-    events = await delivered_events(near_world, receiver)
+    events = await delivered_events(private_targets_world, receiver)
     assert [(event["kind"], event["content"]) for event in events] == list(
         zip(DIRECT_MESSAGE_EVENTS, ("one", "two", ""), strict=True)
     )

@@ -72,7 +72,7 @@ def provider() -> FakePaymentProvider:
 
 @pytest.fixture
 async def paid_world(
-    store_config: Config, watch: ResponseMonitor, provider: FakePaymentProvider
+    store_config: Config, response_monitor: ResponseMonitor, provider: FakePaymentProvider
 ) -> AsyncIterator[World]:
     """A world with a payment provider."""
     app = App(store_config, clock=ControlledClock(NOW_MS, running=False), payments=provider)

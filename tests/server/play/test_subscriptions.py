@@ -36,9 +36,9 @@ def renewal_events(subscription: dict[str, Any], time: str, *days: str) -> list[
     return events
 
 
-async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, receiver: Receiver) -> None:
+async def test_the_life_cycle_of_a_subscription_over_a_year(private_targets_world: World, receiver: Receiver) -> None:
     """Buy, renew, downgrade, upgrade, cancel, resume and cancel again until it expires."""
-    world = near_world
+    world = private_targets_world
     world.clock.set(timestamp_ms("2027-01-31T10:00:00"))
     bot, alice = await world.bot(), await world.user()
     gold, silver = await publish_sku(bot, price=999), await publish_sku(bot, price=499, name="Silver")
@@ -192,9 +192,11 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
     changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED,
     changes.RENEWAL_SKU_IDS,
 )
-async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_world: World, receiver: Receiver) -> None:
+async def test_a_subscription_over_the_year_of_the_entitlement_migration(
+    private_targets_world: World, receiver: Receiver
+) -> None:
     """Buy under the old rules, migrate at a renewal, renew under the new rules, cancel and expire."""
-    world = near_world
+    world = private_targets_world
     world.clock.set(timestamp_ms("2024-08-05T10:00:00"))
     bot, alice = await world.bot(), await world.user()
     gold = await publish_sku(bot)

@@ -170,7 +170,7 @@ async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: 
 
     for session in sessions:
         assert (await session.next("MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "hide"}
-    await other_session.none_of("MESSAGE_UPDATE")
+    await other_session.assert_not_received("MESSAGE_UPDATE")
     (listed_message,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
     assert listed_message["moderation_metadata"] == {"verdict": "hide"}
     (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "kind"})).ok()
@@ -207,18 +207,20 @@ async def test_passing_messages_can_be_moderated(world: World) -> None:
     assert event == {"id": message["id"], "channel_id": str(alice.id), "moderation_metadata": {"verdict": "hide"}}
 
 
-async def test_webhooks_receive_direct_messages_of_connected_players(near_world: World, receiver: Receiver) -> None:
-    game, alice, bob = await create_game_with_friends(near_world)
+async def test_webhooks_receive_direct_messages_of_connected_players(
+    private_targets_world: World, receiver: Receiver
+) -> None:
+    game, alice, bob = await create_game_with_friends(private_targets_world)
     event_types = [f"GAME_DIRECT_MESSAGE_{action}" for action in ("CREATE", "UPDATE", "DELETE")]
     await subscribe_to_events(receiver, game.backend, *event_types)
-    assert near_world.app.worker is not None
+    assert private_targets_world.app.worker is not None
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "unheard"})).ok()
     await alice.connect_sdk()
 
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "one"})).ok()
     (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "two"})).ok()
     (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).ok()
-    await near_world.app.worker.run_due()
+    await private_targets_world.app.worker.run_due()
 
     received = [(event["type"], event["data"]["id"], event["data"].get("content")) for event in receiver.events]
     assert received == [
@@ -242,7 +244,7 @@ async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world:
     event = await bob_session.next("MESSAGE_CREATE")
     assert event["activity"] == activity
     assert event["application"]["id"] == str(game.id)
-    await bob_session.none_of("ACTIVITY_INVITE_CREATE")
+    await bob_session.assert_not_received("ACTIVITY_INVITE_CREATE")
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{game.id}/1"
     query = f"?channel_id={message['channel_id']}&message_id={message['id']}"
     assert (await bob.get(path + query)).ok() == {"secret": "open sesame"}
@@ -287,7 +289,7 @@ async def test_a_session_without_message_scope_receives_only_the_invite(world: W
         str(alice.id),
         {"type": ActivityActionType.JOIN, "party_id": "party", "session_id": activity["session_id"]},
     )
-    await session.none_of("MESSAGE_CREATE")
+    await session.assert_not_received("MESSAGE_CREATE")
 
 
 async def test_a_join_request_names_the_hosts_party(world: World) -> None:

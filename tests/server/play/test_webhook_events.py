@@ -23,8 +23,8 @@ async def send_event(world: World, bot: Actor, subject_id: int, data: Any = None
     )
 
 
-async def test_a_url_is_pinged_and_probed_before_it_is_stored(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_a_url_is_pinged_and_probed_before_it_is_stored(private_targets_world: World, receiver: Receiver) -> None:
+    bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
 
     application = (await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.url})).ok()
@@ -35,13 +35,15 @@ async def test_a_url_is_pinged_and_probed_before_it_is_stored(near_world: World,
     for headers in receiver.request_headers:
         assert headers["Content-Type"] == "application/json"
         assert headers["User-Agent"]
-        assert headers["X-Signature-Timestamp"] == str(near_world.clock.now_ms() // 1000)
+        assert headers["X-Signature-Timestamp"] == str(private_targets_world.clock.now_ms() // 1000)
         assert len(bytes.fromhex(headers["X-Signature-Ed25519"])) == 64
 
 
 @pytest.mark.parametrize("fault", ["trusting", "other key", "closed", "wrong response"])
-async def test_a_url_with_an_invalid_response_is_rejected(near_world: World, receiver: Receiver, fault: str) -> None:
-    bot, other = await near_world.bot(), await near_world.bot()
+async def test_a_url_with_an_invalid_response_is_rejected(
+    private_targets_world: World, receiver: Receiver, fault: str
+) -> None:
+    bot, other = await private_targets_world.bot(), await private_targets_world.bot()
     receiver.use_verify_key_of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
     receiver.accept_invalid_signatures = fault == "trusting"
     url = receiver.url
@@ -67,8 +69,10 @@ async def test_local_addresses_are_not_requested(world: World, receiver: Receive
     assert receiver.request_headers == []
 
 
-async def test_an_interactions_endpoint_must_respond_with_a_pong(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_an_interactions_endpoint_must_respond_with_a_pong(
+    private_targets_world: World, receiver: Receiver
+) -> None:
+    bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     url = receiver.url.replace("/events", "/interactions")
 
@@ -84,8 +88,8 @@ async def test_an_interactions_endpoint_must_respond_with_a_pong(near_world: Wor
 @pytest.mark.parametrize(
     "pong", [b'{"type": 1, "more": ' + b"[" * 5000 + b"]" * 5000 + b"}", b'{"type": 1, "\xff": 1}', b"[1]", b""]
 )
-async def test_an_invalid_pong_is_rejected(near_world: World, receiver: Receiver, pong: bytes) -> None:
-    bot = await near_world.bot()
+async def test_an_invalid_pong_is_rejected(private_targets_world: World, receiver: Receiver, pong: bytes) -> None:
+    bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     receiver.ping_response = pong
 
@@ -96,15 +100,17 @@ async def test_an_invalid_pong_is_rejected(near_world: World, receiver: Receiver
     assert receiver.requests[0]["type"] == 1
 
 
-async def test_both_urls_are_validated_together_and_only_for_managers(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_both_urls_are_validated_together_and_only_for_managers(
+    private_targets_world: World, receiver: Receiver
+) -> None:
+    bot = await private_targets_world.bot()
     body = {"interactions_endpoint_url": "http://127.0.0.1:1/", "event_webhooks_url": "http://127.0.0.1:1/"}
 
     rejected = await bot.patch("/applications/@me", json=body)
     assert rejected.errors("event_webhooks_url")
     assert rejected.errors("interactions_endpoint_url")
 
-    stranger = await near_world.user()
+    stranger = await private_targets_world.user()
     path = f"/applications/{bot.application_id}"
     (await stranger.patch(path, json={"event_webhooks_url": receiver.url})).rejected(403, 20012)
     assert receiver.request_headers == []
@@ -113,11 +119,11 @@ async def test_both_urls_are_validated_together_and_only_for_managers(near_world
     )
 
 
-async def test_an_event_is_delivered_in_its_envelope(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_an_event_is_delivered_in_its_envelope(private_targets_world: World, receiver: Receiver) -> None:
+    bot = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
 
-    await send_event(near_world, bot, 7, {"id": "5"})
+    await send_event(private_targets_world, bot, 7, {"id": "5"})
 
     await receiver.wait_for_events(1)
     assert receiver.requests == [
@@ -130,56 +136,58 @@ async def test_an_event_is_delivered_in_its_envelope(near_world: World, receiver
     ]
 
 
-async def test_only_subscribed_events_are_sent(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_only_subscribed_events_are_sent(private_targets_world: World, receiver: Receiver) -> None:
+    bot = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "QUEST_USER_ENROLLMENT")
 
-    await send_event(near_world, bot, 7, type=WebhookEventType.ENTITLEMENT_DELETE)
+    await send_event(private_targets_world, bot, 7, type=WebhookEventType.ENTITLEMENT_DELETE)
     (await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.DISABLED})).ok()
-    await send_event(near_world, bot, 7)
+    await send_event(private_targets_world, bot, 7)
     (await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})).ok()
-    await send_event(near_world, bot, 7, 2)
-    await run_due_jobs(near_world)
+    await send_event(private_targets_world, bot, 7, 2)
+    await run_due_jobs(private_targets_world)
 
     assert [event["data"] for event in receiver.events] == [2]
 
 
 @pytest.mark.dated(changes.WEBHOOK_EVENTS, changes.APPLICATION_DEAUTHORIZED_EVENT)
-async def test_no_webhook_events_are_sent_before_their_dates(near_world: World, receiver: Receiver) -> None:
-    bot, user = await near_world.bot(), await near_world.user()
+async def test_no_webhook_events_are_sent_before_their_dates(private_targets_world: World, receiver: Receiver) -> None:
+    bot, user = await private_targets_world.bot(), await private_targets_world.user()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
     application_id = ApplicationId(bot.application_id or 0)
 
     events_ms, deauthorized_ms = changes.WEBHOOK_EVENTS.at_ms, changes.APPLICATION_DEAUTHORIZED_EVENT.at_ms
     for now_ms in (events_ms - 1, events_ms, deauthorized_ms - 1, deauthorized_ms):
-        near_world.clock.set(now_ms)
-        await send_event(near_world, bot, 7, now_ms)
-        await near_world.write(
+        private_targets_world.clock.set(now_ms)
+        await send_event(private_targets_world, bot, 7, now_ms)
+        await private_targets_world.write(
             lambda call: webhook_events.send_application_deauthorized(call, application_id, UserId(user.id))
         )
-    near_world.clock.set(1_795_000_000_000)
-    await run_due_jobs(near_world)
+    private_targets_world.clock.set(1_795_000_000_000)
+    await run_due_jobs(private_targets_world)
 
     event_types = [event["type"] for event in receiver.events]
     assert event_types.count("ENTITLEMENT_CREATE") == 3
     assert event_types.count("APPLICATION_DEAUTHORIZED") == 1
 
 
-async def test_authorization_events_are_delivered_in_order(near_world: World, receiver: Receiver) -> None:
-    bot, alice = await near_world.bot(), await near_world.user("alice")
-    guild = await near_world.guild(alice)
+async def test_authorization_events_are_delivered_in_order(private_targets_world: World, receiver: Receiver) -> None:
+    bot, alice = await private_targets_world.bot(), await private_targets_world.user("alice")
+    guild = await private_targets_world.guild(alice)
     await subscribe_to_events(receiver, bot, "APPLICATION_AUTHORIZED", "APPLICATION_DEAUTHORIZED")
     application_id = ApplicationId(bot.application_id or 0)
 
-    await near_world.write(
+    await private_targets_world.write(
         lambda call: webhook_events.send_application_authorized(
             call, application_id, alice.id, ["bot"], integration_type=0, guild_id=guild.id
         )
     )
-    await near_world.write(
+    await private_targets_world.write(
         lambda call: webhook_events.send_application_authorized(call, application_id, alice.id, ["identify"])
     )
-    await near_world.write(lambda call: webhook_events.send_application_deauthorized(call, application_id, alice.id))
+    await private_targets_world.write(
+        lambda call: webhook_events.send_application_deauthorized(call, application_id, alice.id)
+    )
 
     installed, authorized, deauthorized = await receiver.wait_for_events(3)
     assert installed["data"]["integration_type"] == 0
@@ -191,26 +199,26 @@ async def test_authorization_events_are_delivered_in_order(near_world: World, re
     assert deauthorized["data"]["user"]["id"] == str(alice.id)
 
 
-async def test_a_lobby_url_overrides_the_application_url(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_a_lobby_url_overrides_the_application_url(private_targets_world: World, receiver: Receiver) -> None:
+    bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
 
-    await send_event(near_world, bot, 7, "hi", type=WebhookEventType.LOBBY_MESSAGE_CREATE, url=receiver.url)
+    await send_event(private_targets_world, bot, 7, "hi", type=WebhookEventType.LOBBY_MESSAGE_CREATE, url=receiver.url)
 
     assert (await receiver.wait_for_events(1))[0]["type"] == "LOBBY_MESSAGE_CREATE"
 
 
-async def test_managers_list_and_retry_failed_events(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_managers_list_and_retry_failed_events(private_targets_world: World, receiver: Receiver) -> None:
+    bot = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
     receiver.default_status = 500
     for number in range(3):
-        await send_event(near_world, bot, number, number)
-    await run_due_jobs(near_world)
-    await near_world.clock.run_for(600_000)
+        await send_event(private_targets_world, bot, number, number)
+    await run_due_jobs(private_targets_world)
+    await private_targets_world.clock.run_for(600_000)
     failed_path = f"/applications/{bot.application_id}/webhook-events/failed"
 
-    owner = await owner_of(near_world, bot)
+    owner = await owner_of(private_targets_world, bot)
     failures = (await owner.get(failed_path)).ok()
     assert [(failure["type"], failure["attempts"], failure["error"]) for failure in failures] == [
         ("ENTITLEMENT_CREATE", 11, "PermanentFailure: the endpoint returned status 500")
@@ -218,7 +226,7 @@ async def test_managers_list_and_retry_failed_events(near_world: World, receiver
     assert [failure["payload"]["event"]["data"] for failure in failures] == [0, 1, 2]
     assert (await owner.get(f"{failed_path}?limit=1&after={failures[0]['id']}")).ok() == failures[1:2]
 
-    other, stranger = await near_world.bot(), await near_world.user()
+    other, stranger = await private_targets_world.bot(), await private_targets_world.user()
     assert (await other.get(f"/applications/{other.application_id}/webhook-events/failed")).ok() == []
     for actor in (other, stranger):
         (await actor.get(failed_path)).rejected(403, 20012)
@@ -231,17 +239,17 @@ async def test_managers_list_and_retry_failed_events(near_world: World, receiver
     receiver.default_status = 204
     receiver.requests.clear()
     (await bot.post(f"{failed_path}/{failures[1]['id']}/retry")).ok()
-    await run_due_jobs(near_world)
+    await run_due_jobs(private_targets_world)
     assert [event["data"] for event in receiver.events] == [1]
     (await owner.post(f"{failed_path}/{failures[1]['id']}/retry")).rejected(404, 0)
     (await owner.post(f"{failed_path}/retry")).ok()
-    await run_due_jobs(near_world)
+    await run_due_jobs(private_targets_world)
     assert sorted(event["data"] for event in receiver.events) == [0, 1, 2]
     assert (await owner.get(failed_path)).ok() == []
 
 
-async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_a_receiver_that_fails_for_a_day_is_disabled(private_targets_world: World, receiver: Receiver) -> None:
+    bot = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
     receiver.default_status = 503
 
@@ -250,32 +258,32 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, re
         return value
 
     for number in range(9):
-        await send_event(near_world, bot, number)
-    await run_due_jobs(near_world)
-    await near_world.clock.run_for(600_000)
+        await send_event(private_targets_world, bot, number)
+    await run_due_jobs(private_targets_world)
+    await private_targets_world.clock.run_for(600_000)
     assert await webhooks_status() == EventWebhooksStatus.ENABLED
-    await near_world.clock.run_for(DAY_MS - 600_001)
-    await send_event(near_world, bot, 100)
-    await run_due_jobs(near_world)
+    await private_targets_world.clock.run_for(DAY_MS - 600_001)
+    await send_event(private_targets_world, bot, 100)
+    await run_due_jobs(private_targets_world)
     assert await webhooks_status() == EventWebhooksStatus.ENABLED
-    await near_world.clock.run_for(600_000)
+    await private_targets_world.clock.run_for(600_000)
 
     assert await webhooks_status() == EventWebhooksStatus.DISABLED_BY_PLATFORM
     assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.url
     # No more events are queued, and the owner can enable them again.
     count = len(receiver.events)
-    await send_event(near_world, bot, 101)
-    await run_due_jobs(near_world)
+    await send_event(private_targets_world, bot, 101)
+    await run_due_jobs(private_targets_world)
     assert len(receiver.events) == count
     receiver.default_status = 204
     (await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})).ok()
-    await send_event(near_world, bot, 102, "back")
-    await run_due_jobs(near_world)
+    await send_event(private_targets_world, bot, 102, "back")
+    await run_due_jobs(private_targets_world)
     assert receiver.events[-1]["data"] == "back"
 
 
-async def test_deleting_an_application_deletes_its_events(near_world: World, receiver: Receiver) -> None:
-    world, user = near_world, await near_world.user()
+async def test_deleting_an_application_deletes_its_events(private_targets_world: World, receiver: Receiver) -> None:
+    world, user = private_targets_world, await private_targets_world.user()
     bot, other = await world.bot(), await world.bot()
     for app_bot in (bot, other):
         await subscribe_to_events(receiver, app_bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
@@ -308,35 +316,37 @@ async def test_deleting_an_application_deletes_its_events(near_world: World, rec
     assert {"failed", "waiting"} <= {row[-1] for row in await stored_rows(other)}
 
 
-async def test_a_success_clears_earlier_failures(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_a_success_clears_earlier_failures(private_targets_world: World, receiver: Receiver) -> None:
+    bot = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
     receiver.next_statuses = [500, 500, 204]
 
-    await send_event(near_world, bot, 7)
-    await run_due_jobs(near_world)
+    await send_event(private_targets_world, bot, 7)
+    await run_due_jobs(private_targets_world)
     failures = "SELECT attempts FROM webhook_event_failures"
-    assert await near_world.app.database.read(lambda tx: tx.all(failures)) == [(1,)]
-    await near_world.clock.run_for(10_000)
+    assert await private_targets_world.app.database.read(lambda tx: tx.all(failures)) == [(1,)]
+    await private_targets_world.clock.run_for(10_000)
 
-    assert await near_world.app.database.read(lambda tx: tx.all(failures)) == []
+    assert await private_targets_world.app.database.read(lambda tx: tx.all(failures)) == []
     assert len(receiver.events) == 3
 
 
-async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(
+    private_targets_world: World, receiver: Receiver
+) -> None:
+    bot = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
-    await run_due_jobs(near_world)
+    await run_due_jobs(private_targets_world)
 
-    await near_world.clock.run_for(2 * DAY_MS)
+    await private_targets_world.clock.run_for(2 * DAY_MS)
     assert receiver.invalid_signatures == 2
     receiver.default_status = 500
     await receiver.close()
-    await near_world.clock.run_for(DAY_MS)
+    await private_targets_world.clock.run_for(DAY_MS)
     await receiver.open()
     assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.url
     receiver.accept_invalid_signatures = True
-    await near_world.clock.run_for(DAY_MS)
+    await private_targets_world.clock.run_for(DAY_MS)
 
     application = (await bot.get("/applications/@me")).ok()
     assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (
@@ -344,14 +354,14 @@ async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(near_world
         EventWebhooksStatus.DISABLED_BY_PLATFORM,
     )
     count = receiver.invalid_signatures
-    await near_world.clock.run_for(3 * DAY_MS)
+    await private_targets_world.clock.run_for(3 * DAY_MS)
     assert receiver.invalid_signatures == count
     response = await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})
     assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
 
 
-async def test_enabling_events_requires_a_url(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_enabling_events_requires_a_url(private_targets_world: World, receiver: Receiver) -> None:
+    bot = await private_targets_world.bot()
     response = await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})
     assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
@@ -372,11 +382,11 @@ async def test_duplicate_event_types_are_rejected(world: World) -> None:
     assert response.errors("event_webhooks_types.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
 
 
-async def test_a_removed_url_is_not_probed(near_world: World, receiver: Receiver) -> None:
-    bot = await near_world.bot()
+async def test_a_removed_url_is_not_probed(private_targets_world: World, receiver: Receiver) -> None:
+    bot = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
 
     (await bot.patch("/applications/@me", json={"event_webhooks_url": None})).ok()
-    await near_world.clock.run_for(3 * DAY_MS)
+    await private_targets_world.clock.run_for(3 * DAY_MS)
 
     assert receiver.invalid_signatures == 0

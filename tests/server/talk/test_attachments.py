@@ -110,7 +110,7 @@ async def test_invalid_files_are_rejected(world: World) -> None:
     assert rejected.errors("attachments.0.description") == ["BASE_TYPE_MAX_LENGTH"]
     (await send_files(bob, messages_path(guild), *[("a.png", PNG)] * 11)).rejected(400, 30015)
     (await send_files(bob, messages_path(guild), ("a.bin", bytes((10 << 20) + 1)))).rejected(413, 50045)
-    await guild.overwrite(guild.general, guild.id, deny=Permissions.ATTACH_FILES, kind=0)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.ATTACH_FILES, target_type=0)
     (await send_files(bob, messages_path(guild), ("a.png", PNG))).rejected(403, 50013)
 
 
@@ -194,7 +194,7 @@ async def test_a_voice_message_is_a_single_sound_file(world: World) -> None:
     )
     (await send_files(bob, messages_path(guild), ("v.ogg", PNG), **voice, attachments=metadata)).rejected(400, 50160)
     (await send_files(bob, messages_path(guild), ("v.ogg", OGG), **voice)).rejected(400, 50161)
-    await guild.overwrite(guild.general, guild.id, deny=Permissions.SEND_VOICE_MESSAGES, kind=0)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.SEND_VOICE_MESSAGES, target_type=0)
     (await send_files(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata)).rejected(403, 50173)
 
 

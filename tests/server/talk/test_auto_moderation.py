@@ -122,7 +122,7 @@ async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: Worl
     assert (rule["exempt_roles"], rule["exempt_channels"]) == ([str(role)], [str(channel)])
     assert (rule["creator_id"], rule["guild_id"], rule["enabled"]) == (str(guild.owner.id), str(guild.id), True)
     assert await manager_session.next("AUTO_MODERATION_RULE_CREATE") == rule
-    await other_session.none_of("AUTO_MODERATION_RULE_CREATE")
+    await other_session.assert_not_received("AUTO_MODERATION_RULE_CREATE")
     path = f"/guilds/{guild.id}/auto-moderation/rules"
     assert (await guild.owner.get(path)).ok() == [rule]
     assert (await manager.get(f"{path}/{rule['id']}")).ok() == rule
@@ -509,8 +509,8 @@ async def test_execution_events_require_manage_guild_and_the_intent(world: World
 
     (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
-    await session_without_permission.none_of("AUTO_MODERATION_ACTION_EXECUTION")
-    await session_without_intent.none_of("AUTO_MODERATION_ACTION_EXECUTION")
+    await session_without_permission.assert_not_received("AUTO_MODERATION_ACTION_EXECUTION")
+    await session_without_intent.assert_not_received("AUTO_MODERATION_ACTION_EXECUTION")
 
 
 async def test_edits_are_checked_like_new_messages(world: World) -> None:
@@ -697,7 +697,7 @@ async def test_a_large_allow_list_hides_no_match(world: World) -> None:
     (await post_message(bob, guild, "best " * 398 + "bid")).rejected(400, 200000)
 
 
-async def test_the_operator_adds_keywords_to_presets(watch: ResponseMonitor) -> None:
+async def test_the_operator_adds_keywords_to_presets(response_monitor: ResponseMonitor) -> None:
     config = AutoModerationConfig(slurs=("muggle*",))
     app = App(small_config(auto_moderation=config), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -781,7 +781,7 @@ async def test_a_thread_with_a_blocked_title_is_not_created(world: World) -> Non
     post = {"name": "fine", "message": {"content": "bad"}}
     (await bob.post(f"/channels/{forum}/threads", json=post)).rejected(400, 200000)
 
-    await session.none_of("THREAD_CREATE")
+    await session.assert_not_received("THREAD_CREATE")
     assert (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"] == []
     assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 4
     assert await audit_entries(guild, AuditLogAction.THREAD_CREATE) == []
@@ -860,7 +860,7 @@ async def test_a_quarantined_moderator_receives_no_moderation_events(world: Worl
 
     (await bob.patch(path, json={"nick": "villain"})).ok()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{(await world.user()).id}")).ok()
-    await session.none_of("GUILD_BAN_ADD")
+    await session.assert_not_received("GUILD_BAN_ADD")
 
     (await bob.patch(path, json={"nick": "bob"})).ok()
     stranger = await world.user()

@@ -51,7 +51,7 @@ async def test_the_recipient_sees_a_channel_after_the_first_message(world: World
 
     channel = await open_dm(alice, bob)
     assert (await alice_session.next("CHANNEL_CREATE"))["id"] == channel["id"]
-    await bob_session.none_of("CHANNEL_CREATE")
+    await bob_session.assert_not_received("CHANNEL_CREATE")
     assert await list_channel_ids(bob) == []
 
     message = await send_message(alice, channel["id"])
@@ -64,8 +64,8 @@ async def test_the_recipient_sees_a_channel_after_the_first_message(world: World
 
     await send_message(alice, channel["id"])
     await bob_session.next("MESSAGE_CREATE")
-    await bob_session.none_of("CHANNEL_CREATE")
-    await alice_session.none_of("CHANNEL_CREATE")
+    await bob_session.assert_not_received("CHANNEL_CREATE")
+    await alice_session.assert_not_received("CHANNEL_CREATE")
 
 
 async def test_a_closed_channel_reopens_with_the_next_message(world: World) -> None:
@@ -78,7 +78,7 @@ async def test_a_closed_channel_reopens_with_the_next_message(world: World) -> N
     assert (await bob.delete(f"/channels/{channel['id']}")).ok()["id"] == channel["id"]
 
     assert (await bob_session.next("CHANNEL_DELETE"))["id"] == channel["id"]
-    await alice_session.none_of("CHANNEL_DELETE")
+    await alice_session.assert_not_received("CHANNEL_DELETE")
     assert await list_channel_ids(bob) == []
     assert await list_channel_ids(alice) == [channel["id"]]
 
@@ -180,7 +180,7 @@ async def test_a_user_is_added_to_a_group(world: World) -> None:
     assert system_message["author"]["id"] == str(bob.id)
     assert [user["id"] for user in system_message["mentions"]] == [str(dave.id)]
     assert (await dave_session.next("CHANNEL_CREATE"))["id"] == created["id"]
-    await dave_session.none_of("CHANNEL_RECIPIENT_ADD")
+    await dave_session.assert_not_received("CHANNEL_RECIPIENT_ADD")
     assert (await bob.put(url)).status == 204
     (await bob.put(f"/channels/{created['id']}/recipients/1")).rejected(404, 10013)
     channel = await open_dm(alice, bob)
@@ -286,7 +286,7 @@ async def test_ready_and_later_events_give_the_same_private_channels(world: Worl
     (await alice.delete(f"/channels/{first['id']}")).ok()
     await send_message(bob, first["id"])
     (await bob.delete(f"/channels/{second['id']}")).ok()
-    await session.settle()
+    await session.wait_delivered()
     for frame in session.dispatches:
         name, data = frame["t"], frame["d"]
         if name in ("CHANNEL_CREATE", "CHANNEL_UPDATE"):

@@ -176,7 +176,7 @@ async def test_commands_can_be_installed_without_a_bot(world: World) -> None:
     integration = await session.next("INTEGRATION_CREATE")
     assert (integration["id"], integration["scopes"]) == (str(client.id), ["applications.commands"])
     await session.next("GUILD_INTEGRATIONS_UPDATE")
-    await session.none_of("INTEGRATION_CREATE", "GUILD_MEMBER_ADD")
+    await session.assert_not_received("INTEGRATION_CREATE", "GUILD_MEMBER_ADD")
     (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).rejected(404, 10007)
 
 

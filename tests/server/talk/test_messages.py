@@ -34,7 +34,7 @@ def action_row(*children: dict[str, Any]) -> dict[str, Any]:
 
 async def deny_everyone(guild: Guild, bits: int) -> None:
     """Deny permissions to everyone in the general channel."""
-    await guild.overwrite(guild.general, guild.id, deny=bits, kind=0)
+    await guild.overwrite(guild.general, guild.id, deny=bits, target_type=0)
 
 
 async def set_slowmode(world: World, channel: int, seconds: int) -> None:
@@ -318,7 +318,7 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     repeated = await guild.send_message(bot, "two", **body)
     assert repeated == first
     await session.next("MESSAGE_CREATE")
-    await session.none_of("MESSAGE_CREATE")
+    await session.assert_not_received("MESSAGE_CREATE")
     assert (await guild.send_message(bot, "three", nonce="n1"))["id"] != first["id"]
     world.clock.advance(300_000)
     later = await guild.send_message(bot, "four", **body)
@@ -476,7 +476,7 @@ async def test_forwarding_requires_permission_to_read_the_message(world: World) 
             }
         }
         (await bob.post(path, json=body)).ok()
-        await guild.overwrite(channel, guild.id, deny=bits, kind=0)
+        await guild.overwrite(channel, guild.id, deny=bits, target_type=0)
         (await bob.get(f"/channels/{channel}/messages/{source['id']}")).rejected(403, 50013)
         (await bob.post(path, json=body)).rejected(403, 50013)
         (await guild.owner.post(path, json=body)).ok()
@@ -686,7 +686,7 @@ async def test_without_read_message_history_no_messages_are_returned(world: Worl
     (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).rejected(403, 50013)
     voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     assert (await bob.get(f"/channels/{voice}/messages")).ok() == []
-    await guild.overwrite(voice, guild.id, deny=Permissions.CONNECT, kind=0)
+    await guild.overwrite(voice, guild.id, deny=Permissions.CONNECT, target_type=0)
     (await bob.get(f"/channels/{voice}/messages")).rejected(403, 50013)
 
 

@@ -65,7 +65,7 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     assert channel["last_pin_timestamp"] == event["last_pin_timestamp"]
 
     assert (await bot.put(url)).status == 204
-    await session.none_of("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
+    await session.assert_not_received("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
 @pytest.mark.parametrize("route", [PAGINATED_ROUTE, OLD_ROUTE])
@@ -93,7 +93,7 @@ async def test_an_unpin_is_published_and_audited(world: World, route: str) -> No
     assert [row[1] for row in await audit_entries(world, guild, AuditLogAction.MESSAGE_UNPIN)] == [alice.id, alice.id]
 
     assert (await bot.delete(route.format(channel=guild.general, message=first["id"]))).status == 204
-    await session.none_of("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
+    await session.assert_not_received("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
 @pytest.mark.parametrize(
@@ -229,5 +229,5 @@ async def test_deleting_a_pinned_message_publishes_no_pins_update(world: World) 
     session = await bot.connect()
     assert (await guild.owner.delete(f"/channels/{guild.general}/messages/{message['id']}")).status == 204
     await session.next("MESSAGE_DELETE")
-    await session.none_of("CHANNEL_PINS_UPDATE")
+    await session.assert_not_received("CHANNEL_PINS_UPDATE")
     assert (await guild.owner.get(f"/channels/{guild.general}/messages/pins")).ok()["items"] == []

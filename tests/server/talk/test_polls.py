@@ -86,7 +86,7 @@ async def test_changing_a_vote_publishes_a_removal_and_an_addition(world: World)
     }
     assert await session.next("MESSAGE_POLL_VOTE_ADD") == vote_event
     await cast_votes(bob, guild.general, poll, 1)
-    await session.none_of("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
+    await session.assert_not_received("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
 
     await cast_votes(bob, guild.general, poll, 2)
 
@@ -96,7 +96,7 @@ async def test_changing_a_vote_publishes_a_removal_and_an_addition(world: World)
     await cast_votes(bob, guild.general, poll)
     assert (await session.next("MESSAGE_POLL_VOTE_REMOVE"))["answer_id"] == 2
     assert await fetch_counts(bob, guild.general, poll) == {}
-    await session_without_intent.none_of("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
+    await session_without_intent.assert_not_received("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
 
 
 async def test_multiselect_polls_accept_several_answers(world: World) -> None:
@@ -174,7 +174,7 @@ async def test_a_poll_expires_and_posts_its_result(world: World) -> None:
     await cast_votes(carol, guild.general, poll, 2)
     session = await bot.connect()
     await world.clock.run_for(2 * HOUR_MS - 1)
-    await session.none_of("MESSAGE_UPDATE")
+    await session.assert_not_received("MESSAGE_UPDATE")
 
     await world.clock.run_for(1)
 
@@ -218,7 +218,7 @@ async def test_the_author_ends_a_poll_early(world: World) -> None:
     result = result_fields(await session.next("MESSAGE_CREATE"))
     assert result == {"poll_question_text": "Which?", "victor_answer_votes": "1", "total_votes": "2"}
     await world.clock.run_for(3 * HOUR_MS)
-    await session.none_of("MESSAGE_UPDATE", "MESSAGE_CREATE")
+    await session.assert_not_received("MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
 async def test_only_a_poll_can_be_ended(world: World) -> None:
@@ -292,7 +292,7 @@ async def test_votes_are_deleted_with_their_message(world: World) -> None:
 
     assert await world.write(count_rows) == 0
     await world.clock.run_for(25 * HOUR_MS)
-    await session.none_of("MESSAGE_UPDATE", "MESSAGE_CREATE")
+    await session.assert_not_received("MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
 async def test_a_poll_expires_in_an_archived_thread_without_unarchiving_it(world: World) -> None:

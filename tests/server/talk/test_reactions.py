@@ -95,7 +95,7 @@ async def test_a_reaction_is_stored_published_and_returned(world: World) -> None
     assert (await bob.get(url)).ok()["reactions"][0]["me"] is True
 
     await react(bob, guild.general, message["id"])
-    await session.none_of("MESSAGE_REACTION_ADD")
+    await session.assert_not_received("MESSAGE_REACTION_ADD")
 
 
 async def test_two_spellings_of_an_emoji_are_one_reaction(world: World) -> None:
@@ -209,7 +209,7 @@ async def test_a_user_removes_their_own_reaction(world: World) -> None:
     }
     assert "reactions" not in (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
     assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).status == 204
-    await session.none_of("MESSAGE_REACTION_REMOVE")
+    await session.assert_not_received("MESSAGE_REACTION_REMOVE")
 
 
 async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
@@ -244,7 +244,7 @@ async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
     }
     assert (await bot.delete(reactions_path(guild.general, message["id"]))).status == 204
     assert (await bot.delete(reactions_path(guild.general, message["id"], FIRE))).status == 204
-    await session.none_of("MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI")
+    await session.assert_not_received("MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI")
 
 
 async def test_reactions_in_direct_messages_reach_both_participants(world: World) -> None:

@@ -37,8 +37,8 @@ async def test_an_ack_is_stored_sent_to_own_sessions_and_only_moves_forward(worl
     assert await fetch_read_states(alice) == {channel: second["id"]}
     (await alice.post(ack_path(channel, first["id"]))).ok()
     (await alice.post(ack_path(channel, second["id"]))).ok()
-    await session.none_of("MESSAGE_ACK")
-    await bob_session.none_of("MESSAGE_ACK")
+    await session.assert_not_received("MESSAGE_ACK")
+    await bob_session.assert_not_received("MESSAGE_ACK")
     assert (await fetch_read_states(alice), await fetch_read_states(bob)) == ({channel: second["id"]}, {})
 
     (await alice.post(ack_path(channel, first["id"]), json={"manual": True})).ok()
@@ -52,7 +52,7 @@ async def test_only_users_can_ack_visible_channels(world: World) -> None:
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
     hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
     player = await (await create_game(world)).add_player(bob)
 
     (await bob.post(ack_path(hidden, 1))).rejected(403, 50001)

@@ -65,7 +65,7 @@ async def test_a_thread_started_from_a_message_takes_its_id(world: World) -> Non
     starter = await session.next("MESSAGE_CREATE")
     assert (starter["type"], starter["channel_id"]) == (MessageType.THREAD_STARTER_MESSAGE, message["id"])
     assert starter["message_reference"]["message_id"] == message["id"]
-    await session.none_of("MESSAGE_CREATE")
+    await session.assert_not_received("MESSAGE_CREATE")
     assert (await guild.last_audit_entry(AuditLogAction.THREAD_CREATE))["target_id"] == message["id"]
 
     second_response = await guild.owner.post(
@@ -149,7 +149,7 @@ async def test_private_thread_events_reach_only_members_and_moderators(world: Wo
     assert (await moderator.next("THREAD_CREATE"))["id"] == str(thread_id)
     await guild.send_message(guild.owner, "psst", channel=thread_id)
     assert (await moderator.next("MESSAGE_CREATE"))["content"] == "psst"
-    await outsider.none_of("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
+    await outsider.assert_not_received("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
     bob = await guild.member()
     (await bob.get(f"/channels/{thread_id}")).rejected(403, 50001)
 
@@ -322,10 +322,10 @@ async def test_a_member_joins_and_leaves_a_thread(world: World) -> None:
     event = await session.next("THREAD_CREATE")
     assert (event["member"]["user_id"], "newly_created" in event) == (str(bot.id), False)
     (await bot.put(f"{path}/@me")).ok()
-    await session.none_of("THREAD_MEMBERS_UPDATE")
+    await session.assert_not_received("THREAD_MEMBERS_UPDATE")
     bob = await guild.member()
     (await bob.put(f"{path}/@me")).ok()
-    await session.none_of("THREAD_MEMBERS_UPDATE")
+    await session.assert_not_received("THREAD_MEMBERS_UPDATE")
 
     own_member = (await bot.get(f"{path}/{bot.id}")).ok()
     assert (own_member["id"], own_member["user_id"], "member" in own_member) == (str(thread_id), str(bot.id), False)
@@ -587,7 +587,7 @@ async def test_active_threads_are_limited_to_visible_ones(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
     owner_thread = await create_thread(guild.owner, guild.general)
     bot_thread = await create_thread(bot, guild.general)
     private = await create_thread(guild.owner, guild.general, PRIVATE)
@@ -609,7 +609,7 @@ async def test_gaining_access_to_a_channel_syncs_its_threads(world: World) -> No
     guild = await world.guild()
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
     thread_id = await create_thread(guild.owner, secret)
     session = await bot.connect()
     await guild.overwrite(secret, bot.id, allow=Permissions.VIEW_CHANNEL)

@@ -22,8 +22,8 @@ async def test_typing_is_sent_to_members_who_can_view_the_channel(world: World) 
     assert event["user_id"] == str(alice.id)
     assert event["timestamp"] == NOW_MS // 1000
     assert event["member"]["user"]["id"] == str(alice.id)
-    await other_session.none_of("TYPING_START")
-    await session_without_intent.none_of("TYPING_START")
+    await other_session.assert_not_received("TYPING_START")
+    await session_without_intent.assert_not_received("TYPING_START")
 
 
 async def test_typing_requires_permission_to_send_messages(world: World) -> None:
@@ -60,7 +60,7 @@ async def test_typing_in_a_private_thread_is_sent_only_to_its_members(world: Wor
     (await guild.owner.post(f"/channels/{thread}/typing")).ok()
 
     assert (await member_session.next("TYPING_START"))["channel_id"] == str(thread)
-    await other_session.none_of("TYPING_START")
+    await other_session.assert_not_received("TYPING_START")
 
 
 async def test_typing_in_a_direct_message_is_sent_to_the_other_participant(world: World) -> None:

@@ -29,7 +29,7 @@ def voice_config(store_config: Config) -> Config:
 
 
 @pytest.fixture
-async def world(voice_config: Config, watch: ResponseMonitor) -> AsyncIterator[World]:
+async def world(voice_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
     """A world with a voice server."""
     app = App(voice_config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()

@@ -106,7 +106,7 @@ async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeC
     alice.send_frame(fake_encrypted_frame("hello"))
     assert await bob.receive_media() == (alice.ready["ssrc"], fake_encrypted_frame("hello"))
     # Only the connecting player receives the voice server.
-    await listener.session.none_of(VOICE_SERVER_EVENT)
+    await listener.session.assert_not_received(VOICE_SERVER_EVENT)
 
     await alice.update_voice_state()
     assert (await wait_left_event(listener, alice))["session_id"] == state["session_id"]
@@ -149,21 +149,21 @@ async def test_the_list_replaces_the_calls_of_a_session(make_caller: MakeCaller)
     # Sending the same list again publishes nothing.
     await alice.update_voice_state(first, second)
     await alice.session.wait_processed()
-    await bob.session.none_of(VOICE_STATE_EVENT)
-    await alice.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
+    await bob.session.assert_not_received(VOICE_STATE_EVENT)
+    await alice.session.assert_not_received(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
 
     # The player mutes in the second call and leaves the first.
     await alice.update_voice_state(second, self_mute=True)
     left, muted = [await bob.session.next(VOICE_STATE_EVENT) for _ in range(2)]
     assert (left["lobby_id"], left["channel_id"]) == (str(first), None)
     assert (muted["lobby_id"], muted["channel_id"], muted["self_mute"]) == (str(second), str(second), True)
-    await alice.session.none_of(VOICE_SERVER_EVENT)
+    await alice.session.assert_not_received(VOICE_SERVER_EVENT)
 
     await alice.update_voice_state()
     assert (await bob.session.next(VOICE_STATE_EVENT))["channel_id"] is None
     await alice.update_voice_state()
     await alice.session.wait_processed()
-    await bob.session.none_of(VOICE_STATE_EVENT)
+    await bob.session.assert_not_received(VOICE_STATE_EVENT)
 
 
 async def test_packets_of_a_muted_player_are_dropped(make_caller: MakeCaller) -> None:
@@ -219,8 +219,8 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
     await alice.update_voice_state(lobby)
     state = await alice.session.next(VOICE_STATE_EVENT)
     assert (state["lobby_id"], state["channel_id"], state["user_id"]) == (str(lobby), None, str(alice.actor.id))
-    await alice.session.none_of(VOICE_SERVER_EVENT)
-    await bob.session.none_of(VOICE_STATE_EVENT)
+    await alice.session.assert_not_received(VOICE_SERVER_EVENT)
+    await bob.session.assert_not_received(VOICE_STATE_EVENT)
 
 
 async def test_a_session_without_the_scope_gets_no_response(app: Game, make_caller: MakeCaller) -> None:
@@ -230,7 +230,7 @@ async def test_a_session_without_the_scope_gets_no_response(app: Game, make_call
     await limited.update_voice_state(lobby)
     await limited.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby)})
     await limited.session.wait_processed()
-    await limited.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
+    await limited.session.assert_not_received(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
 
 
 @pytest.mark.parametrize(
@@ -311,14 +311,14 @@ async def test_another_session_of_the_player_takes_over(make_caller: MakeCaller)
     # A session cannot leave the call of another session.
     await second.update_voice_state()
     await second.session.wait_processed()
-    await second.session.none_of(VOICE_STATE_EVENT)
+    await second.session.assert_not_received(VOICE_STATE_EVENT)
     await second.join_and_connect(lobby)
     assert await first.wait_close_code() == VoiceCloseCode.DISCONNECTED
-    await first.session.none_of(VOICE_SERVER_EVENT)
+    await first.session.assert_not_received(VOICE_SERVER_EVENT)
     # The first session no longer owns the call either.
     await first.update_voice_state()
     await first.session.wait_processed()
-    await second.session.none_of(VOICE_STATE_EVENT)
+    await second.session.assert_not_received(VOICE_STATE_EVENT)
     await second.heartbeat()
 
 
@@ -405,9 +405,9 @@ class TestRepeatedFailures:
             await wait_left_event(alice, alice)
         await alice.update_voice_state(lobby)
         await alice.session.wait_processed()
-        await alice.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
+        await alice.session.assert_not_received(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
         await world.clock.run_for(999)
-        await alice.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
+        await alice.session.assert_not_received(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
         await world.clock.run_for(1)
         await alice.receive_ticket()
         await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
@@ -417,7 +417,7 @@ class TestRepeatedFailures:
         await alice.update_voice_state()
         await alice.session.wait_processed()
         await world.clock.run_for(8_000)
-        await alice.session.none_of(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
+        await alice.session.assert_not_received(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
         # A delayed join is canceled when the session ends.
         await alice.join(lobby)
         await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
@@ -427,7 +427,7 @@ class TestRepeatedFailures:
         await alice.session.close()
         await bob.session.next("LOBBY_MEMBER_DISCONNECT")
         await world.clock.run_for(8_000)
-        await bob.session.none_of(VOICE_STATE_EVENT)
+        await bob.session.assert_not_received(VOICE_STATE_EVENT)
 
 
 async def test_callers_of_a_lost_server_are_moved_to_another(world: World, make_caller: MakeCaller) -> None:
@@ -437,7 +437,7 @@ async def test_callers_of_a_lost_server_are_moved_to_another(world: World, make_
     # The voice server is alive, so the request has no effect.
     await alice.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby)})
     await alice.session.wait_processed()
-    await alice.session.none_of(VOICE_SERVER_EVENT)
+    await alice.session.assert_not_received(VOICE_SERVER_EVENT)
     await world.write(lambda call: call.tx.run("UPDATE voice_tickets SET server = 'gone.test:443'"))
     await alice.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby)})
     token = alice.voice_server["token"]

@@ -122,7 +122,7 @@ async def test_two_friends_call_each_other(friends: FriendCall) -> None:
     await alice.update_voice_state(None)
     await wait_left_event(bob, alice)
     assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
-    await bob.session.none_of("CALL_DELETE")
+    await bob.session.assert_not_received("CALL_DELETE")
     await bob.update_voice_state(None)
     await wait_left_event(alice, bob)
     assert await alice.session.next("CALL_DELETE") == {"channel_id": str(channel)}
@@ -164,7 +164,7 @@ async def test_members_of_a_group_call_and_ring_each_other(group: GroupCall) -> 
     assert (await carol.session.next("CALL_UPDATE"))["ringing"] == [str(carol.actor.id)]
     # Ringing again only extends the time, without an event.
     (await alice.actor.post(ring, json={"recipients": [str(carol.actor.id), str(bob.actor.id)]})).ok()
-    await carol.session.none_of("CALL_UPDATE")
+    await carol.session.assert_not_received("CALL_UPDATE")
     (await carol.actor.post(f"/channels/{channel}/call/stop-ringing")).ok()
     assert (await alice.session.next("CALL_UPDATE", lambda update: not update["ringing"]))["ringing"] == []
     # Declining a call that does not ring succeeds.
@@ -200,7 +200,7 @@ async def test_opcode_13_requests_a_call(world: World, friends: FriendCall, make
     alice, bob, channel = friends
     await bob.session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel)})
     await bob.session.wait_processed()
-    await bob.session.none_of("CALL_CREATE")
+    await bob.session.assert_not_received("CALL_CREATE")
     await alice.join(channel)
     second_session, stranger = await make_caller(bob.actor), await make_caller()
     for caller in (second_session, stranger):
@@ -208,10 +208,10 @@ async def test_opcode_13_requests_a_call(world: World, friends: FriendCall, make
         await caller.session.wait_processed()
     created = await second_session.session.next("CALL_CREATE")
     assert created["voice_states"] == [alice.voice_state]
-    await stranger.session.none_of("CALL_CREATE")
+    await stranger.session.assert_not_received("CALL_CREATE")
     # A session with the capability receives the call without a request.
     session = await bob.actor.connect(capabilities=Capabilities.AUTO_CALL_CONNECT)
-    await session.settle()
+    await session.wait_delivered()
     assert [frame["d"] for frame in session.dispatches if frame["t"] == "CALL_CREATE"] == [created]
     assert "calls" not in session.ready
     await second_session.session.send(GatewayOpcode.CALL_CONNECT, None)
@@ -224,7 +224,7 @@ async def test_an_unanswered_ring_times_out(world: World, friends: FriendCall) -
     (await alice.actor.post(f"/channels/{channel}/call/ring")).ok()
     await bob.session.next("CALL_UPDATE")
     await world.clock.run_for(RING_TIMEOUT_SECONDS * 1000 - 1)
-    await bob.session.none_of("CALL_UPDATE")
+    await bob.session.assert_not_received("CALL_UPDATE")
     await world.clock.run_for(1)
     assert (await bob.session.next("CALL_UPDATE"))["ringing"] == []
     # The call itself continues until the caller leaves.
@@ -233,7 +233,7 @@ async def test_an_unanswered_ring_times_out(world: World, friends: FriendCall) -
     await alice.update_voice_state(None)
     await bob.session.next("CALL_DELETE")
     await world.clock.run_for(RING_TIMEOUT_SECONDS * 1000)
-    await bob.session.none_of("CALL_UPDATE")
+    await bob.session.assert_not_received("CALL_UPDATE")
 
 
 async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Guild, friends: FriendCall) -> None:
@@ -292,7 +292,7 @@ async def test_calls_that_are_not_allowed_are_ignored(
     await alice.update_voice_state(channel)
     await alice.session.wait_processed()
     for caller in (alice, bob):
-        await caller.session.none_of(*CALL_EVENTS, "MESSAGE_CREATE")
+        await caller.session.assert_not_received(*CALL_EVENTS, "MESSAGE_CREATE")
     response = await alice.actor.get(f"/channels/{channel}/call")
     if case == "unknown":
         response.rejected(404, 10003)
@@ -322,12 +322,12 @@ async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: Frien
         {"guild_id": None, "channel_id": str(channel), "self_mute": False, "self_deaf": False},
     )
     await game_session.wait_processed()
-    await alice.session.none_of(*CALL_EVENTS)
+    await alice.session.assert_not_received(*CALL_EVENTS)
     # An OAuth2 session that may read private channels receives the events of the user's own client.
     await alice.join(channel)
     assert (await game_session.next("CALL_CREATE"))["channel_id"] == str(channel)
     await game_session.next("VOICE_STATE_UPDATE")
-    await game_session.none_of("VOICE_SERVER_UPDATE")
+    await game_session.assert_not_received("VOICE_SERVER_UPDATE")
     await game_session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel)})
     await game_session.next("CALL_CREATE")
     await session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(bot_channel)})
@@ -365,7 +365,7 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
     (await two.actor.put(f"/users/@me/relationships/{one.actor.id}", json={"type": RelationshipType.BLOCKED})).ok()
     await one.join(group_id)
     (await one.actor.post(f"/channels/{group_id}/call/ring", json={"recipients": [str(two.actor.id)]})).ok()
-    await one.session.none_of("CALL_UPDATE")
+    await one.session.assert_not_received("CALL_UPDATE")
 
 
 async def test_blocking_ends_the_call_of_two_users(friends: FriendCall) -> None:
@@ -384,9 +384,9 @@ async def test_another_session_of_the_user_takes_over(friends: FriendCall, make_
     second = await make_caller(alice.actor)
     await second.join_and_connect(channel)
     assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
-    await alice.session.none_of("VOICE_SERVER_UPDATE")
+    await alice.session.assert_not_received("VOICE_SERVER_UPDATE")
     await bob.session.next("CALL_CREATE")
-    await bob.session.none_of("CALL_CREATE", "CALL_DELETE", "MESSAGE_CREATE")
+    await bob.session.assert_not_received("CALL_CREATE", "CALL_DELETE", "MESSAGE_CREATE")
 
 
 @pytest.mark.parametrize("how", ["closes", "ends the session", "loses the connection", "is banned"])
@@ -442,7 +442,7 @@ class TestRepeatedFailures:
             await bob.session.next("CALL_DELETE")
         await alice.update_voice_state(channel)
         await alice.session.wait_processed()
-        await alice.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
+        await alice.session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
         await world.clock.run_for(1_000)
         await alice.receive_ticket()
         assert (await bob.session.next("CALL_CREATE"))["channel_id"] == str(channel)
@@ -453,4 +453,4 @@ class TestRepeatedFailures:
         await alice.update_voice_state(None)
         await alice.session.wait_processed()
         await world.clock.run_for(8_000)
-        await bob.session.none_of("CALL_CREATE")
+        await bob.session.assert_not_received("CALL_CREATE")

@@ -91,7 +91,7 @@ async def test_another_session_of_the_user_takes_over(world: World, guild: Guild
     await second.join_and_connect(guild.channels["Lounge"])
     assert await first.wait_close_code() == VoiceCloseCode.DISCONNECTED
     # Only the new session receives the voice server.
-    await first.session.settle()
+    await first.session.wait_delivered()
     assert len([frame for frame in first.session.dispatches if frame["t"] == "VOICE_SERVER_UPDATE"]) == before
     await second.heartbeat()
 
@@ -151,9 +151,9 @@ class TestRepeatedFailures:
         for wait_ms in (1_000, 2_000, 4_000, 8_000, 8_000):
             await caller.update_voice_state(lounge)
             await caller.session.wait_processed()
-            await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
+            await caller.session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
             await world.clock.run_for(wait_ms - 1)
-            await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
+            await caller.session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
             await world.clock.run_for(1)
             await caller.receive_ticket()
             await assert_identify_rejected(caller, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
@@ -163,7 +163,7 @@ class TestRepeatedFailures:
         await caller.update_voice_state(None)
         await caller.session.wait_processed()
         await world.clock.run_for(8_000)
-        await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
+        await caller.session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
         # A successful connection resets the delay.
         await caller.join_and_connect(lounge)
         await caller.heartbeat()
@@ -187,7 +187,7 @@ async def test_joining_a_full_channel_is_ignored(guild: Guild, make_caller: Make
     await first.join_and_connect(lounge)
     await second.update_voice_state(lounge)
     await second.session.wait_processed()
-    await second.session.none_of("VOICE_SERVER_UPDATE")
+    await second.session.assert_not_received("VOICE_SERVER_UPDATE")
     await guild.allow_permissions(second.actor, Permissions.MOVE_MEMBERS)
     await second.join_and_connect(lounge)
 

@@ -33,7 +33,7 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
 
     for session in sessions:
         assert (await session.next("LOBBY_MESSAGE_CREATE"))["id"] == message["id"]
-    await without_intent.none_of("LOBBY_MESSAGE_CREATE")
+    await without_intent.assert_not_received("LOBBY_MESSAGE_CREATE")
     subscription.cancel()
     assert published.count("LOBBY_MESSAGE_CREATE") == 1
     outcomes = {

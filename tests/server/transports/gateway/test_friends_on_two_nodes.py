@@ -75,7 +75,7 @@ async def test_friends_on_two_nodes_see_each_other_without_secrets(postgres_data
 
         assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "offline"
         assert (await in_game.next("PRESENCE_UPDATE"))["status"] == "offline"
-        await not_in_game.none_of("PRESENCE_UPDATE")
+        await not_in_game.assert_not_received("PRESENCE_UPDATE")
         assert one.app.presences.join_secret(bob.id, session_id, game.id) is None
 
 
@@ -101,4 +101,4 @@ async def test_a_broadcast_is_delivered_in_order_on_every_node(postgres_database
 
         for session in sessions:
             assert [(await session.next("NUMBERED"))["number"] for _ in range(20)] == list(range(20))
-        await outsider.none_of("NUMBERED")
+        await outsider.assert_not_received("NUMBERED")

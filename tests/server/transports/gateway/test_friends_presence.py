@@ -67,7 +67,7 @@ async def test_friends_see_each_other_connect_change_and_disconnect(world: World
     assert "guild_id" not in update
     await bob_session.close()
     assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "offline"
-    await stranger_session.none_of("PRESENCE_UPDATE")
+    await stranger_session.assert_not_received("PRESENCE_UPDATE")
 
 
 async def test_former_friends_receive_no_presence_updates(world: World) -> None:
@@ -82,7 +82,7 @@ async def test_former_friends_receive_no_presence_updates(world: World) -> None:
 
     await watcher.next("PRESENCE_UPDATE", matches_presence(bob, "dnd"))
     await alice_session.next("RELATIONSHIP_REMOVE")
-    await alice_session.none_of("PRESENCE_UPDATE")
+    await alice_session.assert_not_received("PRESENCE_UPDATE")
 
 
 async def test_rich_presence_is_shown_without_secrets(world: World) -> None:
@@ -178,7 +178,7 @@ async def test_an_oauth2_session_sets_presence_only_with_the_scope(world: World)
 
     assert world.app.presences.find(bob.id) is None
     assert world.app.presences.is_playing(bob.id, game.id)
-    await alice_session.none_of("PRESENCE_UPDATE")
+    await alice_session.assert_not_received("PRESENCE_UPDATE")
 
 
 async def test_game_friends_see_each_other_only_in_their_game(world: World) -> None:
@@ -202,8 +202,8 @@ async def test_game_friends_see_each_other_only_in_their_game(world: World) -> N
     assert [presence["user"]["id"] for presence in later_session.ready["presences"]] == [str(bob.id)]
     await game_session.close()
     assert (await in_game.next("PRESENCE_UPDATE"))["status"] == "offline"
-    await client.none_of("PRESENCE_UPDATE")
-    await other_game.none_of("PRESENCE_UPDATE")
+    await client.assert_not_received("PRESENCE_UPDATE")
+    await other_game.assert_not_received("PRESENCE_UPDATE")
 
 
 async def test_an_oauth2_session_sees_platform_friends_and_whether_they_played(world: World) -> None:
@@ -219,7 +219,7 @@ async def test_an_oauth2_session_sees_platform_friends_and_whether_they_played(w
     assert (await session.next("PRESENCE_UPDATE", matches_presence(bob, "online")))["has_played_game"] is True
     await carol.connect()
     assert (await session.next("PRESENCE_UPDATE", matches_presence(carol, "online")))["has_played_game"] is False
-    await without_intent.none_of("PRESENCE_UPDATE")
+    await without_intent.assert_not_received("PRESENCE_UPDATE")
 
 
 async def test_several_sessions_are_merged_into_one_presence(world: World) -> None:

@@ -128,7 +128,7 @@ async def test_without_capabilities_ready_is_not_split(world: World) -> None:
     assert [relationship["user"]["username"] for relationship in session.ready["relationships"]] == [bob.name]
     assert [presence["user"]["id"] for presence in session.ready["presences"]] == [str(bob.id)]
     assert "users" not in session.ready
-    await session.none_of("READY_SUPPLEMENTAL")
+    await session.assert_not_received("READY_SUPPLEMENTAL")
 
 
 async def test_lobbies_are_in_ready_or_sent_after_it(world: World) -> None:
@@ -146,7 +146,7 @@ async def test_lobbies_are_in_ready_or_sent_after_it(world: World) -> None:
         ("LOBBY_CREATE", lobby_id)
     ]
     assert "lobbies" not in without_capability.ready
-    await without_intent.none_of("LOBBY_CREATE")
+    await without_intent.assert_not_received("LOBBY_CREATE")
 
 
 @pytest.mark.dated(changes.E2EE_VOICE_ONLY)
@@ -199,7 +199,7 @@ async def test_a_token_with_minimal_scopes_receives_no_events(world: World) -> N
     await world.guild(alice)
     await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(guild.id), "query": "", "limit": 0})
     await session.wait_processed()
-    await session.settle()
+    await session.wait_delivered()
 
     assert session.unread_names() == []
 
@@ -243,7 +243,7 @@ async def test_private_channels_and_messages_need_their_scopes(world: World) -> 
 
     assert (await social.next("CHANNEL_CREATE"))["id"] == direct
     assert (await social.next("MESSAGE_CREATE"))["content"] == "hello"
-    await presence.none_of("CHANNEL_CREATE", "MESSAGE_CREATE")
+    await presence.assert_not_received("CHANNEL_CREATE", "MESSAGE_CREATE")
 
 
 async def test_an_oauth2_session_needs_both_scopes_and_a_game_application(world: World) -> None:
@@ -292,7 +292,7 @@ async def test_a_revocation_is_sent_to_the_user_and_not_to_other_games(world: Wo
     (await game.post_form("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
     assert (await user_session.next("OAUTH2_TOKEN_REVOKE"))["application_id"] == str(game.id)
-    await other_session.none_of("OAUTH2_TOKEN_REVOKE")
+    await other_session.assert_not_received("OAUTH2_TOKEN_REVOKE")
 
 
 class TestDisabledFeatures:
@@ -315,4 +315,4 @@ class TestDisabledFeatures:
         }
         (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
         await user_session.next("RELATIONSHIP_ADD")
-        await session.none_of("RELATIONSHIP_ADD")
+        await session.assert_not_received("RELATIONSHIP_ADD")

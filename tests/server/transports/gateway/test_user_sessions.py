@@ -35,7 +35,7 @@ async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: Wo
     alice = await world.user()
     app = await create_game(world)
     client = await alice.connect()
-    await client.none_of("SESSIONS_REPLACE")
+    await client.assert_not_received("SESSIONS_REPLACE")
     game_session = await (await app.add_player(alice)).connect_sdk()
     (first, second) = await client.next("SESSIONS_REPLACE")
     assert (first["session_id"], first["showing_chat"], "application_id" in first) == (
@@ -52,7 +52,7 @@ async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: Wo
     assert sessions[1]["activities"][0]["state"] == "In a match"
     # A client that connects later receives it too.
     late = await alice.connect()
-    await late.settle()
+    await late.wait_delivered()
     (sessions,) = [frame["d"] for frame in late.dispatches if frame["t"] == "SESSIONS_REPLACE"]
     assert [session["showing_chat"] for session in sessions] == [False, True, False]
     await set_presence(game_session)
@@ -74,7 +74,7 @@ async def test_the_last_remaining_session_is_notified_once(world: World) -> None
 
     assert [session["session_id"] for session in await one.next("SESSIONS_REPLACE")] == [one.ready["session_id"]]
     await set_presence(one, status="idle")
-    await one.none_of("SESSIONS_REPLACE")
+    await one.assert_not_received("SESSIONS_REPLACE")
 
 
 async def test_bots_and_friends_receive_no_session_list(world: World) -> None:
@@ -88,8 +88,8 @@ async def test_bots_and_friends_receive_no_session_list(world: World) -> None:
     game_session = await (await (await create_game(world)).add_player(alice)).connect(Intents.ALL)
     await set_presence(game_session, showing_chat=True)
 
-    await first.none_of("SESSIONS_REPLACE")
-    await friend.none_of("SESSIONS_REPLACE")
+    await first.assert_not_received("SESSIONS_REPLACE")
+    await friend.assert_not_received("SESSIONS_REPLACE")
     # Presence updates for other users do not contain it.
     assert "showing_chat" not in str(friend.dispatches)
 
@@ -102,7 +102,7 @@ async def test_first_party_opcodes_are_ignored_for_users_and_close_bots(world: W
     await user.send(GatewayOpcode.LOBBY_VOICE_STATES, [{"lobby_id": "1", "self_mute": False, "self_deaf": False}])
     await user.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": "1"})
     await user.wait_processed()
-    await user.none_of("LOBBY_VOICE_STATE_UPDATE", "LOBBY_VOICE_SERVER_UPDATE")
+    await user.assert_not_received("LOBBY_VOICE_STATE_UPDATE", "LOBBY_VOICE_SERVER_UPDATE")
 
     bot = await (await world.bot()).connect()
     await bot.send(GatewayOpcode.LOBBY_VOICE_STATES, [])

@@ -105,7 +105,7 @@ async def test_the_data_export_contains_all_messages(world: World) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
     export = json.loads(answer.body)
     assert export["user"]["username"] == "mary"
-    assert [each["id"] for each in export["messages"]] == [each["id"] for each in messages]
+    assert [message["id"] for message in export["messages"]] == [message["id"] for message in messages]
 
 
 async def test_the_data_export_of_a_user_without_messages_is_complete(world: World) -> None:

@@ -24,19 +24,22 @@ def page_path(guild: Guild, message: Any = None, channel: int | None = None) -> 
 
 def message_ids(body: str) -> list[int]:
     """Return the ids of the messages on a page, in order."""
-    return [int(each) for each in re.findall(r'<li id="message-(\d+)"', body)]
+    return [int(message_id) for message_id in re.findall(r'<li id="message-(\d+)"', body)]
 
 
 def highlighted_ids(body: str) -> list[int]:
     """Return the ids of the highlighted messages on a page."""
-    return [int(each) for each in re.findall(r'<li id="message-(\d+)" class="marked" aria-current="true">', body)]
+    return [
+        int(message_id)
+        for message_id in re.findall(r'<li id="message-(\d+)" class="marked" aria-current="true">', body)
+    ]
 
 
 async def test_the_list_shows_direct_messages_and_visible_channels(world: World) -> None:
     alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol <b>")
     guild = await world.guild(bob, alice, carol, name="Town & Square")
     staff = await guild.channel("staff")
-    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
     ideas = await guild.channel("ideas", type=15)
     first, second = await open_dm(alice, bob), await open_dm(alice, carol)
     await send_message(alice, second["id"])
@@ -85,7 +88,7 @@ async def test_a_linked_message_is_highlighted_among_its_neighbors(world: World)
     alice = await world.user()
     guild = await world.guild(alice)
     messages = [await guild.send_message(alice, f"word {number}") for number in range(120)]
-    ids = [int(each["id"]) for each in messages]
+    ids = [int(message["id"]) for message in messages]
     browser = browser_of(alice)
 
     page = await browser.open(page_path(guild, messages[60]))

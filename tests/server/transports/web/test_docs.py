@@ -22,7 +22,7 @@ from hubbub.server.places import standing
 from hubbub.server.transports.web.reference import pages
 from tests.contract.tables import events, operations
 from tests.pages import Browser, Page
-from tests.reference_pages import ReferencePage, resources
+from tests.reference_pages import ReferencePage, read_operation_entries
 from tests.server.transports.http import sample_slice
 from tests.world import NOW_MS, World, small_config
 
@@ -117,7 +117,7 @@ async def test_everything_is_documented_once_and_no_link_is_broken(world: World)
 
     # Links.
     for path, page in crawled.items():
-        assert [each for each, count in Counter(page.ids).items() if count > 1] == [], path
+        assert [element_id for element_id, count in Counter(page.ids).items() if count > 1] == [], path
         for link in page.links:
             target, fragment = urldefrag(link)
             if link.startswith(("/docs", "#")) and fragment:
@@ -125,7 +125,7 @@ async def test_everything_is_documented_once_and_no_link_is_broken(world: World)
 
 
 async def test_an_operation_is_documented_completely(world: World) -> None:
-    entries = await resources(world)
+    entries = await read_operation_entries(world)
 
     error_names = {value: name for name, value in vars(errors).items() if isinstance(value, errors.ErrorCode)}
     for endpoint in world.app.table:
@@ -161,7 +161,7 @@ async def test_a_body_is_documented_with_its_limits_and_types(world: World) -> N
 
 
 async def test_a_deprecated_operation_names_its_replacement(world: World) -> None:
-    entries = await resources(world)
+    entries = await read_operation_entries(world)
 
     for name, declared in operations().items():
         assert ("Deprecated Use" in entries[name].text) == bool(declared.deprecated), name
@@ -171,7 +171,7 @@ async def test_a_deprecated_operation_names_its_replacement(world: World) -> Non
 
 
 async def test_an_operation_has_its_whole_description_and_an_example_of_its_response(world: World) -> None:
-    entries = await resources(world)
+    entries = await read_operation_entries(world)
 
     assert "Ban a user from a guild. The user need not be a member." in entries["ban_user_from_guild"].text
     assert '200 application/json { "type": 0, "content": ' in entries["create_message"].text
@@ -313,7 +313,7 @@ async def test_the_page_cache_is_bounded(world: World, monkeypatch: pytest.Monke
                 assert (await browser.open(f"/docs/resources/{name}")).status == 200
             assert 1 < len(references[0]._cache) < len(names)
             assert (
-                sum(len(each.compressed) for each in references[0]._cache.values())
+                sum(len(entry.compressed) for entry in references[0]._cache.values())
                 == references[0]._cached_bytes
                 <= 60_000
             )

@@ -25,7 +25,7 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.web.reference import examples, snippets
 from tests.contract.tables import operations
-from tests.reference_pages import resources
+from tests.reference_pages import read_operation_entries
 from tests.world import NOW_MS, World, small_config
 
 JS = Path(__file__).parents[3] / "clients" / "js"
@@ -91,8 +91,11 @@ def follow(document: Any, path: tuple[str, ...]) -> str:
 
 def verified(world: World) -> dict[str, Endpoint]:
     """Return the endpoints whose examples work in the demo world, reading operations first."""
-    found = [endpoint for endpoint in world.app.table if examples.is_verified(endpoint)]
-    return {endpoint.name: endpoint for endpoint in sorted(found, key=lambda each: each.operation.method != "GET")}
+    endpoints = [endpoint for endpoint in world.app.table if examples.is_verified(endpoint)]
+    return {
+        endpoint.name: endpoint
+        for endpoint in sorted(endpoints, key=lambda endpoint: endpoint.operation.method != "GET")
+    }
 
 
 def code(endpoint: Endpoint, language: str, root: str) -> str:
@@ -119,7 +122,7 @@ async def send(world: World, command: str, values: dict[str, str]) -> tuple[int,
 
 
 async def test_every_operation_has_examples_in_all_languages(demo: Demo) -> None:
-    entries = await resources(demo[0])
+    entries = await read_operation_entries(demo[0])
 
     assert entries.keys() == operations().keys()
     for name, entry in entries.items():
@@ -135,7 +138,7 @@ async def test_every_operation_has_examples_in_all_languages(demo: Demo) -> None
 async def test_every_example_is_valid_source_code(demo: Demo) -> None:
     modules: dict[str, str] = {}
     commands: list[str] = []
-    for name, entry in (await resources(demo[0])).items():
+    for name, entry in (await read_operation_entries(demo[0])).items():
         for number, (language, text) in enumerate(entry.examples):
             if language == "python":
                 compile(text, name, "exec")
@@ -212,7 +215,9 @@ async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pyte
     # The examples set the URL of the library.
     monkeypatch.setattr(discord.http.Route, "BASE", discord.http.Route.BASE)
     programs = {name: code(endpoint, "python", world.url) for name, endpoint in verified(world).items()}
-    upload = examples.upload_request(next(each for each in world.app.table if each.name == "create_message"))
+    upload = examples.upload_request(
+        next(endpoint for endpoint in world.app.table if endpoint.name == "create_message")
+    )
     assert upload is not None
     programs["create_message with a file"] = snippets.discord_py(upload, world.url)
 
@@ -240,7 +245,9 @@ async def test_javascript_examples_run(demo: Demo, tmp_path: Path) -> None:
     endpoints = verified(world)
     for name, endpoint in endpoints.items():
         (tmp_path / f"{name}.mjs").write_text(code(endpoint, "javascript", world.url))
-    upload = examples.upload_request(next(each for each in world.app.table if each.name == "create_message"))
+    upload = examples.upload_request(
+        next(endpoint for endpoint in world.app.table if endpoint.name == "create_message")
+    )
     assert upload is not None
     (tmp_path / "upload.mjs").write_text(snippets.discord_js(upload, world.url))
 

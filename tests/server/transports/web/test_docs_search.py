@@ -117,9 +117,9 @@ def test_every_operation_is_found_first_by_its_name(entries: list[search.Entry])
 
 
 def test_deprecated_operations_come_after_their_replacement(entries: list[search.Entry]) -> None:
-    found = [entry.title for entry in search.find(entries, "list pins")]
+    titles = [entry.title for entry in search.find(entries, "list pins")]
 
-    assert found.index("list_pins") < found.index("deprecated_list_pins")
+    assert titles.index("list_pins") < titles.index("deprecated_list_pins")
 
 
 def test_words_that_no_entry_contains_are_ignored(entries: list[search.Entry]) -> None:

@@ -40,11 +40,11 @@ def forms(page_forms: list[PageForm]) -> list[PageForm]:
 
 async def test_every_operation_has_a_form_on_dev(rehearsal: tuple[World, ControlApi]) -> None:
     browser = Browser(rehearsal[0])
-    found = 0
+    form_count = 0
     for path in {url for _, url in (await browser.open("/docs")).links if url.startswith("/docs/resources/")}:
-        found += len(forms((await browser.open(path)).forms))
+        form_count += len(forms((await browser.open(path)).forms))
 
-    assert found == len(operations())
+    assert form_count == len(operations())
 
 
 async def test_a_form_has_the_inputs_of_its_operation(rehearsal: tuple[World, ControlApi]) -> None:

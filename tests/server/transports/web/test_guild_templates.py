@@ -12,8 +12,8 @@ async def test_a_template_shows_its_content_and_creates_a_guild(world: World) ->
     guild = await world.guild(await world.user("anna"))
     await guild.role("mods <b>")
     await guild.channel("ideas")
-    made = await create_template(guild, name="A small club", description="For two & more.")
-    path = f"/template/{made['code']}"
+    template = await create_template(guild, name="A small club", description="For two & more.")
+    path = f"/template/{template['code']}"
     browser = Browser(world)
 
     page = await browser.open(path)
@@ -30,23 +30,23 @@ async def test_a_template_shows_its_content_and_creates_a_guild(world: World) ->
 
     assert "Ours was created." in page.text
     assert "#ideas" in page.text
-    (mine,) = (await mary.get("/users/@me/guilds")).ok()
-    assert (mine["name"], mine["owner"]) == ("Ours", True)
-    assert browser.history[-1].url == f"/app/channels/{mine['id']}"
+    (guild_of_mary,) = (await mary.get("/users/@me/guilds")).ok()
+    assert (guild_of_mary["name"], guild_of_mary["owner"]) == ("Ours", True)
+    assert browser.history[-1].url == f"/app/channels/{guild_of_mary['id']}"
     assert "Used once." in (await browser.open(path)).text
 
 
 async def test_a_failed_template_shows_the_reason(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
-    made = await create_template(guild)
+    template = await create_template(guild)
     browser = browser_of(bob)
-    page = await browser.open(f"/template/{made['code']}")
+    page = await browser.open(f"/template/{template['code']}")
     await fill_guild_list(guild, bob)
 
     page = await browser.submit(page, "Create guild", name="One more")
     assert (page.status, "You have reached the maximum number of guilds." in page.text) == (400, True)
-    (await guild.owner.delete(f"/guilds/{guild.id}/templates/{made['code']}")).ok()
-    page = await browser.open(f"/template/{made['code']}")
+    (await guild.owner.delete(f"/guilds/{guild.id}/templates/{template['code']}")).ok()
+    page = await browser.open(f"/template/{template['code']}")
 
     assert (page.status, "This template does not exist" in page.text) == (404, True)

@@ -23,15 +23,15 @@ def browser_of(user: Actor) -> Browser:
 
 async def is_member(user: Actor, guild: Guild) -> bool:
     """Return whether a user is a member of a guild."""
-    return str(guild.id) in [each["id"] for each in (await user.get("/users/@me/guilds")).ok()]
+    return str(guild.id) in [joined_guild["id"] for joined_guild in (await user.get("/users/@me/guilds")).ok()]
 
 
 async def test_a_visitor_sees_the_invite_logs_in_and_joins(world: World) -> None:
     mary = await register_user(world)
     guild = await world.guild(await world.user("anna"), name="Town <i>Square</i>")
     role = await guild.role("greeters")
-    made = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
-    path = f"/invite/{made['code']}"
+    invite = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
+    path = f"/invite/{invite['code']}"
     browser = Browser(world)
 
     page = await browser.open(path)
@@ -112,9 +112,9 @@ async def fill_guild(guild: Guild, bob: Actor) -> None:
 async def test_a_rejected_join_shows_the_reason(world: World, change: Any, status: int, text: str) -> None:
     bob = await world.user()
     guild = await world.guild()
-    made = await create_invite(guild.owner, guild.general)
+    invite = await create_invite(guild.owner, guild.general)
     browser = browser_of(bob)
-    page = await browser.open(f"/invite/{made['code']}")
+    page = await browser.open(f"/invite/{invite['code']}")
     await change(guild, bob)
 
     page = await browser.submit(page, "Accept invite")
@@ -128,10 +128,10 @@ async def test_a_rejected_join_shows_the_reason(world: World, change: Any, statu
 async def test_an_invite_deleted_meanwhile_shows_an_error(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
-    made = await create_invite(guild.owner, guild.general)
+    invite = await create_invite(guild.owner, guild.general)
     browser = browser_of(bob)
-    page = await browser.open(f"/invite/{made['code']}")
-    (await guild.owner.delete(f"/invites/{made['code']}")).ok()
+    page = await browser.open(f"/invite/{invite['code']}")
+    (await guild.owner.delete(f"/invites/{invite['code']}")).ok()
 
     page = await browser.submit(page, "Accept invite")
 
@@ -163,8 +163,8 @@ async def test_a_targeted_invite_is_visible_only_to_its_users(world: World) -> N
 async def test_a_group_invite_leads_to_the_group(world: World) -> None:
     alice, bob, carol, dave = [await world.user(name) for name in ("alice", "bob", "carol", "dave")]
     await world.guild(alice, bob, carol)
-    made = await create_group(alice, bob, carol)
-    code = (await alice.post(f"/channels/{made['id']}/invites", json={"max_age": 60})).ok()["code"]
+    group = await create_group(alice, bob, carol)
+    code = (await alice.post(f"/channels/{group['id']}/invites", json={"max_age": 60})).ok()["code"]
     browser = browser_of(dave)
 
     page = await browser.open(f"/invite/{code}")
@@ -172,7 +172,7 @@ async def test_a_group_invite_leads_to_the_group(world: World) -> None:
     assert "Members3" in page.text
     page = await browser.submit(page, "Accept invite")
 
-    assert browser.history[-1].url == f"/app/channels/@me/{made['id']}"
+    assert browser.history[-1].url == f"/app/channels/@me/{group['id']}"
     assert "You joined the group." in page.text
     assert "dave joined the group." in page.text
     assert "You are already a member" in (await browser.open(f"/invite/{code}")).text
@@ -202,11 +202,11 @@ async def test_an_invite_to_a_hidden_channel_leads_to_the_guild(world: World) ->
     bob = await world.user()
     guild = await world.guild(name="Harbour")
     staff = await guild.channel("staff")
-    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
-    made = await create_invite(guild.owner, staff)
+    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
+    invite = await create_invite(guild.owner, staff)
     browser = browser_of(bob)
 
-    page = await browser.submit(await browser.open(f"/invite/{made['code']}"), "Accept invite")
+    page = await browser.submit(await browser.open(f"/invite/{invite['code']}"), "Accept invite")
 
     assert browser.history[-1].url == f"/app/channels/{guild.id}"
     assert "#general" in page.text
@@ -216,12 +216,14 @@ async def test_an_invite_to_a_hidden_channel_leads_to_the_guild(world: World) ->
 async def test_a_cross_site_form_joins_no_guild(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
-    made = await create_invite(guild.owner, guild.general)
+    invite = await create_invite(guild.owner, guild.general)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     browser = browser_of(bob)
 
     for origin in ("https://evil.example", world.url):
-        answer = await browser.request("POST", f"/invite/{made['code']}", headers=headers | {"Origin": origin}, data="")
-        assert answer.status == 403
+        response = await browser.request(
+            "POST", f"/invite/{invite['code']}", headers=headers | {"Origin": origin}, data=""
+        )
+        assert response.status == 403
 
     assert not await is_member(bob, guild)

@@ -53,20 +53,20 @@ def make_message(kind: int, content: str = "", *mentioned: str) -> Message:
     ],
 )
 def test_text_is_split_into_pieces(text: str, expected_pieces: list[tuple[str, ...]]) -> None:
-    expected = [(each[0], "link", each[1]) if len(each) == 2 else each for each in expected_pieces]
+    expected = [(piece[0], "link", piece[1]) if len(piece) == 2 else piece for piece in expected_pieces]
 
     assert split_text(text, NAMES) == expected
 
 
 @given(st.text(alphabet="<>@!&#:/.()ht ps1a\n\"'", max_size=60))
 def test_pieces_keep_all_text_and_link_only_http(text: str) -> None:
-    found = split_text(text, MentionNames())
+    pieces = split_text(text, MentionNames())
 
-    for piece in found:
+    for piece in pieces:
         assert piece.kind != "link" or piece.href.lower().startswith(("http://", "https://"))
         assert piece.kind not in ("plain", "link") or piece.text in text
-    if all(piece.kind in ("plain", "link") for piece in found):
-        assert "".join(piece.text for piece in found) == text
+    if all(piece.kind in ("plain", "link") for piece in pieces):
+        assert "".join(piece.text for piece in pieces) == text
 
 
 def test_every_system_message_type_has_a_text() -> None:

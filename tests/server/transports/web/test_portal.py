@@ -298,8 +298,8 @@ async def test_installation_settings_are_saved(world: World) -> None:
     assert saved == {"0": {"oauth2_install_params": {"scopes": ["bot", "applications.commands"], "permissions": "2"}}}
 
 
-async def test_a_webhook_url_is_verified(near_world: World, receiver: Receiver) -> None:
-    browser, alice = await developer(near_world)
+async def test_a_webhook_url_is_verified(private_targets_world: World, receiver: Receiver) -> None:
+    browser, alice = await developer(private_targets_world)
     portal_path, _ = await create_application(browser)
     receiver.use_verify_key_of((await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok())
     receiver.accept_invalid_signatures = True
@@ -315,7 +315,7 @@ async def test_a_webhook_url_is_verified(near_world: World, receiver: Receiver) 
     application = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()
     assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (receiver.url, 2)
     receiver.accept_invalid_signatures = True
-    await near_world.clock.run_for(25 * 3_600_000)
+    await private_targets_world.clock.run_for(25 * 3_600_000)
     assert "accepted a forged signature" in (await browser.open(f"{portal_path}/webhooks")).text
     receiver.accept_invalid_signatures = False
     bad = await browser.submit(
@@ -326,8 +326,8 @@ async def test_a_webhook_url_is_verified(near_world: World, receiver: Receiver) 
     assert 'id="error-interactions_endpoint_url"' in bad.body
 
 
-async def test_failed_deliveries_can_be_retried(near_world: World, receiver: Receiver) -> None:
-    world = near_world
+async def test_failed_deliveries_can_be_retried(private_targets_world: World, receiver: Receiver) -> None:
+    world = private_targets_world
     browser, alice = await developer(world)
     portal_path, _ = await create_application(browser)
     identifier = portal_path.rpartition("/")[2]

@@ -25,8 +25,8 @@ async def browser_of(world: World, user: Actor) -> Browser:
 
 async def owned_skus(user: Actor, bot: Actor) -> list[str]:
     """Return the ids of the SKUs that a user owns."""
-    found = (await user.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
-    return [each["sku_id"] for each in found]
+    entitlements = (await user.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
+    return [entitlement["sku_id"] for entitlement in entitlements]
 
 
 async def test_the_store_is_public_and_shows_listed_skus(world: World) -> None:
@@ -120,8 +120,8 @@ async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
     page = await browser.submit(page, "Subscribe to Crown", guild_id=guild.id)
 
     assert "You now own Crown." in page.text
-    found = (await bot.get(f"/applications/{bot.application_id}/entitlements?guild_id={guild.id}")).ok()
-    assert [each["sku_id"] for each in found] == [str(sku)]
+    entitlements = (await bot.get(f"/applications/{bot.application_id}/entitlements?guild_id={guild.id}")).ok()
+    assert [entitlement["sku_id"] for entitlement in entitlements] == [str(sku)]
 
 
 async def test_a_cross_site_form_buys_nothing(world: World) -> None:

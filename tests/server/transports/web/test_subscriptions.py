@@ -24,13 +24,13 @@ async def subscriber(world: World, bot: Actor, **sku: Any) -> tuple[Actor, Brows
 
 async def status(user: Actor) -> int:
     """Return the status of a user's only subscription."""
-    (mine,) = (await user.get("/users/@me/subscriptions")).ok()
-    found: int = mine["status"]
-    return found
+    (subscription,) = (await user.get("/users/@me/subscriptions")).ok()
+    subscription_status: int = subscription["status"]
+    return subscription_status
 
 
-async def test_a_subscription_is_canceled_after_confirmation_and_resumed(near_world: World) -> None:
-    world = near_world
+async def test_a_subscription_is_canceled_after_confirmation_and_resumed(private_targets_world: World) -> None:
+    world = private_targets_world
     bot = await world.bot(name="Orchard")
     alice, browser, subscription_id = await subscriber(world, bot, name="Gold <b>", price=499, currency="eur")
     session = await bot.connect(intents=0)
@@ -119,15 +119,19 @@ async def test_an_ended_subscription_of_a_deleted_application_is_shown(world: Wo
     bot = await world.bot(name="Orchard")
     owner = await owner_of(world, bot)
     alice, browser, _ = await subscriber(world, bot, name="Gold")
-    (found,) = (await alice.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
-    (await owner.post(f"/applications/{bot.application_id}/entitlements/{found['id']}/refund")).ok()
+    (entitlement,) = (await alice.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{entitlement['id']}/refund")).ok()
     (await owner.delete(f"/applications/{bot.application_id}")).ok()
 
     page = await browser.open(PATH)
 
     assert "Ended Gold Deleted application Ended" in page.text
-    (mine,) = (await alice.get("/users/@me/subscriptions")).ok()
-    assert (mine["application"], mine["sku"]["name"], mine["renewal_sku"]) == (None, "Gold", None)
+    (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
+    assert (subscription["application"], subscription["sku"]["name"], subscription["renewal_sku"]) == (
+        None,
+        "Gold",
+        None,
+    )
 
 
 @pytest.mark.parametrize("path", ["1", "0", "9" * 19])
@@ -141,8 +145,8 @@ async def test_an_unknown_subscription_responds_with_404(world: World, path: str
 async def test_the_store_links_to_the_subscriptions_page(world: World) -> None:
     bot = await world.bot()
     alice, browser, _ = await subscriber(world, bot)
-    (mine,) = (await alice.get("/users/@me/subscriptions")).ok()
+    (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
 
-    page = await browser.open(f"/application-directory/{bot.application_id}/store/{mine['sku_ids'][0]}")
+    page = await browser.open(f"/application-directory/{bot.application_id}/store/{subscription['sku_ids'][0]}")
 
     assert PATH in [url for text, url in page.links if text == "Your subscriptions"]

@@ -1,6 +1,7 @@
-"""discord.py bots in a call, in a separate process, because aiohttp fixes its trusted certificates when it is imported.
+"""A program with discord.py bots in a voice call.
 
-Lines of JSON on standard input are commands; lines on standard output are their results.
+It is a separate process, because aiohttp loads the trusted certificates when it is imported. Each line on standard
+input is a JSON object with the keys `bot`, `step` and `args`; its result is a line on standard output.
 """
 
 import asyncio
@@ -15,8 +16,9 @@ import discord
 import nacl.bindings
 import yarl
 
-PATIENCE = 40.0
-FRAME_S = 0.02
+TIMEOUT_SECONDS = 40.0
+FRAME_SECONDS = 0.02
+"""Duration of an audio frame."""
 
 
 class Bot(discord.Client):
@@ -31,65 +33,66 @@ class Bot(discord.Client):
 
     async def do_join(self, channel: int) -> None:
         """Join a voice channel."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while not self.is_ready():
-                await asyncio.sleep(FRAME_S)
-        found = self.get_channel(channel)
-        assert isinstance(found, discord.VoiceChannel)
-        self.voice = await found.connect(timeout=PATIENCE, reconnect=True)
+                await asyncio.sleep(FRAME_SECONDS)
+        voice_channel = self.get_channel(channel)
+        assert isinstance(voice_channel, discord.VoiceChannel)
+        self.voice = await voice_channel.connect(timeout=TIMEOUT_SECONDS, reconnect=True)
         # The library has no API for receiving audio, so the bot uses its socket reader.
         self.voice._connection.add_socket_listener(self.packets.append)
         self.socket = self.voice._connection.ws
 
-    async def do_arrive(self) -> None:
+    async def do_wait_moved(self) -> None:
         """Wait until the bot is connected to the channel that it was moved to."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while self.voice._connection.ws is self.socket or not self.voice.is_connected():
-                await asyncio.sleep(FRAME_S)
+                await asyncio.sleep(FRAME_SECONDS)
         self.socket = self.voice._connection.ws
 
-    async def do_wait(self, channel: int, people: list[int]) -> str:
+    async def do_wait_encrypted(self, channel: int, user_ids: list[int]) -> str:
         """Wait until the call is end-to-end encrypted with these users in it; return the verification code."""
-        async with asyncio.timeout(PATIENCE):
-            while not self._is_secured(channel, set(people)):
-                await asyncio.sleep(FRAME_S)
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while not self._is_encrypted(channel, set(user_ids)):
+                await asyncio.sleep(FRAME_SECONDS)
         return str(self.voice._connection.dave_session.voice_privacy_code)
 
-    def _is_secured(self, channel: int, people: set[int]) -> bool:
+    def _is_encrypted(self, channel: int, user_ids: set[int]) -> bool:
         session = self.voice._connection.dave_session
         if not self.voice.is_connected() or self.voice.channel.id != channel or session is None:
             return False
-        members = {int(user_id) for user_id in session.get_user_ids() or ()}
-        return bool(self.voice._connection.can_encrypt and members == people)
+        member_ids = {int(user_id) for user_id in session.get_user_ids() or ()}
+        return bool(self.voice._connection.can_encrypt and member_ids == user_ids)
 
-    async def do_say(self, count: int) -> str:
+    async def do_send_frames(self, count: int) -> str:
         """Send this many frames; return the encryption mode."""
         assert self.user is not None
         await self.voice.ws.speak(discord.SpeakingState.voice)
         for number in range(count):
-            self.voice.send_audio_packet(f"{self.user.id} says {number}".encode(), encode=False)
-            await asyncio.sleep(FRAME_S)
+            self.voice.send_audio_packet(f"{self.user.id} frame {number}".encode(), encode=False)
+            await asyncio.sleep(FRAME_SECONDS)
         return str(self.voice.mode)
 
-    async def do_heard(self, user: int, count: int) -> list[str]:
-        """Return this many frames of the other user, decrypted twice: as a server packet and as an end-to-end frame."""
+    async def do_receive_frames(self, user: int, count: int) -> list[str]:
+        """Wait for this many frames of the other user; return them after removing both layers of encryption."""
         frames: list[str] = []
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while len(frames) < count:
                 while self.packets:
-                    if (frame := self._open(self.packets.pop(0), user)) is not None:
+                    if (frame := self._decrypt(self.packets.pop(0), user)) is not None:
                         frames.append(frame)
-                await asyncio.sleep(FRAME_S)
+                await asyncio.sleep(FRAME_SECONDS)
         return frames
 
-    def _open(self, packet: bytes, user: int) -> str | None:
+    def _decrypt(self, packet: bytes, user: int) -> str | None:
+        """Decrypt an audio packet of another user; return None for any other packet."""
         if len(packet) < 16 or packet[1] != 0x78 or struct.unpack_from(">I", packet, 8)[0] == self.voice.ssrc:
             return None
         frame = nacl.bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(
             packet[12:-4], packet[:12], packet[-4:] + bytes(20), bytes(self.voice.secret_key)
         )
-        opened = self.voice._connection.dave_session.decrypt(user, davey.MediaType.audio, frame)
-        return bytes(opened).decode()
+        audio = self.voice._connection.dave_session.decrypt(user, davey.MediaType.audio, frame)
+        return bytes(audio).decode()
 
     async def do_leave(self) -> None:
         """Leave the call."""
@@ -97,21 +100,22 @@ class Bot(discord.Client):
 
 
 async def main(api: str, gateway: str, tokens: list[str]) -> None:
+    """Log in one bot per token and execute the steps from standard input until its end."""
     discord.http.Route.BASE = api
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(gateway)
     bots = [Bot() for _ in tokens]
-    running = [asyncio.create_task(bot.start(token)) for bot, token in zip(bots, tokens, strict=True)]
+    tasks = [asyncio.create_task(bot.start(token)) for bot, token in zip(bots, tokens, strict=True)]
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        asked = json.loads(line)
-        result = await getattr(bots[asked["bot"]], f"do_{asked['step']}")(**asked["args"])
+        request = json.loads(line)
+        result = await getattr(bots[request["bot"]], f"do_{request['step']}")(**request["args"])
         print(json.dumps(result), flush=True)
     for bot in bots:
         await bot.close()
-    await asyncio.gather(*running, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 if __name__ == "__main__":
-    # Printed when a test fails.
+    # pytest prints the log when a test fails.
     logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(asctime)s %(name)s %(message).300s")
     asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3].split(",")))
