@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from hubbub.media.rtp import PACKET_BYTES_MAX
+from hubbub.media.rtp import PACKET_BYTES_MAX, RTCP_HEADER_BYTES
 from hubbub.protocol import voice as protocol
 
 try:
@@ -26,6 +26,9 @@ TAG_BYTES: Final = 16
 """Length in bytes of the authentication tag, in every mode."""
 NONCE_BYTES: Final = 4
 """Length in bytes of the nonce at the end of a packet, in the current modes."""
+SERVER_FIRST_NUMBER: Final = 1 << 31
+"""Lowest packet number of the server; clients count from 0."""
+_HALF_MASK: Final = SERVER_FIRST_NUMBER - 1
 _COUNTER: Final = struct.Struct(">I")
 _SEQUENCE: Final = struct.Struct(">H")
 
@@ -44,8 +47,13 @@ class Cipher(ABC):
     can_encrypt_control: ClassVar[bool] = True
     """Whether RTCP can be encrypted without reusing a nonce."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, *, is_server: bool = False) -> None:
+        """Create a cipher; `is_server` selects the server's half of the packet numbers.
+
+        Both directions use the same key, so their packet numbers, which are nonces, must differ (decisions/0070).
+        """
         self._key = key
+        self._first_number = SERVER_FIRST_NUMBER if is_server else 0
         self._sent_count = 0
 
     @abstractmethod
@@ -59,17 +67,21 @@ class Cipher(ABC):
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a body; return the whole packet, which starts with the unencrypted `header`."""
 
+    def encrypt_control(self, packet: bytes) -> bytes:
+        """Encrypt an RTCP packet."""
+        return self.encrypt(packet[:RTCP_HEADER_BYTES], packet[RTCP_HEADER_BYTES:])
+
     def _next_nonce(self) -> bytes:
         """Count a sent packet and return its number as four bytes."""
-        self._sent_count = (self._sent_count + 1) & 0xFFFFFFFF
-        return _COUNTER.pack(self._sent_count)
+        self._sent_count = (self._sent_count + 1) & _HALF_MASK
+        return _COUNTER.pack(self._first_number | self._sent_count)
 
 
 class AesGcm(Cipher):
     """aead_aes256_gcm_rtpsize: the header is authenticated, and four bytes of nonce follow the tag."""
 
-    def __init__(self, key: bytes) -> None:
-        super().__init__(key)
+    def __init__(self, key: bytes, *, is_server: bool = False) -> None:
+        super().__init__(key, is_server=is_server)
         self._aead = AESGCM(key)
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
@@ -101,8 +113,8 @@ class XChaCha20(Cipher):
 
     _ZEROS: ClassVar[bytes] = bytes(20)
 
-    def __init__(self, key: bytes) -> None:
-        super().__init__(key)
+    def __init__(self, key: bytes, *, is_server: bool = False) -> None:
+        super().__init__(key, is_server=is_server)
         # One buffer per key is enough, because one thread uses a cipher.
         self._buffer: Any = ffi.new("unsigned char[]", PACKET_BYTES_MAX + TAG_BYTES)
         self._length: Any = ffi.new("unsigned long long *")
