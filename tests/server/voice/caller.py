@@ -100,6 +100,8 @@ class Caller:
         self.session_description: Any = None
         self.udp_transport: asyncio.DatagramTransport | None = None
         self.datagrams = DatagramQueue()
+        self.discovered_address = ("127.0.0.1", 1)
+        """The address and port of the latest discovery response."""
         self.last_nonce = 0
         self.last_sequence = 0
 
@@ -167,7 +169,8 @@ class Caller:
 
     async def select_protocol(self, mode: str = AES, **fields: Any) -> Any:
         """Select an encryption mode and receive the session description."""
-        selection = {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}}
+        address, port = self.discovered_address
+        selection = {"protocol": "udp", "data": {"address": address, "port": port, "mode": mode}}
         await self.send_json(VoiceOpcode.SELECT_PROTOCOL, selection | fields)
         self.session_description = await self.next(VoiceOpcode.SESSION_DESCRIPTION)
         return self.session_description
@@ -183,7 +186,8 @@ class Caller:
         response = await self.receive_datagram(lambda data: len(data) == 74)
         kind, length, ssrc, address, port = struct.unpack(">HHI64sH", response)
         assert (kind, length, ssrc) == (2, 70, self.ready["ssrc"])
-        return address.rstrip(b"\0").decode(), port
+        self.discovered_address = address.rstrip(b"\0").decode(), port
+        return self.discovered_address
 
     async def join_and_connect(self, channel_id: int, /, mode: str = AES, query: str = "?v=8", **identify: Any) -> None:
         """Join a channel and connect completely, until packets can be exchanged."""

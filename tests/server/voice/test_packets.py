@@ -1,6 +1,7 @@
 """Voice packets: encryption modes, IP discovery, forwarding, and packets that are dropped silently."""
 
 import asyncio
+import socket
 import struct
 from typing import Any
 
@@ -8,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hubbub.media.ciphers import CIPHERS
 from hubbub.media.rtp import extract_frame
 from hubbub.protocol import changes
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES, VoiceOpcode
+from hubbub.server.core.metrics import Metrics
 from hubbub.server.transports.voice.reception import Reception, ReplayWindow
+from hubbub.server.transports.voice.sfu import Forwarder
 from tests.server.voice.caller import (
     AES,
     SILENCE,
@@ -165,6 +169,65 @@ async def test_only_a_client_with_the_key_can_change_its_address(guild: Guild, m
     assert await moved.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("found"))
 
 
+async def test_a_discovery_request_does_not_change_the_address_of_a_listener(
+    guild: Guild, make_caller: MakeCaller
+) -> None:
+    first, listener = await connect_two_callers(make_caller, guild)
+    # The listener has sent no packet; another client that knows its SSRC gets a response, but no packets.
+    other_client = await make_caller()
+    other_client.ready = listener.ready
+    await other_client.discover_ip()
+    await assert_next_frame(listener, first, fake_encrypted_frame("for the listener"))
+
+
+async def test_an_address_that_was_not_discovered_receives_nothing_until_it_sends(
+    guild: Guild, make_caller: MakeCaller
+) -> None:
+    first, second = await make_caller(), await make_caller()
+    await first.join_and_connect(guild.channels["Lounge"])
+    await second.join(guild.channels["Lounge"])
+    await second.open_socket()
+    await second.identify()
+    address = await second.discover_ip()
+    second.discovered_address = (address[0], first.discovered_address[1])
+    await second.select_protocol()
+    await second.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": second.ready["ssrc"]})
+    await second.heartbeat()
+    first.send_frame(fake_encrypted_frame("too early"))
+    await first.wait_packets_read()
+    second.send_frame(fake_encrypted_frame("here I am"))
+    assert await first.receive_media() == (second.ready["ssrc"], fake_encrypted_frame("here I am"))
+    await assert_next_frame(second, first, fake_encrypted_frame("in time"))
+
+
+def test_a_discovery_request_from_an_unproven_address_gets_one_response_of_its_size() -> None:
+    async def discover(proven_ip: str | None) -> list[int]:
+        ours, theirs = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+        with ours, theirs:
+            for sock in (ours, theirs):
+                sock.bind(("127.0.0.1", 0))
+                sock.setblocking(False)
+            forwarder = Forwarder(ours, Metrics())
+            peer = forwarder.add_peer()
+            peer.proven_ip = proven_ip
+            forwarder.handle_datagram(struct.pack(">HHI66x", 1, 70, peer.ssrc), theirs.getsockname())
+            sizes: list[int] = []
+            while peer.discovery_timer is not None or not sizes:
+                sizes.append(len(await asyncio.get_running_loop().sock_recv(theirs, 2048)))
+            return sizes
+
+    assert asyncio.run(discover(None)) == [74]
+    assert asyncio.run(discover("192.0.2.1")) == [74]
+    assert asyncio.run(discover("127.0.0.1")) == [74] * 4
+
+
+@pytest.mark.parametrize("mode", ENCRYPTION_MODES)
+def test_both_directions_use_different_nonces(mode: str) -> None:
+    server, client = CIPHERS[mode](bytes(32), is_server=True), CIPHERS[mode](bytes(32))
+    packets = [cipher.encrypt(bytes(12), b"frame") for cipher in (server, client) for _ in range(3)]
+    assert [int.from_bytes(packet[-4:], "big") for packet in packets] == [2**31 + 1, 2**31 + 2, 2**31 + 3, 1, 2, 3]
+
+
 async def test_plain_frames_are_not_forwarded_in_an_encrypted_call(
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
@@ -312,6 +375,34 @@ async def test_old_modes_are_rejected_since_the_change(
         VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}}
     )
     assert await after_change.wait_close_code() == VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE
+
+
+@pytest.mark.parametrize("mode", ["xsalsa20_poly1305", "xsalsa20_poly1305_suffix"])
+async def test_old_modes_accept_sequence_numbers_that_wrap_around(
+    world: World, guild: Guild, make_caller: MakeCaller, mode: str
+) -> None:
+    world.clock.set(changes.VOICE_ENCRYPTION.at_ms - 1)
+    old, new = await connect_two_callers(make_caller, guild, mode, AES, max_dave_protocol_version=0)
+    old.last_sequence = 0xFFFD
+    for number in range(2):
+        old.send_frame(f"before {number}".encode())
+        assert await new.receive_media() == (old.ready["ssrc"], f"before {number}".encode())
+    old.last_sequence = -1
+    old.send_frame(b"after")
+    assert await new.receive_media() == (old.ready["ssrc"], b"after")
+
+
+@pytest.mark.parametrize("mode", ["aead_aes256_gcm", "xsalsa20_poly1305_lite"])
+async def test_short_header_modes_encrypt_all_after_the_fixed_header(
+    world: World, guild: Guild, make_caller: MakeCaller, mode: str
+) -> None:
+    world.clock.set(changes.VOICE_ENCRYPTION.at_ms - 1)
+    old, new = await connect_two_callers(make_caller, guild, mode, AES, max_dave_protocol_version=0)
+    header = struct.pack(">BBHII", 0x90, 0x78, 7, 6720, old.ready["ssrc"])
+    extension = b"\xbe\xde\x00\x01" + b"\x10\xff\x00\x00"
+    old.send_datagram(encrypt_packet(mode, old.secret_key, header, extension + b"opus", 9))
+    data = await new.receive_datagram(lambda data: data[0] == 0x90)
+    assert decrypt_packet(AES, new.secret_key, data, 16) == extension[4:] + b"opus"
 
 
 async def test_encrypted_frames_are_not_forwarded_to_clients_without_encryption(

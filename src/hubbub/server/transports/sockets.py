@@ -66,6 +66,16 @@ async def accept(request: web.Request, frame_bytes_max: int) -> tuple[web.WebSoc
     return socket, request.transport
 
 
+def client_address(request: web.Request, trusted_proxies: int) -> str:
+    """Return the client's IP address: the peer's, or the one reported by the trusted proxies."""
+    peer = request.remote or ""
+    if not trusted_proxies:
+        return peer
+    forwarded = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
+    # Each proxy appends an address, so the last `trusted_proxies` entries were written by trusted proxies.
+    return forwarded[-min(trusted_proxies, len(forwarded))].strip()[:64] or peer
+
+
 class OpenSocket:
     """An open WebSocket and its close handshake."""
 

@@ -45,6 +45,7 @@ from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effe
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.trace import Trace
+from hubbub.server.transports import sockets
 from hubbub.server.transports.http import decoding, fault_injection, multipart, openapi, request_limits, responses
 from hubbub.server.transports.http.aiohttp_adapter import ServerRunner, SubtreeResource
 from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody, IncomingBody
@@ -556,13 +557,7 @@ class HttpServer:
 
     def client_address(self, request: web.Request) -> str:
         """Return the client's IP address: the peer's, or the one reported by the trusted proxies."""
-        peer = request.remote or ""
-        proxies = self._config.http.trusted_proxies
-        if not proxies:
-            return peer
-        forwarded = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
-        # Each proxy appends an address, so the last `proxies` entries were written by trusted proxies.
-        return forwarded[-min(proxies, len(forwarded))].strip()[:64] or peer
+        return sockets.client_address(request, self._config.http.trusted_proxies)
 
     async def _not_found(self, request: web.Request) -> web.StreamResponse:
         if (

@@ -105,6 +105,7 @@ class VoiceSession:
             self.resume_timer.cancel()
             self.resume_timer = None
         self.connection = connection
+        self.peer.proven_ip = connection.client_ip
         connection.session = self
 
     def detach(self) -> None:

@@ -23,6 +23,7 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
     """A voice WebSocket with its protocol version, limits and session."""
 
     __slots__ = (
+        "client_ip",
         "last_heartbeat_at",
         "is_identifying",
         "frame_limit",
@@ -31,8 +32,12 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
         "version",
     )
 
-    def __init__(self, socket: WebSocketResponse, transport: WritableTransport, *, version: int, now: float) -> None:
+    def __init__(
+        self, socket: WebSocketResponse, transport: WritableTransport, *, version: int, now: float, client_ip: str
+    ) -> None:
         super().__init__(socket, transport)
+        self.client_ip = client_ip
+        """The IP address of the client."""
         self.version = version
         # Times of connecting and of the last heartbeat, in seconds of the event loop's clock (decisions/0005).
         self.opened_at = self.last_heartbeat_at = now

@@ -62,6 +62,7 @@ class VoiceServer:
         self.sockets = sockets
         self._clock = clock
         self._settings = config.voice
+        self._trusted_proxies = config.http.trusted_proxies
         self._metrics = metrics
         self.calls = Calls(
             db=db,
@@ -120,7 +121,13 @@ class VoiceServer:
         if transport is None:
             return socket
         now = asyncio.get_running_loop().time()
-        connection = VoiceConnection(socket, transport, version=_requested_version(request), now=now)
+        connection = VoiceConnection(
+            socket,
+            transport,
+            version=_requested_version(request),
+            now=now,
+            client_ip=sockets.client_address(request, self._trusted_proxies),
+        )
         self._connections.add(connection)
         client_left = False
         try:
@@ -318,7 +325,8 @@ class VoiceServer:
         if select.protocol != "udp":
             await self.calls.reject(session)
             raise CloseConnection(VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
-        mode = _decode(select.data, protocol.Transport).mode
+        transport = _decode(select.data, protocol.Transport)
+        mode = transport.mode
         if mode not in self._encryption_modes():
             await self.calls.reject(session)
             raise CloseConnection(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
@@ -331,6 +339,7 @@ class VoiceServer:
             session.call.add_member(session)
             session.announced_dave_version = session.call.dave_version_for(session)
         key = self.calls.forwarder.create_key(session.peer, mode)
+        self.calls.forwarder.confirm_address(session.peer, (transport.address, transport.port))
         session.send(
             VoiceOpcode.SESSION_DESCRIPTION,
             protocol.SessionDescription(

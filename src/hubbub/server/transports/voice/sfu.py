@@ -28,7 +28,9 @@ REPORT_INTERVAL_SECONDS: Final = 5.0
 EARLY_PACKETS_MAX: Final = 16
 """Number of buffered packets of a client that has not announced speaking yet; a third of a second of audio."""
 DISCOVERY_RESPONSES: Final = 4
-"""Number of responses to one discovery request, while the client does not continue."""
+"""Number of responses to one discovery request from the IP address of the client's WebSocket, until the client continues."""
+DISCOVERED_ADDRESSES_MAX: Final = 4
+"""Number of addresses of discovery requests that are stored for a peer."""
 DISCOVERY_INTERVAL_SECONDS: Final = 0.15
 """Interval in seconds between responses to one discovery request."""
 BYE_COUNT: Final = 3
@@ -66,13 +68,14 @@ class Peer:
 
     __slots__ = (
         "address",
+        "discovered_addresses",
         "discovery_timer",
         "cipher",
         "supports_dave",
         "is_deaf",
         "early_packets",
         "group",
-        "address_verified",
+        "proven_ip",
         "reception",
         "report_timer",
         "sends_video",
@@ -89,9 +92,11 @@ class Peer:
         self.cipher: Cipher | None = None
         """The cipher of the client's packets; None until the client has a key."""
         self.address: Address | None = None
-        """The address that the client sends from; None until it is discovered."""
-        self.address_verified = False
-        """Whether an authentic packet came from `address`; after that, discovery cannot change it."""
+        """The address that the client receives packets at; None until the client has proven it (decisions/0070)."""
+        self.discovered_addresses: deque[Address] = deque(maxlen=DISCOVERED_ADDRESSES_MAX)
+        """The latest addresses of discovery requests with the client's SSRC; anyone may have sent them."""
+        self.proven_ip: str | None = None
+        """The IP address of the client's WebSocket, which is not forged because TCP needs its responses."""
         self.group: ForwardingGroup | None = None
         self.is_muted = False
         self.is_deaf = False
@@ -167,11 +172,19 @@ class Forwarder:
     def create_key(self, peer: Peer, mode: str) -> bytes:
         """Create a key for a peer and an encryption mode, start the receiver reports, and return the key."""
         key = secrets.token_bytes(32)
-        peer.cipher = CIPHERS[mode](key)
+        peer.cipher = CIPHERS[mode](key, is_server=True)
         peer.windows.clear()
         self._cancel_timers(peer)
         peer.report_timer = asyncio.get_running_loop().call_later(FIRST_REPORT_SECONDS, self._send_report, peer)
         return key
+
+    def confirm_address(self, peer: Peer, address: Address) -> None:
+        """Accept an address that the client names on its WebSocket, if a discovery request came from it.
+
+        Clients that only listen send no packet that proves their address.
+        """
+        if address in peer.discovered_addresses:
+            peer.address = address
 
     def start_speaking(self, peer: Peer) -> None:
         """Mark a peer as speaking, and forward its buffered packets."""
@@ -213,8 +226,7 @@ class Forwarder:
         if peer.cipher is None or peer.address is None:
             return
         if peer.cipher.can_encrypt_control:
-            header_length = rtp.RTCP_HEADER_BYTES
-            self._send(peer.cipher.encrypt(packet[:header_length], packet[header_length:]), peer.address)
+            self._send(peer.cipher.encrypt_control(packet), peer.address)
         else:
             # RTCP cannot be encrypted in this mode; any datagram serves to keep discord.py's reader running.
             self._send(datagrams.PONG + bytes(4), peer.address)
@@ -249,15 +261,18 @@ class Forwarder:
             self._handle_media(packet, address)
 
     def _handle_discovery(self, packet: bytes, address: Address) -> None:
-        """Handle a client's request for its own public address."""
+        """Answer a client's request for its own public address, which does not become the address of its media.
+
+        The responses are no larger than the request, unless the IP address is known to belong to the client.
+        """
         ssrc = int.from_bytes(packet[4:8], "big")
         peer = self._peers.get(ssrc)
         if peer is None or peer.ssrc != ssrc:
             self._packet_counter("unknown").inc()
             return
-        if not peer.address_verified:
-            peer.address = address
-        self._send_discovery_response(peer, address, DISCOVERY_RESPONSES)
+        if address not in peer.discovered_addresses:
+            peer.discovered_addresses.append(address)
+        self._send_discovery_response(peer, address, DISCOVERY_RESPONSES if address[0] == peer.proven_ip else 1)
 
     def _send_discovery_response(self, peer: Peer, address: Address, remaining: int) -> None:
         """Send a discovery response, and repeat it until the client has selected a mode.
@@ -306,7 +321,7 @@ class Forwarder:
         if not peer.is_new(ssrc, number):
             self._packet_counter("replayed").inc()
             return None
-        peer.address, peer.address_verified = address, True
+        peer.address = address
         return body
 
     def _forward(self, peer: Peer, ssrc: int, packet: bytes) -> None:
