@@ -169,13 +169,30 @@ class Transport(Struct, kw_only=True):
     """External UDP port of the client."""
 
 
+class Codec(Struct, kw_only=True):
+    """A codec that a client sends and receives."""
+
+    name: str
+    """Name of the codec, such as `opus` or `H264`."""
+    type: str = "audio"
+    """Type of the codec: `audio` or `video`."""
+    priority: int = 1000
+    """Preference of the client; lower values are preferred."""
+    payload_type: int
+    """RTP payload type of the codec."""
+    rtx_payload_type: int | None = None
+    """RTP payload type of retransmitted packets; null for none."""
+
+
 class SelectProtocol(Struct, kw_only=True):
     """Payload that selects the transport protocol."""
 
     protocol: str
     """Transport protocol: `udp` or `webrtc`."""
     data: Raw = Raw(b"null")
-    """Transport settings; the format depends on the protocol."""
+    """Transport settings: `Transport` for `udp`, an SDP offer for `webrtc`."""
+    codecs: Raw = Raw(b"null")
+    """Codecs of the client; null to use those of the offer, ignored for `udp`."""
 
 
 class Heartbeat(Struct, kw_only=True):
@@ -254,6 +271,21 @@ class SessionDescription(Struct, kw_only=True):
     """Selected transport encryption mode."""
     secret_key: list[int]
     """Key of the transport encryption, as 32 byte values."""
+    dave_protocol_version: int
+    """Version of the call's end-to-end encryption; 0 for none."""
+    media_session_id: str
+    """ID of the media session."""
+    audio_codec: str = "opus"
+    """Audio codec."""
+    video_codec: str = "H264"
+    """Video codec."""
+
+
+class WebRtcDescription(Struct, kw_only=True):
+    """Description of the server for the SDP answer of a browser."""
+
+    sdp: str
+    """ICE credentials, certificate fingerprint and address of the voice server."""
     dave_protocol_version: int
     """Version of the call's end-to-end encryption; 0 for none."""
     media_session_id: str

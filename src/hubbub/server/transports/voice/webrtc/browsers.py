@@ -1,0 +1,270 @@
+"""The browsers of this process: ICE-lite, routing of their datagrams, and the life of their transports."""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from hubbub.media import rtp
+from hubbub.media.ciphers import PacketError
+from hubbub.server.transports.voice.webrtc import sdp, stun
+from hubbub.server.transports.voice.webrtc.dtls import DtlsAssociation, DtlsError, DtlsIdentity
+from hubbub.server.transports.voice.webrtc.sdp import Offer
+from hubbub.server.transports.voice.webrtc.srtp import ReplayError, SrtpCipher, SrtpSession
+
+Address = tuple[str, int]
+
+CONSENT_SECONDS: Final = 30.0
+"""Time in seconds without a connectivity check after which a browser receives no more packets (RFC 7675)."""
+ADDRESSES_MAX: Final = 8
+"""Number of addresses that datagrams of one browser are accepted from."""
+AUDIO, VIDEO, RETRANSMISSION = 0, 1, 2
+"""Kinds of streams; also the distance of their SSRC from that of the audio."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserEvents:
+    """Callbacks of a transport."""
+
+    connected: Callable[[SrtpCipher], None]
+    """The DTLS handshake is complete, and the fingerprint is verified."""
+    address_changed: Callable[[Address | None], None]
+    """The browser receives at another address; None after its consent has expired."""
+    media: Callable[[int, bytes], None]
+    """An authentic RTP packet arrived: its kind of stream, and the packet without encryption, in the native format."""
+    dropped: Callable[[str], None]
+    """A packet was dropped, with the reason."""
+    failed: Callable[[], None]
+    """The DTLS association failed or ended."""
+
+
+class BrowserTransport:
+    """The connection of one browser: ICE credentials, DTLS association and streams."""
+
+    def __init__(self, browsers: "Browsers", offer: Offer, ssrc: int, events: BrowserEvents) -> None:
+        """Create a transport; `ssrc` is the SSRC that other clients receive the browser's audio with."""
+        self._browsers = browsers
+        self._events = events
+        self._ssrc = ssrc
+        self.offer = offer
+        self.ufrag = self.password = ""
+        self.address: Address | None = None
+        """The address that the browser selected; None before its first check and after its consent has expired."""
+        self.addresses: deque[Address] = deque()
+        """The latest addresses of authentic checks, from which datagrams are accepted."""
+        self._association = DtlsAssociation(browsers.identity, offer.fingerprint)
+        self._session: SrtpSession | None = None
+        self._dtls_timer: asyncio.TimerHandle | None = None
+        self._consent_timer: asyncio.TimerHandle | None = None
+        self._checked_at = 0.0
+        self._sources: dict[int, int] = {}
+        """SSRCs that the browser chose, by kind of stream; other SSRCs of the kind are rejected."""
+        self._payload_types: dict[int, tuple[int, int]] = {}
+        """Kind of stream and payload type of native clients, by payload type of the browser."""
+        for native, own in offer.payload_types.by_native().items():
+            kind = AUDIO if native == rtp.OPUS_PAYLOAD_TYPE else VIDEO if native % 2 else RETRANSMISSION
+            self._payload_types[own] = (kind, native)
+
+    @property
+    def description(self) -> str:
+        """The description of the server for the client's SDP answer."""
+        return sdp.server_description(
+            self._browsers.public_address, self.ufrag, self.password, self._browsers.identity.fingerprint
+        )
+
+    @property
+    def audio_ssrc(self) -> int | None:
+        """The SSRC that the browser chose for its audio; None if no audio arrived yet."""
+        return self._sources.get(AUDIO)
+
+    def can_restart(self, offer: Offer) -> bool:
+        """Return whether an offer is an ICE restart of the same peer connection, which keeps the DTLS association."""
+        return (offer.session_id, offer.fingerprint, offer.payload_types) == (
+            self.offer.session_id,
+            self.offer.fingerprint,
+            self.offer.payload_types,
+        )
+
+    def handle_check(self, request: stun.BindingRequest, address: Address) -> None:
+        """Answer an authentic connectivity check, which renews the browser's consent and may select its address."""
+        loop = asyncio.get_running_loop()
+        self._checked_at = loop.time()
+        if self._consent_timer is None:
+            self._consent_timer = loop.call_later(CONSENT_SECONDS, self._check_consent)
+        self._browsers.add_address(self, address)
+        if self.address is None or (request.has_use_candidate and address != self.address):
+            self._select_address(address)
+        self._browsers.send(stun.binding_response(request, address, self.password), address)
+
+    def receive(self, packet: bytes, address: Address) -> None:
+        """Handle a datagram from an address of the browser that is not STUN."""
+        first = packet[0] if packet else 0
+        if 20 <= first <= 63:
+            self._receive_dtls(packet, address)
+        elif first >> 6 != 2 or len(packet) < rtp.FIXED_HEADER_BYTES:
+            self._events.dropped("malformed")
+        elif self._session is None:
+            self._events.dropped("unknown")
+        elif 192 <= packet[1] <= 223:
+            self._receive_control(packet, self._session)
+        else:
+            self._receive_media(packet, self._session)
+
+    def close(self) -> None:
+        """End the association and forget the browser."""
+        if self.address is not None:
+            for datagram in self._association.close():
+                self._browsers.send(datagram, self.address)
+        self._stop()
+
+    def _stop(self) -> None:
+        for timer in (self._dtls_timer, self._consent_timer):
+            if timer is not None:
+                timer.cancel()
+        self._dtls_timer = self._consent_timer = None
+        self._session = None
+        self._browsers.remove(self)
+
+    # ICE
+
+    def _select_address(self, address: Address | None) -> None:
+        self.address = address
+        if self._session is not None:
+            self._events.address_changed(address)
+
+    def _check_consent(self) -> None:
+        loop = asyncio.get_running_loop()
+        remaining = self._checked_at + CONSENT_SECONDS - loop.time()
+        if remaining > 0:
+            self._consent_timer = loop.call_later(remaining, self._check_consent)
+        else:
+            self._consent_timer = None
+            self._browsers.remove_addresses(self)
+            self._select_address(None)
+
+    # DTLS
+
+    def _receive_dtls(self, packet: bytes, address: Address) -> None:
+        try:
+            self._send_flight(self._association.receive(packet, address))
+        except DtlsError:
+            self._fail()
+            return
+        if self._session is None and self._association.session is not None:
+            self._session = self._association.session
+            self._events.connected(SrtpCipher(self._session, self.offer.payload_types.by_native()))
+            self._events.address_changed(self.address)
+
+    def _send_flight(self, datagrams: list[bytes]) -> None:
+        """Send datagrams of the handshake, and schedule their retransmission."""
+        destination = self._association.destination
+        if destination is not None:
+            for datagram in datagrams:
+                self._browsers.send(datagram, destination)
+        if self._dtls_timer is not None:
+            self._dtls_timer.cancel()
+            self._dtls_timer = None
+        delay = self._association.timeout_seconds()
+        if delay is not None:
+            self._dtls_timer = asyncio.get_running_loop().call_later(delay, self._retransmit)
+
+    def _retransmit(self) -> None:
+        self._dtls_timer = None
+        try:
+            self._send_flight(self._association.handle_timeout())
+        except DtlsError:
+            self._fail()
+
+    def _fail(self) -> None:
+        self._stop()
+        self._events.failed()
+
+    # Packets
+
+    def _receive_control(self, packet: bytes, session: SrtpSession) -> None:
+        """Authenticate an RTCP packet; nothing in it is forwarded."""
+        try:
+            session.unprotect_control(packet)
+        except PacketError:
+            self._events.dropped("forged")
+
+    def _receive_media(self, packet: bytes, session: SrtpSession) -> None:
+        announced = self._payload_types.get(packet[1] & 0x7F)
+        ssrc = int.from_bytes(packet[8:12], "big")
+        if announced is None or self._sources.get(announced[0], ssrc) != ssrc:
+            self._events.dropped("unknown")
+            return
+        kind, native_type = announced
+        try:
+            plain = session.unprotect(packet)
+        except PacketError as error:
+            self._events.dropped("replayed" if isinstance(error, ReplayError) else "forged")
+            return
+        self._sources[kind] = ssrc
+        header_length = rtp.header_length(plain)
+        frame = rtp.extract_frame(plain, header_length) if header_length <= len(plain) else None
+        if frame is None:
+            self._events.dropped("malformed")
+            return
+        first_bytes = bytes((0x80, packet[1] & 0x80 | native_type))
+        self._events.media(kind, first_bytes + plain[2:8] + (self._ssrc + kind).to_bytes(4, "big") + frame)
+
+
+class Browsers:
+    """The transports of all browsers, by address and by ICE user fragment."""
+
+    def __init__(self, send: Callable[[bytes, Address], None], public_address: Address) -> None:
+        """Create an empty registry; `send` sends a datagram."""
+        self.send = send
+        self.public_address = public_address
+        """The IPv4 address and UDP port that browsers send to."""
+        self.identity = DtlsIdentity()
+        self.by_address: dict[Address, BrowserTransport] = {}
+        self._by_ufrag: dict[str, BrowserTransport] = {}
+
+    def open(self, offer: Offer, ssrc: int, events: BrowserEvents) -> BrowserTransport:
+        """Create the transport of a browser."""
+        transport = BrowserTransport(self, offer, ssrc, events)
+        self.renew_credentials(transport)
+        return transport
+
+    def renew_credentials(self, transport: BrowserTransport) -> None:
+        """Give a transport new ICE credentials; checks with the old ones are no longer answered."""
+        self._by_ufrag.pop(transport.ufrag, None)
+        transport.ufrag, transport.password = secrets.token_hex(8), secrets.token_hex(16)
+        self._by_ufrag[transport.ufrag] = transport
+
+    def add_address(self, transport: BrowserTransport, address: Address) -> None:
+        """Route the datagrams of an address to a transport, instead of those of its oldest address."""
+        if address in transport.addresses:
+            return
+        if len(transport.addresses) == ADDRESSES_MAX:
+            self.by_address.pop(transport.addresses.popleft(), None)
+        transport.addresses.append(address)
+        self.by_address[address] = transport
+
+    def remove_addresses(self, transport: BrowserTransport) -> None:
+        """Stop routing datagrams to a transport."""
+        while transport.addresses:
+            self.by_address.pop(transport.addresses.popleft(), None)
+
+    def remove(self, transport: BrowserTransport) -> None:
+        """Forget a transport."""
+        self.remove_addresses(transport)
+        transport.address = None
+        if self._by_ufrag.get(transport.ufrag) is transport:
+            del self._by_ufrag[transport.ufrag]
+
+    def handle_check(self, packet: bytes, address: Address) -> bool:
+        """Handle a STUN message; return False if it is not an authentic check of a browser."""
+        request = stun.parse_binding_request(packet)
+        transport = None if request is None else self._by_ufrag.get(request.local_ufrag)
+        if request is None or transport is None or not request.is_authentic(transport.password):
+            return False
+        if self.by_address.get(address, transport) is not transport:
+            # A browser must not take over the address of another one.
+            return False
+        transport.handle_check(request, address)
+        return True

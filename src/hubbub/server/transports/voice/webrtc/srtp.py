@@ -1,0 +1,129 @@
+"""SRTP between the server and a browser, with the keys of their DTLS association (RFC 3711, RFC 5764)."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import pylibsrtp
+
+from hubbub.media import rtp
+from hubbub.media.ciphers import Cipher, PacketError
+
+_KEY_BYTES: Final = 16
+
+
+class SrtpProfile(NamedTuple):
+    """A protection profile of SRTP."""
+
+    id: int
+    """Number of the profile in libsrtp."""
+    salt_bytes: int
+
+    @property
+    def keying_bytes(self) -> int:
+        """The number of bytes that DTLS exports for both directions."""
+        return 2 * (_KEY_BYTES + self.salt_bytes)
+
+
+PROFILES: Final = {
+    b"SRTP_AEAD_AES_128_GCM": SrtpProfile(pylibsrtp.Policy.SRTP_PROFILE_AEAD_AES_128_GCM, 12),
+    b"SRTP_AES128_CM_SHA1_80": SrtpProfile(pylibsrtp.Policy.SRTP_PROFILE_AES128_CM_SHA1_80, 14),
+}
+"""Protection profiles by their name in DTLS, in order of preference; every browser implements the second."""
+
+
+class ReplayError(PacketError):
+    """Raised for a packet that was received before."""
+
+
+class SrtpSession:
+    """The SRTP keys of both directions, seen from one side."""
+
+    def __init__(self, profile: SrtpProfile, keying: bytes, *, is_server: bool) -> None:
+        """Create a session from exported keying material; `is_server` is the role in DTLS."""
+        client_key, server_key = keying[:_KEY_BYTES], keying[_KEY_BYTES : 2 * _KEY_BYTES]
+        salts = keying[2 * _KEY_BYTES :]
+        client, server = client_key + salts[: profile.salt_bytes], server_key + salts[profile.salt_bytes :]
+        policy = pylibsrtp.Policy
+        self._sender = pylibsrtp.Session(
+            policy(server if is_server else client, policy.SSRC_ANY_OUTBOUND, srtp_profile=profile.id)
+        )
+        self._receiver = pylibsrtp.Session(
+            policy(client if is_server else server, policy.SSRC_ANY_INBOUND, srtp_profile=profile.id)
+        )
+
+    def protect(self, packet: bytes) -> bytes:
+        """Encrypt an RTP packet; raise PacketError for a packet that was sent before, which would repeat a nonce."""
+        try:
+            return self._sender.protect(packet)
+        except (pylibsrtp.Error, ValueError) as error:
+            raise PacketError from error
+
+    def protect_control(self, packet: bytes) -> bytes:
+        """Encrypt an RTCP packet."""
+        try:
+            return self._sender.protect_rtcp(packet)
+        except (pylibsrtp.Error, ValueError) as error:
+            raise PacketError from error
+
+    def unprotect(self, packet: bytes) -> bytes:
+        """Decrypt an RTP packet; raise PacketError if it is not authentic or was received before."""
+        try:
+            return self._receiver.unprotect(packet)
+        except (pylibsrtp.Error, ValueError) as error:
+            raise (ReplayError if "replay" in str(error) else PacketError) from error
+
+    def unprotect_control(self, packet: bytes) -> bytes:
+        """Decrypt an RTCP packet; raise PacketError if it is not authentic or was received before."""
+        try:
+            return self._receiver.unprotect_rtcp(packet)
+        except (pylibsrtp.Error, ValueError) as error:
+            raise PacketError from error
+
+    def forget_sent(self, ssrc: int) -> None:
+        """Free the state of a stream that is no longer sent."""
+        try:
+            self._sender.remove_stream(ssrc)
+        except pylibsrtp.Error:
+            # Nothing was sent with this SSRC.
+            pass
+
+
+class SrtpCipher(Cipher):
+    """Encrypts forwarded packets for a browser, with the browser's payload types and without header extensions.
+
+    Packets of the browser are decrypted by its transport, which verifies their address.
+    """
+
+    def __init__(self, session: SrtpSession, payload_types: Mapping[int, int]) -> None:
+        """Create a cipher; `payload_types` maps the payload types of native clients to those of the browser."""
+        super().__init__(b"", is_server=True)
+        self._session = session
+        self._first_bytes: list[bytes | None] = [None] * 256
+        """The first two bytes of a packet to the browser, by the second byte of the forwarded packet."""
+        for native, own in payload_types.items():
+            for marker in (0, 0x80):
+                self._first_bytes[marker | native] = bytes((0x80, marker | own))
+
+    def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
+        """Reject a packet in the format of native clients."""
+        raise PacketError
+
+    def encrypt(self, header: bytes, body: bytes) -> bytes:
+        """Encrypt a packet; see `Cipher.encrypt`. Raise PacketError if the browser does not receive its codec."""
+        first_bytes = self._first_bytes[header[1]]
+        if first_bytes is None:
+            raise PacketError
+        if header[0] == 0x80:
+            return self._session.protect(first_bytes + header[2:] + body)
+        frame = rtp.extract_frame(header + body, len(header))
+        if frame is None:
+            raise PacketError
+        return self._session.protect(first_bytes + header[2 : rtp.FIXED_HEADER_BYTES] + frame)
+
+    def encrypt_control(self, packet: bytes) -> bytes:
+        """Encrypt an RTCP packet."""
+        return self._session.protect_control(packet)
+
+    def forget_stream(self, ssrc: int) -> None:
+        """Free the state of a stream that is no longer sent to the browser."""
+        self._session.forget_sent(ssrc)
