@@ -214,7 +214,8 @@ async def test_invalid_first_frames_close_the_connection(
     [
         (VoiceOpcode.IDENTIFY, None, VoiceCloseCode.ALREADY_AUTHENTICATED),
         (VoiceOpcode.RESUME, {"server_id": "1", "session_id": "x", "token": "y"}, VoiceCloseCode.ALREADY_AUTHENTICATED),
-        (VoiceOpcode.SELECT_PROTOCOL, {"protocol": "webrtc", "data": "sdp"}, VoiceCloseCode.UNKNOWN_PROTOCOL),
+        (VoiceOpcode.SELECT_PROTOCOL, {"protocol": "quic", "data": "sdp"}, VoiceCloseCode.UNKNOWN_PROTOCOL),
+        (VoiceOpcode.SELECT_PROTOCOL, {"protocol": "webrtc", "data": "sdp"}, VoiceCloseCode.DECODE_ERROR),
         (
             VoiceOpcode.SELECT_PROTOCOL,
             {"protocol": "udp", "data": {"address": "1.2.3.4", "port": 1, "mode": "rot13"}},

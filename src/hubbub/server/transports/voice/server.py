@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -28,6 +29,7 @@ from hubbub.server.transports.voice.calls import Calls, MakeCall
 from hubbub.server.transports.voice.registration import VoiceServerRegistration
 from hubbub.server.transports.voice.sfu import Forwarder
 from hubbub.server.transports.voice.sockets import VoiceSockets
+from hubbub.server.transports.voice.webrtc import Offer, OfferError
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +72,7 @@ class VoiceServer:
             clock=clock,
             source=source,
             make_call=make_call,
-            forwarder=Forwarder(sockets.udp, metrics),
+            forwarder=Forwarder(sockets.udp, metrics, sockets.address),
         )
         self._registration: VoiceServerRegistration | None = None
         """Set only if there are several processes."""
@@ -87,7 +89,7 @@ class VoiceServer:
         self.calls.start()
         self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
         app = web.Application()
-        app.router.add_get("/", self._handle)
+        app.router.add_get("/", self.handle)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
         await self._runner.setup()
         await web.SockSite(self._runner, self.sockets.tcp, ssl_context=self.sockets.tls).start()
@@ -116,7 +118,8 @@ class VoiceServer:
 
     # Connections
 
-    async def _handle(self, request: web.Request) -> web.WebSocketResponse:
+    async def handle(self, request: web.Request) -> web.WebSocketResponse:
+        """Serve a WebSocket of the voice gateway."""
         socket, transport = await sockets.accept(request, FRAME_BYTES_MAX)
         if transport is None:
             return socket
@@ -321,15 +324,25 @@ class VoiceServer:
             connection.write(message.frame_byte, message.payload)
 
     async def _select_protocol(self, session: VoiceSession, select: protocol.SelectProtocol) -> None:
-        """Create a key for the client's encryption mode; the first key makes the client a member."""
-        if select.protocol != "udp":
+        """Create a key for the client's encryption mode, or a transport for a browser.
+
+        The first key or transport makes the client a member.
+        """
+        if select.protocol == "udp":
+            transport = _decode(select.data, protocol.Transport)
+            if transport.mode not in self._encryption_modes():
+                await self.calls.reject(session)
+                raise CloseConnection(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
+            await self._connect_media(session, lambda: self._describe_key(session, transport))
+        elif select.protocol == "webrtc":
+            offer = _decode_offer(select)
+            await self._connect_media(session, lambda: self._describe_browser(session, offer))
+        else:
             await self.calls.reject(session)
             raise CloseConnection(VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
-        transport = _decode(select.data, protocol.Transport)
-        mode = transport.mode
-        if mode not in self._encryption_modes():
-            await self.calls.reject(session)
-            raise CloseConnection(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
+
+    async def _connect_media(self, session: VoiceSession, describe: Callable[[], object]) -> None:
+        """Send a client the description of its media transport; the first one makes the client a member."""
         if session.ended:
             return
         is_new_member = not session.is_member
@@ -338,20 +351,35 @@ class VoiceServer:
             session.call.announce_member(session)
             session.call.add_member(session)
             session.announced_dave_version = session.call.dave_version_for(session)
-        key = self.calls.forwarder.create_key(session.peer, mode)
-        self.calls.forwarder.confirm_address(session.peer, (transport.address, transport.port))
-        session.send(
-            VoiceOpcode.SESSION_DESCRIPTION,
-            protocol.SessionDescription(
-                mode=mode,
-                secret_key=list(key),
-                dave_protocol_version=session.announced_dave_version,
-                media_session_id=session.media_session_id,
-            ),
-        )
+        session.send(VoiceOpcode.SESSION_DESCRIPTION, describe())
         if is_new_member:
             session.call.join_dave_group(session)
             await self.calls.report_connected(session)
+
+    def _describe_key(self, session: VoiceSession, transport: protocol.Transport) -> protocol.SessionDescription:
+        """Create a key for a native client."""
+        key = self.calls.forwarder.create_key(session.peer, transport.mode)
+        self.calls.forwarder.confirm_address(session.peer, (transport.address, transport.port))
+        return protocol.SessionDescription(
+            mode=transport.mode,
+            secret_key=list(key),
+            dave_protocol_version=session.announced_dave_version,
+            media_session_id=session.media_session_id,
+        )
+
+    def _describe_browser(self, session: VoiceSession, offer: Offer) -> protocol.WebRtcDescription:
+        """Create the transport of a browser, or restart its ICE."""
+        browser = self.calls.forwarder.open_browser(
+            session.peer,
+            offer,
+            lambda: self.calls.end(session, VoiceCloseCode.WEBRTC_CRASHED, "WebRTC failed", report_left=True),
+        )
+        return protocol.WebRtcDescription(
+            sdp=browser.description,
+            dave_protocol_version=session.announced_dave_version,
+            media_session_id=session.media_session_id,
+            video_codec=offer.payload_types.video_codec or "H264",
+        )
 
     def _set_speaking(self, session: VoiceSession, request: protocol.SetSpeaking) -> None:
         speaking = int(request.speaking)
@@ -383,6 +411,15 @@ def _requested_version(request: web.Request) -> int:
     """Return the requested protocol version: 1 if absent, 999 if invalid."""
     text = request.query.get("v", "1")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 and int(text) else 999
+
+
+def _decode_offer(select: protocol.SelectProtocol) -> Offer:
+    text = _decode(select.data, str)
+    codecs = _decode(select.codecs, list[protocol.Codec] | None)
+    try:
+        return Offer.parse(text, codecs)
+    except OfferError as error:
+        raise CloseConnection(VoiceCloseCode.DECODE_ERROR, f"Invalid offer: {error}") from error
 
 
 def _decode(data: Any, kind: Any) -> Any:

@@ -16,6 +16,7 @@ from hubbub.media import datagrams, rtp
 from hubbub.media.ciphers import CIPHERS, TAG_BYTES, Cipher, PacketError
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.transports.voice.reception import Reception, ReplayWindow
+from hubbub.server.transports.voice.webrtc import BrowserEvents, Browsers, BrowserTransport, Offer, SrtpCipher, is_stun
 
 Address = tuple[str, int]
 
@@ -61,6 +62,10 @@ class ForwardingGroup:
         """Remove a peer."""
         peer.group = None
         self.peers = [other for other in self.peers if other is not peer]
+        for other in self.peers:
+            if isinstance(other.cipher, SrtpCipher):
+                for ssrc in peer.ssrcs:
+                    other.cipher.forget_stream(ssrc)
 
 
 class Peer:
@@ -68,6 +73,7 @@ class Peer:
 
     __slots__ = (
         "address",
+        "browser",
         "discovered_addresses",
         "discovery_timer",
         "cipher",
@@ -93,6 +99,8 @@ class Peer:
         """The cipher of the client's packets; None until the client has a key."""
         self.address: Address | None = None
         """The address that the client receives packets at; None until the client has proven it (decisions/0070)."""
+        self.browser: BrowserTransport | None = None
+        """The transport of a browser; None for a native client."""
         self.discovered_addresses: deque[Address] = deque(maxlen=DISCOVERED_ADDRESSES_MAX)
         """The latest addresses of discovery requests with the client's SSRC; anyone may have sent them."""
         self.proven_ip: str | None = None
@@ -116,6 +124,11 @@ class Peer:
         self.report_timer: asyncio.TimerHandle | None = None
         self.discovery_timer: asyncio.TimerHandle | None = None
 
+    @property
+    def ssrcs(self) -> tuple[int, int, int]:
+        """The SSRCs of audio, video and retransmitted video."""
+        return self.ssrc, self.ssrc + 1, self.ssrc + 2
+
     def is_new(self, ssrc: int, number: int) -> bool:
         """Return whether a packet was not seen before, and record it.
 
@@ -133,12 +146,14 @@ class Peer:
 class Forwarder:
     """The UDP socket and the peers that use it."""
 
-    def __init__(self, sock: socket.socket, metrics: Metrics) -> None:
+    def __init__(self, sock: socket.socket, metrics: Metrics, public_ip: str = "127.0.0.1") -> None:
+        """Create a forwarder; `public_ip` is the IPv4 address that browsers send to."""
         self._socket = sock
         self._packet_counter = metrics.voice_packets
         self._peers: dict[int, Peer] = {}
         """SSRC to its peer; each peer has three SSRCs."""
         self._bye_timers: set[asyncio.TimerHandle] = set()
+        self._browsers = Browsers(self._send, (public_ip, sock.getsockname()[1]))
 
     def start(self) -> None:
         """Start to read packets."""
@@ -154,6 +169,7 @@ class Forwarder:
             handle.cancel()
         for peer in set(self._peers.values()):
             self._cancel_timers(peer)
+            self._close_browser(peer)
         self._peers.clear()
         self._socket.close()
 
@@ -165,18 +181,62 @@ class Forwarder:
             ssrc = (secrets.randbits(30) << 2) + 4
             if ssrc < 1 << 32 and ssrc not in self._peers:
                 peer = Peer(ssrc)
-                for own_ssrc in (ssrc, ssrc + 1, ssrc + 2):
+                for own_ssrc in peer.ssrcs:
                     self._peers[own_ssrc] = peer
                 return peer
 
     def create_key(self, peer: Peer, mode: str) -> bytes:
         """Create a key for a peer and an encryption mode, start the receiver reports, and return the key."""
+        self._close_browser(peer)
         key = secrets.token_bytes(32)
         peer.cipher = CIPHERS[mode](key, is_server=True)
         peer.windows.clear()
         self._cancel_timers(peer)
         peer.report_timer = asyncio.get_running_loop().call_later(FIRST_REPORT_SECONDS, self._send_report, peer)
         return key
+
+    def open_browser(self, peer: Peer, offer: Offer, failed: Callable[[], None]) -> BrowserTransport:
+        """Create the transport of a browser, or new ICE credentials if the offer is an ICE restart.
+
+        `failed` is called if the browser's DTLS association fails or ends.
+        """
+        if peer.browser is not None and peer.browser.can_restart(offer):
+            self._browsers.renew_credentials(peer.browser)
+            return peer.browser
+        self._close_browser(peer)
+        self._cancel_timers(peer)
+        peer.cipher = peer.address = None
+        peer.windows.clear()
+
+        def start(cipher: SrtpCipher) -> None:
+            peer.cipher = cipher
+            loop = asyncio.get_running_loop()
+            peer.report_timer = loop.call_later(REPORT_INTERVAL_SECONDS, self._send_report, peer)
+
+        def set_address(address: Address | None) -> None:
+            peer.address = address
+
+        def receive(kind: int, packet: bytes) -> None:
+            if not kind:
+                peer.reception.record(int.from_bytes(packet[2:4], "big"))
+            self._forward(peer, peer.ssrc + kind, packet)
+
+        def drop(reason: str) -> None:
+            self._packet_counter(reason).inc()
+
+        def end() -> None:
+            peer.cipher = peer.address = peer.browser = None
+            self._cancel_timers(peer)
+            failed()
+
+        events = BrowserEvents(connected=start, address_changed=set_address, media=receive, dropped=drop, failed=end)
+        peer.browser = self._browsers.open(offer, peer.ssrc, events)
+        return peer.browser
+
+    def _close_browser(self, peer: Peer) -> None:
+        if peer.browser is not None:
+            peer.browser.close()
+            peer.browser = peer.address = peer.cipher = None
 
     def confirm_address(self, peer: Peer, address: Address) -> None:
         """Accept an address that the client names on its WebSocket, if a discovery request came from it.
@@ -194,10 +254,13 @@ class Forwarder:
 
     def remove_peer(self, peer: Peer) -> None:
         """Remove a peer and send it `BYE_COUNT` RTCP BYE packets."""
-        for own_ssrc in (peer.ssrc, peer.ssrc + 1, peer.ssrc + 2):
+        for own_ssrc in peer.ssrcs:
             self._peers.pop(own_ssrc, None)
         self._cancel_timers(peer)
-        self._send_bye(peer, BYE_COUNT)
+        if peer.browser is not None:
+            self._close_browser(peer)
+        else:
+            self._send_bye(peer, BYE_COUNT)
 
     def _cancel_timers(self, peer: Peer) -> None:
         """Stop the receiver reports and discovery responses of a peer."""
@@ -209,8 +272,9 @@ class Forwarder:
     def _send_report(self, peer: Peer) -> None:
         loop = asyncio.get_running_loop()
         peer.report_timer = loop.call_later(REPORT_INTERVAL_SECONDS, self._send_report, peer)
-        report = rtp.receiver_report(peer.ssrc, peer.reception.highest, peer.reception.lost)
-        self._send_control(peer, report)
+        ssrc = peer.ssrc if peer.browser is None else peer.browser.audio_ssrc
+        if ssrc is not None:
+            self._send_control(peer, rtp.receiver_report(ssrc, peer.reception.highest, peer.reception.lost))
 
     def _send_bye(self, peer: Peer, remaining: int) -> None:
         self._send_control(peer, rtp.bye())
@@ -253,8 +317,14 @@ class Forwarder:
             if packet.startswith(datagrams.PING):
                 self._send(datagrams.PONG + packet[4:], address)
             # Other datagrams of this size are keepalives.
+        elif self._browsers.by_address and (browser := self._browsers.by_address.get(address)) is not None:
+            if not is_stun(packet):
+                browser.receive(packet, address)
+            elif not self._browsers.handle_check(packet, address):
+                self._packet_counter("unknown").inc()
         elif size < rtp.RTCP_HEADER_BYTES + TAG_BYTES or packet[0] >> 6 != 2:
-            self._packet_counter("malformed").inc()
+            if not is_stun(packet) or not self._browsers.handle_check(packet, address):
+                self._packet_counter("malformed").inc()
         elif packet[1] in rtp.RTCP_TYPES:
             self._handle_control(packet, address)
         else:
@@ -354,10 +424,16 @@ class Forwarder:
                 continue
             if is_encrypted and not other.supports_dave:
                 continue
-            if cipher.has_full_clear_header:
-                self._send(cipher.encrypt(header, body), address)
-            else:
-                self._send(cipher.encrypt(packet[: rtp.FIXED_HEADER_BYTES], packet[rtp.FIXED_HEADER_BYTES :]), address)
+            try:
+                if cipher.has_full_clear_header:
+                    encrypted = cipher.encrypt(header, body)
+                else:
+                    encrypted = cipher.encrypt(packet[: rtp.FIXED_HEADER_BYTES], packet[rtp.FIXED_HEADER_BYTES :])
+            except PacketError:
+                # The packet is too large, or the receiver is a browser that cannot decode it or has received it before.
+                self._packet_counter("unsent").inc()
+                continue
+            self._send(encrypted, address)
             sent_count += 1
         self._packet_counter("received").inc()
         if sent_count:

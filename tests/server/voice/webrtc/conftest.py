@@ -1,0 +1,27 @@
+"""Fixtures for tests of browsers: browsers in the voice calls of a world."""
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from tests.server.voice.conftest import MakeCaller
+from tests.server.voice.webrtc.browser import Browser
+
+MakeBrowser = Callable[..., Coroutine[Any, Any, Browser]]
+"""Creates a browser of a new bot; accepts the arguments of `Browser`."""
+
+
+@pytest.fixture
+async def make_browser(make_caller: MakeCaller) -> AsyncIterator[MakeBrowser]:
+    """A function that creates a browser."""
+    browsers: list[Browser] = []
+
+    async def create(**options: Any) -> Browser:
+        browser = Browser(await make_caller(), **options)
+        browsers.append(browser)
+        return browser
+
+    yield create
+    for browser in browsers:
+        await browser.close()

@@ -1,0 +1,340 @@
+"""Browsers in calls with native clients: signaling, ICE, DTLS, and audio in both directions."""
+
+import asyncio
+import struct
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.enums import VoiceCloseCode
+from hubbub.protocol.voice import VoiceOpcode
+from hubbub.server.transports.voice.webrtc import browsers
+from hubbub.server.transports.voice.webrtc.srtp import PROFILES
+from tests.server.voice.caller import (
+    AES,
+    abort_connection,
+    encrypt_packet,
+    fake_encrypted_frame,
+    last_seq,
+    resume_payload,
+    wait_connection_lost,
+)
+from tests.server.voice.conftest import MakeCaller
+from tests.server.voice.webrtc.browser import CODECS, OPUS, Browser, binding_request
+from tests.server.voice.webrtc.conftest import MakeBrowser
+from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
+
+
+def dropped_packet_count(world: World, reason: str) -> float:
+    """Return the value of the metric for packets dropped for this reason."""
+    return float(world.app.metrics.voice_packets(reason)._value.get())
+
+
+async def wait_dropped(world: World, reason: str, count: float) -> None:
+    """Wait until this number of packets was dropped for a reason."""
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while dropped_packet_count(world, reason) < count:
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+async def test_a_browser_and_a_native_client_exchange_audio(
+    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser, profile: bytes
+) -> None:
+    native, browser = await make_caller(), await make_browser(profiles=profile)
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.join_and_connect(guild.channels["Lounge"])
+    ssrc = browser.caller.ready["ssrc"]
+    for number in range(20):
+        browser.send_frame(fake_encrypted_frame(f"question {number}"))
+        assert await native.receive_media() == (ssrc, fake_encrypted_frame(f"question {number}"))
+        native.send_frame(fake_encrypted_frame(f"answer {number}"))
+        packet = await browser.receive_packet()
+        assert (packet[0], packet[1]) == (0x80, OPUS)
+        assert packet[8:] == struct.pack(">I", native.ready["ssrc"]) + fake_encrypted_frame(f"answer {number}")
+
+
+async def test_two_browsers_exchange_audio_with_their_own_payload_types(
+    guild: Guild, make_browser: MakeBrowser
+) -> None:
+    first, second = await make_browser(), await make_browser()
+    await first.join_and_connect(guild.channels["Lounge"])
+    second_codecs = [{"name": "opus", "type": "audio", "priority": 1000, "payload_type": 109}]
+    await second.caller.join(guild.channels["Lounge"])
+    await second.caller.open_socket()
+    await second.caller.identify()
+    await second.select_protocol(codecs=second_codecs)
+    await second.open_udp()
+    await second.check()
+    await second.handshake()
+    first.send_frame(fake_encrypted_frame("hello"))
+    packet = await second.receive_packet()
+    assert (packet[1], packet[8:12]) == (109, struct.pack(">I", first.caller.ready["ssrc"]))
+
+
+async def test_the_description_has_the_public_form(guild: Guild, make_browser: MakeBrowser) -> None:
+    browser = await make_browser()
+    await browser.caller.join(guild.channels["Lounge"])
+    await browser.caller.open_socket()
+    await browser.caller.identify()
+    description = await browser.select_protocol()
+    assert set(description) == {"sdp", "audio_codec", "video_codec", "dave_protocol_version", "media_session_id"}
+    assert (description["audio_codec"], description["dave_protocol_version"]) == ("opus", 1)
+    assert browser.described("candidate").endswith(f"127.0.0.1 {browser.caller.ready['port']} typ host")
+    assert "secret_key" not in description
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"data": "sdp"}, VoiceCloseCode.DECODE_ERROR),
+        ({"data": {"mode": AES}}, VoiceCloseCode.DECODE_ERROR),
+        ({"codecs": [{"name": "opus", "payload_type": 0}]}, VoiceCloseCode.DECODE_ERROR),
+        ({"codecs": "opus"}, VoiceCloseCode.DECODE_ERROR),
+        ({"protocol": "quic"}, VoiceCloseCode.UNKNOWN_PROTOCOL),
+    ],
+)
+async def test_an_invalid_offer_closes_the_connection(
+    guild: Guild, make_browser: MakeBrowser, fields: dict[str, Any], code: int
+) -> None:
+    browser = await make_browser()
+    await browser.caller.join(guild.channels["Lounge"])
+    await browser.caller.open_socket()
+    await browser.caller.identify()
+    selection = {"protocol": "webrtc", "data": browser.offer(), "codecs": CODECS}
+    await browser.caller.send_json(VoiceOpcode.SELECT_PROTOCOL, selection | fields)
+    assert await browser.caller.wait_close_code() == code
+
+
+async def test_another_certificate_than_the_announced_one_ends_the_session(
+    guild: Guild, make_browser: MakeBrowser, make_caller: MakeCaller
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.caller.join(guild.channels["Lounge"])
+    await browser.caller.open_socket()
+    await browser.caller.identify()
+    other = ":".join(["AB"] * 32)
+    await browser.select_protocol(data=browser.offer(fingerprint=other))
+    await browser.open_udp()
+    await browser.check()
+    handshake = asyncio.create_task(browser.handshake())
+    assert await browser.caller.wait_close_code() == VoiceCloseCode.WEBRTC_CRASHED
+    handshake.cancel()
+    await asyncio.gather(handshake, return_exceptions=True)
+    assert browser.dtls.session is None
+    assert (await native.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(browser.caller.actor.id)
+
+
+async def test_nothing_is_sent_to_an_address_without_an_authentic_check(
+    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.caller.join(guild.channels["Lounge"])
+    await browser.caller.open_socket()
+    await browser.caller.identify()
+    await browser.select_protocol()
+    await browser.open_udp()
+    username = f"{browser.described('ice-ufrag')}:{browser.ufrag}"
+    browser.send(binding_request(username, "wrong password", use_candidate=True))
+    browser.send(binding_request("unknown:user", browser.described("ice-pwd"), use_candidate=True))
+    for datagram in browser.dtls.advance():
+        browser.send(datagram)
+    native.send_frame(fake_encrypted_frame("not for strangers"))
+    # The response to a ping is the first datagram that arrives.
+    browser.send(b"\x13\x37\xca\xfe" + b"mark")
+    assert await browser.receive() == b"\x13\x37\xf0\x0dmark"
+
+
+async def test_only_announced_streams_of_a_browser_are_forwarded(
+    world: World, guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.join_and_connect(guild.channels["Lounge"])
+    browser.send_frame(fake_encrypted_frame("first"))
+    assert (await native.receive_media())[1] == fake_encrypted_frame("first")
+    browser.send(browser.build_packet(fake_encrypted_frame("another SSRC"), ssrc=browser.ssrc ^ 1))
+    browser.send(browser.build_packet(fake_encrypted_frame("another type"), payload_type=96))
+    await wait_dropped(world, "unknown", 2)
+    packet = browser.send_frame(fake_encrypted_frame("second"))
+    assert (await native.receive_media())[1] == fake_encrypted_frame("second")
+    browser.send(packet)
+    await wait_dropped(world, "replayed", 1)
+    packet = browser.build_packet(fake_encrypted_frame("forged"))
+    browser.send(packet[:-1] + bytes((packet[-1] ^ 1,)))
+    await wait_dropped(world, "forged", 1)
+
+
+async def test_header_extensions_are_removed_in_both_directions(
+    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.join_and_connect(guild.channels["Lounge"])
+    assert browser.dtls.session is not None
+    header = struct.pack(">BBHII", 0x90, 0x80 | OPUS, 1, 960, browser.ssrc) + b"\xbe\xde\x00\x01\x10\xff\x00\x00"
+    browser.send(browser.dtls.session.protect(header + fake_encrypted_frame("from the browser")))
+    data = await native.receive_datagram(lambda data: data[1] == 0xF8)
+    assert data[:12] == struct.pack(">BBHII", 0x80, 0xF8, 1, 960, browser.caller.ready["ssrc"])
+    header = struct.pack(">BBHII", 0x90, 0x78, 7, 6720, native.ready["ssrc"]) + b"\xbe\xde\x00\x01"
+    body = b"\x10\xff\x00\x00" + fake_encrypted_frame("to the browser")
+    native.send_datagram(encrypt_packet(AES, native.secret_key, header, body, 9))
+    packet = await browser.receive_packet()
+    assert packet == struct.pack(">BBHII", 0x80, OPUS, 7, 6720, native.ready["ssrc"]) + fake_encrypted_frame(
+        "to the browser"
+    )
+
+
+async def test_a_browser_moves_to_another_address_by_a_check(
+    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.join_and_connect(guild.channels["Lounge"])
+    old_transport, old_datagrams = browser.transport, browser.datagrams
+    assert old_transport is not None
+    browser.datagrams = type(old_datagrams)()
+    await browser.open_udp()
+    # Packets from an address without a check are not accepted, and a check alone does not select it.
+    browser.send(browser.build_packet(fake_encrypted_frame("too early")))
+    await browser.check(use_candidate=False)
+    native.send_frame(fake_encrypted_frame("old address"))
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while not 128 <= (packet := await old_datagrams.received.get())[0] < 192:
+            pass
+    assert browser.dtls.session is not None
+    assert browser.dtls.session.unprotect(packet)[12:] == fake_encrypted_frame("old address")
+    await browser.check()
+    native.send_frame(fake_encrypted_frame("new address"))
+    assert await browser.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("new address"))
+    browser.send_frame(fake_encrypted_frame("moved"))
+    assert (await native.receive_media())[1] == fake_encrypted_frame("moved")
+    old_transport.close()
+
+
+async def test_an_ice_restart_keeps_the_keys(guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.join_and_connect(guild.channels["Lounge"])
+    old_description = browser.description
+    await browser.select_protocol(data=browser.offer(ufrag="restarted"))
+    assert browser.description["sdp"] != old_description["sdp"]
+    await browser.check()
+    browser.send_frame(fake_encrypted_frame("after the restart"))
+    assert (await native.receive_media())[1] == fake_encrypted_frame("after the restart")
+    native.send_frame(fake_encrypted_frame("answer"))
+    assert await browser.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("answer"))
+
+
+async def test_a_new_peer_connection_replaces_the_old_one(
+    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.join_and_connect(guild.channels["Lounge"])
+    again = Browser(browser.caller)
+    await again.select_protocol(data=again.offer(session="2"))
+    await again.open_udp()
+    await again.check()
+    await again.handshake()
+    again.send_frame(fake_encrypted_frame("again"))
+    assert await native.receive_media() == (browser.caller.ready["ssrc"], fake_encrypted_frame("again"))
+    await again.close()
+
+
+async def test_a_resumed_session_keeps_its_media(
+    world: World, guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.join_and_connect(guild.channels["Lounge"])
+    seq = last_seq(browser.caller)
+    abort_connection(browser.caller)
+    await wait_connection_lost(world, browser.caller)
+    browser.send_frame(fake_encrypted_frame("without a socket"))
+    assert (await native.receive_media())[1] == fake_encrypted_frame("without a socket")
+    await browser.caller.open_socket()
+    await browser.caller.send_json(VoiceOpcode.RESUME, resume_payload(browser.caller, seq_ack=seq))
+    await browser.caller.next(VoiceOpcode.RESUMED)
+    native.send_frame(fake_encrypted_frame("resumed"))
+    assert (await browser.receive_media())[1] == fake_encrypted_frame("resumed")
+
+
+async def test_media_stops_when_a_browser_sends_no_more_checks(
+    world: World,
+    guild: Guild,
+    make_caller: MakeCaller,
+    make_browser: MakeBrowser,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(browsers, "CONSENT_SECONDS", 0.2)
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.join_and_connect(guild.channels["Lounge"])
+    assert world.app.voice is not None
+    peer = world.app.voice.calls._sessions[guild.id, browser.caller.actor.id].peer
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while peer.address is not None:
+            await asyncio.sleep(0.01)
+    assert world.app.voice.calls.forwarder._browsers.by_address == {}
+    # Another check renews the consent.
+    monkeypatch.setattr(browsers, "CONSENT_SECONDS", 30.0)
+    await browser.check()
+    native.send_frame(fake_encrypted_frame("again"))
+    assert (await browser.receive_media())[1] == fake_encrypted_frame("again")
+
+
+async def test_lost_datagrams_of_the_handshake_are_sent_again(
+    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.caller.join(guild.channels["Lounge"])
+    await browser.caller.open_socket()
+    await browser.caller.identify()
+    await browser.select_protocol()
+    await browser.open_udp()
+    await browser.check()
+    (hello,) = browser.dtls.advance()
+    browser.send(hello)
+    (second_hello,) = browser.dtls.advance(await browser.receive())
+    browser.send(second_hello)
+    # The flight with the certificate is lost; the server repeats it after a second.
+    lost = await browser.receive()
+    assert 20 <= lost[0] <= 63
+    while browser.dtls.session is None:
+        for datagram in browser.dtls.advance(await browser.receive(lambda data: 20 <= data[0] <= 63)):
+            browser.send(datagram)
+    await browser.caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": browser.ssrc})
+    browser.send_frame(fake_encrypted_frame("after a loss"))
+    assert (await native.receive_media())[1] == fake_encrypted_frame("after a loss")
+
+
+async def test_a_browser_that_leaves_is_forgotten(world: World, guild: Guild, make_browser: MakeBrowser) -> None:
+    browser = await make_browser()
+    await browser.join_and_connect(guild.channels["Lounge"])
+    assert world.app.voice is not None
+    registry = world.app.voice.calls.forwarder._browsers
+    assert len(registry.by_address) == len(registry._by_ufrag) == 1
+    await browser.caller.update_voice_state(None)
+    assert await browser.caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    assert registry.by_address == registry._by_ufrag == {}
+    # The association ends with an alert.
+    assert (await browser.receive(lambda data: 20 <= data[0] <= 63))[0] == 21
+
+
+async def test_a_browser_may_switch_to_the_native_protocol(
+    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await browser.join_and_connect(guild.channels["Lounge"])
+    caller = browser.caller
+    await caller.discover_ip()
+    await caller.select_protocol()
+    caller.send_frame(fake_encrypted_frame("native"))
+    assert await native.receive_media() == (caller.ready["ssrc"], fake_encrypted_frame("native"))
+    native.send_frame(fake_encrypted_frame("answer"))
+    assert await caller.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("answer"))
