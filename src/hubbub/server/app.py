@@ -358,7 +358,9 @@ class App:
             find_asset=self._find_asset,
         ).routes()
         if voice_sockets is not None:
-            await self._open_voice(voice_sockets)
+            voice = await self._open_voice(voice_sockets)
+            # Pages of this origin need no certificate for the voice endpoint (decisions/0072).
+            routes += [web.get("/voice", voice.handle), web.get("/voice/", voice.handle)]
         if "gateway" in self.config.roles:
             self.gateway = Gateway(
                 db=self.database,
@@ -438,7 +440,7 @@ class App:
         await self._runner.setup()
         await web.SockSite(self._runner, sock, backlog=1024).start()
 
-    async def _open_voice(self, voice_sockets: sockets.VoiceSockets) -> None:
+    async def _open_voice(self, voice_sockets: sockets.VoiceSockets) -> VoiceServer:
         self.voice = VoiceServer(
             voice_sockets,
             db=self.database,
@@ -450,6 +452,7 @@ class App:
             make_call=self.make_call,
         )
         await self.voice.start()
+        return self.voice
 
     async def stop(self) -> None:
         """Drain and stop: sessions receive Reconnect, requests finish, then everything closes."""

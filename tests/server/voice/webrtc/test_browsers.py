@@ -338,3 +338,22 @@ async def test_a_browser_may_switch_to_the_native_protocol(
     assert await native.receive_media() == (caller.ready["ssrc"], fake_encrypted_frame("native"))
     native.send_frame(fake_encrypted_frame("answer"))
     assert await caller.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("answer"))
+
+
+@pytest.mark.parametrize("path", ["/voice?v=8", "/voice/?v=8"])
+async def test_the_voice_gateway_is_served_by_the_web_listener(
+    world: World, guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser, path: str
+) -> None:
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    caller = browser.caller
+    await caller.join(guild.channels["Lounge"])
+    caller.socket = await world.client.ws_connect(world.url.replace("http", "ws", 1) + path)
+    assert (await caller.next(VoiceOpcode.HELLO))["v"] == 8
+    await caller.identify()
+    await browser.select_protocol()
+    await browser.open_udp()
+    await browser.check()
+    await browser.handshake()
+    native.send_frame(fake_encrypted_frame("same origin"))
+    assert await browser.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("same origin"))
