@@ -24,6 +24,12 @@ SERVER_SSRC: Final = 1
 _AUDIO_HEADER_FORMAT: Final = struct.Struct(">BBHII")
 _REPORT_FORMAT: Final = struct.Struct(">BBHIIIIIII")
 _BYE_FORMAT: Final = struct.Struct(">BBHI")
+_FEEDBACK_FORMAT: Final = struct.Struct(">BBHII")
+_PAYLOAD_FEEDBACK: Final = 206
+"""RTCP packet type of payload-specific feedback (RFC 4585)."""
+_PICTURE_LOSS, _FULL_INTRA_REQUEST, _APPLICATION_FEEDBACK = 1, 4, 15
+"""Formats of payload-specific feedback."""
+_MANTISSA_BITS: Final = 18
 
 
 def audio_header(sequence: int, timestamp: int, ssrc: int) -> bytes:
@@ -62,3 +68,34 @@ def receiver_report(ssrc: int, highest_sequence: int, lost_count: int) -> bytes:
 def bye() -> bytes:
     """Return an RTCP BYE (type 203) of the server."""
     return _BYE_FORMAT.pack(0x81, 203, 1, SERVER_SSRC)
+
+
+def picture_loss(ssrc: int) -> bytes:
+    """Return an RTCP picture loss indication, which requests a key frame of the stream with this SSRC."""
+    return _FEEDBACK_FORMAT.pack(0x80 | _PICTURE_LOSS, _PAYLOAD_FEEDBACK, 2, SERVER_SSRC, ssrc)
+
+
+def bitrate_limit(ssrc: int, bits_per_second: int) -> bytes:
+    """Return an RTCP REMB message, which tells the sender of a stream the bandwidth that it may use."""
+    exponent = max(bits_per_second.bit_length() - _MANTISSA_BITS, 0)
+    limit = exponent << _MANTISSA_BITS | bits_per_second >> exponent
+    header = _FEEDBACK_FORMAT.pack(0x80 | _APPLICATION_FEEDBACK, _PAYLOAD_FEEDBACK, 5, SERVER_SSRC, 0)
+    return header + b"REMB" + struct.pack(">II", 1 << 24 | limit, ssrc)
+
+
+def requested_key_frames(compound: bytes) -> list[int]:
+    """Return the SSRCs of the streams whose key frames a decrypted compound RTCP packet requests."""
+    ssrcs: list[int] = []
+    offset = 0
+    while offset + 12 <= len(compound):
+        size = 4 + 4 * int.from_bytes(compound[offset + 2 : offset + 4], "big")
+        packet = compound[offset : offset + size]
+        offset += size
+        if packet[1] != _PAYLOAD_FEEDBACK or len(packet) < 12:
+            continue
+        feedback_format = packet[0] & 0x1F
+        if feedback_format == _PICTURE_LOSS:
+            ssrcs.append(int.from_bytes(packet[8:12], "big"))
+        elif feedback_format == _FULL_INTRA_REQUEST:
+            ssrcs += [int.from_bytes(packet[start : start + 4], "big") for start in range(12, len(packet) - 7, 8)]
+    return ssrcs

@@ -13,6 +13,7 @@ from hubbub.server.transports.voice.webrtc.srtp import PROFILES
 from tests.server.voice.caller import (
     AES,
     abort_connection,
+    decrypt_packet,
     encrypt_packet,
     fake_encrypted_frame,
     last_seq,
@@ -338,6 +339,108 @@ async def test_a_browser_may_switch_to_the_native_protocol(
     assert await native.receive_media() == (caller.ready["ssrc"], fake_encrypted_frame("native"))
     native.send_frame(fake_encrypted_frame("answer"))
     assert await caller.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("answer"))
+
+
+VIDEO_CODECS = [*CODECS, {"name": "VP8", "type": "video", "priority": 2000, "payload_type": 96}]
+
+
+async def start_video(sender: Browser, guild: Guild) -> int:
+    """Connect a browser that sends video, and return the SSRC that others receive it with."""
+    caller = sender.caller
+    await caller.join(guild.channels["Lounge"])
+    await caller.open_socket()
+    await caller.identify()
+    assert (await sender.select_protocol(codecs=VIDEO_CODECS))["video_codec"] == "VP8"
+    await sender.open_udp()
+    await sender.check()
+    await sender.handshake()
+    ssrc: int = caller.ready["ssrc"] + 1
+    await caller.send_json(
+        VoiceOpcode.VIDEO, {"audio_ssrc": ssrc - 1, "video_ssrc": ssrc, "rtx_ssrc": 0, "streams": []}
+    )
+    await caller.heartbeat()
+    return ssrc
+
+
+async def receive_control(browser: Browser, kind: int) -> bytes:
+    """Return the next payload-specific feedback of a format, decrypted."""
+    assert browser.dtls.session is not None
+    while True:
+        packet = await browser.receive(lambda data: data[1] == 206)
+        plain = browser.dtls.session.unprotect_control(packet)
+        if plain[0] & 0x1F == kind:
+            return plain
+
+
+async def test_video_and_key_frame_requests_are_forwarded(
+    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser, viewer = await make_caller(), await make_browser(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    ssrc = await start_video(browser, guild)
+    await start_video(viewer, guild)
+    own_ssrc = browser.ssrc ^ 7
+    browser.send(browser.build_packet(fake_encrypted_frame("picture"), ssrc=own_ssrc, payload_type=0x80 | 96))
+    data = await native.receive_datagram(lambda data: data[1] == 0x80 | 103)
+    assert int.from_bytes(data[8:12], "big") == ssrc
+    packet = await viewer.receive_packet()
+    assert (packet[1], packet[8:12]) == (0x80 | 96, struct.pack(">I", ssrc))
+    # The viewer knows the SSRC of the server, the sender its own.
+    assert viewer.dtls.session is not None
+    viewer.send(viewer.dtls.session.protect_control(struct.pack(">BBHII", 0x81, 206, 2, 5, ssrc)))
+    assert await receive_control(browser, 1) == struct.pack(">BBHII", 0x81, 206, 2, 1, own_ssrc)
+    # The browser may use more than its initial bitrate.
+    limit = await receive_control(browser, 15)
+    assert limit[12:16] == b"REMB"
+    exponent, mantissa = limit[17] >> 2, int.from_bytes(limit[17:20], "big") & 0x3FFFF
+    assert 2_400_000 < mantissa << exponent <= 2_500_000
+    assert limit[20:24] == struct.pack(">I", own_ssrc)
+
+
+async def test_another_video_may_have_another_ssrc_until_the_limit(
+    world: World,
+    guild: Guild,
+    make_caller: MakeCaller,
+    make_browser: MakeBrowser,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(browsers, "STREAMS_MAX", 2)
+    native, browser = await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    ssrc = await start_video(browser, guild)
+    for number in (1, 2, 3):
+        packet = browser.build_packet(fake_encrypted_frame("picture"), ssrc=number, payload_type=0x80 | 96)
+        browser.send(packet)
+        if number == 3:
+            await wait_dropped(world, "unknown", 1)
+            break
+        data = await native.receive_datagram(lambda data: data[1] == 0x80 | 103)
+        assert int.from_bytes(data[8:12], "big") == ssrc
+        for video_ssrc in (0, ssrc):
+            await browser.caller.send_json(VoiceOpcode.VIDEO, {"audio_ssrc": ssrc - 1, "video_ssrc": video_ssrc})
+        await browser.caller.heartbeat()
+
+
+async def test_key_frame_requests_are_forwarded_to_native_clients_of_the_call_only(
+    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, outsider, browser = await make_caller(), await make_caller(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    await outsider.join_and_connect(guild.channels["Den"])
+    for caller in (native, outsider):
+        video = {"audio_ssrc": 0, "video_ssrc": caller.ready["ssrc"] + 1, "rtx_ssrc": 0, "streams": []}
+        await caller.send_json(VoiceOpcode.VIDEO, video)
+        await caller.heartbeat()
+    await browser.join_and_connect(guild.channels["Lounge"])
+    assert browser.dtls.session is not None
+    for ssrc in (outsider.ready["ssrc"] + 1, native.ready["ssrc"], native.ready["ssrc"] + 1):
+        # A full intra request.
+        request = struct.pack(">BBHIIIBxxx", 0x84, 206, 4, 5, 0, ssrc, 1)
+        browser.send(browser.dtls.session.protect_control(request))
+    request = await native.receive_datagram(lambda data: data[1] == 206)
+    assert decrypt_packet(AES, native.secret_key, request, 8) == struct.pack(">I", native.ready["ssrc"] + 1)
+    await outsider.wait_packets_read()
+    assert all(data[1] != 206 for data in outsider.datagrams.received._queue)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("path", ["/voice?v=8", "/voice/?v=8"])

@@ -38,6 +38,12 @@ BYE_COUNT: Final = 3
 """Number of RTCP BYE packets sent to a removed client."""
 BYE_INTERVAL_SECONDS: Final = 0.15
 """Interval in seconds between RTCP BYE packets."""
+BITRATE_INTERVAL_SECONDS: Final = 1.0
+"""Interval in seconds between messages that tell a browser the bitrate of its video."""
+VIDEO_BITRATE: Final = 2_500_000
+"""Bits per second that a browser may use for its video; without this message browsers stay at a tenth of it."""
+KEY_FRAME_INTERVAL_SECONDS: Final = 0.3
+"""Time in seconds after a forwarded key frame request during which further requests to the same sender are dropped."""
 SOCKET_BUFFER_BYTES: Final = 1024 * 1024
 """Size in bytes of the socket's send and receive buffers."""
 
@@ -81,6 +87,8 @@ class Peer:
         "is_deaf",
         "early_packets",
         "group",
+        "bitrate_timer",
+        "key_frame_requested_at",
         "proven_ip",
         "reception",
         "report_timer",
@@ -123,6 +131,9 @@ class Peer:
         self.reception = Reception()
         self.report_timer: asyncio.TimerHandle | None = None
         self.discovery_timer: asyncio.TimerHandle | None = None
+        self.bitrate_timer: asyncio.TimerHandle | None = None
+        self.key_frame_requested_at = float("-inf")
+        """Event loop time of the last key frame request that was forwarded to the client."""
 
     @property
     def ssrcs(self) -> tuple[int, int, int]:
@@ -212,6 +223,7 @@ class Forwarder:
             peer.cipher = cipher
             loop = asyncio.get_running_loop()
             peer.report_timer = loop.call_later(REPORT_INTERVAL_SECONDS, self._send_report, peer)
+            peer.bitrate_timer = loop.call_later(BITRATE_INTERVAL_SECONDS, self._send_bitrate, peer)
 
         def set_address(address: Address | None) -> None:
             peer.address = address
@@ -229,7 +241,14 @@ class Forwarder:
             self._cancel_timers(peer)
             failed()
 
-        events = BrowserEvents(connected=start, address_changed=set_address, media=receive, dropped=drop, failed=end)
+        events = BrowserEvents(
+            connected=start,
+            address_changed=set_address,
+            media=receive,
+            control=lambda packet: self._relay_key_frame_requests(peer, packet),
+            dropped=drop,
+            failed=end,
+        )
         peer.browser = self._browsers.open(offer, peer.ssrc, events)
         return peer.browser
 
@@ -263,11 +282,11 @@ class Forwarder:
             self._send_bye(peer, BYE_COUNT)
 
     def _cancel_timers(self, peer: Peer) -> None:
-        """Stop the receiver reports and discovery responses of a peer."""
-        for handle in (peer.report_timer, peer.discovery_timer):
+        """Stop the periodic messages to a peer."""
+        for handle in (peer.report_timer, peer.discovery_timer, peer.bitrate_timer):
             if handle is not None:
                 handle.cancel()
-        peer.report_timer = peer.discovery_timer = None
+        peer.report_timer = peer.discovery_timer = peer.bitrate_timer = None
 
     def _send_report(self, peer: Peer) -> None:
         loop = asyncio.get_running_loop()
@@ -275,6 +294,27 @@ class Forwarder:
         ssrc = peer.ssrc if peer.browser is None else peer.browser.audio_ssrc
         if ssrc is not None:
             self._send_control(peer, rtp.receiver_report(ssrc, peer.reception.highest, peer.reception.lost))
+
+    def _send_bitrate(self, peer: Peer) -> None:
+        """Tell a browser that sends video the bitrate that it may use."""
+        loop = asyncio.get_running_loop()
+        peer.bitrate_timer = loop.call_later(BITRATE_INTERVAL_SECONDS, self._send_bitrate, peer)
+        if peer.sends_video and peer.browser is not None and peer.browser.video_ssrc is not None:
+            self._send_control(peer, rtp.bitrate_limit(peer.browser.video_ssrc, VIDEO_BITRATE))
+
+    def _relay_key_frame_requests(self, peer: Peer, packet: bytes) -> None:
+        """Forward the key frame requests in a decrypted RTCP packet to the senders of the streams."""
+        now = asyncio.get_running_loop().time()
+        for ssrc in rtp.requested_key_frames(packet):
+            sender = self._peers.get(ssrc)
+            if sender is None or sender is peer or sender.group is None or sender.group is not peer.group:
+                continue
+            own_ssrc = ssrc if sender.browser is None else sender.browser.video_ssrc
+            if own_ssrc is None or ssrc != sender.ssrc + 1 or not sender.sends_video:
+                continue
+            if now - sender.key_frame_requested_at >= KEY_FRAME_INTERVAL_SECONDS:
+                sender.key_frame_requested_at = now
+                self._send_control(sender, rtp.picture_loss(own_ssrc))
 
     def _send_bye(self, peer: Peer, remaining: int) -> None:
         self._send_control(peer, rtp.bye())
@@ -290,7 +330,8 @@ class Forwarder:
         if peer.cipher is None or peer.address is None:
             return
         if peer.cipher.can_encrypt_control:
-            self._send(peer.cipher.encrypt_control(packet), peer.address)
+            with contextlib.suppress(PacketError):
+                self._send(peer.cipher.encrypt_control(packet), peer.address)
         else:
             # RTCP cannot be encrypted in this mode; any datagram serves to keep discord.py's reader running.
             self._send(datagrams.PONG + bytes(4), peer.address)
@@ -364,7 +405,9 @@ class Forwarder:
         if peer is None or peer.cipher is None:
             self._packet_counter("unknown").inc()
             return
-        self._decrypt(peer, peer.ssrc, packet, rtp.RTCP_HEADER_BYTES, address)
+        body = self._decrypt(peer, peer.ssrc, packet, rtp.RTCP_HEADER_BYTES, address)
+        if body is not None:
+            self._relay_key_frame_requests(peer, packet[: rtp.RTCP_HEADER_BYTES] + body)
 
     def _handle_media(self, packet: bytes, address: Address) -> None:
         ssrc = int.from_bytes(packet[8:12], "big")

@@ -20,6 +20,8 @@ CONSENT_SECONDS: Final = 30.0
 """Time in seconds without a connectivity check after which a browser receives no more packets (RFC 7675)."""
 ADDRESSES_MAX: Final = 8
 """Number of addresses that datagrams of one browser are accepted from."""
+STREAMS_MAX: Final = 32
+"""Number of SSRCs that a browser may use until it connects again."""
 AUDIO, VIDEO, RETRANSMISSION = 0, 1, 2
 """Kinds of streams; also the distance of their SSRC from that of the audio."""
 
@@ -34,6 +36,8 @@ class BrowserEvents:
     """The browser receives at another address; None after its consent has expired."""
     media: Callable[[int, bytes], None]
     """An authentic RTP packet arrived: its kind of stream, and the packet without encryption, in the native format."""
+    control: Callable[[bytes], None]
+    """An authentic compound RTCP packet arrived, without encryption."""
     dropped: Callable[[str], None]
     """A packet was dropped, with the reason."""
     failed: Callable[[], None]
@@ -61,6 +65,8 @@ class BrowserTransport:
         self._checked_at = 0.0
         self._sources: dict[int, int] = {}
         """SSRCs that the browser chose, by kind of stream; other SSRCs of the kind are rejected."""
+        self._used_ssrcs: set[int] = set()
+        """All SSRCs of the browser, each of which has a state in libsrtp."""
         self._payload_types: dict[int, tuple[int, int]] = {}
         """Kind of stream and payload type of native clients, by payload type of the browser."""
         for native, own in offer.payload_types.by_native().items():
@@ -78,6 +84,16 @@ class BrowserTransport:
     def audio_ssrc(self) -> int | None:
         """The SSRC that the browser chose for its audio; None if no audio arrived yet."""
         return self._sources.get(AUDIO)
+
+    @property
+    def video_ssrc(self) -> int | None:
+        """The SSRC that the browser chose for its video; None if no video arrived yet."""
+        return self._sources.get(VIDEO)
+
+    def restart_video(self) -> None:
+        """Accept video with another SSRC, because the browser starts another video."""
+        self._sources.pop(VIDEO, None)
+        self._sources.pop(RETRANSMISSION, None)
 
     def can_restart(self, offer: Offer) -> bool:
         """Return whether an offer is an ICE restart of the same peer connection, which keeps the DTLS association."""
@@ -184,16 +200,20 @@ class BrowserTransport:
     # Packets
 
     def _receive_control(self, packet: bytes, session: SrtpSession) -> None:
-        """Authenticate an RTCP packet; nothing in it is forwarded."""
         try:
-            session.unprotect_control(packet)
+            plain = session.unprotect_control(packet)
         except PacketError:
             self._events.dropped("forged")
+            return
+        self._events.control(plain)
 
     def _receive_media(self, packet: bytes, session: SrtpSession) -> None:
         announced = self._payload_types.get(packet[1] & 0x7F)
         ssrc = int.from_bytes(packet[8:12], "big")
         if announced is None or self._sources.get(announced[0], ssrc) != ssrc:
+            self._events.dropped("unknown")
+            return
+        if ssrc not in self._used_ssrcs and len(self._used_ssrcs) == STREAMS_MAX:
             self._events.dropped("unknown")
             return
         kind, native_type = announced
@@ -202,7 +222,9 @@ class BrowserTransport:
         except PacketError as error:
             self._events.dropped("replayed" if isinstance(error, ReplayError) else "forged")
             return
-        self._sources[kind] = ssrc
+        if kind not in self._sources:
+            self._sources[kind] = ssrc
+            self._used_ssrcs.add(ssrc)
         header_length = rtp.header_length(plain)
         frame = rtp.extract_frame(plain, header_length) if header_length <= len(plain) else None
         if frame is None:
