@@ -1,0 +1,91 @@
+"""A page in Chromium in a call with a native client: tones in both directions."""
+
+import asyncio
+import os
+import shutil
+from array import array
+from pathlib import Path
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
+from hubbub.sdk.media.opus import Decoder, Encoder
+from hubbub.server.core.config import Config, VoiceConfig
+from tests.sdk.audio import Tone, tone_share
+from tests.server.voice.caller import Caller
+from tests.server.voice.conftest import ENDPOINT, MakeCaller
+from tests.world import Guild, World, small_config
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SCRIPT = Path(__file__).with_name("call_page.js").read_text()
+FRAMES = 50
+"""Number of frames of the page that are examined."""
+
+
+@pytest.fixture
+def voice_config() -> Config:
+    """A configuration with one store, because stores make no difference to media."""
+    return small_config(voice=VoiceConfig(endpoint=ENDPOINT))
+
+
+async def send_tone(caller: Caller, hertz: float) -> None:
+    """Send a tone until the task is canceled."""
+    encoder, tone = Encoder(), Tone(hertz)
+    while True:
+        samples = array("h", bytes(SAMPLES_PER_CHANNEL * CHANNELS * 2))
+        tone(samples, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
+        for frame in encoder.encode(samples):
+            caller.send_frame(frame)
+        await asyncio.sleep(0.02)
+
+
+async def receive_tone(caller: Caller, ssrc: int) -> "array[int]":
+    """Return the last samples of a sender after `FRAMES` frames."""
+    decoder, decoded = Decoder(), array("h")
+    for _ in range(FRAMES):
+        received_ssrc, frame = await caller.receive_media()
+        assert received_ssrc == ssrc
+        decoded.frombytes(decoder.decode(frame))
+    return decoded[-10 * SAMPLES_PER_CHANNEL * CHANNELS :]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (make browser installs it)")
+async def test_a_page_and_a_native_client_hear_each_other(world: World, guild: Guild, make_caller: MakeCaller) -> None:
+    playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
+    # The page has no end-to-end encryption, which was optional until this change.
+    world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
+    native, page_user = await make_caller(), await make_caller()
+    await native.join_and_connect(guild.channels["Lounge"], max_dave_protocol_version=0)
+    await page_user.join(guild.channels["Lounge"])
+    arguments = {
+        "url": f"{world.url}/voice?v=8".replace("http", "ws", 1),
+        "identify": page_user.identify_payload(max_dave_protocol_version=0),
+    }
+    options = ["--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"]
+    if os.geteuid() == 0:
+        options.append("--no-sandbox")
+    async with playwright.async_playwright() as driver:
+        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=options, timeout=120_000)
+        page = await browser.new_page()
+        # A response of the platform's origin without a content security policy.
+        await page.goto(f"{world.url}/healthz")
+        sending = asyncio.create_task(send_tone(native, 1000))
+        evaluation = asyncio.create_task(page.evaluate(SCRIPT, arguments))
+        assert world.app.voice is not None
+        try:
+            async with asyncio.timeout(60):
+                while (session := world.app.voice.calls._sessions.get((guild.id, page_user.actor.id))) is None:
+                    assert not evaluation.done(), evaluation.result()
+                    await asyncio.sleep(0.01)
+                samples = await receive_tone(native, session.peer.ssrc)
+                result = await evaluation
+        finally:
+            sending.cancel()
+            evaluation.cancel()
+            await asyncio.gather(sending, evaluation, return_exceptions=True)
+            await browser.close()
+    assert tone_share(samples, 440) > 0.8
+    assert abs(result["hertz"] - 1000) < 30
+    assert result["profile"] == "AEAD_AES_128_GCM"
+    assert result["lost"] == 0
