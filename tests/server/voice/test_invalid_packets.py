@@ -15,8 +15,10 @@ from hubbub.media.ciphers import CIPHERS
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES, VoiceOpcode
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.transports.voice.sfu import Forwarder, ForwardingGroup
+from hubbub.server.transports.voice.webrtc import Offer
 from tests.server.voice.caller import encrypt_packet, fake_encrypted_frame
 from tests.server.voice.conftest import MakeCaller
+from tests.server.voice.webrtc.browser import binding_request
 from tests.world import Guild
 
 INVALID_VALUES: list[Any] = [None, True, -1, 2**70, 1.5, "", "x" * 3000, "\0", [], {}, [[]], {"": None}]
@@ -30,7 +32,7 @@ FIELDS_BY_OPCODE = {
         "streams",
         "channel_id",
     ),
-    VoiceOpcode.SELECT_PROTOCOL: ("protocol", "data"),
+    VoiceOpcode.SELECT_PROTOCOL: ("protocol", "data", "codecs"),
     VoiceOpcode.HEARTBEAT: ("t", "seq_ack"),
     VoiceOpcode.SPEAKING: ("speaking", "delay", "ssrc"),
     VoiceOpcode.RESUME: ("server_id", "session_id", "token", "seq_ack"),
@@ -125,6 +127,33 @@ def test_no_datagram_causes_a_forwarder_error(unread_udp_socket: socket.socket, 
     @given(st.lists(st.binary(max_size=200), max_size=8))
     def check(packets: list[bytes]) -> None:
         asyncio.run(forward(packets))
+
+    check()
+
+
+def test_no_datagram_causes_an_error_in_the_transport_of_a_browser(unread_udp_socket: socket.socket) -> None:
+    address = unread_udp_socket.getsockname()
+    offer = Offer.parse(
+        f"a=fingerprint:sha-256 {':'.join(['AB'] * 32)}\na=ice-ufrag:abcd\na=rtpmap:111 opus/48000/2", None
+    )
+
+    async def receive(packets: list[bytes]) -> None:
+        forwarder = Forwarder(unread_udp_socket, Metrics())
+        peer = forwarder.add_peer()
+        for packet in packets:
+            browser = forwarder.open_browser(peer, offer, lambda: None)
+            check = binding_request(f"{browser.ufrag}:abcd", browser.password, extra=packet[: len(packet) // 4 * 4])
+            for valid in (binding_request(f"{browser.ufrag}:abcd", browser.password), check, check[:-1]):
+                forwarder.handle_datagram(valid, address)
+            assert browser.address == address
+            for prefix in (b"", b"\x00\x01", b"\x14\xfe\xfd", b"\x16\xfe\xfd", b"\x80\x6f", b"\x80\xc8"):
+                forwarder.handle_datagram(prefix + packet, address)
+        forwarder.remove_peer(peer)
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.lists(st.binary(max_size=200), max_size=4))
+    def check(packets: list[bytes]) -> None:
+        asyncio.run(receive(packets))
 
     check()
 
