@@ -173,7 +173,7 @@ class Codec(Struct, kw_only=True):
     """A codec that a client sends and receives."""
 
     name: str
-    """Name of the codec, such as `opus` or `H264`."""
+    """Name of the codec, such as "opus" or "H264"."""
     type: str = "audio"
     """Type of the codec: `audio` or `video`."""
     priority: int = 1000
