@@ -229,12 +229,20 @@ async def test_an_ice_restart_keeps_the_keys(guild: Guild, make_caller: MakeCall
     assert await browser.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("answer"))
 
 
+@pytest.mark.parametrize("closes_first", [False, True])
 async def test_a_new_peer_connection_replaces_the_old_one(
-    guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+    world: World, guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser, closes_first: bool
 ) -> None:
     native, browser = await make_caller(), await make_browser()
     await native.join_and_connect(guild.channels["Lounge"])
     await browser.join_and_connect(guild.channels["Lounge"])
+    if closes_first:
+        browser.dtls.connection.shutdown()
+        browser.send(browser.dtls.connection.bio_read(2000))
+        assert world.app.voice is not None
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+            while world.app.voice.calls.forwarder._browsers.by_address:
+                await asyncio.sleep(0.001)
     again = Browser(browser.caller)
     await again.select_protocol(data=again.offer(session="2"))
     await again.open_udp()

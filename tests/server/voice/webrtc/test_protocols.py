@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from hubbub.media.ciphers import PacketError
 from hubbub.protocol.voice import Codec
 from hubbub.server.transports.voice.webrtc import sdp, stun
-from hubbub.server.transports.voice.webrtc.dtls import DtlsAssociation, DtlsError, DtlsIdentity, pack_records
+from hubbub.server.transports.voice.webrtc.dtls import (
+    DtlsAssociation,
+    DtlsClosed,
+    DtlsError,
+    DtlsIdentity,
+    pack_records,
+)
 from hubbub.server.transports.voice.webrtc.sdp import Offer, OfferError
 from hubbub.server.transports.voice.webrtc.srtp import PROFILES, ReplayError, SrtpCipher, SrtpSession
 from tests.server.voice.webrtc.browser import DtlsClient, binding_request
@@ -172,7 +178,7 @@ def test_the_end_of_an_association_is_reported() -> None:
     server = DtlsAssociation(DtlsIdentity(), client.fingerprint)
     connect(client, server)
     client.connection.shutdown()
-    with pytest.raises(DtlsError):
+    with pytest.raises(DtlsClosed):
         server.receive(client.connection.bio_read(2000), ADDRESS)
 
 

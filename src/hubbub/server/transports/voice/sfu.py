@@ -209,7 +209,7 @@ class Forwarder:
     def open_browser(self, peer: Peer, offer: Offer, failed: Callable[[], None]) -> BrowserTransport:
         """Create the transport of a browser, or new ICE credentials if the offer is an ICE restart.
 
-        `failed` is called if the browser's DTLS association fails or ends.
+        `failed` is called if the browser's DTLS association fails.
         """
         if peer.browser is not None and peer.browser.can_restart(offer):
             self._browsers.renew_credentials(peer.browser)
@@ -236,9 +236,12 @@ class Forwarder:
         def drop(reason: str) -> None:
             self._packet_counter(reason).inc()
 
-        def end() -> None:
+        def stop() -> None:
             peer.cipher = peer.address = peer.browser = None
             self._cancel_timers(peer)
+
+        def fail() -> None:
+            stop()
             failed()
 
         events = BrowserEvents(
@@ -247,7 +250,8 @@ class Forwarder:
             media=receive,
             control=lambda packet: self._relay_key_frame_requests(peer, packet),
             dropped=drop,
-            failed=end,
+            closed=stop,
+            failed=fail,
         )
         peer.browser = self._browsers.open(offer, peer.ssrc, events)
         return peer.browser
@@ -374,7 +378,7 @@ class Forwarder:
     def _handle_discovery(self, packet: bytes, address: Address) -> None:
         """Answer a client's request for its own public address, which does not become the address of its media.
 
-        The responses are no larger than the request, unless the IP address is known to belong to the client.
+        The responses have at most the size of the request, unless the IP address is known to belong to the client.
         """
         ssrc = int.from_bytes(packet[4:8], "big")
         peer = self._peers.get(ssrc)

@@ -10,7 +10,7 @@ from typing import Final
 from hubbub.media import rtp
 from hubbub.media.ciphers import PacketError
 from hubbub.server.transports.voice.webrtc import sdp, stun
-from hubbub.server.transports.voice.webrtc.dtls import DtlsAssociation, DtlsError, DtlsIdentity
+from hubbub.server.transports.voice.webrtc.dtls import DtlsAssociation, DtlsClosed, DtlsError, DtlsIdentity
 from hubbub.server.transports.voice.webrtc.sdp import Offer
 from hubbub.server.transports.voice.webrtc.srtp import ReplayError, SrtpCipher, SrtpSession
 
@@ -40,8 +40,10 @@ class BrowserEvents:
     """An authentic compound RTCP packet arrived, without encryption."""
     dropped: Callable[[str], None]
     """A packet was dropped, with the reason."""
+    closed: Callable[[], None]
+    """The browser closed the DTLS association, for example to connect again with another offer."""
     failed: Callable[[], None]
-    """The DTLS association failed or ended."""
+    """The DTLS association failed."""
 
 
 class BrowserTransport:
@@ -165,6 +167,10 @@ class BrowserTransport:
     def _receive_dtls(self, packet: bytes, address: Address) -> None:
         try:
             self._send_flight(self._association.receive(packet, address))
+        except DtlsClosed:
+            self._stop()
+            self._events.closed()
+            return
         except DtlsError:
             self._fail()
             return

@@ -29,7 +29,11 @@ _NOT_AFTER: Final = datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
 
 
 class DtlsError(Exception):
-    """Raised when an association failed, was closed, or the certificate of the browser is not the announced one."""
+    """Raised when an association failed, or the certificate of the browser is not the announced one."""
+
+
+class DtlsClosed(DtlsError):
+    """Raised when the browser closed the association."""
 
 
 class DtlsIdentity:
@@ -138,6 +142,8 @@ class DtlsAssociation:
                 self._connection.recv(_READ_BYTES)
         except SSL.WantReadError:
             pass
+        except SSL.ZeroReturnError as error:
+            raise DtlsClosed from error
         except SSL.Error as error:
             raise DtlsError from error
         return self._flush()
