@@ -1,10 +1,12 @@
-"""A page in Chromium in a call with a native client: tones in both directions."""
+"""Pages in Chromium in calls: tones to and from a native client, and video between two pages."""
 
 import asyncio
 import os
 import shutil
 from array import array
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,8 @@ from tests.server.voice.conftest import ENDPOINT, MakeCaller
 from tests.world import Guild, World, small_config
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SCRIPT = Path(__file__).with_name("call_page.js").read_text()
+AUDIO_SCRIPT = Path(__file__).with_name("call_page.js").read_text()
+VIDEO_SCRIPT = Path(__file__).with_name("video_page.js").read_text()
 FRAMES = 50
 """Number of frames of the page that are examined."""
 
@@ -50,42 +53,77 @@ async def receive_tone(caller: Caller, ssrc: int) -> "array[int]":
     return decoded[-10 * SAMPLES_PER_CHANNEL * CHANNELS :]
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (make browser installs it)")
-async def test_a_page_and_a_native_client_hear_each_other(world: World, guild: Guild, make_caller: MakeCaller) -> None:
+@pytest.fixture
+async def chromium() -> AsyncIterator[Any]:
+    """Chromium with audio that plays without a user gesture."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine (make browser installs it)")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
-    # The page has no end-to-end encryption, which was optional until this change.
-    world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
-    native, page_user = await make_caller(), await make_caller()
-    await native.join_and_connect(guild.channels["Lounge"], max_dave_protocol_version=0)
-    await page_user.join(guild.channels["Lounge"])
-    arguments = {
-        "url": f"{world.url}/voice?v=8".replace("http", "ws", 1),
-        "identify": page_user.identify_payload(max_dave_protocol_version=0),
-    }
     options = ["--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"]
     if os.geteuid() == 0:
         options.append("--no-sandbox")
     async with playwright.async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=options, timeout=120_000)
-        page = await browser.new_page()
-        # A response of the platform's origin without a content security policy.
-        await page.goto(f"{world.url}/healthz")
-        sending = asyncio.create_task(send_tone(native, 1000))
-        evaluation = asyncio.create_task(page.evaluate(SCRIPT, arguments))
-        assert world.app.voice is not None
-        try:
-            async with asyncio.timeout(60):
-                while (session := world.app.voice.calls._sessions.get((guild.id, page_user.actor.id))) is None:
-                    assert not evaluation.done(), evaluation.result()
-                    await asyncio.sleep(0.01)
-                samples = await receive_tone(native, session.peer.ssrc)
-                result = await evaluation
-        finally:
-            sending.cancel()
-            evaluation.cancel()
-            await asyncio.gather(sending, evaluation, return_exceptions=True)
-            await browser.close()
+        yield browser
+        await browser.close()
+
+
+async def open_page(chromium: Any, world: World) -> Any:
+    """Open a response of the platform's origin that has no content security policy."""
+    page = await chromium.new_page()
+    await page.goto(f"{world.url}/healthz")
+    return page
+
+
+async def join_from_page(world: World, guild: Guild, caller: Caller) -> dict[str, Any]:
+    """Join a channel and return the arguments with which a page connects."""
+    await caller.join(guild.channels["Lounge"])
+    return {
+        "url": f"{world.url}/voice?v=8".replace("http", "ws", 1),
+        "identify": caller.identify_payload(max_dave_protocol_version=0),
+    }
+
+
+async def test_a_page_and_a_native_client_hear_each_other(
+    world: World, guild: Guild, make_caller: MakeCaller, chromium: Any
+) -> None:
+    # The page has no end-to-end encryption, which was optional until this change.
+    world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
+    native, page_user = await make_caller(), await make_caller()
+    await native.join_and_connect(guild.channels["Lounge"], max_dave_protocol_version=0)
+    arguments = await join_from_page(world, guild, page_user)
+    page = await open_page(chromium, world)
+    sending = asyncio.create_task(send_tone(native, 1000))
+    evaluation = asyncio.create_task(page.evaluate(AUDIO_SCRIPT, arguments))
+    assert world.app.voice is not None
+    try:
+        async with asyncio.timeout(60):
+            while (session := world.app.voice.calls._sessions.get((guild.id, page_user.actor.id))) is None:
+                assert not evaluation.done(), evaluation.result()
+                await asyncio.sleep(0.01)
+            samples = await receive_tone(native, session.peer.ssrc)
+            result = await evaluation
+    finally:
+        sending.cancel()
+        evaluation.cancel()
+        await asyncio.gather(sending, evaluation, return_exceptions=True)
     assert tone_share(samples, 440) > 0.8
     assert abs(result["hertz"] - 1000) < 30
     assert result["profile"] == "AEAD_AES_128_GCM"
     assert result["lost"] == 0
+
+
+async def test_a_page_shows_the_video_of_another_page(
+    world: World, guild: Guild, make_caller: MakeCaller, chromium: Any
+) -> None:
+    world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
+    sender, viewer = [
+        (await open_page(chromium, world), await join_from_page(world, guild, await make_caller())) for _ in range(2)
+    ]
+    await sender[0].evaluate(VIDEO_SCRIPT, sender[1] | {"sends": True})
+    await sender[0].wait_for_function("async () => (await streamStatistics())?.framesEncoded > 10")
+    # The viewer comes after the first key frame, so it has to request another one.
+    await viewer[0].evaluate(VIDEO_SCRIPT, viewer[1] | {"sends": False})
+    await viewer[0].wait_for_function("async () => (await streamStatistics())?.framesDecoded > 10")
+    statistics = await sender[0].evaluate("streamStatistics()")
+    assert statistics["pliCount"] > 0
