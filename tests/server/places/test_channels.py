@@ -576,6 +576,24 @@ async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(worl
     assert response.errors("0.parent_id") == ["CHANNEL_PARENT_INVALID_TYPE"]
 
 
+@pytest.mark.parametrize("bit", [Permissions.BAN_MEMBERS, Permissions.MANAGE_ROLES])
+async def test_syncing_overwrites_requires_the_bits_that_change(world: World, bit: int) -> None:
+    guild = await world.guild()
+    bob = await guild.member(Permissions.MANAGE_CHANNELS | Permissions.MANAGE_ROLES)
+    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.overwrite(category, guild.id, allow=bit, kind=OverwriteType.ROLE)
+    path = f"/guilds/{guild.id}/channels"
+    entry = {"id": str(guild.general), "parent_id": str(category), "lock_permissions": True}
+    (await bob.patch(path, json=[entry])).rejected(403, 50013)
+    assert (await get_channel(guild, guild.general))["parent_id"] != str(category)
+    await guild.overwrite(category, guild.id, allow=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
+    (await bob.patch(path, json=[entry])).ok()
+    # Removing an overwrite by syncing is a change of its bits too.
+    await guild.overwrite(guild.general, bob.id, deny=bit)
+    (await bob.patch(path, json=[entry])).rejected(403, 50013)
+    assert len((await get_channel(guild, guild.general))["permission_overwrites"]) == 2
+
+
 # Deleting
 
 

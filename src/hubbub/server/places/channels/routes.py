@@ -144,10 +144,13 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
             after = after._replace(parent_id=entry.parent_id or None)
         new_overwrites = overwrites.get(row.id, [])
         if entry.lock_permissions is True and after.parent_id is not None:
-            access.require_channel(call, row.id, Permissions.MANAGE_CHANNELS | Permissions.MANAGE_ROLES)
+            channel_access = access.require_channel(
+                call, row.id, Permissions.MANAGE_CHANNELS | Permissions.MANAGE_ROLES
+            )
             new_overwrites = [
                 overwrite._replace(channel_id=row.id) for overwrite in overwrites.get(after.parent_id, [])
             ]
+            rules.require_overwrites(channel_access, overwrites.get(row.id, []), new_overwrites)
         planned_changes.append((row, after, new_overwrites))
     if moved_count > 1:
         raise errors.PARENT_CHANGED_MORE_THAN_ONCE()
