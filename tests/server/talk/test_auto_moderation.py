@@ -264,6 +264,54 @@ async def test_a_timeout_action_requires_moderate_members(world: World) -> None:
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"trigger_metadata": {"keyword_filter": ["the"]}},
+        {"exempt_roles": []},
+        {"exempt_channels": []},
+        {"enabled": True},
+    ],
+)
+async def test_changing_a_rule_with_a_timeout_requires_moderate_members(world: World, change: dict[str, Any]) -> None:
+    guild = await world.guild()
+    bob = await guild.member(Permissions.MANAGE_GUILD)
+    role = await guild.role("trusted")
+    is_enabled = "enabled" not in change
+    body = keyword_rule(
+        "x",
+        actions=[timeout()],
+        enabled=is_enabled,
+        exempt_roles=[str(role)],
+        exempt_channels=[str(guild.general)],
+    )
+    path = f"/guilds/{guild.id}/auto-moderation/rules/{(await create_rule(guild, body))['id']}"
+    (await bob.patch(path, json=change)).rejected(403, 50013)
+    # A name and a weaker rule time out no further member.
+    (await bob.patch(path, json={"name": "other"})).ok()
+    (await bob.patch(path, json={"enabled": False})).ok()
+    (await bob.patch(path, json={"actions": [BLOCK]})).ok()
+    (await bob.patch(path, json=change)).ok()
+
+
+async def test_an_alert_channel_must_be_one_the_caller_can_write_to(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member(Permissions.MANAGE_GUILD)
+    hidden, silent = await guild.channel("hidden"), await guild.channel("silent")
+    await guild.overwrite(hidden, bob.id, deny=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(silent, bob.id, deny=Permissions.SEND_MESSAGES)
+    path = f"/guilds/{guild.id}/auto-moderation/rules"
+    for channel in (hidden, silent):
+        response = await bob.post(path, json=keyword_rule("x", actions=[alert(channel)]))
+        assert response.errors("actions.0.metadata.channel_id") == ["AUTO_MODERATION_INVALID_ALERT_CHANNEL"]
+    rule = (await bob.post(path, json=keyword_rule("x", actions=[alert(guild.general)]))).ok()
+    response = await bob.patch(f"{path}/{rule['id']}", json={"actions": [alert(hidden)]})
+    assert response.errors("actions.0.metadata.channel_id") == ["AUTO_MODERATION_INVALID_ALERT_CHANNEL"]
+    # A caller can send back a rule whose alert channel another member chose.
+    (await guild.owner.patch(f"{path}/{rule['id']}", json={"actions": [alert(hidden)]})).ok()
+    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [BLOCK, alert(hidden)]})).ok()
+
+
+@pytest.mark.parametrize(
     ("trigger_type", "rules_max"),
     [
         (AutoModerationTriggerType.KEYWORD, 6),

@@ -47,10 +47,15 @@ def create_auto_moderation_rule(
 def update_auto_moderation_rule(
     call: Call, guild_id: GuildId, rule_id: AutoModerationRuleId, body: wire.UpdateAutoModerationRule
 ) -> wire.AutoModerationRule:
-    """Update an auto moderation rule."""
+    """Update an auto moderation rule.
+
+    A change of a rule with a timeout action requires MODERATE_MEMBERS, unless it only renames or disables the rule or
+    removes the action."""
     before = _get_rule(call, guild_id, rule_id)
     rules.require_timeouts(call, guild_id, body)
-    return actions.update(call, before, rules.apply_update(call, before, body))
+    after = rules.apply_update(call, before, body)
+    rules.require_timeout_change(call, before, after)
+    return actions.update(call, before, after)
 
 
 @handles(wire.DELETE_AUTO_MODERATION_RULE)

@@ -1,6 +1,6 @@
 """Validation of auto moderation rules: triggers, actions and exemptions (spec/http.md#3.10)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Final, TypeVar
 
 from msgspec import UNSET
@@ -53,6 +53,9 @@ ALERT_CHANNEL_TYPES: Final = frozenset(
 )
 """Channel types that can receive alerts."""
 
+_ALERT_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+"""Permissions that a caller needs in a channel to which they direct alerts."""
+
 
 def require_timeouts(
     call: Call, guild_id: int, body: wire.CreateAutoModerationRule | wire.UpdateAutoModerationRule
@@ -60,6 +63,17 @@ def require_timeouts(
     """Require MODERATE_MEMBERS of a caller who adds a timeout action to a rule."""
     if any(action.type == _TIMEOUT for action in body.actions or ()):
         access.require_guild(call, guild_id, Permissions.MODERATE_MEMBERS)
+
+
+def require_timeout_change(call: Call, before: RuleRow, after: RuleRow) -> None:
+    """Require MODERATE_MEMBERS of a caller whose change can time out further members.
+
+    Renaming or disabling a rule, and removing its timeout action, do not need the permission."""
+    if not any(action.type == _TIMEOUT for action in codec.decode(after.actions, list[wire.Action])):
+        return
+    is_harmless = before._replace(name=after.name, enabled=min(before.enabled, after.enabled)) == after
+    if not is_harmless:
+        access.require_guild(call, after.guild_id, Permissions.MODERATE_MEMBERS)
 
 
 def build_rule(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) -> RuleRow:
@@ -199,6 +213,7 @@ def _build_actions(
         if action_type != _QUARANTINE or _has_profile_rules(call)
     ]
     _reject_duplicates("actions", [action.type for action in action_requests], form)
+    alert_channel_ids = {action.metadata.channel_id for action in codec.decode(row.actions, list[wire.Action])}
     actions = []
     for index, action in enumerate(action_requests):
         if action.type not in allowed_types:
@@ -211,7 +226,9 @@ def _build_actions(
         elif action.type == _ALERT:
             if metadata_request.channel_id:
                 metadata.channel_id = metadata_request.channel_id
-            _check_alert_channel(call, row, metadata_request.channel_id or None, index, form)
+            _check_alert_channel(
+                call, row, metadata_request.channel_id or None, alert_channel_ids, ("actions", index), form
+            )
         elif action.type == _TIMEOUT:
             if isinstance(metadata_request.duration_seconds, int):
                 metadata.duration_seconds = metadata_request.duration_seconds
@@ -221,13 +238,28 @@ def _build_actions(
     return actions
 
 
-def _check_alert_channel(call: Call, row: RuleRow, channel_id: int | None, index: int, form: FormErrors) -> None:
-    path = ("actions", index, "metadata", "channel_id")
+def _check_alert_channel(
+    call: Call,
+    row: RuleRow,
+    channel_id: int | None,
+    current_channel_ids: Container[object],
+    action_path: tuple[str | int, ...],
+    form: FormErrors,
+) -> None:
+    """Report an alert channel that cannot receive alerts, or in which the caller cannot send messages.
+
+    The alert channels that the rule has already, `current_channel_ids`, need no permission."""
+    path = (*action_path, "metadata", "channel_id")
     if channel_id is None:
         form.add(path, *errors.required())
         return
     channel = access.find_channel(call.tx, channel_id)
-    if channel is None or channel.guild_id != row.guild_id or channel.type not in ALERT_CHANNEL_TYPES:
+    is_valid = channel is not None and channel.guild_id == row.guild_id and channel.type in ALERT_CHANNEL_TYPES
+    if is_valid and channel_id not in current_channel_ids:
+        standing = access.get_guild_standing(call, row.guild_id)
+        bits = access.permissions_in(call.tx, standing, channel_id)
+        is_valid = not _ALERT_PERMISSIONS & ~bits
+    if not is_valid:
         form.add(path, "AUTO_MODERATION_INVALID_ALERT_CHANNEL", "Alerts cannot be sent to this channel")
 
 
