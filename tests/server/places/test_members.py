@@ -386,6 +386,33 @@ async def test_members_with_an_equal_or_higher_role_cannot_be_renamed_or_timed_o
         (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json=body)).rejected(403, 50013)
 
 
+async def test_a_timeout_and_a_mute_outlast_leaving_and_joining_again(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+    end = codec.timestamp(NOW_MS + DAY_MS)
+    (await guild.owner.patch(path, json={"communication_disabled_until": end})).ok()
+
+    def set_mute(call: Call, mute: int) -> None:
+        member = members.find(call.tx, guild.id, bob.id)
+        assert member is not None
+        members.update(call, member, member.row._replace(mute=mute))
+
+    await world.write(lambda call: set_mute(call, 1), actor=guild.owner.id)
+    code = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
+    for leave in (bob.delete(f"/users/@me/guilds/{guild.id}"), guild.owner.delete(path)):
+        (await leave).ok()
+        (await bob.post(f"/invites/{code}", json={})).ok()
+        member = (await guild.owner.get(path)).ok()
+        assert (member["communication_disabled_until"], member["mute"], member["deaf"]) == (end, True, False)
+        (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).rejected(403, 50013)
+    (await guild.owner.patch(path, json={"communication_disabled_until": None})).ok()
+    await world.write(lambda call: set_mute(call, 0), actor=guild.owner.id)
+    (await bob.delete(f"/users/@me/guilds/{guild.id}")).ok()
+    (await bob.post(f"/invites/{code}", json={})).ok()
+    await guild.send_message(bob)
+
+
 async def test_a_timeout_lasts_at_most_28_days(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)

@@ -48,7 +48,8 @@ def add(
 
     The caller checks `require_can_join` first. If `pending` is None, a user is pending if they must complete the
     guild's form first. For a bot, `permissions` are the requested permissions; the bot gets a managed role with them.
-    `temporary` members are removed when their last session ends. With `announce=False` no join message is posted."""
+    `temporary` members are removed when their last session ends. With `announce=False` no join message is posted.
+    A timeout, mute or deafening from before the user left the guild applies again."""
     user = users.find(call.tx, user_id)
     if user is None:
         raise errors.UNKNOWN_USER()
@@ -74,6 +75,14 @@ def add(
     )
     if not store.insert(call.tx, row):
         return None
+    departed = store.take_departed(call.tx, guild_id, user_id)
+    if any(departed[2:]):
+        row = row._replace(
+            timed_out_until_ms=departed.timed_out_until_ms,
+            mute=row.mute | departed.mute,
+            deaf=row.deaf | departed.deaf,
+        )
+        store.update(call.tx, row)
     assigned_role_ids = sorted(set(role_ids))
     if user.bot and permissions is not None:
         assigned_role_ids.append(_create_bot_role(call, row, user.username, permissions))
@@ -236,10 +245,19 @@ def remove(call: Call, guild_id: int, user_id: int) -> bool:
 
 def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[UserId]:
     """Remove users from a guild; return the IDs of those who were members."""
-    removed_ids = [UserId(user_id) for user_id in store.find_rows(call.tx, guild_id, user_ids)]
+    rows_by_user = store.find_rows(call.tx, guild_id, user_ids)
+    removed_ids = [UserId(user_id) for user_id in rows_by_user]
     if not removed_ids:
         return []
     users_by_id = users.find_many(call.tx, removed_ids)
+    store.insert_departed(
+        call.tx,
+        [
+            store.DepartedRow(guild_id, user_id, row.timed_out_until_ms, row.mute, row.deaf)
+            for user_id, row in rows_by_user.items()
+            if row.timed_out_until_ms > call.now_ms or row.mute or row.deaf
+        ],
+    )
     store.delete(call.tx, guild_id, removed_ids)
     for user_id in removed_ids:
         call.notify(MemberRemoved(guild_id=GuildId(guild_id), user_id=user_id))
@@ -276,6 +294,7 @@ def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Remove a deleted account from every guild."""
     for guild_id in guilds.list_ids_of_user(call.tx, signal.user_id):
         remove(call, guild_id, signal.user_id)
+    store.delete_departed_user(call.tx, signal.user_id)
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:

@@ -14,7 +14,7 @@ from hubbub.server.identity import users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import guilds, roles
 
-TABLES: Final = ("members",)
+TABLES: Final = ("members", "departed_members")
 """Tables that only this slice writes."""
 READS: Final = {
     "bans": "a banned user cannot join",
@@ -319,11 +319,47 @@ def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
     guilds.adjust_member_count(tx, guild_id, -count)
 
 
+class DepartedRow(NamedTuple):
+    """The moderation of a user who left a guild, which applies again when they join."""
+
+    guild_id: int
+    user_id: int
+    timed_out_until_ms: int = 0
+    mute: int = 0
+    deaf: int = 0
+
+
+def insert_departed(tx: Tx, rows: Iterable[DepartedRow]) -> None:
+    """Store the moderation of users who left a guild."""
+    tx.run_many(
+        "INSERT INTO departed_members (guild_id, user_id, timed_out_until_ms, mute, deaf) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        list(rows),
+    )
+
+
+def take_departed(tx: Tx, guild_id: int, user_id: int) -> DepartedRow:
+    """Return and delete the moderation of a user who left a guild; an empty row if there is none."""
+    where = "WHERE guild_id = ? AND user_id = ?"
+    columns = ", ".join(DepartedRow._fields)
+    row = tx.find(DepartedRow, f"SELECT {columns} FROM departed_members {where}", guild_id, user_id)
+    if row is None:
+        return DepartedRow(guild_id, user_id)
+    tx.run(f"DELETE FROM departed_members {where}", guild_id, user_id)
+    return row
+
+
+def delete_departed_user(tx: Tx, user_id: int) -> None:
+    """Delete the moderation of a deleted account in the guilds it left."""
+    tx.run("DELETE FROM departed_members WHERE user_id = ?", user_id)
+
+
 def insert_owner(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:
     """Insert the owner of a new guild, whose member count includes them already."""
     tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", guild_id, user_id, joined_ms)
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Delete all members of a guild."""
+    """Delete all members of a guild, and the moderation of users who left it."""
     tx.run("DELETE FROM members WHERE guild_id = ?", guild_id)
+    tx.run("DELETE FROM departed_members WHERE guild_id = ?", guild_id)
