@@ -21,6 +21,7 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
     "rate_limits": "report",
     "approval_caps": "report",
     "private_targets": True,
+    "http.allowed_origins": "",
     "identity.any_issuer": True,
     "activities.proxy_host": "activities.localhost",
 }
@@ -186,7 +187,7 @@ def _add_settings(
         if key not in documented and key not in excluded_keys:
             text = settings.describe_allowed(key)
             default = (defaults or {}).get(key, settings.default_text(key))
-            if default is not None:
+            if default not in (None, ""):
                 text += f" (default: {str(default).lower() if isinstance(default, bool) else default})"
             group.add_argument(_flag_name(key), metavar="...", help=text.replace("%", "%%"))
 

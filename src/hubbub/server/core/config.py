@@ -51,6 +51,10 @@ Milliseconds = Annotated[int, Meta(ge=1)]
 _SERVICE_LINK_PATTERN = re.compile(r"HUBBUB(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)")
 
 
+ANY_ORIGIN: Final = "*"
+"""Value of `http.allowed_origins` that allows every origin and host name."""
+
+
 class ConfigError(Exception):
     """An invalid setting: its key, its source, and the allowed values."""
 
@@ -97,6 +101,10 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Requests per second that one bot may make over all routes; 0 turns the limit off."""
     trusted_proxies: Count = 0
     """The number of trusted proxies that append to X-Forwarded-For; 0 uses the peer's own address."""
+    allowed_origins: tuple[str, ...] = (ANY_ORIGIN,)
+    """Origins of web pages that may call the API and the gateway, such as https://game.example; `*` for all.
+
+    Without `*` only known host names are served (decisions/0077)."""
 
     @property
     def multipart_file_bytes_max(self) -> int:
@@ -361,6 +369,7 @@ _LIST_KEYS: Final = (
     *_KEYWORD_LIST_KEYS,
     "roles",
     "publisher_connection_types",
+    "http.allowed_origins",
     "gateway.disabled_functions",
     "gateway.disabled_gateway_events",
 )
@@ -489,6 +498,8 @@ def _is_invalid(key: str, value: Any) -> bool:
     if key in _KEYWORD_LIST_KEYS:
         # Asterisks alone would match every text.
         return not all(word.strip("* ") for word in value)
+    if key == "http.allowed_origins":
+        return not all(_is_origin(origin) for origin in value)
     if key == "now":
         return not EPOCH_MS <= codec.milliseconds(value) <= LATEST_MS
     if key == "files_url":
@@ -501,6 +512,16 @@ def _is_invalid(key: str, value: Any) -> bool:
         return any(part.scheme not in _SCHEMES[key] or not (part.hostname or key == "database_url") for part in parts)
     except ValueError:
         return True
+
+
+def _is_origin(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return text == ANY_ORIGIN or (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and text == f"{parts.scheme}://{parts.netloc}"
+        )
+    except ValueError:
+        return False
 
 
 def _display_value(key: str, raw: Any) -> str:
@@ -519,6 +540,8 @@ def describe_allowed(key: str) -> str:
         return "one or more of " + ", ".join(ROLES)
     if key in _KEYWORD_LIST_KEYS:
         return "keywords of up to 60 characters, not only asterisks, separated by commas"
+    if key == "http.allowed_origins":
+        return "origins such as https://game.example, separated by commas, or *"
     if key in _LIST_KEYS:
         return "values separated by commas"
     if key == "files_url":
@@ -536,8 +559,8 @@ def default_text(key: str) -> str | None:
     value = getattr(getattr(Config(), group) if group else Config(), inner)
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, frozenset):
-        return ",".join(sorted(value))
+    if isinstance(value, frozenset | tuple):
+        return ",".join(sorted(value)) or None
     return None if value is None else str(value)
 
 

@@ -10,6 +10,7 @@ from aiohttp import hdrs, web
 from yarl import URL
 
 from hubbub.server.transports.http import responses
+from hubbub.server.transports.http.origin_policy import OriginPolicy
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +129,8 @@ class HostHandler(Protocol):
 class ServerRunner(web.AppRunner):
     """Serves an application with the connection handler of this module.
 
-    Requests for the hosts of `host_handler` go to it, paths below `prefix` go to `handler` without the application's
+    `policy` rejects requests for unknown hosts or from foreign origins; it does not apply to the hosts of
+    `host_handler`, whose requests go to it. Paths below `prefix` go to `handler` without the application's
     router, and all other requests go to the application.
     """
 
@@ -139,12 +141,14 @@ class ServerRunner(web.AppRunner):
         prefix: str,
         handler: Handler,
         host_handler: HostHandler | None = None,
+        policy: OriginPolicy | None = None,
         **options: Any,
     ) -> None:
         super().__init__(app, **options)
         self._prefix = f"{prefix}/"
         self._handler = handler
         self._host_handler = host_handler
+        self._policy = policy
 
     # aiohttp offers no public way to choose the connection class of an application.
     async def _make_server(self) -> web.Server:
@@ -157,13 +161,20 @@ class ServerRunner(web.AppRunner):
                 return handler(request)
             return handle_other(request)
 
-        serve, host_handler = handle, self._host_handler
+        serve, host_handler, policy = handle, self._host_handler, self._policy
+        if policy is not None:
+
+            async def handle_accepted(request: Any) -> web.StreamResponse:
+                return policy.check(request) or await handle(request)
+
+            serve = handle_accepted
         if host_handler is not None:
+            serve_platform = serve
 
             def handle_by_host(request: Any) -> Awaitable[web.StreamResponse]:
                 if host_handler.handles_host(request.headers.get(hdrs.HOST, "")):
                     return host_handler.handle(request)
-                return handle(request)
+                return serve_platform(request)
 
             serve = handle_by_host
 

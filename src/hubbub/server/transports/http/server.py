@@ -48,6 +48,7 @@ from hubbub.server.core.trace import Trace
 from hubbub.server.transports import sockets
 from hubbub.server.transports.http import decoding, fault_injection, multipart, openapi, request_limits, responses
 from hubbub.server.transports.http.aiohttp_adapter import ServerRunner, SubtreeResource
+from hubbub.server.transports.http.origin_policy import find_policy
 from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody, IncomingBody
 from hubbub.server.transports.http.responses import EncodedResponse
 from hubbub.server.transports.http.upload_storage import UploadStorage
@@ -152,6 +153,7 @@ class HttpServer:
         options.setdefault("lingering_time", LINGER_SECONDS)
         # This also limits the time until the request head is complete, and until the first request on a connection.
         options.setdefault("keepalive_timeout", self._read_timeout_seconds * IDLE_TIMEOUT_FACTOR)
+        options.setdefault("policy", find_policy(self._config))
         return ServerRunner(self.application(), prefix="/api", handler=self.handle, **options)
 
     async def drain(self, timeout_seconds: float) -> None:
