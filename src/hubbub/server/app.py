@@ -239,6 +239,7 @@ PORTS: tuple[Binding, ...] = (
     voice_states.ports.set_private_voice_state.bind(private_calls.set_voice_state),
     stage_instances.ports.start_event.bind(scheduled_events.start_with_stage),
     stage_instances.ports.create_message.bind(messages.create_stage_message),
+    attachments.ports.has_attachment.bind(messages.has_attachment),
     messages.ports.check_draft.bind(auto_moderation.check_message, lobbies.check_message),
     messages.ports.check_direct_message.bind(direct_messages.require_reachable),
     messages.ports.find_active_skus.bind(skus.find_active),

@@ -212,18 +212,37 @@ async def test_attachment_urls_are_refreshed(world: World) -> None:
         return await actor.post("/attachments/refresh-urls", json={"attachment_urls": [url]})
 
     unsigned_url = signed_url.partition("?")[0]
-    for actor, url in ((alice, unsigned_url), (alice, signed_url), (outsider, signed_url)):
+    for actor, url in ((alice, unsigned_url), (alice, signed_url)):
         response = (await refresh(actor, url)).ok()
         assert response == {"refreshed_urls": [{"original": url, "refreshed": fresh_url}]}
     forged_url = unsigned_url + "?ex=ffffffff&is=1&hm=" + "0" * 64
     for url in (
         unsigned_url,
+        signed_url,
         forged_url,
         "https://example.org/attachments/1/2/a.png",
         f"{world.url}/cdn/attachments/1/x/y",
     ):
         assert (await refresh(outsider, url)).errors("attachment_urls.0") == ["URL_TYPE_INVALID_URL"]
     (await alice.post("/attachments/refresh-urls", json={"attachment_urls": [unsigned_url] * 51})).rejected(400, 50035)
+
+
+async def test_attachment_urls_are_refreshed_only_for_the_channel_of_the_attachment(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    secret = await guild.channel("secret")
+    message = (await send(guild.owner, f"/channels/{secret}/messages", ("a.png", PNG))).ok()
+    signed = message["attachments"][0]["url"]
+    bare = signed.partition("?")[0]
+    (await bob.post("/attachments/refresh-urls", json={"attachment_urls": [signed, bare]})).ok()
+    await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
+    # A member who lost access, an attachment of another channel, and another file name.
+    for url in (signed, bare, bare.replace(str(secret), str(guild.general)), bare.replace("a.png", "b.png")):
+        response = await bob.post("/attachments/refresh-urls", json={"attachment_urls": [url]})
+        assert response.errors("attachment_urls.0") == ["URL_TYPE_INVALID_URL"]
+    other_name = bare.replace("a.png", "b.html")
+    response = await guild.owner.post("/attachments/refresh-urls", json={"attachment_urls": [other_name]})
+    assert response.errors("attachment_urls.0") == ["URL_TYPE_INVALID_URL"]
 
 
 async def test_a_forward_contains_the_attachments(world: World) -> None:

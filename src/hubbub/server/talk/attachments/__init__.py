@@ -1,7 +1,7 @@
 """Attachments of messages, served at signed URLs that expire."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.talk.attachments import routes
+from hubbub.server.talk.attachments import ports, routes
 from hubbub.server.talk.attachments.stored_attachments import (
     AttachmentSigner,
     StoredAttachment,
@@ -10,6 +10,14 @@ from hubbub.server.talk.attachments.stored_attachments import (
     clean_filename,
 )
 
-SLICE = Slice(name="attachments", modules=(routes,))
+SLICE = Slice(name="attachments", modules=(routes, ports))
 
-__all__ = ["SLICE", "AttachmentSigner", "StoredAttachment", "clean_filename", "apply_metadata", "build_attachment"]
+__all__ = [
+    "SLICE",
+    "ports",
+    "AttachmentSigner",
+    "StoredAttachment",
+    "clean_filename",
+    "apply_metadata",
+    "build_attachment",
+]

@@ -6,6 +6,7 @@ from hubbub.server.core import cdn_urls
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.standing import access
+from hubbub.server.talk.attachments import ports
 
 
 @handles(wire.REFRESH_ATTACHMENT_URLS)
@@ -17,15 +18,22 @@ def refresh_attachment_urls(call: Call, body: wire.RefreshAttachmentUrls) -> wir
     refreshed_urls = []
     for index, url in enumerate(body.attachment_urls):
         parsed = cdn_urls.parse(cdn_url, url)
-        # A URL with our signature, even an expired one, was issued to a user who could see it. Without a signature
-        # (spec/http.md#1.12 allows that) the caller must be able to see the channel (decisions/0013).
-        if parsed is None or key is None or not (parsed.was_signed(key) or _can_see_channel(call, parsed.channel_id)):
+        if parsed is None or key is None or not _can_refresh(call, parsed, key):
             form.add(("attachment_urls", index), *errors.bad_url())
         else:
             signed_url = cdn_url + cdn_urls.sign(key, parsed.path, call.now_ms)
             refreshed_urls.append(wire.RefreshedUrl(original=url, refreshed=signed_url))
     form.raise_if_any()
     return wire.RefreshedUrls(refreshed_urls=refreshed_urls)
+
+
+def _can_refresh(call: Call, url: cdn_urls.AttachmentUrl, key: bytes) -> bool:
+    """Return whether the caller can see the channel of a URL, and the attachment is in that channel.
+
+    A signature of this server, even an expired one, proves the latter. A URL may lack it (spec/http.md#1.12)."""
+    if not _can_see_channel(call, url.channel_id):
+        return False
+    return url.was_signed(key) or ports.has_attachment(call, url.channel_id, url.attachment_id, url.filename)
 
 
 def _can_see_channel(call: Call, channel_id: int) -> bool:

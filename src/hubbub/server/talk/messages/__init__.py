@@ -20,6 +20,7 @@ from hubbub.server.talk.messages.components import walk_components as each_compo
 from hubbub.server.talk.messages.creation import CROSSPOST_FLAGS, create, create_crosspost, create_system_message
 from hubbub.server.talk.messages.drafts import file_bytes_max, require_emojis
 from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
+from hubbub.server.talk.messages.file_urls import has_attachment
 from hubbub.server.talk.messages.ports import MessageDraft
 from hubbub.server.talk.messages.records import (
     ApplicationOrigin,
@@ -76,6 +77,7 @@ SLICE = Slice(
 )
 
 __all__ = [
+    "has_attachment",
     "AUTHOR_GUILD_COLUMNS",
     "AUTHOR_WIDTH",
     "CROSSPOST_FLAGS",

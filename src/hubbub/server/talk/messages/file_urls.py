@@ -1,10 +1,17 @@
-"""Resolve references to uploaded files in embeds and components to URLs."""
+"""Resolve references to uploaded files in embeds and components to URLs, and find the files of URLs."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from hubbub.protocol import codec
+from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.resources.embeds import Embed, EmbedMedia
+from hubbub.server.core.call import Call
 from hubbub.server.talk.attachments import AttachmentSigner, StoredAttachment
+from hubbub.server.talk.messages import store
 from hubbub.server.talk.messages.related_data import RelatedData
+
+_UPLOAD_MS: Final = 120_000
+"""Maximum time between the start of an upload and the ID of the message that contains it, in milliseconds."""
 
 
 class _FileUrls(NamedTuple):
@@ -90,3 +97,16 @@ def _resolve_in_node(node: Any, urls: _FileUrls) -> None:
         for child in list(node.values()):
             if isinstance(child, dict | list):
                 _resolve_in_node(child, urls)
+
+
+def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: str) -> bool:
+    """Return whether a message that was sent right after the upload of an attachment in a channel contains it.
+
+    Other messages with the attachment (forwards, edited messages) are not searched, which bounds the cost."""
+    created_ms = Snowflake(attachment_id).created_ms
+    first_id, last_id = Snowflake.at(created_ms - 1000), Snowflake.at(created_ms + _UPLOAD_MS)
+    return any(
+        (attachment.id, attachment.filename) == (attachment_id, filename)
+        for encoded in store.list_attachments_between(call.tx, channel_id, first_id, last_id)
+        for attachment in codec.decode(encoded, list[StoredAttachment])
+    )

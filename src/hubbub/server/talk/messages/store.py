@@ -118,6 +118,17 @@ def get(tx: Tx, channel_id: int, message_id: int) -> MessageRow:
     return row
 
 
+def list_attachments_between(tx: Tx, channel_id: int, first_id: int, last_id: int) -> list[str]:
+    """Return the encoded attachments of the messages of a channel with IDs in a range, ends included."""
+    rows = tx.all(
+        "SELECT attachments FROM messages WHERE channel_id = ? AND id BETWEEN ? AND ? AND attachments IS NOT NULL",
+        channel_id,
+        first_id,
+        last_id,
+    )
+    return [row[0] for row in rows]
+
+
 def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, MessageRow]:
     """Return messages of a channel by ID; unknown IDs are absent."""
     ids = list(dict.fromkeys(message_ids))

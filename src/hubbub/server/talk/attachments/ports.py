@@ -1,0 +1,9 @@
+"""Ports of the attachments slice."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import port
+
+
+@port
+def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: str) -> bool:
+    """Return whether a message that was sent right after the upload of an attachment in a channel contains it."""
