@@ -245,6 +245,21 @@ async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> No
     assert_oauth2_error(await plain_client.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
+async def test_a_ban_revokes_the_tokens_of_the_bots_of_the_user(world: World) -> None:
+    owner, other_bot = await world.user(), await world.bot()
+    made = await world.write(lambda call: applications.create(call, "game", UserId(owner.id)))
+    bot = Actor(world, made.row.bot_id, made.bot_token, "game", bot=True, application_id=made.row.id)
+    session = await bot.connect(intents=0)
+
+    await world.write(lambda call: accounts.ban(call, UserId(owner.id)))
+
+    assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
+    (await bot.get("/users/@me")).rejected(401, 0)
+    (await other_bot.get("/users/@me")).ok()
+    assert await world.write(lambda call: accounts.unban(call, UserId(owner.id)))
+    (await bot.get("/users/@me")).rejected(401, 0)
+
+
 async def test_a_banned_user_cannot_log_in(world: World) -> None:
     registration = {"username": "alice", "password": "correct horse battery"}
     session = (await world.request("POST", "/auth/register", json=registration)).ok()
