@@ -211,6 +211,16 @@ async def test_brute_force_on_a_username_is_throttled_for_a_while(world: World) 
     (await log_in(world)).ok()
 
 
+async def test_the_username_and_the_email_address_share_the_throttle(world: World) -> None:
+    await create_user_with_password(world)
+    await world.write(lambda call: call.tx.run("UPDATE users SET email = 'a@example.org' WHERE username = 'alice'"))
+
+    statuses = [(await log_in(world, ("alice", "a@example.org")[n % 2], "guess")).status for n in range(12)]
+
+    assert statuses == [400] * 10 + [429] * 2
+    assert (await log_in(world, "a@example.org")).status == 429
+
+
 async def test_concurrent_login_attempts_do_not_bypass_the_throttle(
     world: World,
 ) -> None:

@@ -44,8 +44,10 @@ async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginR
     login = body.login.strip().lower()
 
     def start_login(call: Call) -> tuple[UserId, str] | None:
-        throttle.record_attempt(call, throttle.for_username(login), throttle.for_ip(call.ip))
-        return store.find_credentials(call.tx, login)
+        credentials = store.find_credentials(call.tx, login)
+        counter = throttle.for_login(login, None if credentials is None else credentials[0])
+        throttle.record_attempt(call, counter, throttle.for_ip(call.ip))
+        return credentials
 
     credentials = await operation.write(start_login)
     if (
@@ -59,7 +61,7 @@ async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginR
     user_id = credentials[0]
 
     def complete_login(call: Call) -> wire.LoginResult:
-        throttle.record_success(call, throttle.for_username(login), throttle.for_ip(call.ip))
+        throttle.record_success(call, throttle.for_login(login, user_id), throttle.for_ip(call.ip))
         actions.require_not_banned(call, user_id)
         if store.find_authenticator(call.tx, user_id) is not None:
             return wire.LoginResult(

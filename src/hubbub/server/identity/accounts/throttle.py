@@ -31,9 +31,11 @@ class FailureCounter(NamedTuple):
 # The first parts of the keys ("name", "person", …) are stored, so they do not change.
 
 
-def for_username(login: str) -> FailureCounter:
-    """Return the counter of failed logins with one username, from any client."""
-    return FailureCounter(_counter_key("name", login), USER_FAILURES_MAX)
+def for_login(login: str, user_id: int | None) -> FailureCounter:
+    """Return the counter of failed logins of one account, from any client.
+
+    The username and the email address of an account share it. `user_id` is None if no account has this login."""
+    return FailureCounter(_counter_key("name", login if user_id is None else f"id {int(user_id)}"), USER_FAILURES_MAX)
 
 
 def for_user(user_id: int) -> FailureCounter:
