@@ -11,8 +11,8 @@ from hubbub.server.identity.applications.actions import (
     create,
     delete,
     reset_bot_token,
-    revoke_bot_tokens,
     reset_client_secret,
+    revoke_bot_tokens,
     update,
     update_settings,
 )
