@@ -14,6 +14,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.github import GITHUB_EVENTS
+from hubbub.server.core import rate_limits
 from hubbub.server.core.config import Config
 from hubbub.server.talk.webhooks import actions, github, slack, store, tokens
 from hubbub.server.talk.webhooks.store import WebhookRow
@@ -789,6 +790,23 @@ class TestLimits:
         await second_webhook.send_message("b")
         world.clock.advance(2000)
         await webhook.send_message("c")
+
+    async def test_guessing_webhook_tokens_and_codes_is_limited_by_ip_address(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(rate_limits, "FAILED_LOOKUPS_MAX", 3)
+        guild = await world.guild()
+        hook = await create_webhook(world, guild.owner, guild.general)
+        webhook_path = hook.path.rpartition("/")[0]
+        for path in (f"{webhook_path}/guess", "/interactions/1/guess/callback", "/invites/guess"):
+            method = "POST" if "interactions" in path else "GET"
+            assert (await world.request(method, path, json={"type": 1})).status in (401, 404)
+
+        assert (await world.request("GET", f"{webhook_path}/other")).status == 429
+        assert (await hook.execute("a")).status == 429
+        (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok()
+        world.clock.advance(60_000)
+        await hook.say("b")
 
     async def test_a_channel_accepts_30_webhook_messages_per_minute(self, world: World) -> None:
         guild = await world.guild()

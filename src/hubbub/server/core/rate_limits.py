@@ -23,6 +23,12 @@ GLOBAL_WINDOW_MS: Final = 1000
 INVALID_WINDOW_MS: Final = 600_000
 INVALID_STATUSES: Final = frozenset((401, 403, 429))
 
+FAILED_LOOKUPS_MAX: Final = 300
+"""Failed lookups per window before requests without a caller from an IP address are rejected.
+
+A large bot also causes some: responses to interactions that have expired."""
+FAILED_LOOKUPS_WINDOW_MS: Final = 60_000
+
 BUCKETS_MAX: Final = 100_000
 REPORTED_HITS_MAX: Final = 1000
 
@@ -218,6 +224,7 @@ class RateLimits:
         self._global = FixedWindows(buckets_max)
         self._invalid = FixedWindows(buckets_max)
         self._capped = FixedWindows(buckets_max)
+        self._failed_lookups = FixedWindows(buckets_max)
         self._hits: dict[Key, RateLimitHit] = {}
 
     def check_global(self, caller: str | int) -> Verdict | None:
@@ -305,6 +312,25 @@ class RateLimits:
         self._record_hit("invalid requests", "", ip, (), "invalid", now, rejected)
         return end - now if rejected else 0
 
+    def record_failed_lookup(self, ip: str) -> None:
+        """Count a request without a caller for something that does not exist, such as an unknown webhook token."""
+        if self.mode is not RateLimitMode.OFF:
+            self._failed_lookups.count((ip,), FAILED_LOOKUPS_WINDOW_MS, self._now_ms())
+
+    def check_lookups(self, ip: str) -> Verdict | None:
+        """Return a verdict only if an IP address has made too many failed lookups, to prevent guessing of secrets."""
+        if self.mode is RateLimitMode.OFF:
+            return None
+        now = self._now_ms()
+        failures, end = self._failed_lookups.peek((ip,), FAILED_LOOKUPS_WINDOW_MS, now)
+        if failures < FAILED_LOOKUPS_MAX:
+            return None
+        rejected = self.mode is RateLimitMode.REAL
+        self._record_hit("failed lookups", "", ip, (), "invalid", now, rejected)
+        if not rejected:
+            return None
+        return Verdict(allowed=False, limit=FAILED_LOOKUPS_MAX, reset_ms=end, reset_after_ms=end - now, scope="global")
+
     def report(self) -> list[RateLimitHit]:
         """Return the requests over a limit since the last `clear`; one entry per caller and bucket."""
         return list(self._hits.values())
@@ -315,6 +341,7 @@ class RateLimits:
         self._global.clear()
         self._invalid.clear()
         self._capped.clear()
+        self._failed_lookups.clear()
         self._hits.clear()
 
     def _record_hit(

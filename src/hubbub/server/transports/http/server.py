@@ -66,6 +66,9 @@ LINGER_SECONDS: Final = 3.0
 IDLE_TIMEOUT_FACTOR: Final = 1.25
 """Idle timeout as a multiple of the read timeout: 75 seconds by default, more than the 60 of common load balancers."""
 
+FAILED_LOOKUP_STATUSES: Final = frozenset({401, 404})
+"""Statuses of a request without a caller that guessed a wrong ID, code or token."""
+
 _VERSION: Final = re.compile(r"v[0-9]{1,9}", re.ASCII)
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
 
@@ -184,7 +187,7 @@ class HttpServer:
                 self._metrics.rate_limited(error.scope).inc()
                 self._rate_limits.record_status(state.ip, 429, shared=error.scope == "shared")
             else:
-                self._rate_limits.record_status(state.ip, encoded.status)
+                self._record_failure(state, encoded.status)
         except StoreUnavailable as error:
             log.warning("database unavailable: %s", error, extra={"request_id": request_id})
             encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
@@ -246,7 +249,7 @@ class HttpServer:
             encoded = await self._run_checked(state, operation, values, actor, body, query)
         except ApiError as error:
             shared = isinstance(error, request_limits.RateLimitError) and error.scope == "shared"
-            self._rate_limits.record_status(state.ip, error.status, shared=shared)
+            self._record_failure(state, error.status, shared=shared)
             raise
         if encoded.body is None or operation.media_type != responses.JSON:
             return encoded.body  # type: ignore[return-value]
@@ -300,6 +303,12 @@ class HttpServer:
             self._active -= 1
             if self._request_finished is not None:
                 self._request_finished.set()
+
+    def _record_failure(self, state: "RequestState", status: int, *, shared: bool = False) -> None:
+        """Count a rejected request against the limits of its IP address."""
+        self._rate_limits.record_status(state.ip, status, shared=shared)
+        if state.is_anonymous and status in FAILED_LOOKUP_STATUSES:
+            self._rate_limits.record_failed_lookup(state.ip)
 
     def _reject_blocked(self, state: "RequestState") -> None:
         """Reject a request from an IP address that is blocked because of too many invalid requests."""
@@ -402,6 +411,9 @@ class HttpServer:
             caller = f"{actor.user_id}:{actor.application_id}"
         else:
             caller = actor.user_id
+        if actor is None:
+            state.is_anonymous = True
+            self._require_allowed(self._rate_limits.check_lookups(state.ip))
         if not endpoint.ignores_tokens:
             # spec/http.md#1.14: webhook and interaction requests, whose token is in the path, are exempt from the global
             # limit.
@@ -578,7 +590,7 @@ READ_METHODS: Final = frozenset(("GET", "HEAD"))
 class RequestState:
     """The state of a request while it is handled, also used for metrics, trace and log."""
 
-    __slots__ = ("actor", "headers", "ip", "method", "request", "route")
+    __slots__ = ("actor", "headers", "ip", "is_anonymous", "method", "request", "route")
 
     def __init__(self, request: web.Request, ip: str, headers: dict[str, str]) -> None:
         self.request = request
@@ -588,6 +600,8 @@ class RequestState:
         self.method = "GET" if request.method == "HEAD" else request.method
         self.route = "unknown"
         self.actor: Actor | None = None
+        self.is_anonymous = False
+        """Whether the operation has no caller: it needs none, or its token is in the path."""
 
 
 def _split_path(raw_path: str) -> tuple[list[str], int]:
