@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.resources import accounts as wire
 from hubbub.server.identity.accounts import totp
 from tests.server.identity.accounts import (
     PASSWORD,
@@ -288,3 +289,29 @@ async def test_a_password_entered_as_username_is_not_stored(world: World) -> Non
 
     assert rows
     assert "secret" not in repr(rows)
+
+
+async def test_the_oldest_sessions_end_above_the_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "SESSIONS_MAX", 2)
+    await create_user_with_password(world)
+    tokens = [(await log_in(world)).ok()["token"] for _ in range(3)]
+
+    statuses = [(await world.request("GET", "/users/@me", headers={"Authorization": token})).status for token in tokens]
+
+    assert statuses == [401, 200, 200]
+
+
+async def test_the_oldest_mfa_tickets_end_above_the_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MFA_TICKETS_MAX", 2)
+    alice = await create_user_with_password(world)
+    await enable_totp(world, alice)
+    tickets = []
+    for _ in range(3):
+        tickets.append((await log_in(world)).ok()["ticket"])
+        world.clock.advance(1000)
+
+    async def verify(ticket: str) -> list[str]:
+        answer = await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": "zzzzzz"})
+        return list(answer.json["errors"])
+
+    assert [await verify(ticket) for ticket in tickets] == [["ticket"], ["code"], ["code"]]

@@ -25,6 +25,10 @@ TOTP_STEP_SECONDS: Final = 30
 TOTP_DIGITS: Final = 6
 BACKUP_CODE_COUNT: Final = 10
 MFA_TICKET_SECONDS: Final = 300
+MFA_TICKETS_MAX: Final = 10
+"""Maximum number of valid MFA tickets of a user; the oldest are deleted."""
+SESSIONS_MAX: Final = 100
+"""Maximum number of sessions (user tokens) of a user; the oldest are revoked."""
 
 MfaCode = Annotated[str, Meta(min_length=TOTP_DIGITS, max_length=24)]
 """Six-digit code of the authenticator app, or a backup code."""

@@ -20,6 +20,12 @@ ACCESS_TOKEN_SECONDS: Final = 604_800
 ID_TOKEN_SECONDS: Final = 604_800
 CODE_SECONDS: Final = 600
 """Lifetime of an authorization code."""
+CODES_MAX: Final = 20
+"""Maximum number of unused authorization codes of a user and an application; the oldest are deleted."""
+GRANTS_MAX: Final = 100
+"""Maximum number of valid grants of a user and an application; the tokens of the oldest are revoked."""
+PENDING_CODES_MAX: Final = 10_000
+"""Maximum number of pending device codes of an application, and of RPC tokens; further requests are rejected."""
 DEVICE_CODE_SECONDS: Final = 300
 DEVICE_INTERVAL_SECONDS: Final = 5
 """Minimum time between two polls of a device; each early poll adds as much again (RFC 8628 3.5)."""

@@ -116,6 +116,20 @@ def revoke(
     return len(revoked_ids)
 
 
+def list_excess_ids(
+    tx: Tx, user_id: int, *, kind: str, application_id: int | None = None, tokens_max: int
+) -> list[int]:
+    """Return the IDs of a user's oldest tokens of a kind, so that with a new one there are at most `tokens_max`.
+
+    With `application_id` only tokens of that application count."""
+    where, parameters = "user_id = ? AND kind = ?", [user_id, kind]
+    if application_id is not None:
+        where += " AND application_id = ?"
+        parameters.append(application_id)
+    token_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where} ORDER BY id DESC", *parameters)]
+    return token_ids[tokens_max - 1 :]
+
+
 def delete_expired(tx: Tx, user_id: int, before_ms: int) -> None:
     """Delete a user's access tokens that expired before a time in Unix milliseconds.
 

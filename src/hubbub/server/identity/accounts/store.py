@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import accounts as wire
 from hubbub.server.core.store import Tx
 
 TABLES: Final = (
@@ -228,8 +229,11 @@ def consume_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
 
 
 def insert_ticket(tx: Tx, digest: bytes, user_id: int, expires_ms: int, now_ms: int) -> None:
-    """Insert an MFA ticket, given by its hash, and delete expired tickets."""
+    """Insert an MFA ticket, given by its hash. Delete expired tickets, and the user's oldest above MFA_TICKETS_MAX."""
     tx.run("DELETE FROM mfa_tickets WHERE expires_ms <= ?", now_ms)
+    rows = tx.all("SELECT hash FROM mfa_tickets WHERE user_id = ? ORDER BY expires_ms DESC", user_id)
+    for (old_digest,) in rows[wire.MFA_TICKETS_MAX - 1 :]:
+        delete_ticket(tx, old_digest)
     tx.run("INSERT INTO mfa_tickets (hash, user_id, expires_ms) VALUES (?, ?, ?)", digest, user_id, expires_ms)
 
 

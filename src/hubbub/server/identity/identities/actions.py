@@ -11,6 +11,7 @@ from hubbub.protocol.flags import ApplicationFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
 from hubbub.protocol.resources import identities as wire
 from hubbub.protocol.resources.identity_providers import PLATFORM_BOT
+from hubbub.protocol.resources.oauth2 import GRANTS_MAX
 from hubbub.protocol.resources.users import GLOBAL_NAME_MAX
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
@@ -301,7 +302,13 @@ def delete_players(call: Call, row: ApplicationRow) -> None:
 
 
 def issue_child_token(call: Call, child: ApplicationRow, parent: oauth2.AccessTokenRow) -> wire.ChildToken:
-    """Issue a child token for a publisher's token. It expires, and is revoked, together with its parent."""
+    """Issue a child token for a publisher's token. It expires, and is revoked, together with its parent.
+
+    The oldest tokens of the user and the game are revoked above GRANTS_MAX."""
+    for token_id in auth.list_excess_ids(
+        call.tx, parent.user_id, kind="bearer", application_id=child.id, tokens_max=GRANTS_MAX
+    ):
+        auth.revoke(call.tx, parent.user_id, kind="bearer", token_id=token_id)
     scopes = frozenset(parent.scopes.split())
     access_token = auth.issue(
         call.tx,

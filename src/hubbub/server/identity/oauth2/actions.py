@@ -216,8 +216,10 @@ def issue_tokens(
 
     `refresh_scopes` are the scopes of the refresh token, if the access token has fewer. `family_id` is the token family that
     the tokens continue; None starts a new one."""
-    family_id = call.new_id(Snowflake) if family_id is None else family_id
     auth.delete_expired(call.tx, user_id, call.now_ms - store.USED_TOKEN_RETENTION_MS)
+    if family_id is None:
+        family_id = call.new_id(Snowflake)
+    _revoke_excess_families(call, user_id, application.id, family_id)
     access_token = auth.issue(
         call.tx,
         kind="bearer",
@@ -244,6 +246,19 @@ def issue_tokens(
         )
         store.insert_refresh_token(call.tx, row)
     return result
+
+
+def _revoke_excess_families(call: Call, user_id: int, application_id: int, new_family_id: int) -> None:
+    """Revoke the oldest grants of a user and an application, so that with the new one the limit is kept."""
+    family_ids = set(store.list_token_family_ids(call.tx, user_id, application_id)) - {new_family_id}
+    if len(family_ids) >= wire.GRANTS_MAX:
+        for family_id in sorted(family_ids)[: len(family_ids) + 1 - wire.GRANTS_MAX]:
+            revoke_family(call, user_id, family_id)
+    for token_id in auth.list_excess_ids(
+        call.tx, user_id, kind="bearer", application_id=application_id, tokens_max=wire.GRANTS_MAX
+    ):
+        if token_id != new_family_id:
+            revoke_family(call, user_id, token_id)
 
 
 def rotate_refresh_token(

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, get_args
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol.enums import ApplicationIntegrationType, Scope
-from hubbub.protocol.errors import ApiError
+from hubbub.protocol.errors import RATE_LIMITED, ApiError
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.resources import oauth2 as wire
@@ -296,6 +296,7 @@ def revoke_tokens(call: Call, body: wire.RevokeRequest) -> None:
 def issue_rpc_token(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
     """Issue an RPC token to an authenticated backend; public clients have no secret and cannot get one (spec/rpc.md#7)."""
     client = clients.require_client(call, body.client_id, body.client_secret, requires_secret=True)
+    _require_device_capacity(call, client, store.RPC_TOKEN_STATE)
     token = actions.new_secret()
     store.insert_rpc_token(call.tx, token, client.id, call.now_ms, call.now_ms + wire.RPC_TOKEN_SECONDS * 1000)
     return wire.RpcTokenResult(rpc_token=token)
@@ -314,6 +315,7 @@ def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.Dev
     rules.require_no_consent_scopes(scopes)
     rules.require_user_scopes(scopes)
     rules.require_family_head(client, scopes)
+    _require_device_capacity(call, client, "pending")
     device_code = actions.new_secret()
     while True:
         user_code = "".join(secrets.choice(actions.USER_CODE_ALPHABET) for _ in range(USER_CODE_LENGTH))
@@ -337,6 +339,12 @@ def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.Dev
         verification_uri=page_url,
         verification_uri_complete=f"{page_url}?user_code={user_code}",
     )
+
+
+def _require_device_capacity(call: Call, client: ApplicationRow, state: str) -> None:
+    """Reject a new device code or RPC token of an application that has too many in this state."""
+    if store.count_devices(call.tx, client.id, state, call.now_ms) >= wire.PENDING_CODES_MAX:
+        raise RATE_LIMITED(retry_after=60.0, **{"global": False})
 
 
 def find_device_and_application(call: Call, user_code: str) -> tuple[DeviceAuthorizationRow, ApplicationRow] | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import Snowflake
+from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
@@ -279,8 +280,18 @@ def list_authorized_user_ids(tx: Tx, application_id: int) -> list[int]:
 
 
 def insert_code(tx: Tx, row: CodeRow, now_ms: int) -> None:
-    """Insert an authorization code, and delete codes that expired more than CODE_RETENTION_MS ago."""
+    """Insert an authorization code, and delete codes that expired more than CODE_RETENTION_MS ago.
+
+    The oldest codes that a user and an application have not exchanged are deleted above CODES_MAX."""
     tx.run("DELETE FROM authorization_codes WHERE expires_ms < ?", now_ms - CODE_RETENTION_MS)
+    rows = tx.all(
+        "SELECT hash FROM authorization_codes WHERE user_id = ? AND application_id = ? AND family_id IS NULL "
+        "ORDER BY expires_ms DESC",
+        row.user_id,
+        row.application_id,
+    )
+    for (digest,) in rows[wire.CODES_MAX - 1 :]:
+        tx.run("DELETE FROM authorization_codes WHERE hash = ?", digest)
     tx.run(f"INSERT INTO authorization_codes ({_CODE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -382,6 +393,17 @@ def insert_device(tx: Tx, row: DeviceAuthorizationRow, now_ms: int) -> bool:
             *row,
         )
     )
+
+
+def count_devices(tx: Tx, application_id: int, state: str, now_ms: int) -> int:
+    """Return the number of unexpired device codes of an application in a state."""
+    count: int = tx.value(
+        "SELECT COUNT(*) FROM device_codes WHERE application_id = ? AND state = ? AND expires_ms > ?",
+        application_id,
+        state,
+        now_ms,
+    )
+    return count
 
 
 def insert_rpc_token(tx: Tx, rpc_token: str, application_id: int, now_ms: int, expires_ms: int) -> None:

@@ -9,3 +9,6 @@ CREATE TABLE departed_members (
     PRIMARY KEY (guild_id, user_id)
 ) {without_rowid};
 CREATE INDEX departed_members_user ON departed_members (user_id);
+
+-- Counts the pending codes of an application, which are limited.
+CREATE INDEX device_codes_application ON device_codes (application_id, state);
