@@ -56,10 +56,26 @@ async def test_a_username_must_be_free_and_valid(world: World) -> None:
         ("bob", "USERNAME_ALREADY_TAKEN"),
         ("everyone", "USERNAME_INVALID"),
         ("a@b", "USERNAME_INVALID"),
+        ("<b>hi</b>", "USERNAME_INVALID"),
+        ("two words", "USERNAME_INVALID"),
+        ("\N{GRINNING FACE}\N{GRINNING FACE}", "USERNAME_INVALID"),
+        ("\u0430lice", "USERNAME_INVALID"),
+        ("a..b", "USERNAME_INVALID"),
+        ("BOB", "USERNAME_ALREADY_TAKEN"),
         ("x", "BASE_TYPE_BAD_LENGTH"),
         ("x" * 33, "BASE_TYPE_BAD_LENGTH"),
     ):
         assert (await alice.patch("/users/@me", json={"username": name})).errors("username") == [constant], name
+
+
+async def test_registration_and_bots_follow_their_own_rules_for_names(world: World) -> None:
+    for name in ("<b>hi</b>", "two words", "x\N{GRINNING FACE}"):
+        body = {"username": name, "password": "correct horse battery"}
+        assert (await world.request("POST", "/auth/register", json=body)).errors("username") == ["USERNAME_INVALID"]
+    body = {"username": "Ada.L_1", "password": "correct horse battery"}
+    (await world.request("POST", "/auth/register", json=body)).ok()
+    bot = await world.bot(name="My Bot")
+    assert (await bot.patch("/users/@me", json={"username": "Your Bot!"})).ok()["username"] == "Your Bot!"
 
 
 async def test_an_invalid_avatar_is_rejected(world: World) -> None:

@@ -33,7 +33,7 @@ def create_user(
 
     Without `user_id`, a new ID is generated. For `email` and `global_name`, UNSET and None both mean that the user has
     none."""
-    name = users.require_username(username).lower()
+    name = users.require_username(username)
     form = errors.FormErrors()
     if users.find_by_username(call.tx, name) is not None:
         form.add("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")

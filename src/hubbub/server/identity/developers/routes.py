@@ -32,7 +32,7 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
     """Create an application.
 
     The application has no bot, and its client secret is not known, until the owner requests them."""
-    name = users.require_username(body.name, "name")
+    name = users.require_bot_name(body.name, "name")
     if len(applications.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
     created = applications.create(call, name, call.user_id, with_bot=False)

@@ -6,7 +6,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.users import ports, routes
 from hubbub.server.identity.users.actions import delete, publish_user, set_premium, set_primary_guild, update_profile
-from hubbub.server.identity.users.rules import clean_name, require_username
+from hubbub.server.identity.users.rules import clean_name, require_bot_name, require_username
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.identity.users.store import (
     PUBLIC_FIELDS,
@@ -45,6 +45,7 @@ __all__ = [
     "deleted_user",
     "insert",
     "my_user",
+    "require_bot_name",
     "require_username",
     "set_premium",
     "user_view",

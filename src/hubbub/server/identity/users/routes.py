@@ -38,7 +38,7 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
     if row is None:
         raise errors.UNKNOWN_USER()
     if body.username is not UNSET:
-        name = rules.require_username(body.username)
+        name = rules.require_bot_name(body.username, "username") if row.bot else rules.require_username(body.username)
         name_owner = store.find_by_username(call.tx, name)
         if not row.bot and name_owner is not None and name_owner.id != row.id:
             raise errors.invalid("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")

@@ -1,4 +1,4 @@
-"""Validation of usernames."""
+"""Validation of the names of users, bots and applications."""
 
 import re
 
@@ -6,6 +6,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.resources import users as wire
 
 _FORBIDDEN_TEXTS = ("@", "#", ":", "```")
+_USERNAME_PATTERN = re.compile(r"[a-z0-9._]+", re.ASCII)
 _RESERVED_NAMES = frozenset({"everyone", "here"})
 
 
@@ -14,8 +15,18 @@ def clean_name(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def require_username(text: str, path: str = "username") -> str:
-    """Return the username to store, or raise a form error at `path` (spec/http.md#3.7)."""
+def require_username(text: str) -> str:
+    """Return the username of a user to store, in lowercase, or raise a form error.
+
+    It consists of ASCII letters, digits, dots and underscores, without two dots in a row."""
+    name = require_bot_name(text, "username").lower()
+    if _USERNAME_PATTERN.fullmatch(name) is None or ".." in name:
+        raise errors.invalid("username", "USERNAME_INVALID", "Use only letters, digits, dots and underscores.")
+    return name
+
+
+def require_bot_name(text: str, path: str) -> str:
+    """Return the name of a bot or application to store, or raise a form error at `path` (spec/http.md#3.7)."""
     name = clean_name(text)
     if not wire.USERNAME_MIN <= len(name) <= wire.USERNAME_MAX:
         raise errors.invalid(path, *errors.bad_length(wire.USERNAME_MIN, wire.USERNAME_MAX))
