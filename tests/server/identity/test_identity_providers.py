@@ -238,6 +238,7 @@ async def test_every_invalid_id_token_has_a_specific_error_code(any_issuer_world
         (530002, issuer.sign_token(iss=issuer.url + "/")),
         (530003, issuer.sign_token(aud="another-client")),
         (530003, issuer.sign_token(aud=None)),
+        (530003, issuer.sign_token(aud=["other", "game"], azp="other")),
         (530004, issuer.sign_token(iat=NOW_SECONDS - 7 * DAY_SECONDS - 1)),
         (530020, issuer.sign_token(iat=NOW_SECONDS + 3600)),
         (530020, issuer.sign_token(nbf=NOW_SECONDS + 3600)),

@@ -1,6 +1,7 @@
 """Verification of signed ID tokens: key, algorithm, signature and time."""
 
 import binascii
+from collections.abc import Container
 from typing import Any, Final, NamedTuple
 
 from joserfc import jws
@@ -51,6 +52,15 @@ class ParsedToken(NamedTuple):
         """The claimed audiences; empty if there are none."""
         audience = self.claims.get("aud")
         return [value for value in (audience if isinstance(audience, list) else [audience]) if isinstance(value, str)]
+
+
+def require_authorized_party(token: ParsedToken, audiences: Container[object]) -> None:
+    """Raise ID_TOKEN_AUDIENCE_MISMATCH for a token with several audiences that was issued to another client.
+
+    `audiences` are those of the application. With a single audience, the client that requested the token (`azp`) may
+    differ from it: a mobile app requests tokens for its backend."""
+    if len(token.audience) > 1 and "azp" in token.claims and token.claims["azp"] not in audiences:
+        raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
 
 
 def parse_token(text: str) -> ParsedToken:

@@ -73,6 +73,7 @@ class OidcVerifier:
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
         if not any(issuer_urls.get(client_id) == token.issuer for client_id in token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
+        jwts.require_authorized_party(token, [id for id, url in issuer_urls.items() if url == token.issuer])
         keys_url = await oidc.find_keys_url(operation, token.issuer, query.now_ms, strict=query.strict)
         await jwts.require_signature(operation, token, keys_url, query.now_ms)
         jwts.require_valid_claims(token, query.now_ms)
@@ -118,6 +119,7 @@ class IdTokenVerifier(msgspec.Struct, frozen=True, kw_only=True):
         expected_audiences = {self.audience_format.format(client.id) for client in query.settings.clients}
         if expected_audiences.isdisjoint(token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
+        jwts.require_authorized_party(token, list(expected_audiences))
         await jwts.require_signature(operation, token, keys_url, query.now_ms)
         jwts.require_valid_claims(token, query.now_ms)
         return VerifiedIdentity(
