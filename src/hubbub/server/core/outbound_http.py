@@ -78,6 +78,9 @@ def is_public(text: str) -> bool:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return _is_global(inner)
+        if address.is_site_local:
+            # fec0::/10, which `is_global` of Python 3.11 includes.
+            return False
     return _is_global(address)
 
 
