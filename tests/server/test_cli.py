@@ -23,6 +23,7 @@ from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server import cli
 from hubbub.server.commands.serve import startup_summary
 from hubbub.server.core import config as settings
+from hubbub.server.core.files import Files
 from hubbub.server.ready_document import ReadyDocument
 from hubbub.server.worlds.builder import BuiltApplication, BuiltBot, BuiltUser, BuiltWorld
 
@@ -242,6 +243,28 @@ def test_stored_files_are_readable_only_by_their_owner(data_folder: Path, capsys
     assert cli.main(["admin", "create-user", "ann", "--data", str(data_folder)]) == 0
     assert stat.S_IMODE(data_folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((data_folder / "hubbub.sqlite3").stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_files_and_backups_in_an_open_folder_are_readable_only_by_their_owner(
+    data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data_folder / "files").mkdir(parents=True)
+    for folder in (data_folder, data_folder / "files"):
+        folder.chmod(0o755)
+    assert cli.main(["admin", "create-user", "ann", "--data", str(data_folder)]) == 0
+    assert stat.S_IMODE((data_folder / "files").stat().st_mode) == 0o750
+    assert stat.S_IMODE((data_folder / "hubbub.sqlite3").stat().st_mode) == 0o600
+    backup = tmp_path / "backup"
+    assert cli.main(["backup", str(backup), "--data", str(data_folder)]) == 0
+    assert stat.S_IMODE((backup / "hubbub.sqlite3").stat().st_mode) == 0o600
+    for folder in (backup, backup / "files"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_new_file_folder_is_readable_only_by_its_owner(tmp_path: Path) -> None:
+    Files(str(tmp_path / "files"))
+    assert os.name != "posix" or stat.S_IMODE((tmp_path / "files").stat().st_mode) == 0o700
 
 
 def test_a_missing_or_new_data_folder_is_reported(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.core.event_dispatch import Audience, Dispatch
 from hubbub.server.core.faults import Faults
-from hubbub.server.core.files import Files
+from hubbub.server.core.files import Files, make_private
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.jobs import Job, Worker
 from hubbub.server.core.logs import Secrets
@@ -674,6 +674,8 @@ def _open_files(config: Config) -> Files:
     if url is None:
         url = "memory://" if config.data is None else str(Path(config.data) / FILES_FOLDER)
     try:
+        if config.files_url is None and config.data is not None:
+            make_private(Path(url))
         return Files(url)
     except OSError as error:
         raise StoreUnavailable(f"cannot store files at {Secrets().clean(url)}: {error.strerror or error}") from error

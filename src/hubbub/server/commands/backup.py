@@ -47,6 +47,8 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
 def _copy_database(source: Path, target: Path) -> int:
     """Copy a database that may be in use, and check the copy for errors."""
     reader = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
+    # The file is created before SQLite does it, so that only its owner can read it.
+    os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
     writer = sqlite3.connect(target)
     try:
         reader.backup(writer)
@@ -65,7 +67,7 @@ def _copy_files(source: Path, target: Path) -> int:
     count = 0
     for folder, _, names in os.walk(source):
         target_folder = target / Path(folder).relative_to(source)
-        target_folder.mkdir(parents=True, exist_ok=True)
+        target_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in names:
             try:
                 shutil.copy2(Path(folder) / name, target_folder / name)

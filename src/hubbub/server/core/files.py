@@ -1,5 +1,6 @@
 """The file store for attachments, avatars and emoji: a local folder, memory (dev worlds), or S3-compatible storage."""
 
+import contextlib
 import mimetypes
 import os
 import re
@@ -129,8 +130,17 @@ def _open_store(url: str) -> tuple[ObjectStore, bool]:
 
 
 def _open_folder(folder: Path) -> LocalStore:
+    if not folder.exists():
+        # Files are private; only their folder has a mode that protects them.
+        folder.mkdir(mode=0o700, parents=True)
     # A file is written under a temporary name and renamed, so a reader never sees a partial file.
     return LocalStore(folder.resolve(), automatic_cleanup=True, mkdir=True)
+
+
+def make_private(folder: Path) -> None:
+    """Remove the permissions of other users from an existing folder, as far as this process may."""
+    with contextlib.suppress(OSError):
+        folder.chmod(folder.stat().st_mode & 0o770)
 
 
 def _open_s3(url: str) -> S3Store:
