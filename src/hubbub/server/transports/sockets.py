@@ -46,18 +46,21 @@ class WritableTransport(Protocol):
         """Close the connection at once and discard unsent data."""
 
 
-async def accept(request: web.Request, frame_bytes_max: int) -> tuple[web.WebSocketResponse, asyncio.Transport | None]:
+async def accept(
+    request: web.Request, frame_bytes_max: int, *, autoping: bool = True
+) -> tuple[web.WebSocketResponse, asyncio.Transport | None]:
     """Accept a WebSocket and return it with its transport, which is None if the client has already disconnected.
 
     A frame larger than `frame_bytes_max` bytes is not read: aiohttp closes the connection with 1009. permessage-deflate is
     disabled because frames are written directly to the transport, bypassing aiohttp. A request without the headers of a
-    WebSocket handshake gets 426 with an explanation (decisions/0063).
+    WebSocket handshake gets 426 with an explanation (decisions/0063). Without `autoping` the
+    caller receives pings and answers them with `answer_ping`, so that they count against its limits.
     """
     if request.headers.get(hdrs.UPGRADE, "").strip().lower() != "websocket":
         raise web.HTTPUpgradeRequired(
             text=UPGRADE_REQUIRED, headers={hdrs.UPGRADE: "websocket", hdrs.CONNECTION: "Upgrade"}
         )
-    socket = web.WebSocketResponse(compress=False, max_msg_size=frame_bytes_max)
+    socket = web.WebSocketResponse(autoping=autoping, compress=False, max_msg_size=frame_bytes_max)
     try:
         await socket.prepare(request)
     except ValueError:
@@ -74,6 +77,12 @@ def client_address(request: web.Request, trusted_proxies: int) -> str:
     forwarded = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
     # Each proxy appends an address, so the last `trusted_proxies` entries were written by trusted proxies.
     return forwarded[-min(trusted_proxies, len(forwarded))].strip()[:64] or peer
+
+
+async def answer_ping(socket: web.WebSocketResponse, data: bytes) -> None:
+    """Answer a ping of a client, unless the client has disconnected."""
+    with contextlib.suppress(ConnectionError, RuntimeError):
+        await socket.pong(data)
 
 
 class OpenSocket:

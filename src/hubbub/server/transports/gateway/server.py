@@ -148,7 +148,7 @@ class Gateway:
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """Handle a WebSocket request until the connection ends."""
-        socket, transport = await sockets.accept(request, FRAME_BYTES_MAX)
+        socket, transport = await sockets.accept(request, FRAME_BYTES_MAX, autoping=False)
         if transport is None:
             return socket
         connection = self._create_connection(request, socket, transport)
@@ -160,7 +160,10 @@ class Gateway:
                 message = await socket.receive()
                 if message.type is WSMsgType.TEXT or message.type is WSMsgType.BINARY:
                     await self._handle_frame(connection, message.data)
-                else:
+                elif message.type is WSMsgType.PING:
+                    self._count_frame(connection, asyncio.get_running_loop().time())
+                    await sockets.answer_ping(socket, message.data)
+                elif message.type is not WSMsgType.PONG:
                     if message.type is WSMsgType.CLOSE:
                         code = message.data
                     break
@@ -228,10 +231,7 @@ class Gateway:
         if len(data) > self._config.gateway.max_frame_bytes:
             raise CloseConnection(CloseCode.DECODE_ERROR, "Payload too large")
         now = asyncio.get_running_loop().time()
-        if not connection.frame_limit.take(now):
-            caller = "unidentified" if connection.session is None else connection.session.user_id
-            if self._rate_limits.rejects("gateway commands", caller):
-                raise CloseConnection(CloseCode.RATE_LIMITED, "Rate limited")
+        self._count_frame(connection, now)
         envelope = _decode(data, Envelope)
         opcode, session = envelope.op, connection.session
         if opcode == GatewayOpcode.HEARTBEAT:
@@ -248,6 +248,13 @@ class Gateway:
             self._heartbeat(connection, _decode(envelope.d, dict[str, Any]).get("seq"), now)
         else:
             await self._commands.execute(connection, session, opcode, envelope.d, now)
+
+    def _count_frame(self, connection: GatewayConnection, now: float) -> None:
+        """Count a command or ping of a client, and close the connection if there are too many."""
+        if not connection.frame_limit.take(now):
+            caller = "unidentified" if connection.session is None else connection.session.user_id
+            if self._rate_limits.rejects("gateway commands", caller):
+                raise CloseConnection(CloseCode.RATE_LIMITED, "Rate limited")
 
     def _heartbeat(self, connection: GatewayConnection, seq: object, now: float) -> None:
         connection.last_heartbeat_at = now
