@@ -1,11 +1,13 @@
 """Web pages connecting to the agent over WebSocket: only from origins that the application registered (spec/rpc.md#1, 4)."""
 
+import os
 from typing import Any
 
 import aiohttp
 import pytest
 
 from hubbub.protocol.rpc import CloseCode, RpcErrorCode
+from hubbub.agent import peers
 from tests import oauth
 from tests.machine import Machine, NewMachine
 from tests.world import WAIT_TIMEOUT_SECONDS, World
@@ -135,3 +137,23 @@ async def test_binary_frames_and_foreign_host_names_are_rejected(machine: Machin
         await machine.world.client.ws_connect(
             f"ws{url[4:]}", headers={"Host": "puddle.example:80", "Origin": PAGE_ORIGIN}
         )
+
+
+@pytest.mark.parametrize("origin", [None, PAGE, "platform"])
+async def test_programs_of_other_users_of_the_machine_are_rejected(
+    machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch, origin: str | None
+) -> None:
+    monkeypatch.setattr(peers, "find_peer_uid", lambda peer, own: os.getuid() + 1)
+    page = await connect_page(machine, game.id, machine.world.url if origin == "platform" else origin)
+    assert await page.wait_close() == (4001, "Invalid Origin")
+
+
+async def test_a_program_without_an_origin_is_rejected_if_its_user_is_unknown(
+    machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "find_peer_uid", lambda peer, own: None)
+    program = await connect_page(machine, game.id, None)
+    assert await program.wait_close() == (4001, "Invalid Origin")
+    page = await connect_page(machine, game.id)
+    assert (await page.read())["evt"] == "READY"
+    await page.socket.close()

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
+from hubbub.agent import peers
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.ipc import UNREAD_BYTES_MAX, AcceptHandshake, ConnectionClosed
 from hubbub.protocol import rpc
@@ -128,9 +130,22 @@ class WebSocketServer:
         if request.query.get("encoding", "json") != "json":
             raise ConnectionClosed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
         origin = request.headers.get("Origin")
+        uid = _peer_uid(request)
+        # Other users of the machine can connect too, and send any origin. Without a table of connections (macOS), a
+        # program has to use a socket file instead.
+        if (uid is None and origin is None) or (uid is not None and uid != os.getuid()):
+            raise ConnectionClosed(CloseCode.INVALID_ORIGIN, "Invalid Origin")
         # A web page always sends its origin, so a request without one comes from a local program.
         pseudo_scope = (
             PseudoScope.LOCAL if origin is None else PseudoScope.PRIVATE if origin == self._platform_url else None
         )
         scopes = frozenset() if pseudo_scope is None else frozenset({pseudo_scope.value})
         return await self._accept_handshake(transport, dict(request.query), pid=None, origin=origin, scopes=scopes)
+
+
+def _peer_uid(request: web.Request) -> int | None:
+    """Return the user ID of the program that sent a request, or None if it is unknown."""
+    if request.transport is None:
+        return None
+    peer, own = (request.transport.get_extra_info(name) for name in ("peername", "sockname"))
+    return peers.find_peer_uid(peer[:2], own[:2])

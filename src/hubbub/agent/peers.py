@@ -1,0 +1,30 @@
+"""The user that owns the other end of a local TCP connection."""
+
+import socket
+import struct
+from pathlib import Path
+from typing import Final
+
+TCP_TABLE: Final = Path("/proc/net/tcp")
+"""Table of the IPv4 connections of this machine; only Linux has it."""
+
+
+def find_peer_uid(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
+    """Return the user ID of the program at the address `peer` that is connected to the address `own`, or None.
+
+    None means that the connection is not in the table, or that the system has no table."""
+    local, remote = _format_address(*peer), _format_address(*own)
+    try:
+        lines = TCP_TABLE.read_text().splitlines()[1:]
+    except OSError:
+        return None
+    for fields in map(str.split, lines):
+        if len(fields) > 7 and (fields[1], fields[2]) == (local, remote):
+            return int(fields[7])
+    return None
+
+
+def _format_address(host: str, port: int) -> str:
+    """Return an IPv4 address and a port as in the table: the address in the byte order of the machine, both in hex."""
+    (number,) = struct.unpack("=I", socket.inet_aton(host))
+    return f"{number:08X}:{port:04X}"
