@@ -6,8 +6,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hubbub.protocol.rpc import CloseCode, RpcErrorCode
 from hubbub.agent import peers
+from hubbub.protocol.rpc import CloseCode, RpcErrorCode
 from tests import oauth
 from tests.machine import Machine, NewMachine
 from tests.world import WAIT_TIMEOUT_SECONDS, World

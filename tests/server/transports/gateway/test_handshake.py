@@ -228,22 +228,24 @@ async def test_more_than_120_frames_in_a_minute_close_the_connection(platform: G
     assert await client.wait_close_code() == CloseCode.RATE_LIMITED
 
 
-async def test_pings_before_identify_count_as_frames(platform: Platform) -> None:
+async def test_pings_before_identify_count_as_frames(platform: GatewayPlatform) -> None:
     client = await platform.connect()
     for _ in range(121):
         await client.socket.ping()
-    assert await client.closed() == CloseCode.RATE_LIMITED
+    assert await client.wait_close_code() == CloseCode.RATE_LIMITED
 
 
-async def test_a_reset_after_a_ping_is_not_an_error(platform: Platform, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_reset_after_a_ping_is_not_an_error(
+    platform: GatewayPlatform, caplog: pytest.LogCaptureFixture
+) -> None:
     client = await platform.connect()
     for _ in range(20):
         await client.socket.ping(b"x" * 100)
     transport = client.socket._response.connection.transport
     transport.abort()
     other = await platform.connect()
-    await other.send(1, None)
-    await other.opcode(11)
+    await other.send(GatewayOpcode.HEARTBEAT, None)
+    await other.next_payload(GatewayOpcode.HEARTBEAT_ACK)
     assert not [record for record in caplog.records if record.exc_info]
 
 
