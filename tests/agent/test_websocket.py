@@ -139,7 +139,7 @@ async def test_binary_frames_and_foreign_host_names_are_rejected(machine: Machin
         )
 
 
-@pytest.mark.parametrize("origin", [None, PAGE, "platform"])
+@pytest.mark.parametrize("origin", [None, PAGE_ORIGIN, "platform"])
 async def test_programs_of_other_users_of_the_machine_are_rejected(
     machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch, origin: str | None
 ) -> None:

@@ -154,7 +154,7 @@ async def build_scene(world: World) -> Scene:
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=positions)).ok()
     await guild.add_role(caller, role)
     category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, guild.id, allow=BIT, kind=0)
+    await guild.overwrite(category, guild.id, allow=BIT, target_type=OverwriteType.ROLE)
     # An allowed bit in the category must not count as held by the caller there.
     await guild.overwrite(category, caller.id, deny=BIT)
     return Scene(guild, caller, role, strong_role, category)

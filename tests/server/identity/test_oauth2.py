@@ -764,13 +764,13 @@ async def test_only_the_owner_installs_a_private_application(world: World) -> No
 async def test_the_oldest_unused_codes_end_above_the_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "CODES_MAX", 2)
     client, user, other = await create_application(world), await world.user(), await world.user()
-    other_code = await client.code(other)
+    other_code = await client.request_code(other)
     codes = []
     for _ in range(3):
-        codes.append(await client.code(user))
+        codes.append(await client.request_code(user))
         world.clock.advance(1000)
 
-    oauth2_error(await client.exchange(codes[0]), "invalid_grant")
+    assert_oauth2_error(await client.exchange(codes[0]), "invalid_grant")
     for code in (*codes[1:], other_code):
         (await client.exchange(code)).ok()
 
@@ -778,14 +778,14 @@ async def test_the_oldest_unused_codes_end_above_the_limit(world: World, monkeyp
 async def test_the_oldest_grants_end_above_the_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "GRANTS_MAX", 2)
     client, other_client, user = await create_application(world), await create_application(world), await world.user()
-    kept = await other_client.tokens(user)
-    first, second = await client.tokens(user), await client.tokens(user)
+    kept = await other_client.request_tokens(user)
+    first, second = await client.request_tokens(user), await client.request_tokens(user)
     # Refreshing continues a grant and counts once.
     first = (await client.refresh(first["refresh_token"])).ok()
-    third = await client.tokens(user)
+    third = await client.request_tokens(user)
 
     (await client.bearer(user, first["access_token"]).get("/users/@me")).rejected(401, 0)
-    oauth2_error(await client.refresh(first["refresh_token"]), "invalid_grant")
+    assert_oauth2_error(await client.refresh(first["refresh_token"]), "invalid_grant")
     for tokens in (second, third, kept):
         (await client.bearer(user, tokens["access_token"]).get("/users/@me")).ok()
 
@@ -794,7 +794,9 @@ async def test_client_credentials_tokens_are_limited(world: World, monkeypatch: 
     monkeypatch.setattr(wire, "GRANTS_MAX", 2)
     client = await create_application(world)
     tokens = [
-        (await client.post("/oauth2/token", grant_type="client_credentials", scope="identify")).ok()["access_token"]
+        (await client.post_form("/oauth2/token", grant_type="client_credentials", scope="identify")).ok()[
+            "access_token"
+        ]
         for _ in range(3)
     ]
     statuses = [(await client.bearer(client.owner, token).get("/users/@me")).status for token in tokens]
@@ -806,8 +808,8 @@ async def test_pending_device_codes_are_limited(world: World, monkeypatch: pytes
     client, other_client = await create_application(world), await create_application(world)
     path = "/oauth2/device/authorize"
     for _ in range(2):
-        (await client.post(path, scope="identify")).ok()
-    assert (await client.post(path, scope="identify")).status == 429
-    (await other_client.post(path, scope="identify")).ok()
+        (await client.post_form(path, scope="identify")).ok()
+    assert (await client.post_form(path, scope="identify")).status == 429
+    (await other_client.post_form(path, scope="identify")).ok()
     world.clock.advance(wire.DEVICE_CODE_SECONDS * 1000)
-    (await client.post(path, scope="identify")).ok()
+    (await client.post_form(path, scope="identify")).ok()

@@ -581,12 +581,12 @@ async def test_syncing_overwrites_requires_the_bits_that_change(world: World, bi
     guild = await world.guild()
     bob = await guild.member(Permissions.MANAGE_CHANNELS | Permissions.MANAGE_ROLES)
     category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, guild.id, allow=bit, kind=OverwriteType.ROLE)
+    await guild.overwrite(category, guild.id, allow=bit, target_type=OverwriteType.ROLE)
     path = f"/guilds/{guild.id}/channels"
     entry = {"id": str(guild.general), "parent_id": str(category), "lock_permissions": True}
     (await bob.patch(path, json=[entry])).rejected(403, 50013)
     assert (await get_channel(guild, guild.general))["parent_id"] != str(category)
-    await guild.overwrite(category, guild.id, allow=Permissions.SEND_MESSAGES, kind=OverwriteType.ROLE)
+    await guild.overwrite(category, guild.id, allow=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     (await bob.patch(path, json=[entry])).ok()
     # Removing an overwrite by syncing is a change of its bits too.
     await guild.overwrite(guild.general, bob.id, deny=bit)

@@ -231,7 +231,7 @@ async def test_attachment_urls_are_refreshed_only_for_the_channel_of_the_attachm
     guild = await world.guild()
     bob = await guild.member()
     secret = await guild.channel("secret")
-    message = (await send(guild.owner, f"/channels/{secret}/messages", ("a.png", PNG))).ok()
+    message = (await send_files(guild.owner, f"/channels/{secret}/messages", ("a.png", PNG))).ok()
     signed = message["attachments"][0]["url"]
     bare = signed.partition("?")[0]
     (await bob.post("/attachments/refresh-urls", json={"attachment_urls": [signed, bare]})).ok()

@@ -279,7 +279,7 @@ async def test_changing_a_rule_with_a_timeout_requires_moderate_members(world: W
     is_enabled = "enabled" not in change
     body = keyword_rule(
         "x",
-        actions=[timeout()],
+        actions=[timeout_action()],
         enabled=is_enabled,
         exempt_roles=[str(role)],
         exempt_channels=[str(guild.general)],
@@ -289,7 +289,7 @@ async def test_changing_a_rule_with_a_timeout_requires_moderate_members(world: W
     # A name and a weaker rule time out no further member.
     (await bob.patch(path, json={"name": "other"})).ok()
     (await bob.patch(path, json={"enabled": False})).ok()
-    (await bob.patch(path, json={"actions": [BLOCK]})).ok()
+    (await bob.patch(path, json={"actions": [BLOCK_ACTION]})).ok()
     (await bob.patch(path, json=change)).ok()
 
 
@@ -301,14 +301,14 @@ async def test_an_alert_channel_must_be_one_the_caller_can_write_to(world: World
     await guild.overwrite(silent, bob.id, deny=Permissions.SEND_MESSAGES)
     path = f"/guilds/{guild.id}/auto-moderation/rules"
     for channel in (hidden, silent):
-        response = await bob.post(path, json=keyword_rule("x", actions=[alert(channel)]))
+        response = await bob.post(path, json=keyword_rule("x", actions=[alert_action(channel)]))
         assert response.errors("actions.0.metadata.channel_id") == ["AUTO_MODERATION_INVALID_ALERT_CHANNEL"]
-    rule = (await bob.post(path, json=keyword_rule("x", actions=[alert(guild.general)]))).ok()
-    response = await bob.patch(f"{path}/{rule['id']}", json={"actions": [alert(hidden)]})
+    rule = (await bob.post(path, json=keyword_rule("x", actions=[alert_action(guild.general)]))).ok()
+    response = await bob.patch(f"{path}/{rule['id']}", json={"actions": [alert_action(hidden)]})
     assert response.errors("actions.0.metadata.channel_id") == ["AUTO_MODERATION_INVALID_ALERT_CHANNEL"]
     # A caller can send back a rule whose alert channel another member chose.
-    (await guild.owner.patch(f"{path}/{rule['id']}", json={"actions": [alert(hidden)]})).ok()
-    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [BLOCK, alert(hidden)]})).ok()
+    (await guild.owner.patch(f"{path}/{rule['id']}", json={"actions": [alert_action(hidden)]})).ok()
+    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [BLOCK_ACTION, alert_action(hidden)]})).ok()
 
 
 @pytest.mark.parametrize(

@@ -806,7 +806,7 @@ class TestLimits:
         assert (await hook.execute("a")).status == 429
         (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok()
         world.clock.advance(60_000)
-        await hook.say("b")
+        await hook.send_message("b")
 
     async def test_a_channel_accepts_30_webhook_messages_per_minute(self, world: World) -> None:
         guild = await world.guild()
