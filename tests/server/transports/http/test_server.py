@@ -597,6 +597,38 @@ async def test_form_fields_are_accepted_beside_files(server: HttpHarness) -> Non
     assert (response.json["files"][0]["field"], response.json["files"][0]["index"]) == ("file", None)
 
 
+async def test_a_urlencoded_body_carries_the_same_json_as_a_multipart_body(server: HttpHarness) -> None:
+    payload = '{"content": "a&b=c+\u00fc", "embeds": [{"title": "t"}]}'
+    response = await server.request("POST", TOYS_PATH, data={"payload_json": payload, "content": "ignored"})
+    assert response.status == 200, response.content
+    assert response.json["received"]["content"] == "a&b=c+\u00fc"
+    assert response.json["received"]["embeds"][0]["title"] == "t"
+    # A body that is not an object cannot be given as flat fields, only as JSON.
+    response = await server.request("PUT", "/toys", data={"payload_json": '[{"content": "x"}]'})
+    assert (response.status, response.json["received"]) == (200, 1)
+
+
+async def test_urlencoded_fields_are_accepted_without_json(server: HttpHarness) -> None:
+    response = await server.request("POST", TOYS_PATH, data={"content": "hello", "tts": "true", "size": "3"})
+    assert response.status == 200, response.content
+    received = response.json["received"]
+    assert (received["content"], received["tts"], received["size"]) == ("hello", True, 3)
+
+
+async def test_errors_of_a_urlencoded_body_have_their_paths(server: HttpHarness) -> None:
+    async def error_of(path: str, fields: dict[str, str], method: str = "POST") -> Any:
+        response = await server.request(method, path, data=fields)
+        assert response.status == 400, response.content
+        return response.json
+
+    assert (await error_of(TOYS_PATH, {"payload_json": "{"}))["code"] == 50109
+    bad_title = await error_of(TOYS_PATH, {"payload_json": '{"content": "x", "embeds": [{"title": 1}]}'})
+    assert bad_title["errors"]["embeds"]["0"]["title"]["_errors"][0]["code"] == "STRING_TYPE_CONVERT"
+    missing = await error_of(TOYS_PATH, {"tts": "true"})
+    assert missing["errors"]["content"]["_errors"][0]["code"] == "BASE_TYPE_REQUIRED"
+    assert (await error_of("/toys", {"content": "x"}, "PUT"))["code"] == 50035
+
+
 async def test_files_of_a_failed_operation_are_deleted(server: HttpHarness) -> None:
     before = server.ids.new(AttachmentId)
     response = await server.request("POST", "/upload-and-fail", data=upload_form(("files[0]", "a.png", b"x")))

@@ -13,6 +13,8 @@ from hubbub.protocol.operation import Uploads
 PARTS_MAX: Final = 200
 HEADER_BYTES_MAX: Final = 8 * 1024
 FILENAME_LENGTH_MAX: Final = 255
+PAYLOAD_FIELD: Final = "payload_json"
+"""Name of the field that contains the JSON of a form."""
 
 _PARAMETER: Final = re.compile(r';\s*([\w!#$%&\'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;\s]*)')
 _ESCAPED: Final = re.compile(r"\\(.)")
@@ -186,7 +188,7 @@ class _Parser:
         part, self._part = self._part, None
         if part is None:
             return
-        if part.name == "payload_json":
+        if part.name == PAYLOAD_FIELD:
             self._form.payload = bytes(part.data)
         elif part.filename is None and not (self._uploads and self._uploads.field == part.name):
             self._form.fields.setdefault(part.name, []).append(part.data.decode("utf-8", "replace"))

@@ -131,11 +131,15 @@ class BodyReader:
             if not data and operation.optional_body:
                 data = b"{}"
             return DecodedBody(None if kind is NoneType else decoding.decode(data, kind, depth_max=depth), [], 0)
-        if media_type == FORM and decoding.is_flat(kind):
+        if media_type == FORM:
             data = await source.read_all(bytes_max)
-            return DecodedBody(
-                decoding.convert_fields(decoding.split_fields(data.decode("utf-8", "replace")), kind), [], 0
+            fields = decoding.split_fields(data.decode("utf-8", "replace"))
+            # py-cord sends `payload_json` in this encoding when a form has no files.
+            payload = None if operation.form else fields.pop(multipart.PAYLOAD_FIELD, None)
+            form = multipart.MultipartForm(
+                payload=None if payload is None else payload[-1].encode(), fields=fields, files=[]
             )
+            return DecodedBody(self._decode_form(operation, form), [], 0)
         if await source.read_all(bytes_max):
             raise errors.INVALID_FORM_BODY(message=_content_type_message(operation.form))
         return DecodedBody(None if kind is NoneType else decoding.decode(b"{}", kind), [], 0)
@@ -186,7 +190,7 @@ class BodyReader:
         return DecodedBody(model, form.files, reserved)
 
     def _decode_form(self, operation: Operation[Any, Any], form: multipart.MultipartForm) -> Any:
-        """Decode the parts of a form that are not files."""
+        """Decode the fields of a multipart or urlencoded form that are not files."""
         if operation.body is NoneType:
             return None
         if form.payload is None and form.fields and decoding.is_flat(operation.body):
