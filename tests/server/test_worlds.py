@@ -147,6 +147,26 @@ async def test_a_world_file_defines_premium_of_users_and_guilds(app: App) -> Non
         worlds.read_text(text.replace("premium_tier = 2", "premium_tier = 4"))
 
 
+async def test_a_community_of_a_world_file_is_complete(world: World) -> None:
+    text = SMALL_WORLD.replace("[guilds.Home]\n", '[guilds.Home]\nfeatures = ["COMMUNITY"]\n')
+
+    async def build(text: str, seed: int) -> tuple[dict[str, Any], dict[str, str]]:
+        built = await worlds.load(world.app, worlds.read_text(text), seed)
+        guild = built.guilds["Home"]
+        headers = {"Authorization": next(iter(built.users.values())).token}
+        path = f"/guilds/{guild.id}"
+        response = (await world.request("PATCH", path, json={"name": "Renamed"}, headers=headers)).ok()
+        return response, {str(channel_id): name for name, channel_id in guild.channels.items()}
+
+    guild, names = await build(text, 1)
+    assert (names[guild["rules_channel_id"]], names[guild["public_updates_channel_id"]]) == ("hall", "hall")
+    text = text.replace("[users.ann]", "[users.amy]").replace("[users.ben]", "[users.bob]").replace("helper", "aide")
+    text = text.replace('"ann"', '"amy"').replace("ann =", "amy =").replace("ben =", "bob =")
+    chosen = 'features = ["COMMUNITY"]\nsystem_channel = "hall"\npublic_updates_channel = "attic"'
+    guild, names = await build(text.replace('features = ["COMMUNITY"]', chosen), 2)
+    assert (names[guild["rules_channel_id"]], names[guild["public_updates_channel_id"]]) == ("hall", "attic")
+
+
 LOBBIES = """
 [lobbies.Table]
 application = "helper"
@@ -434,6 +454,19 @@ GUILD_WORLD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
         (GUILD_WORLD.replace('"ann"', '"zoe"'), 'guilds.Home.owner: "zoe" is not a user; choose one of: ann'),
         (GUILD_WORLD + "everyone = ['FLY']", 'guilds.Home.everyone: "FLY" is not a permission'),
         (GUILD_WORLD + "system_channel = 'lobby'", 'guilds.Home.system_channel: "lobby" is not a channel'),
+        (GUILD_WORLD + "rules_channel = 'lobby'", 'guilds.Home.rules_channel: "lobby" is not a channel'),
+        (
+            GUILD_WORLD + "rules_channel = 'c'\n[guilds.Home.channels.c]\ntype = 'voice'",
+            'guilds.Home.rules_channel: "c" is a voice channel, not a text or announcement channel',
+        ),
+        (
+            GUILD_WORLD + "system_channel = 'c'\n[guilds.Home.channels.c]\ntype = 'category'",
+            'guilds.Home.system_channel: "c" is a category channel, not a text or announcement channel',
+        ),
+        (
+            GUILD_WORLD + "features = ['COMMUNITY']\n[guilds.Home.channels.c]\ntype = 'voice'",
+            "guilds.Home.features: a guild with COMMUNITY needs a text or announcement channel",
+        ),
         (GUILD_WORLD + "members = { bob = {} }", 'guilds.Home.members.bob: "bob" is not a user'),
         (GUILD_WORLD + "members = { ann = { roles = ['r'] } }", 'guilds.Home.members.ann.roles: "r" is not a role'),
         (GUILD_WORLD + "bots = { ann = {} }", 'guilds.Home.bots.ann: "ann" is not an application with a bot'),

@@ -393,6 +393,23 @@ async def test_a_community_requires_rules_and_updates_channels(world: World) -> 
     assert (await guild.owner.patch(path, json={"rules_channel_id": None})).errors("rules_channel_id")
 
 
+async def test_an_incomplete_community_can_be_edited(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}"
+    await world.write(
+        lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", '["COMMUNITY"]', guild.id)
+    )
+
+    # Only the fields of the request are validated.
+    assert (await guild.owner.patch(path, json={"name": "Renamed"})).ok()["name"] == "Renamed"
+    assert (await guild.owner.patch(path, json={"features": ["COMMUNITY", "INVITES_DISABLED"]})).ok()
+    rules_channel = {"rules_channel_id": str(guild.general)}
+    assert (await guild.owner.patch(path, json=rules_channel)).ok()["rules_channel_id"] == str(guild.general)
+    assert (await guild.owner.patch(path, json={"rules_channel_id": None})).errors("rules_channel_id")
+    assert (await guild.owner.patch(path, json={"features": []})).ok()["features"] == []
+    assert (await guild.owner.patch(path, json={"features": ["COMMUNITY"]})).errors("public_updates_channel_id")
+
+
 async def test_images_that_require_a_feature_are_rejected_without_it(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}"

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import OverwriteType, Scope, SkuType
+from hubbub.protocol.enums import GuildFeature, OverwriteType, Scope, SkuType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags, SkuFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, LobbyId, RoleId, SkuId, Snowflake, UserId
@@ -321,6 +321,9 @@ class _Builder:
         everyone_permissions: int = Permissions.DEFAULT_EVERYONE
         if guild.everyone is not None:
             everyone_permissions = schema.parse_permissions(guild.everyone, (*path, "everyone"))
+        default_channel = None
+        if GuildFeature.COMMUNITY in guild.features:
+            default_channel = schema.default_community_channel(guild)
         guilds.create(
             self._call,
             owner_id=self._built.users[guild.owner].id,
@@ -336,6 +339,8 @@ class _Builder:
             features=guild.features,
             description=guild.description,
             premium_tier=guild.premium_tier or 0,
+            rules_channel_id=built.channels.get(guild.rules_channel or default_channel or ""),
+            public_updates_channel_id=built.channels.get(guild.public_updates_channel or default_channel or ""),
         )
         # Channels inherit the overwrites of their category, so categories are created first.
         for channel_name, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):

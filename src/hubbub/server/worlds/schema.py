@@ -34,6 +34,9 @@ CHANNEL_TYPES: Final[Mapping[str, ChannelType]] = {
     "media": ChannelType.GUILD_MEDIA,
 }
 
+TEXT_CHANNEL_TYPES: Final = frozenset({"text", "announcement"})
+"""The types of channels that can receive system messages, rules and community updates."""
+
 PRIVILEGED_INTENT_FLAGS: Final[Mapping[str, int]] = {
     "GUILD_PRESENCES": ApplicationFlags.GATEWAY_PRESENCE_LIMITED,
     "GUILD_MEMBERS": ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED,
@@ -184,6 +187,10 @@ class Guild(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     everyone: list[str] | None = None
     """The permissions of @everyone; by default those of a new guild."""
     system_channel: str | None = None
+    rules_channel: str | None = None
+    """The rules channel; a guild with COMMUNITY has one by default (see `default_community_channel`)."""
+    public_updates_channel: str | None = None
+    """The channel for community updates; a guild with COMMUNITY has one by default."""
     roles: dict[str, Any] = {}
     channels: dict[str, Any] = {}
     members: dict[str, Any] = {}
@@ -376,10 +383,28 @@ def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
         for role_name in bot.roles:
             _require_known(role_name, guild.roles, (*path, "bots", name, "roles"), "role")
     guild.channels = _convert_table(guild.channels, Channel, (*path, "channels"))
-    if guild.system_channel is not None:
-        _require_known(guild.system_channel, guild.channels, (*path, "system_channel"), "channel")
+    for key in ("system_channel", "rules_channel", "public_updates_channel"):
+        channel_name = getattr(guild, key)
+        if channel_name is None:
+            continue
+        channel = guild.channels[_require_known(channel_name, guild.channels, (*path, key), "channel")]
+        if channel.type not in TEXT_CHANNEL_TYPES:
+            raise WorldError(
+                (*path, key), f'"{channel_name}" is a {channel.type} channel, not a text or announcement channel'
+            )
+    if GuildFeature.COMMUNITY in guild.features and default_community_channel(guild) is None:
+        raise WorldError((*path, "features"), "a guild with COMMUNITY needs a text or announcement channel")
     for name, channel in guild.channels.items():
         _check_channel(world, guild, channel, (*path, "channels", name))
+
+
+def default_community_channel(guild: Guild) -> str | None:
+    """Return the channel for rules and community updates that the file does not choose, or None if there is none.
+
+    It is the system channel, or else the first text or announcement channel."""
+    if guild.system_channel is not None:
+        return guild.system_channel
+    return next((name for name, channel in guild.channels.items() if channel.type in TEXT_CHANNEL_TYPES), None)
 
 
 def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str, ...]) -> None:

@@ -95,7 +95,7 @@ def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.
     if body.preferred_locale is not UNSET:
         after = after._replace(preferred_locale=rules.require_locale(body.preferred_locale or "en-US"))
     after = after._replace(**_numeric_settings(body))
-    rules.require_community(after)
+    rules.require_community(before, after)
     return actions.update(call, before, after)
 
 

@@ -106,13 +106,16 @@ def updated_features(standing: GuildAccess, before: Iterable[str], requested: It
     return sorted(current - writable | requested & writable)
 
 
-def require_community(row: GuildRow) -> None:
-    """Require that a community guild has both of its required channels (decisions/0010)."""
-    if GuildFeature.COMMUNITY not in row.feature_names:
+def require_community(before: GuildRow, after: GuildRow) -> None:
+    """Require that a change does not make a community guild lack a required channel (decisions/0010).
+
+    A channel that the guild already lacked is not required."""
+    if GuildFeature.COMMUNITY not in after.feature_names:
         return
+    becomes_community = GuildFeature.COMMUNITY not in before.feature_names
     form = errors.FormErrors()
     for field in _COMMUNITY_CHANNEL_FIELDS:
-        if getattr(row, field) is None:
+        if getattr(after, field) is None and (becomes_community or getattr(before, field) is not None):
             form.add(field, *errors.required())
     form.raise_if_any()
 
