@@ -118,6 +118,12 @@ def _invites_include_the_lobby_target_type(schemas: dict[str, Any]) -> None:
     _admit(schemas["InviteTargetTypes"], 5)
 
 
+def _template_defaults_are_optional(schemas: dict[str, Any]) -> None:
+    """spec/http.md#7: a default that a channel of a template does not set is absent; hikari fails on null."""
+    schema = schemas["GuildTemplateChannelResponse"]
+    schema["required"] = [name for name in schema["required"] if not name.startswith("default_")]
+
+
 def _signing_keys_can_be_elliptic(schemas: dict[str, Any]) -> None:
     """Hubbub can sign with ES256 (`identity.id_token_algorithm`), and an elliptic curve key has no `n` and `e`."""
     fields = dict(schemas["OAuth2Key"]["properties"])
@@ -144,5 +150,6 @@ CORRECTIONS: tuple[Callable[[dict[str, Any]], None], ...] = (
     _entitlement_types_are_complete,
     _dated_fields_are_optional,
     _invites_include_the_lobby_target_type,
+    _template_defaults_are_optional,
     _signing_keys_can_be_elliptic,
 )

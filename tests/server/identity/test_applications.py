@@ -16,6 +16,8 @@ async def test_a_bot_gets_its_application_at_every_path(world: World) -> None:
 
     assert application["bot"]["id"] == str(bot.id)
     assert len(bytes.fromhex(application["verify_key"])) == 32
+    # interactions.py cannot log in without the key.
+    assert application["summary"] == ""
     assert (await bot.get("/oauth2/applications/@me")).ok() == application
     assert (await bot.get(f"/applications/{bot.application_id}")).ok() == application
     assert set(application["integration_types_config"]) == {"0", "1"}

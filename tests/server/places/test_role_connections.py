@@ -129,9 +129,31 @@ async def test_an_application_sets_and_deletes_a_users_role_connection(world: Wo
     assert (await connected_user.request("DELETE")).status == 204
 
 
+async def test_numbers_and_booleans_are_stored_as_text(world: World) -> None:
+    alice, bot = await world.user(), await world.bot()
+    (await bot.put(metadata_path(bot), json=[LEVEL, PAID])).ok()
+    connected_user = await connect_user(world, alice, bot)
+
+    async def stored(**metadata: Any) -> Any:
+        return (await connected_user.request("PUT", json={"metadata": metadata})).ok()["metadata"]
+
+    assert await stored(level=1483, paid=True) == {"level": "1483", "paid": "1"}
+    assert (await connected_user.request("GET")).ok()["metadata"] == {"level": "1483", "paid": "1"}
+    assert await stored(level=-2.0, paid=False) == {"level": "-2", "paid": "0"}
+    assert await stored(level=0, paid=0) == {"level": "0", "paid": "0"}
+
+
 @pytest.mark.parametrize(
     ("body", "path"),
     [
+        ({"metadata": {"level": 1.5}}, "metadata.level"),
+        ({"metadata": {"level": 10**18}}, "metadata.level"),
+        ({"metadata": {"level": 1e300}}, "metadata.level"),
+        ({"metadata": {"level": None}}, "metadata.level"),
+        ({"metadata": {"level": [1]}}, "metadata.level"),
+        ({"metadata": {"since": 1_700_000_000}}, "metadata.since"),
+        ({"metadata": {"since": True}}, "metadata.since"),
+        ({"metadata": {"paid": 2}}, "metadata.paid"),
         ({"platform_name": "p" * 51}, "platform_name"),
         ({"platform_username": "p" * 101}, "platform_username"),
         ({"metadata": {"unknown": "1"}}, "metadata.unknown"),

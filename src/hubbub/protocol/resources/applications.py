@@ -105,6 +105,8 @@ class PublicApplication(Struct, kw_only=True):
     """Hash of the icon; null if none."""
     description: str
     """Description of the application."""
+    summary: str = ""
+    """Always empty; kept because interactions.py reads the key."""
     type: int | None
     """Type of the application: 4 for a guild's role subscriptions, otherwise null."""
     verify_key: str

@@ -83,8 +83,15 @@ class SetRoleConnection(Struct, kw_only=True):
     """Name of the application's own platform."""
     platform_username: Annotated[str, Meta(max_length=PLATFORM_USERNAME_MAX)] | None | UnsetType = UNSET
     """Name of the user on that platform."""
-    metadata: Annotated[dict[str, MetadataValue], Meta(max_length=METADATA_RECORDS_MAX)] | None | UnsetType = UNSET
-    """Values by metadata key, as strings: an integer, an ISO 8601 time, or 0 or 1 for a boolean."""
+    metadata: (
+        Annotated[dict[str, MetadataValue | int | float | bool], Meta(max_length=METADATA_RECORDS_MAX)]
+        | None
+        | UnsetType
+    ) = UNSET
+    """Values by metadata key: an integer, an ISO 8601 time, or 0 or 1 for a boolean.
+
+    Numbers and booleans are stored as strings.
+    """
 
 
 class RoleConnectionRequirement(Struct, kw_only=True):

@@ -83,24 +83,24 @@ class TemplateChannel(Struct, kw_only=True):
     """Slowmode in seconds; 0 if it is off."""
     parent_id: Snowflake | None
     """Number of the category within the template; null if there is none."""
-    default_auto_archive_duration: int | None
-    """Default auto-archive duration of new threads in minutes; null if it is not set."""
+    default_auto_archive_duration: int | None | UnsetType = UNSET
+    """Default auto-archive duration of new threads in minutes; absent if it is not set."""
     permission_overwrites: list[Overwrite]
     """Permission overwrites for roles, by number within the template."""
     available_tags: list[TemplateTag] | None
     """Tags of a forum; null for other channels."""
     template: str
     """Always empty."""
-    default_reaction_emoji: DefaultReaction | None
-    """Emoji offered on new posts of a forum; null if it is not set."""
-    default_thread_rate_limit_per_user: int | None
-    """Slowmode of new threads in seconds; null if it is not set."""
-    default_sort_order: int | None
-    """Sort order of forum posts: 0 latest activity, 1 creation date; null if it is not set."""
-    default_forum_layout: int | None
-    """Layout of forum posts: 0 not set, 1 list, 2 grid; null for other channels."""
-    default_tag_setting: str | None
-    """Matching of forum tags in searches: `match_all` or `match_some`; null if it is not set."""
+    default_reaction_emoji: DefaultReaction | None | UnsetType = UNSET
+    """Emoji offered on new posts of a forum; absent if it is not set."""
+    default_thread_rate_limit_per_user: int | None | UnsetType = UNSET
+    """Slowmode of new threads in seconds; absent if it is not set."""
+    default_sort_order: int | None | UnsetType = UNSET
+    """Sort order of forum posts: 0 latest activity, 1 creation date; absent if it is not set."""
+    default_forum_layout: int | None | UnsetType = UNSET
+    """Layout of forum posts: 0 not set, 1 list, 2 grid; absent if it is not set."""
+    default_tag_setting: str | None | UnsetType = UNSET
+    """Matching of forum tags in searches: `match_all` or `match_some`; absent if it is not set."""
     theme_color: int | None
     """Always null."""
 

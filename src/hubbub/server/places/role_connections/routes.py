@@ -52,7 +52,7 @@ def update_application_user_role_connection(
 
     Fields that are left out are cleared. The user's linked roles are updated in every guild."""
     rules.require_own_application(call, application_id)
-    values = body.metadata or {}
+    values = rules.to_texts(body.metadata or {})
     rules.require_values(store.find_metadata(call.tx, [application_id]).get(application_id, []), values)
     row = RoleConnectionRow(
         user_id=call.user_id,

@@ -81,6 +81,14 @@ def _validated_localizations(
     return {locale: text for locale, text in texts.items() if text is not None}
 
 
+def to_texts(values: Mapping[str, str | float | bool]) -> dict[str, str]:
+    """Return metadata values as they are stored: a boolean as 0 or 1, a whole number without a fraction."""
+    return {
+        key: value if isinstance(value, str) else str(int(value) if float(value).is_integer() else value)
+        for key, value in values.items()
+    }
+
+
 def require_values(records: Iterable[RoleConnectionMetadata], values: Mapping[str, str]) -> None:
     """Raise form errors for values whose key has no metadata record, or that do not match the record's type.
 

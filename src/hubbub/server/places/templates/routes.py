@@ -19,6 +19,8 @@ from hubbub.server.places.templates.store import TemplateRow
 
 CODE_LENGTH: Final = 12
 
+_DEFAULT_FIELDS: Final = tuple(name for name in wire.TemplateChannel.__struct_fields__ if name.startswith("default_"))
+
 _CODE_CHARACTERS: Final = string.digits + string.ascii_letters
 
 
@@ -137,6 +139,11 @@ def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
         # spec/dated-changes.md#3: before gradients a role had `color` only; snapshots always store `colors`.
         for role in template_guild.roles:
             role.colors = UNSET
+    for channel in template_guild.channels:
+        # hikari fails on a default that is null. Snapshots store null, so that older ones do not become dirty.
+        for field in _DEFAULT_FIELDS:
+            if getattr(channel, field) is None:
+                setattr(channel, field, UNSET)
     return template_guild
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import FORUM_TYPES, ChannelType, OverwriteType
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake, TagId
@@ -23,6 +25,15 @@ _TEMPLATE_CHANNEL_TYPES: Final = {
     ChannelType.GUILD_MEDIA: ChannelType.GUILD_FORUM,
 }
 """Channel type in a template, by type of the channel. The published format has only four types."""
+
+_CHANNEL_SETTINGS: Final = (
+    "default_auto_archive_duration",
+    "default_thread_rate_limit_per_user",
+    "default_sort_order",
+    "default_forum_layout",
+    "default_tag_setting",
+)
+"""Settings of a channel that have the same name and value in a template and in a channel row."""
 
 
 def take_snapshot(tx: Tx, guild_id: int) -> wire.TemplateGuild:
@@ -229,14 +240,9 @@ def _apply_channel_settings(call: Call, template_guild: wire.TemplateGuild, chan
         before = rows.get(channel_ids.get(channel.id or 0, 0))
         if before is None:
             continue
-        after = before._replace(
-            default_auto_archive_duration=channel.default_auto_archive_duration,
-            default_thread_rate_limit_per_user=channel.default_thread_rate_limit_per_user,
-            default_sort_order=channel.default_sort_order,
-            default_forum_layout=channel.default_forum_layout,
-            default_tag_setting=channel.default_tag_setting,
-        )
-        if channel.default_reaction_emoji is not None:
+        settings = {name: getattr(channel, name) for name in _CHANNEL_SETTINGS}
+        after = before._replace(**{name: None if value is UNSET else value for name, value in settings.items()})
+        if channel.default_reaction_emoji:
             after = after._replace(default_reaction_emoji=codec.encode(channel.default_reaction_emoji).decode())
         if channel.available_tags:
             tags = [
