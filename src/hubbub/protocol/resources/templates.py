@@ -114,6 +114,8 @@ class TemplateGuild(Struct, kw_only=True):
     """Name of the guild."""
     description: str | None
     """Description of the guild; null if there is none."""
+    icon_hash: None | UnsetType = UNSET
+    """Always null; kept because hikari reads the key. Not stored."""
     region: str | None
     """Always null."""
     verification_level: int

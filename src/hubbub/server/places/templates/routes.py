@@ -139,6 +139,7 @@ def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
         # spec/dated-changes.md#3: before gradients a role had `color` only; snapshots always store `colors`.
         for role in template_guild.roles:
             role.colors = UNSET
+    template_guild.icon_hash = None
     for channel in template_guild.channels:
         # hikari fails on a default that is null. Snapshots store null, so that older ones do not become dirty.
         for field in _DEFAULT_FIELDS:

@@ -240,8 +240,9 @@ def _apply_channel_settings(call: Call, template_guild: wire.TemplateGuild, chan
         before = rows.get(channel_ids.get(channel.id or 0, 0))
         if before is None:
             continue
-        settings = {name: getattr(channel, name) for name in _CHANNEL_SETTINGS}
-        after = before._replace(**{name: None if value is UNSET else value for name, value in settings.items()})
+        settings: dict[str, Any] = {name: getattr(channel, name) for name in _CHANNEL_SETTINGS}
+        settings = {name: None if value is UNSET else value for name, value in settings.items()}
+        after = before._replace(**settings)
         if channel.default_reaction_emoji:
             after = after._replace(default_reaction_emoji=codec.encode(channel.default_reaction_emoji).decode())
         if channel.available_tags:
