@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from hubbub.agent.terminal import Terminal
+from hubbub.protocol import changes
+from hubbub.server.identity import oauth2
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.rpc import RpcErrorCode
 from tests.agent.setups import JOINABLE_ACTIVITY, AgentSetup, TwoMachines
@@ -41,6 +43,30 @@ async def test_user_and_relationship_changes_are_published(agent_setup: AgentSet
     assert payload["presence"]["activity"]["name"] == "Chess"
     (await agent_setup.zoe.delete(f"/users/@me/relationships/{agent_setup.mary.id}")).ok()
     await program.next("RELATIONSHIP_UPDATE", lambda data: data["type"] == 0)
+
+
+@pytest.mark.dated(changes.PREMIUM_TYPE_SCOPE)
+async def test_premium_type_requires_its_scope(world: World, agent_setup: AgentSetup) -> None:
+    setup = agent_setup
+    await world.give_premium(setup.mary)
+    await world.write(lambda call: oauth2.approve_scopes(call, setup.game.id, ["identify.premium"]))
+
+    async def premium_types(scopes: str) -> list[int]:
+        """Return the `premium_type` of READY, of a command, and of an event for a program with these scopes."""
+        program = await setup.connect_program(scopes)
+        await program.subscribe("CURRENT_USER_UPDATE")
+        name = f"Mary {world.clock.now_ms()} {len(scopes)}"
+        (await setup.mary.patch("/users/@me", json={"global_name": name})).ok()
+        changed = await program.next("CURRENT_USER_UPDATE", lambda data: data["global_name"] == name)
+        fetched = await program.call("GET_USER", {"id": str(setup.mary.id)})
+        return [program.ready["user"]["premium_type"], fetched["premium_type"], changed["premium_type"]]
+
+    assert await premium_types("rpc") == [0, 0, 0]
+    assert await premium_types("rpc identify.premium") == [0, 0, 2]
+    now_ms = world.clock.now_ms()
+    world.clock.set(changes.PREMIUM_TYPE_SCOPE.at_ms - 1)
+    assert await premium_types("rpc") == [0, 0, 2]
+    world.clock.set(now_ms)
 
 
 async def test_guild_and_channel_changes_are_published(agent_setup: AgentSetup) -> None:

@@ -186,6 +186,22 @@ async def test_the_host_follows_the_protocol(activity: SampleActivity) -> None:
         await window.page.locator("iframe").wait_for(state="detached")
 
 
+@pytest.mark.parametrize(("scopes", "premium_type"), [("identify", 0), ("identify identify.premium", 2)])
+async def test_an_activity_reads_premium_type_with_its_scope(
+    stage: SampleActivity, scopes: str, premium_type: int
+) -> None:
+    square = stage.square
+    await square.world.give_premium(square.bob)
+    await square.world.write(lambda call: oauth2.approve_scopes(call, stage.client.id, ["identify.premium"]))
+    async with playing(stage, square.bob, scopes) as (window, ask):
+        frame = await inside(window)
+        await frame.evaluate("ask('SUBSCRIBE', {}, { evt: 'CURRENT_USER_UPDATE' })")
+        await wait_until(frame, "received.some(each => each[1]?.evt === 'CURRENT_USER_UPDATE')")
+        sent = await frame.evaluate("received.find(each => each[1]?.evt === 'CURRENT_USER_UPDATE')[1].data")
+        assert (sent["id"], sent["premium_type"]) == (str(square.bob.id), premium_type)
+        assert (await ask("GET_USER", {"id": str(square.bob.id)}))["premium_type"] == 0
+
+
 async def test_a_wrong_client_id_is_rejected(activity: SampleActivity) -> None:
     activity.page_html = PROTOCOL_PAGE
     async with activity.app_guild.open_window(activity.app_guild.bob, width=PHONE_WIDTH) as window:

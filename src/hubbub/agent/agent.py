@@ -104,7 +104,7 @@ class Agent:
             rpc.ACTIVITY_UPDATES_MAX, self._activity_window_seconds, lambda: self.context.publish_activities(connection)
         )
         connection.dispatch(
-            "READY", {"v": rpc.VERSION, "config": self._ready_config(), "user": self.context.user_view()}
+            "READY", {"v": rpc.VERSION, "config": self._ready_config(), "user": self.context.user_view(connection)}
         )
         self.context.connections.append(connection)
         connection.start(self.run_command)
@@ -139,6 +139,7 @@ class Agent:
             description=payload["description"],
             rpc_origins=payload["rpc_origins"],
             activity_types=frozenset(payload["activity_types"]),
+            premium_type_scope=payload["premium_type_scope"],
         )
 
     def _ready_config(self) -> dict[str, str]:

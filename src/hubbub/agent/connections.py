@@ -42,6 +42,8 @@ class Application(NamedTuple):
     rpc_origins: list[str]
     activity_types: frozenset[int]
     """Activity types that SET_ACTIVITY accepts; the platform decides them by its own clock."""
+    premium_type_scope: str
+    """Scope that the program needs to read the user's `premium_type`; the platform decides it by its own clock."""
 
 
 class Subscription(NamedTuple):

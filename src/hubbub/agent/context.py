@@ -44,11 +44,13 @@ class AgentContext:
         self._process_watches: dict[tuple[ProgramConnection, int], ProcessWatch] = {}
         self._voice_tasks: set[asyncio.Task[None]] = set()
 
-    def user_view(self) -> dict[str, Any]:
-        """Build the user object of READY for the signed-in user."""
+    def user_view(self, connection: ProgramConnection) -> dict[str, Any]:
+        """Build the user object of the signed-in user for a program; `premium_type` is 0 without its scope."""
         user = self.account.state.user
         view = {name: user.get(name) for name in USER_FIELDS}
-        return view | {"bot": False, "flags": user.get("flags", 0), "premium_type": user.get("premium_type") or 0}
+        can_see_premium = connection.application.premium_type_scope in connection.scopes
+        premium_type = (user.get("premium_type") or 0) if can_see_premium else 0
+        return view | {"bot": False, "flags": user.get("flags", 0), "premium_type": premium_type}
 
     async def open_page(self, path: str) -> None:
         """Open a page of the platform in the user's browser."""
@@ -91,6 +93,7 @@ class AgentContext:
     ) -> int:
         """Send an event to the connections that subscribed to it and have its scope; return their number.
 
+        `data` is the payload, or a function that builds the payload for a connection.
         `subscribed_id` is the ID of the guild or channel of the event. Subscriptions without an ID match every event.
         `application_id` restricts the event to the programs of one application."""
         matching = {Subscription(event, None), Subscription(event, subscribed_id)}
@@ -101,7 +104,7 @@ class AgentContext:
             if not matching.isdisjoint(connection.subscriptions) and rpc_scopes.is_allowed(
                 rpc_scopes.EVENT_SCOPES[event], connection.scopes
             ):
-                connection.dispatch(event, data)
+                connection.dispatch(event, data(connection) if callable(data) else data)
                 count += 1
         return count
 

@@ -35,7 +35,7 @@ class EventForwarder:
         self._voice_states = dict(self._context.account.state.voice_states)
 
     def _on_user_update(self, data: Any) -> None:
-        self._context.publish("CURRENT_USER_UPDATE", self._context.user_view())
+        self._context.publish("CURRENT_USER_UPDATE", self._context.user_view)
 
     def _on_relationship_add(self, data: Any) -> None:
         self._publish_relationship(data["id"])

@@ -23,6 +23,7 @@ async def test_application_rpc_data_is_public(world: World) -> None:
         "flags_new": "0",
         "rpc_origins": [],
         "activity_types": [0, 2, 3, 5],
+        "premium_type_scope": "identify.premium",
     }
     assert (await game.owner.get(f"/applications/{game.id}/rpc")).ok() == data
     (await world.request("GET", "/applications/5/rpc")).rejected(404, 10002)

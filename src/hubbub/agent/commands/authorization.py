@@ -122,7 +122,7 @@ async def authenticate(context: AgentContext, connection: ProgramConnection, req
     grant = await _check_token(context, connection, token)
     application = connection.application
     return {
-        "user": context.user_view(),
+        "user": context.user_view(connection),
         "application": {
             "id": application.id,
             "name": application.name,

@@ -290,6 +290,8 @@ class RpcApplication(Struct, kw_only=True):
 
     The agent does not know the platform's clock, so the server decides (decisions/0051).
     """
+    premium_type_scope: str
+    """OAuth2 scope that a program needs at present to read the user's `premium_type` (changes.PREMIUM_TYPE_SCOPE)."""
 
 
 GET_MY_APPLICATION = Operation("GET", "/applications/@me", result=Application, auth=Auth.BOT)

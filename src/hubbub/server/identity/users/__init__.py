@@ -18,7 +18,7 @@ from hubbub.server.identity.users.store import (
     list_by_primary_guild,
     set_mfa_enabled,
 )
-from hubbub.server.identity.users.views import deleted_user, my_user, user_view
+from hubbub.server.identity.users.views import deleted_user, my_user, premium_type_scope, user_view
 
 
 def _ready_fields(call: Call) -> dict[str, Any]:
@@ -46,6 +46,7 @@ __all__ = [
     "insert",
     "my_user",
     "require_bot_name",
+    "premium_type_scope",
     "require_username",
     "set_premium",
     "user_view",

@@ -3,7 +3,7 @@
 from msgspec import UNSET
 
 from hubbub.protocol import changes, codec
-from hubbub.protocol.enums import PremiumType
+from hubbub.protocol.enums import PremiumType, Scope
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
 from hubbub.server.core.call import Actor
@@ -28,12 +28,16 @@ def user_view(row: UserRow) -> wire.User:
     )
 
 
+def premium_type_scope(now_ms: int | None) -> str:
+    """Return the scope that a token needs to read `premium_type`; None selects the newest rule."""
+    return Scope.IDENTIFY_PREMIUM if now_ms is None or changes.PREMIUM_TYPE_SCOPE.is_active(now_ms) else Scope.IDENTIFY
+
+
 def my_user(row: UserRow, actor: Actor, now_ms: int | None = None) -> wire.MyUser:
     """Build the view of a user for one of the user's own tokens.
 
     `now_ms` (Unix milliseconds) selects the rules of that time; None selects the newest rules."""
-    scope = "identify.premium" if now_ms is None or changes.PREMIUM_TYPE_SCOPE.is_active(now_ms) else "identify"
-    can_see_premium = actor.kind == "user" or scope in actor.scopes
+    can_see_premium = actor.kind == "user" or premium_type_scope(now_ms) in actor.scopes
     can_see_email = actor.kind != "bearer" or "email" in actor.scopes
     return wire.MyUser(
         id=UserId(row.id),

@@ -12,6 +12,7 @@ import {
 import { readActivity } from "./presence.js";
 import { RpcError, RpcErrorCode } from "./rpc_errors.js";
 import { readArguments, boolean, list, httpUrl, integer, oneOf, snowflake, string } from "./rpc_validation.js";
+import { requestAsApp } from "./app_requests.js";
 import { expandScopes } from "./scopes.js";
 import * as payloads from "./rpc_payloads.js";
 
@@ -141,13 +142,6 @@ async function authenticate(session, payload) {
       rpc_origins: application.rpc_origins ?? [],
     },
   };
-}
-
-/** Send a request with the app's access token, which grants only its scopes; resolve to null if the API rejects it. */
-async function requestAsApp(token, path, options = {}) {
-  const headers = { Authorization: `Bearer ${token.replace(/[^\x21-\x7e]/g, "")}` };
-  const response = await fetch(`/api/v10${path}`, { ...options, headers, credentials: "omit", cache: "no-store" });
-  return response.ok ? await response.json() : null;
 }
 
 // Queries

@@ -1,5 +1,6 @@
 /** Events that activities can subscribe to (spec/activities.md#7). */
 
+import { requestAsApp } from "./app_requests.js";
 import { RpcError, RpcErrorCode } from "./rpc_errors.js";
 import { readArguments, snowflake } from "./rpc_validation.js";
 import { hasScopes } from "./scopes.js";
@@ -19,7 +20,7 @@ const EVENTS = Object.freeze({
   // The client receives no audio, so it never emits these (decisions/0057).
   SPEAKING_START: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
   SPEAKING_STOP: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
-  CURRENT_USER_UPDATE: { requiredScopes: ["identify"], initialPayload: ({ context }) => payloads.user(context.me) },
+  CURRENT_USER_UPDATE: { requiredScopes: ["identify"], initialPayload: currentUser },
   CURRENT_GUILD_MEMBER_UPDATE: {
     subject: "guild_id",
     requiredScopes: ["identify", "guilds.members.read"],
@@ -29,6 +30,12 @@ const EVENTS = Object.freeze({
   ENTITLEMENT_CREATE: { requiredScopes: ["rpc.authenticated"] },
   ACTIVITY_JOIN: {},
 });
+
+/** Return the current user; the server decides by the app's token whether it may read `premium_type`. */
+async function currentUser({ context, token }) {
+  const account = await requestAsApp(token, "/users/@me").catch(() => null);
+  return payloads.user(context.me, account?.premium_type ?? 0);
+}
 
 function screenOrientation() {
   const isPortrait = window.matchMedia("(orientation: portrait)").matches;

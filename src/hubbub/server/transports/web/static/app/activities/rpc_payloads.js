@@ -1,7 +1,7 @@
 /** RPC representations of objects, in the exact shape that the public SDK validates (spec/activities.md#6). */
 
-/** Return a user. */
-export function user(source) {
+/** Return a user. `premiumType` is known of the current user only, and only with its scope. */
+export function user(source, premiumType = 0) {
   return {
     id: source.id,
     username: source.username ?? "",
@@ -11,7 +11,7 @@ export function user(source) {
     avatar_decoration_data: source.avatar_decoration_data ?? null,
     bot: Boolean(source.bot),
     flags: source.public_flags ?? 0,
-    premium_type: source.premium_type ?? 0,
+    premium_type: premiumType,
   };
 }
 
