@@ -275,8 +275,10 @@ async def test_hidden_channels_are_not_listed_for_users_and_from_the_date_for_bo
         assert guild.general in channel_ids
 
 
-async def test_a_category_is_visible_if_one_of_its_channels_is(world: World) -> None:
-    guild = await world.guild()
+@pytest.mark.dated(changes.CHANNEL_OBFUSCATION)
+async def test_a_hidden_category_is_listed_for_users_with_a_visible_channel_in_it(world: World) -> None:
+    member = await world.user()
+    guild = await world.guild(await world.user(), member)
     bot = await world.bot(guild)
     category = await guild.channel(
         "Rooms",
@@ -284,8 +286,14 @@ async def test_a_category_is_visible_if_one_of_its_channels_is(world: World) -> 
         permission_overwrites=[{"id": str(guild.id), "type": OverwriteType.ROLE, **HIDDEN}],
     )
     visible_channel = await guild.channel("visible", parent_id=str(category), permission_overwrites=[])
-    channel_ids = {int(channel["id"]) for channel in (await bot.get(f"/guilds/{guild.id}/channels")).ok()}
-    assert {category, visible_channel} <= channel_ids
+    for is_before, reader in itertools.product((True, False), (bot, member)):
+        world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - is_before)
+        listed = (await reader.get(f"/guilds/{guild.id}/channels")).ok()
+        channel_ids = {int(channel["id"]) for channel in listed}
+        assert visible_channel in channel_ids
+        # A bot lists exactly the channels that it can get (decisions/0080).
+        assert (category in channel_ids) is (is_before or reader is member)
+        (await reader.get(f"/channels/{category}")).rejected(403, 50001)
 
 
 async def test_an_obfuscated_channel_reveals_only_its_position() -> None:

@@ -163,7 +163,8 @@ async def test_without_obfuscation_gaining_access_sends_only_the_threads(platfor
     assert await take_channel_events(client) == [("GUILD_MEMBER_UPDATE", ""), ("THREAD_LIST_SYNC", "")]
 
 
-async def test_a_category_is_visible_with_any_of_its_channels(platform: GatewayPlatform) -> None:
+@pytest.mark.dated(changes.CHANNEL_OBFUSCATION)
+async def test_a_hidden_category_with_a_visible_channel_is_obfuscated_for_bots_only(platform: GatewayPlatform) -> None:
     row = sample_guild()
     row.channels[40] = Channel(
         40, "back rooms", type=ChannelType.GUILD_CATEGORY, overwrites={GUILD_ID: (0, VIEW_CHANNEL)}
@@ -171,13 +172,35 @@ async def test_a_category_is_visible_with_any_of_its_channels(platform: GatewayP
     row.channels[41] = Channel(
         41, "cellar", type=ChannelType.GUILD_VOICE, parent_id=40, overwrites={STAFF_ROLE_ID: (VIEW_CHANNEL, 0)}
     )
-    await platform.create_guild(row, member_roles={5: []})
-    assert await guild_create_channel_names(platform, platform.create_bot(user_id=5), **OBFUSCATION_CAPABILITY) == [
-        "general",
-        "___hidden___",
-        "back rooms",
-        "cellar",
-    ]
+    await platform.create_guild(row, member_roles={5: [], 7: []})
+    bot, user = platform.create_bot(user_id=5), platform.create_user(user_id=7)
+    hidden = ["general", "___hidden___", "___hidden___", "cellar"]
+    # Before the date, a bot that did not opt in receives every channel in full.
+    assert await guild_create_channel_names(platform, bot) == ["general", "staff", "back rooms", "cellar"]
+    assert await guild_create_channel_names(platform, bot, **OBFUSCATION_CAPABILITY) == hidden
+    shown_to_users = ["general", "___hidden___", "back rooms", "cellar"]
+    assert await guild_create_channel_names(platform, user) == shown_to_users
+    platform.clock.set(changes.CHANNEL_OBFUSCATION.at_ms)
+    assert await guild_create_channel_names(platform, bot) == hidden
+    assert await guild_create_channel_names(platform, user) == shown_to_users
+
+
+async def test_a_channel_in_a_hidden_category_shows_the_category_to_users_only(platform: GatewayPlatform) -> None:
+    row = sample_guild()
+    await platform.create_guild(row, member_roles={5: [], 7: []})
+    bot = await platform.start_session(platform.create_bot(user_id=5), **OBFUSCATION_CAPABILITY)
+    user = await platform.start_session(platform.create_user(user_id=7))
+    await platform.create_channel(
+        row, Channel(42, "attic", type=ChannelType.GUILD_CATEGORY, overwrites={GUILD_ID: (0, VIEW_CHANNEL)})
+    )
+    await platform.wait_idle()
+    assert await take_channel_events(bot) == [("CHANNEL_CREATE", "___hidden___")]
+    assert await take_channel_events(user) == [("CHANNEL_CREATE", "___hidden___")]
+    # A visible channel in the category shows it to the user.
+    await platform.create_channel(row, Channel(43, "den", parent_id=42))
+    await platform.wait_idle()
+    assert ("CHANNEL_UPDATE", "attic") not in await take_channel_events(bot)
+    assert ("CHANNEL_UPDATE", "attic") in await take_channel_events(user)
 
 
 async def test_a_new_channel_is_created_once_and_not_also_updated(platform: GatewayPlatform) -> None:

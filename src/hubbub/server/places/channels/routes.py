@@ -39,7 +39,7 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
     rows = store.list_of_guild(call.tx, guild_id)
     # spec/dated-changes.md#2.9 concerns bots only: users and their bearer tokens never saw hidden channels.
     if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.is_active(call.now_ms):
-        visible = access.visible_channels(call.tx, standing)
+        visible = access.visible_channels(call.tx, standing, with_parents=not call.actor.is_bot)
         rows = [row for row in rows if row.id in visible]
     overwrites = store.find_overwrites_of_guild(call.tx, guild_id)
     channel_views = [views.channel(row, overwrites.get(row.id, [])) for row in rows]

@@ -268,10 +268,10 @@ def apply_overwrites(standing: GuildAccess, overwrites: dict[int, tuple[int, int
     )
 
 
-def visible_channels(tx: Tx, standing: GuildAccess) -> dict[int, int]:
+def visible_channels(tx: Tx, standing: GuildAccess, *, with_parents: bool = True) -> dict[int, int]:
     """Return the guild channels (without threads) that a member can see: permission bits by channel ID.
 
-    A category is visible if any of its children is."""
+    With `with_parents`, a category without VIEW_CHANNEL is visible if any of its children is (decisions/0080)."""
     overwrites = store.find_overwrites_of_guild(tx, standing.guild_id)
     visible_permissions: dict[int, int] = {}
     hidden_categories: dict[int, int] = {}
@@ -282,7 +282,7 @@ def visible_channels(tx: Tx, standing: GuildAccess) -> dict[int, int]:
             visible_permissions[channel_id] = bits
             if parent_id is not None:
                 parent_ids.add(parent_id)
-        elif channel_type == ChannelType.GUILD_CATEGORY:
+        elif with_parents and channel_type == ChannelType.GUILD_CATEGORY:
             hidden_categories[channel_id] = bits
     return visible_permissions | {
         channel_id: bits for channel_id, bits in hidden_categories.items() if channel_id in parent_ids

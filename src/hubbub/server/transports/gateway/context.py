@@ -240,7 +240,11 @@ class GatewayContext:
             snapshot = state.snapshot = state.snapshot or tx.snapshot
             members = self.source.member_states(tx, guild_id, {session.user_id for session, _ in sessions})
             standings, now = Standings(state), self.clock.now_ms()
-            standing_by_user = {user_id: standings.standing_of(member, now) for user_id, member in members.items()}
+            bot_ids = {session.user_id for session, _ in sessions if session.actor.is_bot}
+            standing_by_user = {
+                user_id: standings.standing_of(member, now, is_bot=user_id in bot_ids)
+                for user_id, member in members.items()
+            }
             builder = _GuildCreateBuilder(state, self.slices)
             arrivals: list[GuildArrival | None] = []
             for session, joins in sessions:

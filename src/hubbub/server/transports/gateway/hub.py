@@ -333,7 +333,8 @@ class GuildHub:
         now = self._context.clock.now_ms()
         ends = {self._timeout_end_ms} if members else set()
         for member in members or self._members.values():
-            standing = None if member.state is None else self._standings.standing_of(member.state, now)
+            is_bot = any(seat.session.actor.is_bot for seat in member.seats)
+            standing = None if member.state is None else self._standings.standing_of(member.state, now, is_bot=is_bot)
             for seat in member.seats:
                 seat.standing = standing
             if member.state is not None and member.state.timed_out_until_ms > now:

@@ -23,7 +23,7 @@ class MemberStanding:
 
     __slots__ = ("__weakref__", "_bits", "_guild", "_member", "_moderated", "_restricted", "base", "visible")
 
-    def __init__(self, guild: GuildState, member: MemberState, restricted: bool) -> None:
+    def __init__(self, guild: GuildState, member: MemberState, restricted: bool, is_bot: bool) -> None:
         """Compute the standing; `restricted` reduces it to the permissions of a timed-out member."""
         self._guild = guild
         self._member = member
@@ -33,17 +33,21 @@ class MemberStanding:
         """Guild-level permissions."""
         self._bits: dict[int, int] = {}
         self._moderated: frozenset[int] | None = None
-        self.visible = self._find_visible(base)
-        """IDs of the visible channels; a category is visible if a channel in it is (spec/gateway.md#9)."""
+        self.visible = self._find_visible(base, with_parents=not is_bot)
+        """IDs of the visible channels; for users, a category is visible if a channel in it is (spec/gateway.md#9)."""
 
-    def _find_visible(self, base: int) -> frozenset[int]:
-        """Return the IDs of the visible channels; `base` are the permissions in the guild."""
+    def _find_visible(self, base: int, *, with_parents: bool) -> frozenset[int]:
+        """Return the IDs of the visible channels; `base` are the permissions in the guild.
+
+        `with_parents` adds categories that contain a visible channel."""
         channels = self._guild.channels.values()
         visible_ids = {
             channel.id
             for channel in channels
             if gateway_queries.member_channel_permissions(self._guild, self._member, channel, base) & VIEW
         }
+        if not with_parents:
+            return frozenset(visible_ids)
         parents = {
             channel.parent_id for channel in channels if channel.id in visible_ids and channel.parent_id is not None
         }
@@ -92,18 +96,18 @@ class Standings:
         # Members with channel overwrites of their own, and the owner, do not share a standing.
         self._individual_ids = {guild.owner_id}.union(*(channel.overwrites for channel in guild.channels.values()))
         # Weak references: a hub may exist for months while its members pass through many combinations of roles.
-        self._shared_standings: WeakValueDictionary[tuple[int, tuple[int, ...], bool], MemberStanding] = (
+        self._shared_standings: WeakValueDictionary[tuple[int, tuple[int, ...], bool, bool], MemberStanding] = (
             WeakValueDictionary()
         )
 
     def __len__(self) -> int:
         return len(self._shared_standings)
 
-    def standing_of(self, member: MemberState, now_ms: int) -> MemberStanding:
-        """Return a member's standing at a time in Unix milliseconds."""
+    def standing_of(self, member: MemberState, now_ms: int, *, is_bot: bool = False) -> MemberStanding:
+        """Return a member's standing at a time in Unix milliseconds; `is_bot` tells whether the member is a bot."""
         restricted = member.restricted or member.timed_out_until_ms > now_ms
-        key = (member.user_id if member.user_id in self._individual_ids else 0, member.roles, restricted)
+        key = (member.user_id if member.user_id in self._individual_ids else 0, member.roles, restricted, is_bot)
         standing = self._shared_standings.get(key)
         if standing is None:
-            standing = self._shared_standings[key] = MemberStanding(self._guild, member, restricted)
+            standing = self._shared_standings[key] = MemberStanding(self._guild, member, restricted, is_bot)
         return standing
