@@ -78,6 +78,24 @@ async def test_all_members_can_be_requested_once_in_30_seconds(platform: Gateway
     assert [event["t"] for event in await take_events(client)] == ["GUILD_MEMBERS_CHUNK"]
 
 
+@pytest.mark.parametrize(
+    ("mode", "repeated"),
+    [
+        ("real", ["RATE_LIMITED"]),
+        ("report", ["RATE_LIMITED", "GUILD_MEMBERS_CHUNK"]),
+        ("off", ["GUILD_MEMBERS_CHUNK"]),
+    ],
+)
+async def test_a_repeated_member_request_is_reported_unless_limits_are_off(mode: str, repeated: list[str]) -> None:
+    async with GatewayPlatform(rate_limits=mode) as platform:
+        await platform.create_guild(sample_guild(), member_roles={5: []})
+        platform.clock.freeze()
+        client = await platform.start_session(platform.create_bot(user_id=5))
+        for _ in range(2):
+            await client.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST)
+        assert [event["t"] for event in await take_events(client)] == ["GUILD_MEMBERS_CHUNK", *repeated]
+
+
 @pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT)
 async def test_member_requests_were_unlimited_before_the_change(platform: GatewayPlatform) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: []})

@@ -130,7 +130,7 @@ class Commands:
             await connection.wait_writable()
 
     def _is_rate_limited(self, session: GatewaySession, request: RequestGuildMembers) -> bool:
-        """Return whether a bot requests all members of a guild too soon again; if so, send RATE_LIMITED."""
+        """Return whether to reject a request for all members of a guild; send RATE_LIMITED if it came too soon."""
         if not session.actor.is_bot or request.query != "" or request.limit or request.requested_user_ids:
             return False
         try:
@@ -140,7 +140,9 @@ class Commands:
         if len(guilds) != 1 or guilds[0] not in session.seats:
             return False
         guild_id = guilds[0]
-        wait_ms = self._member_requests.wait_ms(session.user_id, guild_id, self._sessions.member_count(guild_id))
+        wait_ms, is_rejected = self._member_requests.wait_ms(
+            session.user_id, guild_id, self._sessions.member_count(guild_id)
+        )
         if not wait_ms:
             return False
         nonce = request.nonce
@@ -152,7 +154,7 @@ class Commands:
             meta=RateLimitedRequest(guild_id=Snowflake(guild_id), nonce=nonce),
         )
         session.send(self._sessions.packet(RATE_LIMITED.name, codec.encode(rate_limited)))
-        return True
+        return is_rejected
 
 
 def _decode_payload(command: Command[Any], data: msgspec.Raw) -> Any:

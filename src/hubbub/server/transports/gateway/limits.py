@@ -109,19 +109,20 @@ class MemberRequests:
         self._clock = clock
         self._last: ExpiringMap[tuple[int, int], int] = ExpiringMap()
 
-    def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> int:
-        """Return the milliseconds that the bot must wait before it may request all members of a guild.
+    def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> tuple[int, bool]:
+        """Return the milliseconds that the bot must wait before it may request all members, and whether to reject it.
 
-        0 accepts the request, and the next one must wait.
+        0 milliseconds accept the request, and the next one must wait. In `report` mode a bot that does not wait receives
+        RATE_LIMITED, too, but its request is not rejected.
         """
         now = self._clock.now_ms()
         is_large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.is_active(now)
         if self._rate_limits.mode is RateLimitMode.OFF or not (is_large or changes.MEMBER_REQUEST_LIMIT.is_active(now)):
-            return 0
+            return 0, False
         window_ms = ALL_MEMBERS_INTERVAL_SECONDS * 1000
         passed_ms = now - self._last.get((user_id, guild_id), -window_ms)
         # If the clock was set back, `passed_ms` is negative; that must not lock a bot out.
-        if 0 <= passed_ms < window_ms and self._rate_limits.rejects("all members", user_id, guild_id):
-            return window_ms - passed_ms
+        if 0 <= passed_ms < window_ms:
+            return window_ms - passed_ms, self._rate_limits.rejects("all members", user_id, guild_id)
         self._last.put((user_id, guild_id), now, lambda at: 0 <= now - at < window_ms)
-        return 0
+        return 0, False
