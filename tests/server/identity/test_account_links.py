@@ -19,12 +19,13 @@ from tests.players import (
     SOCIAL,
     bearer_for_token,
     create_social_game,
+    link_account,
     provisional_player,
     request_bot_token,
     request_link_tokens,
 )
 from tests.receiver import Receiver, subscribe_to_events
-from tests.world import NOW_MS, Actor, World, small_config
+from tests.world import NOW_MS, Actor, World, befriend, small_config
 
 DAY_MS = 86_400_000
 
@@ -218,6 +219,35 @@ async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World
     (await exchange_with_player_token(client, other_user, player.token)).rejected(400, 530017)
     world.clock.set(ends_ms)
     (await exchange_with_player_token(client, other_user, player.token)).ok()
+
+
+async def test_a_restricted_account_has_no_relationships_on_the_platform(world: World) -> None:
+    client, other, friend = await create_social_game(world), await world.user(), await world.user()
+    user, _ = await create_linked_user(world, client)
+    await befriend(user, friend)
+    await link_account(client, friend, (await provisional_player(client, "friend")).token)
+    ends_ms = world.clock.now_ms() + DAY_MS
+    await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
+    player = await provisional_player(client, "hero")
+
+    # Neither the friends of the banned account nor new requests appear in a friends list of the platform.
+    friend_ids = {int(relationship["id"]) for relationship in (await friend.get("/users/@me/relationships")).ok()}
+    assert player.id not in friend_ids
+    for _ in range(2):
+        (await player.put(f"/users/@me/relationships/{other.id}", json={})).rejected(400, 80000)
+        (await player.post("/users/@me/relationships", json={"username": other.name})).rejected(400, 80000)
+        (await other.put(f"/users/@me/relationships/{player.id}", json={})).rejected(400, 80000)
+        assert (await other.get("/users/@me/relationships")).ok() == []
+        world.clock.set(ends_ms - 1)
+        player = await provisional_player(client, "hero")
+    # Game friends, who are within the game, and blocks are not affected.
+    teammate = await provisional_player(client, "teammate")
+    (await player.put(f"/users/@me/game-relationships/{teammate.id}", json={})).ok()
+    (await player.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).ok()
+    (await player.delete(f"/users/@me/relationships/{other.id}")).ok()
+    world.clock.set(ends_ms)
+    player = await provisional_player(client, "hero")
+    (await player.put(f"/users/@me/relationships/{other.id}", json={})).ok()
 
 
 async def test_lifting_a_ban_allows_merging_again(world: World) -> None:

@@ -72,7 +72,7 @@ def require_unrestricted(call: Call, row: ProvisionalRow) -> None:
 def is_restricted(call: Call, user_id: int) -> bool:
     """Return whether an account is a provisional account that replaced an account which is still banned.
 
-    Messages of a restricted account stay within its game (spec/sdk.md#11.3)."""
+    Messages and friends of a restricted account stay within its game (spec/sdk.md#8.6, spec/sdk.md#11.3)."""
     row = store.find_provisional(call.tx, user_id)
     return (
         row is not None

@@ -176,7 +176,8 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
 def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
     """Copy relationships from a full account to the provisional account that replaces it in a game (spec/sdk.md#8.6).
 
-    Copied are the game friends, the platform friends who use the application, and the blocks."""
+    Copied are the game friends, the platform friends who use the application, and the blocks. An account that a ban
+    restricts to the game has no friends on the platform."""
     full_id, provisional_id, unmerged_family_id = int(signal.user_id), int(signal.provisional_id), int(signal.family_id)
     rows = store.list_all(call.tx, full_id)
     relationships = RelationshipSet(
@@ -186,7 +187,11 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
         pair = relationships.find_pair(full_id, family_id, other_id)
         are_friends = pair == rules.FRIENDS and (
             family_id == unmerged_family_id
-            or (family_id == PLATFORM and unmerged_family_id in relationships.directory.find_family_ids(other_id))
+            or (
+                family_id == PLATFORM
+                and not signal.is_restricted
+                and unmerged_family_id in relationships.directory.find_family_ids(other_id)
+            )
         )
         if other_id != provisional_id and (are_friends or rules.BLOCKED in pair):
             side = relationships.find_side(full_id, family_id, other_id) or relationships.find_side(

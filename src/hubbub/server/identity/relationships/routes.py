@@ -58,6 +58,8 @@ def _send_or_accept_request(call: Call, other: UserRow, family_id: int = PLATFOR
     row = store.find(call.tx, call.user_id, other.id, family_id)
     if row is not None and row.type == rules.FRIEND:
         raise errors.ALREADY_FRIENDS()
+    if family_id == PLATFORM:
+        rules.require_unrestricted(call, other)
     if row is None:
         rules.require_requests_accepted(call, other, family_id)
     if row is None or row.type == rules.INCOMING:

@@ -82,6 +82,12 @@ def require_befriendable(call: Call, other: UserRow) -> None:
         raise errors.FRIEND_REQUEST_BLOCKED()
 
 
+def require_unrestricted(call: Call, other: UserRow) -> None:
+    """Raise an error if a ban restricts the caller or the other user to a game (spec/sdk.md#8.6)."""
+    if any(identities.is_restricted(call, user_id) for user_id in (call.user_id, other.id)):
+        raise errors.FRIEND_REQUESTS_DISABLED()
+
+
 def require_requests_accepted(call: Call, other: UserRow, family_id: int) -> None:
     """Raise an error if a user's settings do not accept friend requests from the caller."""
     friend_sources = user_settings.find(call.tx, other.id).friend_source_flags
