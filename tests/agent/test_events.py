@@ -6,9 +6,9 @@ import pytest
 
 from hubbub.agent.terminal import Terminal
 from hubbub.protocol import changes
-from hubbub.server.identity import oauth2
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.rpc import RpcErrorCode
+from hubbub.server.identity import oauth2
 from tests.agent.setups import JOINABLE_ACTIVITY, AgentSetup, TwoMachines
 from tests.machine import Machine, NewMachine, Program
 from tests.sdk.players import create_game, create_player
