@@ -394,8 +394,8 @@ async def test_all_members_of_a_large_guild_are_chunked(setup: ClientSetup) -> N
         assert len(await bot.rest.fetch_members(guild)) == LARGE_GUILD_MEMBERS + 3
 
 
-async def test_a_guild_template_is_created_and_fetched(bot: Bot, town: ClientScene) -> None:
-    created = await bot.rest.create_template(town.guild.id, "shape", description="The town")
+async def test_a_guild_template_is_created_and_fetched(bot: Bot, setup: ClientSetup) -> None:
+    created = await bot.rest.create_template(setup.guild.id, "shape", description="The town")
     assert (created.name, created.source_guild.name) == ("shape", "Town Square")
     assert {channel.name for channel in created.source_guild.channels.values()} >= {"general", "General"}
     fetched = await bot.rest.fetch_template(created.code)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from tests.contract.tables import operations
 from tests.world import Actor, ApiResponse, Guild, World

@@ -188,18 +188,18 @@ async def test_the_host_follows_the_protocol(activity: SampleActivity) -> None:
 
 @pytest.mark.parametrize(("scopes", "premium_type"), [("identify", 0), ("identify identify.premium", 2)])
 async def test_an_activity_reads_premium_type_with_its_scope(
-    stage: SampleActivity, scopes: str, premium_type: int
+    activity: SampleActivity, scopes: str, premium_type: int
 ) -> None:
-    square = stage.square
-    await square.world.give_premium(square.bob)
-    await square.world.write(lambda call: oauth2.approve_scopes(call, stage.client.id, ["identify.premium"]))
-    async with playing(stage, square.bob, scopes) as (window, ask):
-        frame = await inside(window)
-        await frame.evaluate("ask('SUBSCRIBE', {}, { evt: 'CURRENT_USER_UPDATE' })")
-        await wait_until(frame, "received.some(each => each[1]?.evt === 'CURRENT_USER_UPDATE')")
-        sent = await frame.evaluate("received.find(each => each[1]?.evt === 'CURRENT_USER_UPDATE')[1].data")
-        assert (sent["id"], sent["premium_type"]) == (str(square.bob.id), premium_type)
-        assert (await ask("GET_USER", {"id": str(square.bob.id)}))["premium_type"] == 0
+    app_guild = activity.app_guild
+    await app_guild.world.give_premium(app_guild.bob)
+    await app_guild.world.write(lambda call: oauth2.approve_scopes(call, activity.client.id, ["identify.premium"]))
+    async with play_activity(activity, app_guild.bob, scopes) as (window, request):
+        frame = await find_activity_frame(window)
+        await frame.evaluate("request('SUBSCRIBE', {}, { evt: 'CURRENT_USER_UPDATE' })")
+        await wait_until(frame, "received.some(([, message]) => message?.evt === 'CURRENT_USER_UPDATE')")
+        user = await frame.evaluate("received.find(([, message]) => message?.evt === 'CURRENT_USER_UPDATE')[1].data")
+        assert (user["id"], user["premium_type"]) == (str(app_guild.bob.id), premium_type)
+        assert (await request("GET_USER", {"id": str(app_guild.bob.id)}))["premium_type"] == 0
 
 
 async def test_a_wrong_client_id_is_rejected(activity: SampleActivity) -> None:
