@@ -399,5 +399,5 @@ async def test_a_guild_template_is_created_and_fetched(bot: Bot, setup: ClientSe
     assert (created.name, created.source_guild.name) == ("shape", "Town Square")
     assert {channel.name for channel in created.source_guild.channels.values()} >= {"general", "General"}
     fetched = await bot.rest.fetch_template(created.code)
-    assert (fetched.code, fetched.creator.id) == (created.code, town.bot.id)
-    assert [template.code for template in await bot.rest.fetch_guild_templates(town.guild.id)] == [created.code]
+    assert (fetched.code, fetched.creator.id) == (created.code, setup.bot.id)
+    assert [template.code for template in await bot.rest.fetch_guild_templates(setup.guild.id)] == [created.code]
