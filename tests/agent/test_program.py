@@ -1,9 +1,11 @@
 """The `hubbub agent` command: settings, login and shutdown."""
 
 import asyncio
+import contextlib
 import io
 import json
 import os
+import pty
 import signal
 import stat
 import subprocess
@@ -23,6 +25,8 @@ from tests.world import World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
+STOP_SECONDS_MAX = 8
+"""Time that a stopped agent may take to end on a busy machine, in seconds; retries and close handshakes take longer."""
 AGENT_COMMAND = (sys.executable, "-m", "hubbub.server.cli", "agent")
 
 
@@ -40,6 +44,38 @@ async def start_agent(directory: Path, *arguments: str, **variables: str) -> asy
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
+
+
+def start_agent_in_terminal(directory: Path, *arguments: str, **variables: str) -> tuple[subprocess.Popen[bytes], int]:
+    """Start the agent with a terminal as its input and output; return the file descriptor of the other side too."""
+    terminal, program_side = pty.openpty()
+    process = subprocess.Popen(
+        [*AGENT_COMMAND, *arguments],
+        env=agent_environment(directory, **variables),
+        stdin=program_side,
+        stdout=program_side,
+        stderr=program_side,
+        start_new_session=True,
+    )
+    os.close(program_side)
+    return process, terminal
+
+
+async def read_until(terminal: int, text: bytes) -> None:
+    output = b""
+    async with asyncio.timeout(60):
+        while text not in output:
+            output += await asyncio.to_thread(os.read, terminal, 4096)
+
+
+def read_rest(terminal: int) -> bytes:
+    """Read the output of a program that has ended."""
+    output = b""
+    # Linux reports the end of the output of a terminal as an error.
+    with contextlib.suppress(OSError):
+        while chunk := os.read(terminal, 4096):
+            output += chunk
+    return output
 
 
 async def read_line(process: asyncio.subprocess.Process) -> str:
@@ -84,6 +120,88 @@ async def test_a_token_in_the_environment_and_a_socket_index_are_used(world: Wor
     assert (await read_line(process)).endswith("discord-ipc-4")
     process.send_signal(signal.SIGINT)
     assert (await wait_exit(process))[0] == 0
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("is_silent", [False, True], ids=["refused", "silent"])
+async def test_a_signal_stops_the_program_while_its_platform_is_unreachable(
+    tmp_path: Path, store_config: object, signal_number: signal.Signals, is_silent: bool
+) -> None:
+    attempted = asyncio.Event()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        attempted.set()
+        if not is_silent:
+            writer.close()
+
+    platform = await asyncio.start_server(accept, "127.0.0.1", 0)
+    port = platform.sockets[0].getsockname()[1]
+    process = await start_agent(tmp_path, "--url", f"http://127.0.0.1:{port}", HUBBUB_AGENT_TOKEN="token")
+    async with asyncio.timeout(60):
+        await attempted.wait()
+
+    process.send_signal(signal_number)
+
+    async with asyncio.timeout(STOP_SECONDS_MAX):
+        code, output = await wait_exit(process)
+    assert code == 0
+    assert "Traceback" not in output
+    assert [path.name for path in tmp_path.iterdir() if "ipc" in path.name] == []
+    platform.close()
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_stops_the_program_at_the_login_prompt(
+    tmp_path: Path, store_config: object, signal_number: signal.Signals
+) -> None:
+    process, terminal = start_agent_in_terminal(tmp_path, "--url", "http://127.0.0.1:1")
+    await read_until(terminal, b"Username or email: ")
+
+    async with asyncio.timeout(STOP_SECONDS_MAX):
+        while process.poll() is None:
+            # Repeated, because the program may show the prompt a moment before it starts to read.
+            process.send_signal(signal_number)
+            await asyncio.sleep(0.1)
+
+    assert process.returncode == 130
+    assert b"Traceback" not in read_rest(terminal)
+    os.close(terminal)
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_stops_the_program_in_a_terminal(
+    world: World, tmp_path: Path, signal_number: signal.Signals
+) -> None:
+    mary = await world.user("mary")
+    process, terminal = start_agent_in_terminal(tmp_path, "--url", world.url, HUBBUB_AGENT_TOKEN=mary.token)
+    await read_until(terminal, b"Listening at")
+
+    process.send_signal(signal_number)
+
+    assert await asyncio.to_thread(process.wait, STOP_SECONDS_MAX) == 0
+    assert b"Error" not in read_rest(terminal)
+    os.close(terminal)
+
+
+async def test_a_signal_stops_the_program_although_a_web_page_does_not_respond(world: World, tmp_path: Path) -> None:
+    mary, game = await world.user("mary"), await oauth.create_application(world, name="Puddle")
+    process = await start_agent(tmp_path, "--url", world.url, "--websocket", HUBBUB_AGENT_TOKEN=mary.token)
+    await read_line(process)
+    await read_line(process)
+    port = int((await read_line(process)).rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        f"GET /?v=1&client_id={game.id} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
+    )
+    async with asyncio.timeout(60):
+        await reader.readuntil(b"READY")
+
+    process.send_signal(signal.SIGTERM)
+
+    async with asyncio.timeout(STOP_SECONDS_MAX):
+        assert (await wait_exit(process))[0] == 0
+    writer.close()
 
 
 async def test_a_rejected_token_ends_the_program(world: World, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -25,6 +25,8 @@ URL_VARIABLE: Final = "HUBBUB_AGENT_URL"
 INDEX_VARIABLE: Final = "HUBBUB_AGENT_IPC_INDEX"
 STATUSES: Final = ("online", "idle", "dnd", "invisible")
 CONSENT_MODES: Final = ("ask", "browser", "always", "never")
+STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+"""Signals that stop the agent."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -74,7 +76,19 @@ def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.envi
 
 
 async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """Sign in and run the agent until it is stopped."""
+    """Sign in and run the agent until it is stopped, for example by a signal; a second signal skips the cleanup."""
+    task = asyncio.current_task()
+    assert task is not None
+    if sys.platform != "win32":
+        for signal_number in STOP_SIGNALS:
+            asyncio.get_running_loop().add_signal_handler(signal_number, task.cancel)
+    try:
+        return await _run(arguments, environ)
+    except asyncio.CancelledError:
+        return 0
+
+
+async def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if sys.platform == "win32":
         raise SettingError("agent", "requires Linux or macOS; Windows is not supported yet")
     url = parse_url(arguments.url or environ.get(URL_VARIABLE) or WEB_BASE)
@@ -92,7 +106,7 @@ async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
             raise SettingError(
                 "token", f"set --token-file or {login.TOKEN_VARIABLE}, or run the command in a terminal to sign in"
             )
-        token = await login.sign_in(url, input, getpass.getpass)
+        token = await login.sign_in(url, _interruptible(input), _interruptible(getpass.getpass))
         login.store_token(url, token, tokens_path)
     account = Account(url, token, status=arguments.status)
     try:
@@ -114,20 +128,13 @@ async def _serve(arguments: argparse.Namespace, account: Account, index: int | N
         listening_sockets=listening_sockets,
         websocket_ports=rpc.WEBSOCKET_PORTS if arguments.websocket else (),
     )
-    stop_requested = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for signal_number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(signal_number, stop_requested.set)
     try:
         await agent.start()
         print(f"Signed in as {account.state.user.get('username')} at {account.web_url}", flush=True)
         print("Listening at " + ", ".join(str(socket.path) for socket in listening_sockets), flush=True)
         if agent.websocket_port is not None:
             print(f"Listening at ws://127.0.0.1:{agent.websocket_port}", flush=True)
-        tasks: list[asyncio.Task[Any]] = [
-            asyncio.create_task(stop_requested.wait()),
-            asyncio.create_task(account.session_ended.wait()),
-        ]
+        tasks: list[asyncio.Task[Any]] = [asyncio.create_task(account.session_ended.wait())]
         if is_interactive:
             terminal.start()
             tasks.append(asyncio.create_task(terminal.serve(agent.context)))
@@ -140,6 +147,20 @@ async def _serve(arguments: argparse.Namespace, account: Account, index: int | N
             raise SignedOut("The platform ended the session. Run the command again to sign in")
     finally:
         await agent.stop()
+
+
+def _interruptible(prompt: Callable[[str], str]) -> Callable[[str], str]:
+    """Wrap a blocking prompt so that a stop signal raises KeyboardInterrupt in it; the event loop cannot run then."""
+
+    def ask(text: str) -> str:
+        previous_handlers = {number: signal.signal(number, signal.default_int_handler) for number in STOP_SIGNALS}
+        try:
+            return prompt(text)
+        finally:
+            for number, handler in previous_handlers.items():
+                signal.signal(number, handler)
+
+    return ask
 
 
 def _new_consent(mode: str, terminal: Terminal, is_interactive: bool) -> Consent:

@@ -18,6 +18,8 @@ from hubbub.protocol.rpc_scopes import PseudoScope
 log = logging.getLogger(__name__)
 
 HOST: Final = "127.0.0.1"
+CLOSE_TIMEOUT_SECONDS: Final = 1.0
+"""Maximum time to wait for a web page to close its connection, in seconds."""
 
 
 class WebSocketTransport:
@@ -83,7 +85,7 @@ class WebSocketServer:
         """Start listening; raise OSError if no port is free."""
         application = web.Application()
         application.router.add_get("/", self._serve)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=CLOSE_TIMEOUT_SECONDS)
         await self._runner.setup()
         for port in self._ports:
             try:
@@ -97,8 +99,10 @@ class WebSocketServer:
 
     async def stop(self) -> None:
         """Close all connections and stop the server."""
-        for socket in list(self._open_sockets):
-            await socket.close(code=WSCloseCode.OK, message=b"The agent is shutting down")
+        closings = (
+            socket.close(code=WSCloseCode.OK, message=b"The agent is shutting down") for socket in self._open_sockets
+        )
+        await asyncio.gather(*closings)
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -106,7 +110,7 @@ class WebSocketServer:
         # Reject other host names that resolve to this machine, to prevent DNS rebinding.
         if request.host.rpartition(":")[0] not in (HOST, "localhost"):
             raise web.HTTPForbidden
-        socket = web.WebSocketResponse(max_msg_size=rpc.FRAME_BYTES_MAX)
+        socket = web.WebSocketResponse(max_msg_size=rpc.FRAME_BYTES_MAX, timeout=CLOSE_TIMEOUT_SECONDS)
         await socket.prepare(request)
         self._open_sockets.add(socket)
         transport, connection = WebSocketTransport(socket, request.transport), None
