@@ -118,6 +118,38 @@ async def test_leaving_removes_the_member_and_disconnecting_does_not(world: Worl
     await zoe.client.close()
 
 
+async def test_channels_are_listed_in_the_order_of_the_chat_client(world: World) -> None:
+    application = await create_game(world)
+    mary = await create_player(world, application, "mary")
+    guild = await world.guild(mary.user)
+    for channel_id in guild.channels.values():
+        (await mary.user.delete(f"/channels/{channel_id}")).ok()
+    for category in (await mary.user.get(f"/guilds/{guild.id}/channels")).ok():
+        (await mary.user.delete(f"/channels/{category['id']}")).ok()
+    low = await guild.channel("low", type=ChannelType.GUILD_CATEGORY, position=9)
+    high = await guild.channel("high", type=ChannelType.GUILD_CATEGORY, position=1)
+    await guild.channel("low voice", type=ChannelType.GUILD_VOICE, parent_id=str(low), position=0)
+    await guild.channel("low-text", parent_id=str(low), position=7)
+    await guild.channel("low-news", parent_id=str(low), position=4)
+    await guild.channel("high-text", parent_id=str(high), position=8)
+    await guild.channel("lone voice", type=ChannelType.GUILD_VOICE, position=2)
+    await guild.channel("lone-text", position=20)
+
+    channels = await mary.client.get_guild_channels(guild.id)
+
+    assert [channel.name for channel in channels] == [
+        "lone-text",
+        "lone voice",
+        "high",
+        "high-text",
+        "low",
+        "low-news",
+        "low-text",
+        "low voice",
+    ]
+    await mary.client.close()
+
+
 async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary")
@@ -135,7 +167,6 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
         (guild.id, (await guild.owner.get(f"/guilds/{guild.id}")).ok()["name"])
     ]
     channels = await mary.client.get_guild_channels(guild.id)
-    assert [channel.position for channel in channels] == sorted(channel.position for channel in channels)
     general = next(channel for channel in channels if channel.id == guild.general)
     assert (general.name, general.type, general.is_linkable, general.linked_lobby) == (
         "general",

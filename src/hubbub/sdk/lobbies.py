@@ -62,6 +62,9 @@ class InvitePayload(msgspec.Struct):
 
     code: str
 
+VOICE_TYPES: Final = (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE)
+"""Types of channels that the chat client shows below the others."""
+
 
 class Lobbies:
     """Client part that joins and leaves lobbies and links channels to them.
@@ -232,7 +235,7 @@ class Lobbies:
             "GET", "/guilds/{guild_id}/channels", query={"with_can_link_lobby": "true"}, guild_id=guild_id
         )
         payloads = decode_payload(response, list[GuildChannelPayload])
-        payloads.sort(key=lambda channel: (channel.position or 0, channel.id))
+        payloads.sort(key=_display_order(payloads))
         return [
             self._core.make(
                 GuildChannel,
@@ -285,3 +288,26 @@ def _check_metadata(metadata: dict[str, str]) -> None:
         raise validation_error(f"Metadata must have at most {METADATA_KEYS_MAX} keys")
     if sum(len(text) for pair in metadata.items() for text in pair) > METADATA_TOTAL_MAX:
         raise validation_error(f"Metadata must have at most {METADATA_TOTAL_MAX} characters in total")
+
+
+def _display_order(channels: list[GuildChannelPayload]) -> Callable[[GuildChannelPayload], tuple[int, ...]]:
+    """Return the sort key of the order in which the chat client shows the channels of a guild.
+
+    Channels without a visible category come first, then each category with its channels; in both groups, text channels
+    come before voice channels. Channels of the same kind are sorted by position."""
+    categories = {
+        channel.id: (channel.position or 0, channel.id)
+        for channel in channels
+        if channel.type == ChannelType.GUILD_CATEGORY
+    }
+
+    def sort_key(channel: GuildChannelPayload) -> tuple[int, ...]:
+        within_group = (channel.type in VOICE_TYPES, channel.position or 0, channel.id)
+        if channel.id in categories:
+            return (1, *categories[channel.id], 0)
+        if channel.parent_id in categories:
+            return (1, *categories[channel.parent_id], 1, *within_group)
+        # The chat client shows channels of hidden categories after those without a category.
+        return (0, channel.parent_id is not None, *within_group)
+
+    return sort_key
