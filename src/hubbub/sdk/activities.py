@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
+from hubbub.sdk.arguments import Int32, checks_arguments
 from hubbub.sdk.enums import (
     ActivityGamePlatforms,
     ActivityPartyPrivacy,
@@ -13,7 +14,7 @@ from hubbub.sdk.enums import (
 from hubbub.sdk.payloads import ActivityPayload
 from hubbub.sdk.records import Record, field
 
-T = TypeVar("T")
+RecordT = TypeVar("RecordT", bound=Record)
 
 SETTABLE_TYPES: Final = frozenset(
     (ActivityTypes.PLAYING, ActivityTypes.LISTENING, ActivityTypes.WATCHING, ActivityTypes.COMPETING)
@@ -59,9 +60,9 @@ class ActivityParty(Record):
 
     id: str = ""
     """ID of the party, 2 to 128 characters; an empty ID means no party."""
-    current_size: int = 0
+    current_size: Int32 = 0
     """Number of players, at least 1."""
-    max_size: int = 0
+    max_size: Int32 = 0
     """Maximum number of players; 0 if there is no maximum."""
     privacy: ActivityPartyPrivacy = ActivityPartyPrivacy.PRIVATE
     """Whether friends may join without an invite."""
@@ -117,6 +118,7 @@ class Activity(Record):
     buttons: list[ActivityButton] = field(default_factory=list, compat=False)
     """Links shown with the activity, at most 2."""
 
+    @checks_arguments
     def add_button(self, button: ActivityButton) -> None:
         """Add a copy of a button; an activity may have at most 2."""
         self.buttons.append(button.copy())
@@ -245,8 +247,8 @@ def _nonempty_fields(record: Record | None) -> dict[str, str]:
     return {name: value for name in record.fields if (value := getattr(record, name))}
 
 
-def _construct(kind: type[T], **fields: Any) -> T:
-    return kind(**fields)
+def _construct(kind: type[RecordT], **fields: Any) -> RecordT:
+    return kind.from_platform(**fields)
 
 
 def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _construct) -> Activity:

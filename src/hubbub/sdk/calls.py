@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from hubbub.sdk.arguments import Int32, checks_arguments
 from hubbub.sdk.audio import CapturedAudio, ReceivedAudio
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import AudioModeType, CallError, CallStatus, ClientStatus, to_string
@@ -168,10 +169,12 @@ class Call(Copyable):
         """Return the user IDs of the call's participants."""
         return participant_ids(self._core, self._lobby_id)
 
+    @checks_arguments
     def get_voice_state_handle(self, user_id: int) -> VoiceStateHandle | None:
         """Return the voice state of a participant, or None if the user is not in the call."""
         return find_voice_state(self._core, self._lobby_id, user_id)
 
+    @checks_arguments
     def set_self_mute(self, mute: bool) -> None:
         """Mute or unmute the current user's microphone in this call."""
         self._state.self_mute = mute
@@ -181,6 +184,7 @@ class Call(Copyable):
         """Return whether the current user's microphone is muted in this call."""
         return self._state.self_mute
 
+    @checks_arguments
     def set_self_deaf(self, deaf: bool) -> None:
         """Turn the playback of this call off or on; while it is off, the microphone is muted as well."""
         self._state.self_deaf = deaf
@@ -190,22 +194,27 @@ class Call(Copyable):
         """Return whether the playback of this call is off."""
         return self._state.self_deaf
 
+    @checks_arguments
     def set_local_mute(self, user_id: int, mute: bool) -> None:
         """Mute or unmute a participant on this machine only."""
         (self._state.local_mutes.add if mute else self._state.local_mutes.discard)(user_id)
 
+    @checks_arguments
     def get_local_mute(self, user_id: int) -> bool:
         """Return whether a participant is muted on this machine."""
         return user_id in self._state.local_mutes
 
+    @checks_arguments
     def set_participant_volume(self, user_id: int, volume: float) -> None:
         """Set the playback volume of a participant in percent, from 0 to 200; 100 is unchanged."""
         self._state.volumes[user_id] = min(200.0, max(0.0, volume))
 
+    @checks_arguments
     def get_participant_volume(self, user_id: int) -> float:
         """Return the playback volume of a participant in percent, from 0 to 200."""
         return self._state.volumes.get(user_id, 100.0)
 
+    @checks_arguments
     def set_audio_mode(self, audio_mode: AudioModeType) -> None:
         """Set when the microphone is transmitted: on voice activity (`MODE_VAD`) or by push-to-talk (`MODE_PTT`)."""
         self._state.audio_mode = audio_mode
@@ -214,6 +223,7 @@ class Call(Copyable):
         """Return when the microphone is transmitted: on voice activity or by push-to-talk."""
         return self._state.audio_mode
 
+    @checks_arguments
     def set_ptt_active(self, active: bool) -> None:
         """Set whether the push-to-talk key is pressed; it has an effect in `MODE_PTT` only."""
         self._state.ptt_active = active
@@ -222,7 +232,8 @@ class Call(Copyable):
         """Return whether the push-to-talk key is pressed."""
         return self._state.ptt_active
 
-    def set_ptt_release_delay(self, release_delay_ms: int) -> None:
+    @checks_arguments
+    def set_ptt_release_delay(self, release_delay_ms: Int32) -> None:
         """Set how long the microphone is transmitted after the push-to-talk key is released, in milliseconds."""
         self._state.ptt_release_delay_ms = max(0, release_delay_ms)
 
@@ -230,6 +241,7 @@ class Call(Copyable):
         """Return how long the microphone is transmitted after the push-to-talk key is released, in milliseconds."""
         return self._state.ptt_release_delay_ms
 
+    @checks_arguments
     def set_vad_threshold(self, automatic: bool, threshold: float) -> None:
         """Set the voice activity threshold: automatic, or a level from -100 to 0 dBFS."""
         self._state.vad_threshold = (automatic, min(0.0, max(-100.0, threshold)))
@@ -239,18 +251,22 @@ class Call(Copyable):
         automatic, threshold = self._state.vad_threshold
         return self._core.make(VADThresholdSettings, vad_threshold=threshold, automatic=automatic)
 
+    @checks_arguments
     def set_status_changed_callback(self, callback: Callable[[CallStatus, CallError, int], object]) -> None:
         """Set the callback for status changes; it receives the status, the error and a detail code."""
         self._state.callbacks["status"] = callback
 
+    @checks_arguments
     def set_participant_changed_callback(self, callback: Callable[[int, bool], object]) -> None:
         """Set the callback for participants; it receives the user ID and whether the user joined (or left)."""
         self._state.callbacks["participant"] = callback
 
+    @checks_arguments
     def set_on_voice_state_changed_callback(self, callback: Callable[[int], object]) -> None:
         """Set the callback for changes of mute and deaf; it receives the user ID."""
         self._state.callbacks["voice_state"] = callback
 
+    @checks_arguments
     def set_speaking_status_changed_callback(self, callback: Callable[[int, bool], object]) -> None:
         """Set the callback for speaking; it receives the user ID and whether the user speaks."""
         self._state.callbacks["speaking"] = callback

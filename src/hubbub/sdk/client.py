@@ -27,6 +27,7 @@ import msgspec
 from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.sdk import version
 from hubbub.sdk.api import File
+from hubbub.sdk.arguments import check_argument, check_call
 from hubbub.sdk.audio import AudioBackend
 from hubbub.sdk.authorization import Authorization, UrlOpener, open_browser
 from hubbub.sdk.callback_queue import all_queues
@@ -55,11 +56,14 @@ _cores: "weakref.WeakSet[Core]" = weakref.WeakSet()
 
 
 def _delegate_to(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate["Client", P], R]:
-    """Return a client method that delegates to `method` of a part, with the same signature and docstring."""
+    """Return a client method that delegates to `method` of a part, with the same signature and docstring.
+
+    It checks its arguments first, so that a wrong one raises TypeError or ValueError in the call of the game."""
     part = getattr(sys.modules[method.__module__], method.__qualname__.partition(".")[0])
 
     def delegate(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return method(self._parts[part], *args, **kwargs)
+        _, *checked = check_call(method, (self, *args), kwargs)
+        return method(self._parts[part], *checked, **kwargs)
 
     update_wrapper(delegate, method)
     return delegate
@@ -93,6 +97,9 @@ class Client(MoveOnly):
     ) -> None:
         if isinstance(options, Client):
             raise TypeError("Client can be moved, not copied; use move()")
+        check_argument("options", options, ClientCreateOptions | str | None)
+        check_argument("web_base", web_base, str)
+        check_argument("threaded", threaded, bool | None)
         super().__init__()
         if isinstance(options, str):
             options = ClientCreateOptions(api_base=options, web_base=web_base)

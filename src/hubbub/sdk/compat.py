@@ -14,10 +14,12 @@ these classes.
 """
 
 from collections.abc import Callable
+from inspect import signature
 from types import FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
 import hubbub.sdk as sdk
+from hubbub.sdk.arguments import check_argument
 from hubbub.sdk.enums import Enumeration
 from hubbub.sdk.objects import InvalidObjectError, Object
 from hubbub.sdk.records import Fields, Record
@@ -40,12 +42,13 @@ def _getter(name: str) -> Callable[[Any], Any]:
     return get
 
 
-def _setter(name: str) -> Callable[[Any, Any], None]:
-    """Create the method that sets a field."""
+def _setter(name: str, annotation: Any) -> Callable[[Any, Any], None]:
+    """Create the method that sets a field; it raises TypeError or ValueError for a wrong value."""
 
     def set(self: Any, value: Any) -> None:
+        checked = check_argument(to_pascal_case(name), value, annotation)
         # Store a copy, so that later changes by the caller have no effect.
-        setattr(_require_valid(self), name, value.copy() if isinstance(value, Record) else value)
+        setattr(_require_valid(self), name, checked.copy() if isinstance(checked, Record) else checked)
 
     return set
 
@@ -96,15 +99,17 @@ def _with_spec_names(original: type[Any]) -> type[Any]:
             elif isinstance(member, FunctionType) and name not in ("copy", "move", "assign"):
                 members[to_pascal_case(name)] = _checked_method(member)
     if issubclass(original, Fields):
+        members["_argument_name"] = staticmethod(to_pascal_case)
         for name, field in original.fields.items():
             if field.compat:
                 members[to_pascal_case(name)] = _getter(name)
                 if original.__name__ not in READ_ONLY:
-                    members[f"Set{to_pascal_case(name)}"] = _setter(name)
+                    members[f"Set{to_pascal_case(name)}"] = _setter(name, field.annotation)
     elif original is sdk.ClientResult:
-        for name in ("type", "error", "error_code", "status", "response_body", "retryable", "retry_after"):
-            members[to_pascal_case(name)] = _getter(name)
-            members[f"Set{to_pascal_case(name)}"] = _setter(name)
+        for name, parameter in signature(original.__init__).parameters.items():
+            if name != "self":
+                members[to_pascal_case(name)] = _getter(name)
+                members[f"Set{to_pascal_case(name)}"] = _setter(name, parameter.annotation)
     members["__init__"] = _initializer(original)
     return type(original.__name__, (original,), members)
 

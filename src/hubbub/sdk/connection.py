@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from hubbub.sdk.arguments import Int32
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ClientError, ClientStatus, ClientThread, ErrorType, to_string
@@ -85,13 +86,13 @@ class Connection:
         with self._core.lock:
             return self._core.application_id
 
-    def set_http_request_timeout(self, http_timeout_in_milliseconds: int) -> None:
+    def set_http_request_timeout(self, http_timeout_in_milliseconds: Int32) -> None:
         """Set the timeout of HTTP requests, including retries but not rate limit waits; the default is 30000 ms."""
         if http_timeout_in_milliseconds <= 0:
             raise ValueError("The timeout must be greater than 0")
         self._core.api.timeout_ms = http_timeout_in_milliseconds
 
-    def set_thread_priority(self, thread: ClientThread, priority: int) -> None:
+    def set_thread_priority(self, thread: ClientThread, priority: Int32) -> None:
         """Do nothing: Python threads have no priorities. The method exists for compatibility."""
         self._priorities[thread] = priority
 

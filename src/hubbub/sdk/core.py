@@ -21,7 +21,7 @@ from hubbub.sdk.clock import Clock, PlatformClock, machine_ms
 from hubbub.sdk.drivers import Completion, Driver, LoopDriver, ThreadDriver, client_destroyed_error
 from hubbub.sdk.enums import ClientError, ClientStatus, ErrorType
 from hubbub.sdk.logs import Logs
-from hubbub.sdk.records import ClientCreateOptions
+from hubbub.sdk.records import ClientCreateOptions, Fields
 from hubbub.sdk.results import ClientResult, SdkError, result_of_exception, sdk_error
 
 T = TypeVar("T")
@@ -103,7 +103,8 @@ class Core:
 
     def make(self, kind: type[T], *args: Any, **fields: Any) -> T:
         """Create an object for the game, of this client's variant of the class `kind`."""
-        instance: T = self._class_variants.get(kind, kind)(*args, **fields)
+        variant: Any = self._class_variants.get(kind, kind)
+        instance: T = variant.from_platform(**fields) if issubclass(variant, Fields) else variant(*args, **fields)
         return instance
 
     def class_variant(self, kind: type[T]) -> type[T]:

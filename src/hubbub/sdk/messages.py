@@ -9,6 +9,7 @@ import msgspec
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS
+from hubbub.sdk.arguments import Int32
 from hubbub.sdk.cache import HISTORY_MESSAGES_MAX, CachedMessage, MessageHistory
 from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.drivers import Completion
@@ -123,7 +124,7 @@ class Messages:
     # Reading
 
     def get_lobby_messages_with_limit(
-        self, lobby_id: int, limit: int, callback: MessagesCallback | None = None
+        self, lobby_id: int, limit: Int32, callback: MessagesCallback | None = None
     ) -> Completion[list[MessageHandle]]:
         """Fetch the newest messages of a lobby, newest first: at most 200, not older than 72 hours.
 
@@ -133,7 +134,7 @@ class Messages:
         )
 
     def get_user_messages_with_limit(
-        self, recipient_id: int, limit: int, callback: MessagesCallback | None = None
+        self, recipient_id: int, limit: Int32, callback: MessagesCallback | None = None
     ) -> Completion[list[MessageHandle]]:
         """Return the newest direct messages with a user, newest first: at most 200, not older than 72 hours.
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from inspect import get_annotations
-from typing import Any, ClassVar, NamedTuple, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
+from hubbub.sdk.arguments import Int32, UInt8, check_argument
 from hubbub.sdk.enums import (
     ActivityActionTypes,
     AdditionalContentType,
@@ -25,6 +26,12 @@ class Field(NamedTuple):
     """Function that creates the default value of each record, or None."""
     compat: bool = True
     """Whether `hubbub.sdk.compat` has accessors for the field."""
+    annotation: Any = Any
+    """Type of the field, which values are checked against."""
+
+    def new_default(self) -> Any:
+        """Return the default value of a new record."""
+        return self.factory() if self.factory is not None else self.default
 
 
 def field(*, default_factory: Callable[[], Any], compat: bool = True) -> Any:
@@ -45,7 +52,8 @@ class Fields:
         annotations = get_annotations(cls)
         defaults = {name: getattr(cls, name) for name in annotations if name in cls.__dict__}
         cls.fields = cls.fields | {
-            name: value if isinstance(value, Field) else Field(value) for name, value in defaults.items()
+            name: (value if isinstance(value, Field) else Field(value))._replace(annotation=annotations[name])
+            for name, value in defaults.items()
         }
         for name in defaults:
             # An invalid record has no fields, so lookups must not find the defaults on the class.
@@ -56,10 +64,33 @@ class Fields:
             raise TypeError(f"{type(self).__name__} has {len(self.fields)} fields, but {len(args)} values were given")
         values |= dict(zip(self.fields, args, strict=False))
         self._valid = True
-        for name, (default, factory, _) in self.fields.items():
-            setattr(self, name, values.pop(name) if name in values else factory() if factory else default)
+        for name, declared in self.fields.items():
+            if name in values:
+                setattr(self, name, values.pop(name))
+            else:
+                self.__dict__[name] = declared.new_default()
         if values:
             raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}")
+
+    @classmethod
+    def from_platform(cls, **values: Any) -> Self:
+        """Create a record from values that the platform sent, without checking them as a game's arguments."""
+        record = cls.__new__(cls)
+        record.__dict__.update(_valid=True, **{name: declared.new_default() for name, declared in cls.fields.items()})
+        record.__dict__.update(values)
+        return record
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a field; raise TypeError or ValueError if the value does not match the type of the field."""
+        declared = self.fields.get(name)
+        if declared is not None and self.__dict__:
+            value = check_argument(self._argument_name(name), value, declared.annotation)
+        super().__setattr__(name, value)
+
+    @staticmethod
+    def _argument_name(name: str) -> str:
+        """Return the name of a field in error messages; `hubbub.sdk.compat` replaces this function."""
+        return name
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fields) and self.fields == other.fields and self.__dict__ == other.__dict__
@@ -188,7 +219,7 @@ class GuildChannel(Record):
     """Name of the channel."""
     type: ChannelType = ChannelType.GUILD_TEXT
     """Kind of channel."""
-    position: int = 0
+    position: Int32 = 0
     """Sort position of the channel."""
     parent_id: int | None = None
     """ID of the channel's category; None if it has none."""
@@ -207,7 +238,7 @@ class AdditionalContent(Record):
     """Kind of content."""
     title: str | None = None
     """Question of a poll or name of a thread; None otherwise."""
-    count: int = 0
+    count: UInt8 = 0
     """Number of items, at most 255."""
 
     def equals(self, other: "AdditionalContent") -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 import aiohttp
 
 from hubbub.protocol.errors import ApiError
+from hubbub.sdk.arguments import Int32
 from hubbub.sdk.enums import ErrorType, HttpStatusCode, member_or_default
 from hubbub.sdk.http import ReceivedApiError
 from hubbub.sdk.objects import Copyable
@@ -22,7 +23,7 @@ class ClientResult(Copyable):
         type: ErrorType = ErrorType.NONE,
         error: str = "",
         *,
-        error_code: int = 0,
+        error_code: Int32 = 0,
         status: HttpStatusCode = HttpStatusCode.NONE,
         response_body: str = "",
         retryable: bool = False,

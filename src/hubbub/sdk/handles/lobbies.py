@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from hubbub.sdk.arguments import checks_arguments
 from hubbub.sdk.cache import CachedLobby
 from hubbub.sdk.core import Core
 from hubbub.sdk.handles.base import Handle
@@ -60,6 +61,7 @@ class CallInfoHandle(Copyable):
         """Return the user IDs of the call's participants."""
         return participant_ids(self._core, self._lobby_id)
 
+    @checks_arguments
     def get_voice_state_handle(self, user_id: int) -> VoiceStateHandle | None:
         """Return the voice state of a participant, or None if the user is not in the call."""
         return find_voice_state(self._core, self._lobby_id, user_id)
@@ -126,6 +128,7 @@ class LobbyHandle(Handle):
         """Members of the lobby."""
         return [self._core.make(LobbyMemberHandle, self._core, user_id, self._id) for user_id in self.lobby_member_ids]
 
+    @checks_arguments
     def get_lobby_member_handle(self, member_id: int) -> LobbyMemberHandle | None:
         """Return a member of the lobby by user ID, or None."""
         data = self._data()

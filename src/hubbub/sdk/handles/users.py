@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from hubbub.sdk.activities import Activity, from_wire
+from hubbub.sdk.arguments import checks_arguments
 from hubbub.sdk.cache import CachedRelationship
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import (
@@ -63,6 +64,7 @@ class UserHandle(Handle):
         data = self._data()
         return data.avatar if data and data.avatar is not UNSET else None
 
+    @checks_arguments
     def avatar_url(self, animated_type: AvatarType = AvatarType.GIF, static_type: AvatarType = AvatarType.PNG) -> str:
         """Return the URL of the avatar image; a user without an avatar has a default image.
 
