@@ -340,6 +340,30 @@ async def test_audio_callbacks_can_modify_received_and_sent_audio(call_lobby: Ca
             assert any(file.readframes(file.getnframes()))
 
 
+async def test_the_voice_log_describes_a_call(call_lobby: CallLobby, tmp_path: Path) -> None:
+    mary = await call_lobby.add_player("mary")
+    log_lines: list[str] = []
+    mary.client.add_voice_log_callback(lambda text, _: log_lines.append(text), LoggingSeverity.INFO)
+    mary.client.set_voice_log_dir(str(tmp_path), LoggingSeverity.VERBOSE)
+    caller = CallParticipant(mary, call_lobby.lobby_id, MARY_HZ)
+    await caller.wait_for_status(CONNECTED)
+    zoe = await call_lobby.add_caller("zoe", ZOE_HZ)
+    await wait_for_mutual_audio(caller, zoe)
+    token = caller.call._state.ticket.token  # type: ignore[union-attr]
+    await mary.client.end_call(call_lobby.lobby_id)
+    await mary.client.close()
+
+    texts = [line.removeprefix(f"Call of lobby {call_lobby.lobby_id}: ") for line in log_lines]
+    statuses = [text for text in texts if text.startswith("status ")]
+    assert statuses[:4] == ["status Joining", "status Connecting", "status SignalingConnected", "status Connected"]
+    for start in ("connecting at ", "audio through ", f"connected users: {zoe.id}", "joined the encryption group"):
+        assert [text for text in texts if text.startswith(start)], (start, texts)
+    written = (tmp_path / "hubbub-webrtc_0").read_text()
+    assert f"(Info): Call of lobby {call_lobby.lobby_id}: status Connected" in written
+    assert f"(Verbose): Call of lobby {call_lobby.lobby_id}: user {zoe.id} speaks" in written
+    assert token not in written
+
+
 async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(call_lobby: CallLobby) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)

@@ -25,8 +25,30 @@ from tests.world import World
 ALL_SEVERITIES = LoggingSeverity.VERBOSE
 
 
+@pytest.mark.parametrize("minimum", [severity for severity in LoggingSeverity if severity is not LoggingSeverity.NONE])
+def test_callbacks_and_files_get_the_severities_they_ask_for(minimum: LoggingSeverity, tmp_path: Path) -> None:
+    client, logged, voice_logged = Client(), [], []
+    severities = [severity for severity in LoggingSeverity if severity is not LoggingSeverity.NONE]
+    client.add_log_callback(lambda text, _: logged.append(text), minimum)
+    client.add_voice_log_callback(lambda text, _: voice_logged.append(text), minimum)
+    client.set_log_dir(str(tmp_path), minimum)
+    client.set_voice_log_dir(str(tmp_path), minimum)
+
+    for severity in severities:
+        client._core.logs.write(severity.label, severity)
+        client._core.logs.write(severity.label, severity, voice=True)
+    client.run_callbacks()
+    client.close()
+
+    expected = [severity.label for severity in severities if severity >= minimum]
+    assert logged[-len(expected) :] == voice_logged == expected
+    for name in ("hubbub.log", "hubbub-webrtc_0"):
+        lines = (tmp_path / name).read_text().splitlines()
+        assert [line.rpartition(": ")[2] for line in lines] == expected
+
+
 def test_a_released_game_logs_warnings_and_errors_only() -> None:
-    client, logged = Client(), []
+    client, logged = Client(ClientCreateOptions(debug_logging=False)), []
     client.add_log_callback(lambda text, severity: logged.append((text, severity)), ALL_SEVERITIES)
 
     for write_line in (
@@ -43,7 +65,7 @@ def test_a_released_game_logs_warnings_and_errors_only() -> None:
 
 
 def test_a_debug_client_logs_everything_and_warns_first() -> None:
-    client, logged = Client(debug=True), []
+    client, logged = Client(), []
     client.add_log_callback(lambda text, severity: logged.append((text, severity)), ALL_SEVERITIES)
     client.add_log_callback(lambda text, severity: logged.append(("filtered", severity)), LoggingSeverity.ERROR)
 
@@ -69,7 +91,15 @@ def test_voice_log_callbacks_are_separate() -> None:
     client.start_call(5)
     client.run_callbacks()
 
-    assert [source for source, _ in logged] == ["voice"]
+    # The log callback receives only the warning that debug messages are logged.
+    assert {text for source, text in logged if source == "log"} == {
+        "Debug messages are logged; turn them off in released games"
+    }
+    assert [text for source, text in logged if source == "voice"] == [
+        "Call of lobby 5: status Joining",
+        "Could not start the call of lobby 5: the current user is not a member of the lobby",
+        "Call of lobby 5: status Disconnected, error Forbidden 0",
+    ]
     client.close()
 
 
@@ -86,7 +116,7 @@ def test_voice_log_callbacks_are_separate() -> None:
 @pytest.mark.parametrize("severity", [severity for severity in LoggingSeverity if severity is not LoggingSeverity.NONE])
 def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeverity, tmp_path: Path) -> None:
     token = "MTIzNDU2.abc-DEF_ghi.jkl"
-    client, logged = Client(debug=True), []
+    client, logged = Client(), []
     client.add_log_callback(lambda text, _: logged.append(text), ALL_SEVERITIES)
     assert client.set_log_dir(str(tmp_path), ALL_SEVERITIES)
     client._core.logs.add_secrets(token)
@@ -101,7 +131,7 @@ def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeveri
 
 async def test_session_logs_do_not_contain_tokens(world: World, tmp_path: Path) -> None:
     application = await create_game(world)
-    mary = await create_player(world, application, connect=False, debug=True)
+    mary = await create_player(world, application, connect=False)
     lines: list[str] = []
     mary.client.add_log_callback(lambda text, _: lines.append(text), ALL_SEVERITIES)
     mary.client.set_log_dir(str(tmp_path), ALL_SEVERITIES)
@@ -133,7 +163,7 @@ async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCa
     server = await asyncio.start_server(send_garbage, "127.0.0.1", 0)
     base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     token, lines = "MTIzNDU2.abc-DEF_ghi.jkl", CallbackRecorder()
-    client = Client(ClientCreateOptions(web_base=base), debug=True)
+    client = Client(ClientCreateOptions(web_base=base))
     client.add_log_callback(lines, ALL_SEVERITIES)
     client._core.api._http._tries = 1
 

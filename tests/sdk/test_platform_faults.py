@@ -202,7 +202,7 @@ async def test_an_invalid_session_is_replaced_with_full_state(world: World) -> N
 
 
 async def test_unacknowledged_heartbeats_cause_a_resume(fast_heartbeat_world: World) -> None:
-    mary = await create_player(fast_heartbeat_world, await create_game(fast_heartbeat_world), debug=True)
+    mary = await create_player(fast_heartbeat_world, await create_game(fast_heartbeat_world))
     statuses, log_lines = mary.record_event("status_changed"), CallbackRecorder()
     mary.client.add_log_callback(log_lines, LoggingSeverity.WARNING)
     record_waits(mary.client)

@@ -239,7 +239,7 @@ async def test_clearing_presence_without_session_and_chat_client_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    client, logged = Client(debug=True), CallbackRecorder()
+    client, logged = Client(), CallbackRecorder()
     client.add_log_callback(logged, LoggingSeverity.INFO)
 
     client.clear_rich_presence()

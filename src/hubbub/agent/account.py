@@ -46,7 +46,8 @@ class Account:
         self._core = Core(ClientCreateOptions(web_base=url), threaded=False)
         self._core.token_prefix, self._core.token = "", token
         self._core.logs.add_secrets(token)
-        self._core.logs.add_callback(self._log, LoggingSeverity.VERBOSE)
+        is_verbose = log.isEnabledFor(logging.DEBUG)
+        self._core.logs.add_callback(self._log, LoggingSeverity.VERBOSE if is_verbose else LoggingSeverity.WARNING)
         self._gateway = Gateway(self._core, self._handle_event)
         self._gateway.identify_fields = {
             "properties": {"os": "", "browser": "Hubbub Agent", "device": "desktop", "version": __version__},

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from hubbub.sdk.arguments import Int32, checks_arguments
 from hubbub.sdk.audio import CapturedAudio, ReceivedAudio
 from hubbub.sdk.core import Core
-from hubbub.sdk.enums import AudioModeType, CallError, CallStatus, ClientStatus, to_string
+from hubbub.sdk.enums import AudioModeType, CallError, CallStatus, ClientStatus, LoggingSeverity, to_string
 from hubbub.sdk.handles import VoiceStateHandle, find_voice_state, participant_ids
 from hubbub.sdk.objects import Copyable
 from hubbub.sdk.records import VADThresholdSettings
@@ -109,7 +109,12 @@ class CallState:
             if self.has_ended or self.status is status:
                 return
             self.status = status
+        self.log(f"status {status.label}" + (f", error {error.label} {detail}" if error else ""))
         self.emit("status", status, error, detail)
+
+    def log(self, message: str, severity: LoggingSeverity = LoggingSeverity.INFO) -> None:
+        """Write a message about the call to the voice log."""
+        self._core.logs.write(f"Call of lobby {self.lobby_id}: {message}", severity, voice=True)
 
     def record_speaking(self, user_id: int, speaks: bool) -> None:
         """Record that a user starts or stops speaking; changes between two `run_callbacks` are merged per user."""

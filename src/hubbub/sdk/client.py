@@ -78,8 +78,8 @@ class Client(MoveOnly):
 
     `options` may also be the URL of the HTTP API; `web_base` is then the URL of the platform. `clock` returns the
     machine's time, which is used for log lines and until the platform's clock is known. `audio` records and plays the
-    sound of calls; a backend serves one client only. `open_browser` opens the authorization pages. `debug` also logs
-    messages below the severity Warning. Close the client with `close`, or use it as a context manager."""
+    sound of calls; a backend serves one client only. `open_browser` opens the authorization pages. Close
+    the client with `close`, or use it as a context manager."""
 
     _class_variants: Mapping[type, type] = MappingProxyType({})
     """Classes of the objects that the client returns, by their PEP 8 class; set by `hubbub.sdk.compat`."""
@@ -90,7 +90,6 @@ class Client(MoveOnly):
         web_base: str = "",
         *,
         threaded: bool | None = None,
-        debug: bool = False,
         clock: Clock = machine_ms,
         open_browser: UrlOpener = open_browser,
         audio: AudioBackend | None = None,
@@ -106,7 +105,6 @@ class Client(MoveOnly):
         core = Core(
             options or ClientCreateOptions(),
             threaded=threaded,
-            debug=debug,
             clock=clock,
             class_variants=self._class_variants,
         )

@@ -43,16 +43,14 @@ class OneShotCallback:
 class Core:
     """The shared state of one client and its parts.
 
-    `threaded` selects the driver; None selects the running event loop, or a thread if there is none. `debug` also logs
-    messages below the severity Warning. `clock` is the machine's clock. `class_variants` maps SDK classes to the
-    subclasses whose objects the client returns."""
+    `threaded` selects the driver; None selects the running event loop, or a thread if there is none. `clock` is the
+    machine's clock. `class_variants` maps SDK classes to the subclasses whose objects the client returns."""
 
     def __init__(
         self,
         options: ClientCreateOptions,
         *,
         threaded: bool | None = None,
-        debug: bool = False,
         clock: Clock = machine_ms,
         class_variants: Mapping[type, type] | None = None,
     ) -> None:
@@ -66,7 +64,7 @@ class Core:
         """Guards the cache and the state of the session, which the network thread writes and the game's thread reads."""
         self.cache: Final = Cache()
         self.callback_queue: Final = CallbackQueue()
-        self.logs: Final = Logs(self.callback_queue, clock, debug=debug)
+        self.logs: Final = Logs(self.callback_queue, clock, debug=options.debug_logging)
         if threaded is None:
             threaded = not _in_event_loop()
         self.driver: Final[Driver] = ThreadDriver() if threaded else LoopDriver(self.callback_queue)

@@ -62,6 +62,7 @@ class InvitePayload(msgspec.Struct):
 
     code: str
 
+
 VOICE_TYPES: Final = (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE)
 """Types of channels that the chat client shows below the others."""
 

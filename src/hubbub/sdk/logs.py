@@ -32,10 +32,10 @@ _SECRET_PATTERNS: Final = (
 class Logs:
     """Log callbacks and log files of one client.
 
-    `callback_queue` is the callback queue of the client and `clock` the machine's clock. Messages below the severity Warning are
-    logged only with `debug`."""
+    `callback_queue` is the callback queue of the client and `clock` the machine's clock. A callback or file gets all
+    messages of its minimum severity and above; without `debug` it gets none below the severity Warning."""
 
-    def __init__(self, callback_queue: CallbackQueue, clock: Clock, *, debug: bool = False) -> None:
+    def __init__(self, callback_queue: CallbackQueue, clock: Clock, *, debug: bool = True) -> None:
         self._callback_queue = callback_queue
         self._clock = clock
         self._debug = debug
@@ -45,6 +45,8 @@ class Logs:
         self._file_severity = LoggingSeverity.NONE
         self._voice_file: TextIO | None = None
         self._voice_severity = LoggingSeverity.NONE
+        self._warned_of_debug = False
+        """Whether the warning about debug messages was logged."""
         self._secrets: set[str] = set()
         self._guard = threading.Lock()
         """Guards the files and the secrets."""
@@ -81,16 +83,24 @@ class Logs:
         self.write(message, LoggingSeverity.ERROR)
 
     def write(self, message: str, severity: LoggingSeverity, *, voice: bool = False) -> None:
-        """Write a message to all callbacks and files that accept its severity; below Warning only in debug mode.
+        """Write a message to all callbacks and files that accept its severity.
 
         With `voice`, the message goes to the callbacks and the file of the voice log instead."""
         if severity < LoggingSeverity.WARNING and not self._debug:
             return
+        callbacks = [
+            callback
+            for callback, minimum in tuple(self._voice_callbacks if voice else self._callbacks)
+            if severity >= minimum and minimum is not LoggingSeverity.NONE
+        ]
+        file, minimum = (self._voice_file, self._voice_severity) if voice else (self._file, self._file_severity)
+        if not callbacks and (file is None or severity < minimum):
+            return
         message = self.mask_secrets(message)
-        for callback, minimum in tuple(self._voice_callbacks if voice else self._callbacks):
-            if severity >= minimum and minimum is not LoggingSeverity.NONE:
-                self._callback_queue.put(callback, message, severity)
+        for callback in callbacks:
+            self._callback_queue.put(callback, message, severity)
         with self._guard:
+            # Read again under the lock, because another thread may have closed the file.
             file, minimum = (self._voice_file, self._voice_severity) if voice else (self._file, self._file_severity)
             if file is not None and severity >= minimum:
                 file.write(self._format(message, severity))
@@ -103,8 +113,9 @@ class Logs:
     def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, voice: bool = False) -> None:
         """Add a callback for messages of at least `min_severity`, or with `voice` for those of the voice log."""
         (self._voice_callbacks if voice else self._callbacks).append((callback, min_severity))
-        if self._debug and not voice and len(self._callbacks) == 1:
-            self.warning("Debug logging is on; turn it off in released games")
+        if self._debug and not voice and min_severity < LoggingSeverity.WARNING and not self._warned_of_debug:
+            self._warned_of_debug = True
+            self.warning("Debug messages are logged; turn them off in released games")
 
     def set_directory(self, path: str, min_severity: LoggingSeverity) -> bool:
         """Write messages to `hubbub.log` in a directory, overwriting it; return False if it cannot be opened."""
@@ -137,8 +148,11 @@ class Logs:
                     if file.exists():
                         file.replace(directory / f"{PLATFORM}-last-webrtc_{number}")
                 self._voice_file = (directory / f"{PLATFORM}-webrtc_0").open("w", encoding="utf-8")
-            except OSError:
+            except OSError as error:
+                failure = error
+            else:
                 return
+        self.warning(f"Could not open the voice log: {failure}")
 
     def reset(self) -> None:
         """Remove all callbacks."""

@@ -288,6 +288,8 @@ class ClientCreateOptions(Record):
     """Accepted for compatibility; it has no effect."""
     cpu_affinity_mask: int | None = None
     """Accepted for compatibility; it has no effect."""
+    debug_logging: bool = field(default_factory=lambda: True, compat=False)
+    """Whether log callbacks and files that ask for Info or Verbose get them; set it to False in released games."""
     voice_authority: str = field(default_factory=str, compat=False)
     """PEM file with an extra certificate authority for voice servers, such as `voice.authority` of the ready file."""
 

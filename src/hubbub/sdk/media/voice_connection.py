@@ -18,7 +18,7 @@ import aiohttp
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import DAVE_VERSION, VoiceOpcode
 from hubbub.sdk.calls import CallState, VoiceTicket
-from hubbub.sdk.enums import CallError, CallStatus
+from hubbub.sdk.enums import CallError, CallStatus, LoggingSeverity
 from hubbub.sdk.media import discovery, voice_payloads
 from hubbub.sdk.media.audio_stream import SPEAKERS_MAX, AudioStream
 from hubbub.sdk.media.encryption import CallEncryption
@@ -273,6 +273,7 @@ class VoiceConnection:
         close_code = LEAVE_CLOSE_CODE
         watch_task: asyncio.Task[None] | None = None
         try:
+            self._state.log(f"{'resuming' if resumed else 'connecting'} at {ticket.endpoint}")
             await voice.open()
             watch_task = asyncio.create_task(self._watch_connection(voice, ticket))
             credentials = {
@@ -290,6 +291,8 @@ class VoiceConnection:
                 await self._handle_message(voice, op, data)
         except VoiceSocketClosed as closed:
             close_code = UNRESPONSIVE_CLOSE_CODE
+            cause = f" ({closed.__cause__ or type(closed.__cause__).__name__})" if closed.__cause__ is not None else ""
+            self._state.log(f"the voice connection was closed with code {closed.code}{cause}")
             return closed.code
         finally:
             self._seq = voice.seq
@@ -332,6 +335,7 @@ class VoiceConnection:
 
     async def _handle_message(self, voice: VoiceSocket, op: int, data: bytes) -> None:
         """Handle a message of the voice gateway with the opcode `op` and the payload `data`."""
+        self._state.log(f"received opcode {op}, {len(data)} bytes", LoggingSeverity.VERBOSE)
         if op == VoiceOpcode.READY:
             if self._ready is not None:
                 raise VoiceSocketClosed(0)
@@ -352,17 +356,22 @@ class VoiceConnection:
             if self._stream is not None:
                 self._stream.set_user(speaking.ssrc, speaking.user_id)
         elif op == VoiceOpcode.CLIENTS_CONNECT:
-            self._other_user_ids.update(decode_voice_payload(data, voice_payloads.ConnectedUsers).user_ids)
+            user_ids = decode_voice_payload(data, voice_payloads.ConnectedUsers).user_ids
+            self._state.log(f"connected users: {', '.join(map(str, user_ids))}")
+            self._other_user_ids.update(user_ids)
         elif op == VoiceOpcode.CLIENT_DISCONNECT:
             self._remove_user(decode_voice_payload(data, voice_payloads.DisconnectedUser).user_id)
         elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
-            user_ids = self._other_user_ids | {self._user_id}
-            if not await process_group_message(voice, self._encryption, op, data, user_ids, self._log):
+            allowed_ids, was_ready = self._other_user_ids | {self._user_id}, self._encryption.ready
+            if not await process_group_message(voice, self._encryption, op, data, allowed_ids, self._log):
                 self._log("Leaving the call: the voice server wants to continue without end-to-end encryption")
                 raise CallEnded(CallError.VOICE_CONNECTION_FAILED)
+            if self._encryption.ready and not was_ready:
+                self._state.log("joined the encryption group")
         self._connect_when_ready()
 
     def _remove_user(self, user_id: int) -> None:
+        self._state.log(f"user {user_id} disconnected")
         self._other_user_ids.discard(user_id)
         self._ssrcs = {ssrc: owner_id for ssrc, owner_id in self._ssrcs.items() if owner_id != user_id}
         if self._stream is not None:
@@ -384,6 +393,7 @@ class VoiceConnection:
             self._log(f"Could not reach the voice server over UDP: {error or type(error).__name__}")
             await voice.close(UNRESPONSIVE_CLOSE_CODE)
             return
+        self._state.log(f"audio through {ready.ip}:{ready.port} with {mode}")
         transport = {"address": address, "port": port, "mode": mode}
         await voice.send(VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": transport})
 
@@ -449,6 +459,7 @@ class VoiceConnection:
 
     def _speaking_changed(self, user_id: int, speaks: bool) -> None:
         """Record that a user starts or stops speaking; called on the voice thread."""
+        self._state.log(f"user {user_id} {'speaks' if speaks else 'is silent'}", LoggingSeverity.VERBOSE)
         self._state.record_speaking(user_id, speaks)
         if user_id == self._user_id:
             self._post(self._update_speaking, speaks)
