@@ -11,6 +11,7 @@ import hubbub
 import hubbub.sdk as sdk
 from hubbub.sdk import activities, compat, version
 from hubbub.sdk.payloads import ActivityPayload, decode_payload
+from tests.world import NOW_MS
 
 
 def full_activity() -> sdk.Activity:
@@ -276,7 +277,7 @@ def test_a_compat_client_returns_compat_objects() -> None:
     ("version", "supported"), [("1.10", True), ("1.6.14448", True), ("1.5", False), ("1.11", False)]
 )
 def test_the_five_newest_minors_are_supported(version: str, supported: bool) -> None:
-    assert sdk.is_supported(version) is supported
+    assert sdk.is_supported(version, NOW_MS) is supported
 
 
 def test_the_version_matches_the_supported_release() -> None:

@@ -3,6 +3,7 @@
 Patch releases without a known date are not listed.
 """
 
+from datetime import UTC, datetime
 from typing import Final
 
 RELEASES: Final = {
@@ -49,8 +50,12 @@ def version_tuple(version: str) -> tuple[int, ...]:
 NEWEST_VERSION: Final = max(RELEASES, key=version_tuple)
 
 
-def is_supported(version: str, newest: str = NEWEST_VERSION) -> bool:
-    """Return whether a release is in the support window; with 1.10, that is 1.6 to 1.10."""
+def is_supported(version: str, now_ms: int) -> bool:
+    """Return whether a version is in the support window at a time in Unix milliseconds.
+
+    The window contains the minor versions released until then, at most five: with 1.10, that is 1.6 to 1.10."""
+    today = datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()
+    released = (version_tuple(name) for name, day in RELEASES.items() if day <= today)
+    newest_major, newest_minor = max(released, default=(0, -1))[:2]
     major, minor = version_tuple(version)[:2]
-    newest_major, newest_minor = version_tuple(newest)[:2]
     return major == newest_major and newest_minor - SUPPORTED_MINORS < minor <= newest_minor

@@ -4,12 +4,21 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from hubbub.protocol.releases import NEWEST_VERSION, is_supported, version_tuple
+from hubbub.protocol import releases
+from hubbub.protocol.releases import NEWEST_VERSION, version_tuple
+from hubbub.sdk.clock import machine_ms
 
 __all__ = ["get_version_hash", "get_version_major", "get_version_minor", "get_version_patch", "is_supported"]
 
 MAJOR, MINOR, PATCH = version_tuple(NEWEST_VERSION)
 """The newest SDK release in the specification, which this library implements."""
+
+
+def is_supported(version: str, now_ms: int | None = None) -> bool:
+    """Return whether a release of the SDK is in the support window.
+
+    `now_ms` is a time in Unix milliseconds; None uses the machine's clock."""
+    return releases.is_supported(version, machine_ms() if now_ms is None else now_ms)
 
 
 def get_version_major() -> int:

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from hubbub.protocol.releases import RELEASES
 from hubbub.sdk import Client, is_supported
 from tests.world import World
@@ -30,9 +32,25 @@ async def test_anyone_can_list_releases(world: World) -> None:
     supported = {
         ".".join(release["version"].split(".")[:2])
         for release in listing["releases"]
-        if is_supported(release["version"])
+        if is_supported(release["version"], world.clock.now_ms())
     }
     assert supported == {"1.6", "1.7", "1.8", "1.9", "1.10"}
+
+
+@pytest.mark.parametrize(
+    ("day", "supported"),
+    [
+        ("2025-03-16", []),
+        ("2025-03-17", ["1.0"]),
+        ("2025-06-26", ["1.0", "1.1", "1.2", "1.3", "1.4"]),
+        ("2026-07-27", ["1.5", "1.6", "1.7", "1.8", "1.9"]),
+        ("2026-07-28", ["1.6", "1.7", "1.8", "1.9", "1.10"]),
+    ],
+)
+def test_the_support_window_follows_the_clock(day: str, supported: list[str]) -> None:
+    minors = [f"1.{minor}" for minor in range(12)]
+
+    assert [version for version in minors if is_supported(version, to_ms(day))] == supported
 
 
 async def test_a_release_is_found_by_version(world: World) -> None:
