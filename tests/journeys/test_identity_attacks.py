@@ -376,8 +376,8 @@ async def test_unlinking_a_foreign_account(any_issuer_world: World, issuer: Issu
 async def test_a_key_that_is_too_short(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     with pytest.warns(match="2048 bits"):
-        small_key = RSAKey.generate_key(1024, parameters={"kid": "small_key"})
-    issuer.keys["small_key"] = small_key
+        small_key = RSAKey.generate_key(1024, parameters={"kid": "small"})
+    issuer.keys["small"] = small_key
     (await configure_issuer(client, issuer)).ok()
 
     (await request_token(client, issuer.sign_token(key="small", alg="RS256"))).rejected(400, 530020)

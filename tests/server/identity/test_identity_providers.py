@@ -260,7 +260,7 @@ async def test_every_invalid_id_token_has_a_specific_error_code(any_issuer_world
 async def test_the_client_must_authenticate(any_issuer_world: World, issuer: Issuer) -> None:
     client, public_client = (
         await create_social_game(any_issuer_world),
-        await create_social_game(any_issuer_world, public_client=True),
+        await create_social_game(any_issuer_world, public=True),
     )
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(public_client, issuer)).ok()
@@ -284,7 +284,7 @@ async def test_the_client_must_authenticate(any_issuer_world: World, issuer: Iss
 async def test_only_a_confidential_client_gets_a_refresh_token(any_issuer_world: World, issuer: Issuer) -> None:
     client, public_client = (
         await create_social_game(any_issuer_world),
-        await create_social_game(any_issuer_world, public_client=True),
+        await create_social_game(any_issuer_world, public=True),
     )
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(public_client, issuer)).ok()
@@ -371,7 +371,7 @@ async def test_rsa_signatures_are_accepted(any_issuer_world: World, issuer: Issu
     issuer.discovery_overrides = {"id_token_signing_alg_values_supported": [algorithm]}
     (await configure_issuer(client, issuer)).ok()
 
-    (await request_token(client, issuer.sign_token(key="rsa", algorithm=algorithm))).ok()
+    (await request_token(client, issuer.sign_token(key="rsa", alg=algorithm))).ok()
 
 
 async def test_unreadable_keys_are_skipped(any_issuer_world: World, issuer: Issuer) -> None:
@@ -500,7 +500,7 @@ async def test_expired_and_foreign_credentials_are_rejected(
 
 
 async def test_a_credential_of_another_provider_is_rejected(rehearsal: RehearsalWorld) -> None:
-    _, apple_credential = await rehearsal.issue_credential("apple_credential", "1")
+    _, apple_credential = await rehearsal.issue_credential("apple", "1")
 
     for auth_type in (
         "OIDC",
