@@ -18,6 +18,7 @@ FOLDERS = (
     "commands",
     "activities",
     "users",
+    "settings",
     "guilds",
     "channels",
     "messages",

@@ -359,6 +359,7 @@ export class Shell {
     if (
       event.key === "Escape" &&
       !event.defaultPrevented &&
+      document.querySelector("dialog:modal") === null &&
       (this.root.classList.contains("show-side") || this.root.classList.contains("show-members"))
     ) {
       this.#closePanels();

@@ -25,6 +25,8 @@ export const avatarPath = (user, size = 64) =>
   user.avatar ? `/cdn/avatars/${user.id}/${user.avatar}.${extension(user.avatar)}?size=${size}` : null;
 export const guildIconPath = (guild, size = 96) =>
   guild.icon ? `/cdn/icons/${guild.id}/${guild.icon}.${extension(guild.icon)}?size=${size}` : null;
+export const guildBannerPath = (guild, size = 512) =>
+  guild.banner ? `/cdn/banners/${guild.id}/${guild.banner}.${extension(guild.banner)}?size=${size}` : null;
 export const channelIconPath = (channel, size = 64) =>
   channel.icon ? `/cdn/channel-icons/${channel.id}/${channel.icon}.png?size=${size}` : null;
 export const emojiPath = (id, animated, size = 48) => `/cdn/emojis/${id}.${animated ? "gif" : "png"}?size=${size}`;

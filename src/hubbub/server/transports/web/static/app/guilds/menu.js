@@ -4,9 +4,21 @@ import { ChannelType, Permissions, isMessageable, isThread, isForum } from "../n
 import { formField } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
+import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
+
+/** Members with one of these permissions can open the settings. */
+const SETTINGS_PERMISSIONS =
+  Permissions.MANAGE_GUILD |
+  Permissions.MANAGE_ROLES |
+  Permissions.MANAGE_CHANNELS |
+  Permissions.MANAGE_NICKNAMES |
+  Permissions.KICK_MEMBERS |
+  Permissions.BAN_MEMBERS |
+  Permissions.MODERATE_MEMBERS |
+  Permissions.VIEW_AUDIT_LOG;
 
 /** Open the menu of a guild. */
 export function openGuildMenu(anchor, context, guildId) {
@@ -29,6 +41,11 @@ export function openGuildMenu(anchor, context, guildId) {
       icon: "plus",
       onClick: () => openNewChannel(context, guildId),
     },
+    state.permissionsInGuild(guildId) & SETTINGS_PERMISSIONS && {
+      label: "Server settings",
+      icon: "settings",
+      onClick: () => openSettings(context, guildId),
+    },
     { label: "Mark all as read", icon: "dot", onClick: () => markAllRead(context, guildId) },
     guild.owner_id !== context.me.id && {
       label: "Leave guild",
@@ -37,6 +54,10 @@ export function openGuildMenu(anchor, context, guildId) {
       onClick: () => leave(context, guild),
     },
   ]);
+}
+
+async function openSettings(context, guildId) {
+  (await loadModule(() => import("../settings/guild_settings.js")))?.openGuildSettings(context, guildId);
 }
 
 /** Open the dialog with an invite link. */

@@ -128,11 +128,16 @@ export class State extends EventTarget {
     return (this.permissionsIn(channelId) & bits) === bits;
   }
 
-  /** Return whether the user has all these permissions in a guild. */
-  canInGuild(guildId, bits) {
+  /** Return the user's permissions in a guild; 0n if the user is not a member. */
+  permissionsInGuild(guildId) {
     const guild = this.guilds.get(guildId),
       member = this.member(guildId, this.me.id);
-    return guild !== undefined && member !== undefined && (guildPermissions(guild, member) & bits) === bits;
+    return guild === undefined || member === undefined ? 0n : guildPermissions(guild, member);
+  }
+
+  /** Return whether the user has all these permissions in a guild. */
+  canInGuild(guildId, bits) {
+    return (this.permissionsInGuild(guildId) & bits) === bits;
   }
 
   // Read state

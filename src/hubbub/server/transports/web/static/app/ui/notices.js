@@ -7,12 +7,15 @@ const NOTICES_MAX = 3;
 
 let region = null;
 
-/** Return the container of notices, created on first use. */
+/** Return the container of notices, created on first use. An open modal dialog covers everything outside of it. */
 function container() {
-  if (region === null || !region.isConnected) {
-    region = h("div", { class: "notices", role: "region", "aria-label": "Notices" });
-    document.body.append(region);
-  }
+  region ??= h("div", { class: "notices", role: "region", "aria-label": "Notices" });
+  const dialog = [...document.querySelectorAll("dialog:modal")].at(-1);
+  const host = dialog ?? document.body;
+  if (region.parentElement === host) return region;
+  host.append(region);
+  // The notices outlive the dialog.
+  dialog?.addEventListener("close", () => dialog.contains(region) && container(), { once: true });
   return region;
 }
 

@@ -1,0 +1,344 @@
+/** The form toolkit of the settings screens: fields, forms with unsaved changes, lists with actions, action dialogs. */
+
+import { formField } from "../ui/controls.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h, setChildren } from "../ui/dom.js";
+import { showError } from "../ui/notices.js";
+
+/**
+ * A field of a settings form.
+ *
+ * @typedef {object} SettingsField
+ * @property {HTMLElement} node
+ * @property {() => any} read returns the value as the API takes it
+ * @property {(value: any) => void} write
+ * @property {(text: string | null) => void} setError
+ * @property {(disabled: boolean) => void} setDisabled
+ */
+
+/** @returns {SettingsField} */
+function inputField(field, read, write) {
+  return {
+    node: field.node,
+    read,
+    write,
+    setError: field.setError,
+    setDisabled(disabled) {
+      field.input.disabled = disabled;
+    },
+  };
+}
+
+/** Return a text field. With `isNullable`, an empty text is null. */
+export function textSetting(label, { hint, multiline = false, isNullable = false, ...attributes } = {}) {
+  const input = multiline
+    ? h("textarea", { rows: "3", dir: "auto", ...attributes })
+    : h("input", { type: "text", dir: "auto", autocomplete: "off", ...attributes });
+  const read = () => (isNullable && !input.value.trim() ? null : input.value);
+  return inputField(formField(label, input, hint), read, value => {
+    input.value = value ?? "";
+  });
+}
+
+/** Return a select field. `options` are pairs of value and label; an unknown value is shown as itself. */
+export function choiceSetting(label, options, { hint } = {}) {
+  const input = h("select");
+  const values = [...options];
+  const draw = () =>
+    setChildren(
+      input,
+      values.map(([, text], index) => h("option", { value: index }, text)),
+    );
+  draw();
+  return inputField(
+    formField(label, input, hint),
+    () => values[Number(input.value)][0],
+    value => {
+      let index = values.findIndex(([option]) => option === value);
+      if (index < 0) {
+        index = values.push([value, String(value)]) - 1;
+        draw();
+      }
+      input.value = String(index);
+    },
+  );
+}
+
+let switchCount = 0;
+
+/** Return a checkbox with a label and an explanation. */
+export function switchSetting(label, { hint } = {}) {
+  const id = `switch-${(switchCount += 1)}`;
+  const input = h("input", { type: "checkbox", id, "aria-describedby": hint ? `${id}-hint` : null });
+  const node = h(
+    "div",
+    { class: "switch" },
+    input,
+    h("div", null, h("label", { for: id }, label), hint ? h("p", { class: "hint", id: `${id}-hint` }, hint) : null),
+  );
+  return inputField(
+    { node, input, setError: text => text && input.focus() },
+    () => input.checked,
+    value => {
+      input.checked = Boolean(value);
+    },
+  );
+}
+
+/** Return a color field; the value is a number, 0 for no color. */
+export function colorSetting(label, { hint } = {}) {
+  const input = h("input", { type: "color", class: "color" });
+  return inputField(
+    formField(label, input, hint),
+    () => Number.parseInt(input.value.slice(1), 16),
+    value => {
+      input.value = `#${Number(value).toString(16).padStart(6, "0")}`;
+    },
+  );
+}
+
+const IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp";
+
+/**
+ * Return an image field: the value is the hash of the stored image, null, or a data URL of the chosen file.
+ *
+ * @param {string} label
+ * @param {{hint?: string, preview: (value: string | null) => any}} options `preview` returns the node of a stored value
+ * @returns {SettingsField}
+ */
+export function imageSetting(label, { hint, preview }) {
+  let value = null;
+  const shown = h("div", { class: "image-preview" });
+  const input = h("input", { type: "file", accept: IMAGE_TYPES, class: "visually-hidden" });
+  const field = formField(label, input, hint);
+  const change = h("button", { type: "button", class: "button small quiet", onclick: () => input.click() }, "Upload");
+  const remove = h("button", { type: "button", class: "button small quiet", onclick: () => set(null) }, "Remove");
+  input.tabIndex = -1;
+  change.setAttribute("aria-label", `Upload ${label.toLowerCase()}`);
+  remove.setAttribute("aria-label", `Remove ${label.toLowerCase()}`);
+  const draw = () => {
+    remove.hidden = value === null;
+    setChildren(shown, value?.startsWith("data:") ? h("img", { src: value, alt: "" }) : preview(value));
+  };
+  const set = newValue => {
+    value = newValue;
+    draw();
+    field.node.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  input.addEventListener("change", () => {
+    const file = input.files[0];
+    if (!file) return;
+    const reader = new FileReader();
+    reader.addEventListener("load", () => set(String(reader.result)));
+    reader.readAsDataURL(file);
+    input.value = "";
+  });
+  field.node.insertBefore(h("div", { class: "image-field" }, shown, change, remove), input);
+  draw();
+  return {
+    node: field.node,
+    read: () => value,
+    write(newValue) {
+      value = newValue ?? null;
+      draw();
+    },
+    setError: field.setError,
+    setDisabled(disabled) {
+      for (const control of [input, change, remove]) control.disabled = disabled;
+    },
+  };
+}
+
+/** A form that tracks unsaved changes and sends only the changed values. */
+export class SettingsForm {
+  /** @type {Map<string, SettingsField>} */
+  #fields = new Map();
+  #saved = {};
+  #save;
+  #onInput;
+
+  /**
+   * @param {Record<string, SettingsField>} fields by the name in the request body
+   * @param {Record<string, any>} values the stored values
+   * @param {{save: (changes: Record<string, any>) => Promise<any>, onInput: () => void}} handlers `save` resolves to the
+   *   stored values
+   */
+  constructor(fields, values, { save, onInput }) {
+    this.#fields = new Map(Object.entries(fields));
+    this.#save = save;
+    this.#onInput = onInput;
+    for (const field of this.#fields.values()) {
+      for (const event of ["input", "change"])
+        field.node.addEventListener(event, () => {
+          field.setError(null);
+          onInput();
+        });
+    }
+    this.load(values);
+  }
+
+  /** The nodes of all fields, in order. */
+  get nodes() {
+    return [...this.#fields.values()].map(field => field.node);
+  }
+
+  /** Show stored values. Values that the user changed stay. */
+  load(values) {
+    const changes = this.changes;
+    for (const [name, field] of this.#fields) {
+      if (name in changes) continue;
+      field.write(values[name]);
+      this.#saved[name] = field.read();
+    }
+    this.#onInput();
+  }
+
+  /** The changed values by name. */
+  get changes() {
+    const changes = {};
+    for (const [name, field] of this.#fields)
+      if (name in this.#saved && field.read() !== this.#saved[name]) changes[name] = field.read();
+    return changes;
+  }
+
+  get isDirty() {
+    return Object.keys(this.changes).length > 0;
+  }
+
+  /** Discard the changes. */
+  reset() {
+    for (const [name, field] of this.#fields) {
+      field.write(this.#saved[name]);
+      field.setError(null);
+    }
+    this.#onInput();
+  }
+
+  /** Disable the fields, all of them or those with these names. */
+  disable(names = [...this.#fields.keys()]) {
+    for (const name of names) this.#fields.get(name)?.setDisabled(true);
+  }
+
+  /** Send the changes. Return whether the server accepted them; errors are shown at their fields. */
+  async submit() {
+    const changes = this.changes;
+    let stored;
+    try {
+      stored = await this.#save(changes);
+    } catch (error) {
+      this.#showErrors(error);
+      return false;
+    }
+    Object.assign(this.#saved, changes);
+    this.load(stored ?? this.#saved);
+    return true;
+  }
+
+  #showErrors(error) {
+    const invalid = Object.keys(error.errors ?? {}).filter(name => this.#fields.has(name));
+    for (const name of invalid.reverse()) this.#fields.get(name).setError(firstMessage(error.errors[name]));
+    if (!invalid.length) showError(error);
+  }
+}
+
+function firstMessage(node) {
+  if (Array.isArray(node?._errors) && node._errors.length) return String(node._errors[0].message);
+  const inner = Object.values(node ?? {}).find(value => typeof value === "object");
+  return inner ? firstMessage(inner) : "This value is not valid.";
+}
+
+/** Return a notice that says why the user cannot do something. */
+export function lockedNotice(text) {
+  return h("p", { class: "notice warm", role: "note" }, text);
+}
+
+/** Return a section with a heading. */
+export function settingsSection(title, ...children) {
+  return h("section", { class: "settings-section" }, h("h4", null, title), ...children);
+}
+
+/**
+ * Return one entry of a list with actions.
+ *
+ * @param {{mark?: any, title: any, details?: any[], actions?: any[]}} parts
+ */
+export function listEntry({ mark, title, details = [], actions = [] }) {
+  return h(
+    "li",
+    { class: "settings-entry" },
+    mark ?? null,
+    h(
+      "div",
+      { class: "settings-entry-text" },
+      h("p", { class: "settings-entry-title", dir: "auto" }, title),
+      details.filter(Boolean).map(detail => h("p", { class: "soft small", dir: "auto" }, detail)),
+    ),
+    actions.length ? h("div", { class: "settings-entry-actions" }, actions) : null,
+  );
+}
+
+/** Return a small button; `why` disables it and is its explanation. */
+export function actionButton(label, onClick, { danger = false, why = null, name = label } = {}) {
+  return h(
+    "button",
+    {
+      type: "button",
+      class: `button small ${danger ? "danger" : "quiet"}`,
+      "aria-label": name === label ? null : name,
+      disabled: why !== null,
+      title: why,
+      onclick: onClick,
+    },
+    label,
+  );
+}
+
+/**
+ * Open a dialog that confirms an action, with fields. Resolve to whether the action succeeded.
+ *
+ * @param {{title: string, text?: any, label: string, fields?: Record<string, SettingsField>, danger?: boolean,
+ *   run: (values: Record<string, any>) => Promise<any>}} options
+ * @returns {Promise<boolean>}
+ */
+export function openActionDialog({ title, text, label, fields = {}, danger = true, run }) {
+  return new Promise(resolve => {
+    let done = false;
+    openDialog(
+      title,
+      close => {
+        const submit = async event => {
+          event.preventDefault();
+          const values = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.read()]));
+          button.disabled = true;
+          try {
+            await run(values);
+            done = true;
+            close();
+          } catch (error) {
+            showError(error);
+          } finally {
+            button.disabled = false;
+          }
+        };
+        const button = h("button", { type: "submit", class: danger ? "button danger" : "button" }, label);
+        return h(
+          "form",
+          { class: "stack", onsubmit: submit },
+          text ? h("p", null, text) : null,
+          Object.values(fields).map(field => field.node),
+          h(
+            "div",
+            { class: "row end" },
+            h("button", { type: "button", class: "button quiet", onclick: close }, "Cancel"),
+            button,
+          ),
+        );
+      },
+      { onClose: () => resolve(done) },
+    );
+  });
+}
+
+/** Return the field for the reason of an action, which the audit log shows. */
+export const reasonSetting = () =>
+  textSetting("Reason", { hint: "Optional. The audit log shows it.", maxlength: "512", isNullable: true });

@@ -1,0 +1,81 @@
+/** What the user may do in a guild, and the sentence that says why not. */
+
+import { compareIds } from "../network/ids.js";
+import { Permissions } from "../network/enums.js";
+import { guildPermissions } from "../state/permissions.js";
+import { PERMISSION_LABELS } from "./permission_texts.js";
+
+/** The user's access to a guild, for one moment: create it again after a change. */
+export class GuildSettingsAccess {
+  constructor({ state }, guildId) {
+    this.state = state;
+    this.guild = state.guilds.get(guildId);
+    this.me = state.me;
+    this.member = state.member(guildId, state.me.id);
+    this.permissions = state.permissionsInGuild(guildId);
+  }
+
+  get isOwner() {
+    return this.guild?.owner_id === this.me.id;
+  }
+
+  has(bits) {
+    return (this.permissions & bits) === bits;
+  }
+
+  /** Return null if the user has a permission, or a sentence that names the missing one. */
+  whyNot(bits) {
+    return this.has(bits) ? null : `You need the permission “${PERMISSION_LABELS.get(bits)}”.`;
+  }
+
+  /** Return null if the user has a permission and outranks a member, or the reason. */
+  whyNotOn(bits, member) {
+    const missing = this.whyNot(bits);
+    if (missing !== null) return missing;
+    if (member.user.id === this.me.id) return "You cannot do this to yourself.";
+    if (member.user.id === this.guild.owner_id) return "The owner of the guild cannot be changed by others.";
+    if (!this.isOwner && !outranks(this.#topRole(this.member), this.#topRole(member)))
+      return "This member's highest role is not below yours.";
+    return null;
+  }
+
+  /** Return null if the user may change the nickname of a member, or the reason. */
+  whyNotRename(member) {
+    if (member.user.id !== this.me.id) return this.whyNotOn(Permissions.MANAGE_NICKNAMES, member);
+    return this.has(Permissions.MANAGE_NICKNAMES) ? null : this.whyNot(Permissions.CHANGE_NICKNAME);
+  }
+
+  /** Return null if the user may time out a member, or the reason. */
+  whyNotTimeOut(member) {
+    if (guildPermissions(this.guild, member) & Permissions.ADMINISTRATOR && member.user.id !== this.guild.owner_id)
+      return "Administrators cannot be timed out.";
+    return this.whyNotOn(Permissions.MODERATE_MEMBERS, member);
+  }
+
+  /** Return null if the user may edit or assign a role, or the reason. */
+  whyNotRole(role) {
+    const missing = this.whyNot(Permissions.MANAGE_ROLES);
+    if (missing !== null) return missing;
+    if (this.isOwner || outranks(this.#topRole(this.member), role)) return null;
+    return "This role is not below your highest role.";
+  }
+
+  /** Roles from the highest to the lowest, without @everyone. */
+  get roles() {
+    return this.guild.roles.filter(role => role.id !== this.guild.id).sort((a, b) => (outranks(a, b) ? -1 : 1));
+  }
+
+  /** The role that every member has. */
+  get everyone() {
+    return this.guild.roles.find(role => role.id === this.guild.id);
+  }
+
+  #topRole(member) {
+    return this.roles.find(role => member.roles.includes(role.id)) ?? this.everyone;
+  }
+}
+
+/** Return whether a role is above another; of two roles at one position, the older is above. */
+function outranks(role, other) {
+  return role.position === other.position ? compareIds(role.id, other.id) < 0 : role.position > other.position;
+}

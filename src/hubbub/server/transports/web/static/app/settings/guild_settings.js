@@ -1,0 +1,207 @@
+/** The full-screen settings of a guild: navigation, one screen at a time, and the bar for unsaved changes. */
+
+import { iconButton } from "../ui/controls.js";
+import { confirmAction } from "../ui/dialogs.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { closePopup } from "../ui/popups.js";
+import { showNotice } from "../ui/notices.js";
+import { GuildSettingsAccess } from "./guild_access.js";
+import { OVERVIEW_SCREEN } from "./overview.js";
+
+/**
+ * A screen of the settings.
+ *
+ * @typedef {object} SettingsScreen
+ * @property {string} id
+ * @property {string} label
+ * @property {string} icon
+ * @property {(view: GuildSettings) => any} build returns the content
+ */
+
+/** @type {SettingsScreen[]} */
+const SCREENS = [OVERVIEW_SCREEN];
+
+/** Open the settings of a guild. */
+export function openGuildSettings(context, guildId, screenId = SCREENS[0].id) {
+  closePopup();
+  const view = new GuildSettings(context, guildId);
+  view.open(screenId);
+  return view;
+}
+
+/** The open settings of one guild. */
+class GuildSettings {
+  /** The form with unsaved changes of the current screen, or null. @type {import("./form.js").SettingsForm | null} */
+  #form = null;
+  /** Called after changes of the guild or its members. @type {((detail: any) => void) | null} */
+  #onChange = null;
+
+  constructor(context, guildId) {
+    this.context = context;
+    this.guildId = guildId;
+  }
+
+  get guild() {
+    return this.context.state.guilds.get(this.guildId);
+  }
+
+  /** What the user may do now. */
+  get access() {
+    return new GuildSettingsAccess(this.context, this.guildId);
+  }
+
+  /** Show the settings. */
+  open(screenId) {
+    const { state } = this.context;
+    const before = document.activeElement;
+    this.title = h("span", { class: "settings-guild", dir: "auto" }, this.guild.name);
+    this.links = new Map(SCREENS.map(screen => [screen.id, this.#link(screen)]));
+    this.main = h("div", { class: "settings-main", tabindex: "-1" });
+    this.bar = this.#saveBar();
+    this.box = h(
+      "dialog",
+      { class: "settings", "aria-labelledby": "settings-title" },
+      h(
+        "div",
+        { class: "settings-side" },
+        h("h2", { id: "settings-title" }, "Server settings", this.title),
+        h(
+          "nav",
+          { "aria-label": "Settings" },
+          h(
+            "ul",
+            null,
+            [...this.links.values()].map(link => h("li", null, link)),
+          ),
+        ),
+      ),
+      h("div", { class: "settings-content" }, this.main, this.bar),
+      iconButton("close", "Close settings", () => this.requestClose(), {
+        class: "icon-button settings-close",
+        "aria-keyshortcuts": "Escape",
+      }),
+    );
+    const onState = ({ detail }) => this.#onStateChange(detail);
+    state.addEventListener("change", onState);
+    this.box.addEventListener("close", () => {
+      state.removeEventListener("change", onState);
+      this.box.remove();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    });
+    this.box.addEventListener("keydown", event => {
+      if (event.key !== "Escape" || event.defaultPrevented) return;
+      event.preventDefault();
+      this.requestClose();
+    });
+    this.box.addEventListener("cancel", event => {
+      if (event.target !== this.box) return;
+      event.preventDefault();
+      this.requestClose();
+    });
+    document.body.append(this.box);
+    this.box.showModal();
+    this.show(screenId);
+    this.links.get(screenId).focus();
+  }
+
+  #link(screen) {
+    return h(
+      "button",
+      { type: "button", class: "settings-link", onclick: () => this.request(screen.id) },
+      icon(screen.icon),
+      h("span", null, screen.label),
+    );
+  }
+
+  /** Show a screen, unless the user keeps unsaved changes. */
+  async request(screenId) {
+    if (await this.#confirmDiscard()) this.show(screenId);
+  }
+
+  /** Show a screen. */
+  show(screenId) {
+    const screen = SCREENS.find(({ id }) => id === screenId);
+    for (const [id, link] of this.links) {
+      if (id === screenId) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    this.links.get(screenId).scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.setContent(screen.label, screen.build(this));
+  }
+
+  /** Replace the content of the screen, for screens with several pages. */
+  setContent(title, content) {
+    this.#form = this.pendingForm ?? null;
+    this.pendingForm = null;
+    this.#onChange = this.pendingListener ?? null;
+    this.pendingListener = null;
+    setChildren(this.main, h("h3", { class: "settings-heading", dir: "auto" }, title), content);
+    this.main.scrollTop = 0;
+    this.drawBar();
+  }
+
+  /** Use a form with the save bar. Call while building the content. */
+  useForm(form) {
+    this.pendingForm = form;
+    return form;
+  }
+
+  /** Call a function after changes of this guild while the content is shown. Call while building the content. */
+  onChange(listener) {
+    this.pendingListener = listener;
+  }
+
+  // Unsaved changes
+
+  #saveBar() {
+    const save = async event => {
+      event.preventDefault();
+      const button = event.currentTarget;
+      button.disabled = true;
+      const isSaved = await this.#form.submit();
+      button.disabled = false;
+      if (!isSaved) return;
+      showNotice("Changes saved.", "done");
+      this.main.focus();
+    };
+    const reset = () => {
+      this.#form.reset();
+      this.main.focus();
+    };
+    return h(
+      "div",
+      { class: "save-bar", role: "region", "aria-label": "Unsaved changes", hidden: true },
+      h("p", { role: "status" }, "You have unsaved changes."),
+      h("button", { type: "button", class: "button small quiet", onclick: reset }, "Reset"),
+      h("button", { type: "button", class: "button small", onclick: save }, "Save changes"),
+    );
+  }
+
+  /** Show the bar if there are unsaved changes. */
+  drawBar() {
+    this.bar.hidden = !this.#form?.isDirty;
+  }
+
+  /** Return whether there are no unsaved changes, or the user discards them. */
+  async #confirmDiscard() {
+    if (!this.#form?.isDirty) return true;
+    return confirmAction("Discard changes?", "You have changes that are not saved.", "Discard");
+  }
+
+  /** Close the settings, unless the user keeps unsaved changes. */
+  async requestClose() {
+    if (await this.#confirmDiscard()) this.box.close();
+  }
+
+  #onStateChange(detail) {
+    if (detail.kind === "guilds" && this.guild === undefined) {
+      this.box.close();
+      showNotice("You are no longer a member of this guild.");
+      return;
+    }
+    if (detail.guildId !== this.guildId || !["guilds", "members", "channels"].includes(detail.kind)) return;
+    if (this.guild === undefined) return;
+    this.title.textContent = this.guild.name;
+    this.#onChange?.(detail);
+  }
+}

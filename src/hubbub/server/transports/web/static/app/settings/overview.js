@@ -1,0 +1,98 @@
+/** Guild settings: name, images, description, system channel, verification, notifications and language. */
+
+import { ChannelType, DefaultMessageNotifications, Permissions, VerificationLevel } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { guildIcon } from "../content/avatars.js";
+import { guildBannerPath } from "../content/cdn_paths.js";
+import { SettingsForm, choiceSetting, imageSetting, lockedNotice, settingsSection, textSetting } from "./form.js";
+
+/** The locales of a guild (spec/http.md#1.13). */
+const LOCALES =
+  "bg cs da de el en-GB en-US es-419 es-ES fi fr hi hr hu id it ja ko lt nl no pl pt-BR ro ru sv-SE th tr uk vi zh-CN zh-TW".split(
+    " ",
+  );
+
+const VERIFICATION_OPTIONS = [
+  [VerificationLevel.NONE, "None"],
+  [VerificationLevel.LOW, "Low: a verified email address"],
+  [VerificationLevel.MEDIUM, "Medium: also registered for 5 minutes"],
+  [VerificationLevel.HIGH, "High: also a member for 10 minutes"],
+  [VerificationLevel.VERY_HIGH, "Highest: a verified phone number"],
+];
+
+const NOTIFICATION_OPTIONS = [
+  [DefaultMessageNotifications.ALL_MESSAGES, "All messages"],
+  [DefaultMessageNotifications.ONLY_MENTIONS, "Only mentions"],
+];
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const OVERVIEW_SCREEN = { id: "overview", label: "Overview", icon: "settings", build };
+
+function build(view) {
+  const { context, guildId, guild, access } = view;
+  const fields = {
+    icon: imageSetting("Icon", {
+      hint: "A square image of at least 128 × 128 pixels.",
+      preview: value => guildIcon({ ...view.guild, icon: value }),
+    }),
+    banner: imageSetting("Banner", {
+      preview: value =>
+        value
+          ? h("img", { src: guildBannerPath({ ...view.guild, banner: value }), alt: "", class: "banner" })
+          : h("span", { class: "soft small" }, "No banner"),
+    }),
+    name: textSetting("Name", { maxlength: "100" }),
+    description: textSetting("Description", {
+      hint: "Shown to people who look at an invite.",
+      multiline: true,
+      isNullable: true,
+      maxlength: "300",
+    }),
+    system_channel_id: choiceSetting("System channel", channelOptions(context.state, guildId), {
+      hint: "Shows who joined.",
+    }),
+    verification_level: choiceSetting("Verification level", VERIFICATION_OPTIONS, {
+      hint: "What members need before they can write. Members with a role are exempt.",
+    }),
+    default_message_notifications: choiceSetting("Default notifications", NOTIFICATION_OPTIONS, {
+      hint: "For members who have not chosen their own setting.",
+    }),
+    preferred_locale: choiceSetting("Language", localeOptions(), {
+      hint: "The main language of the guild, for apps and system messages.",
+    }),
+  };
+  const form = new SettingsForm(fields, guild, {
+    save: changes => context.api.request("PATCH", `/guilds/${guildId}`, { json: changes }),
+    onInput: () => view.drawBar(),
+  });
+  view.useForm(form);
+  view.onChange(() => form.load(view.guild));
+  const why = access.whyNot(Permissions.MANAGE_GUILD);
+  const hasBanners = (guild.features ?? []).includes("BANNER");
+  if (why !== null) form.disable();
+  else if (!hasBanners) form.disable(["banner"]);
+  const nodes = names => names.map(name => fields[name].node);
+  return h(
+    "div",
+    { class: "settings-form" },
+    why === null ? null : lockedNotice(`You can look, but not change anything. ${why}`),
+    settingsSection("Profile", nodes(["name", "description", "icon", "banner"]), [
+      hasBanners ? null : h("p", { class: "hint" }, "Banners are not available in this guild."),
+    ]),
+    settingsSection("Members", nodes(["system_channel_id", "verification_level", "default_message_notifications"])),
+    settingsSection("Language", nodes(["preferred_locale"])),
+  );
+}
+
+function channelOptions(state, guildId) {
+  const channels = state
+    .channelsOf(guildId)
+    .filter(channel => channel.type === ChannelType.GUILD_TEXT && state.can(channel.id, Permissions.VIEW_CHANNEL))
+    .sort((a, b) => a.position - b.position);
+  return [[null, "No system messages"], ...channels.map(channel => [channel.id, `#${channel.name}`])];
+}
+
+function localeOptions() {
+  const names = new Intl.DisplayNames(undefined, { type: "language" });
+  return LOCALES.map(locale => [locale, names.of(locale) ?? locale]).sort((a, b) => a[1].localeCompare(b[1]));
+}

@@ -1,0 +1,121 @@
+"""The guild settings of the chat client in a real browser."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.enums import LOCALES, AuditLogAction
+from hubbub.protocol.permissions import Permissions
+from tests.server.talk.uploads import PNG
+from tests.web.chat import ChatPlatform, ChatWindow, general_path
+from tests.web.conftest import PHONE_WIDTH
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+
+
+async def open_settings(window: ChatWindow, screen: str | None = None) -> Any:
+    """Open the guild settings from the guild menu, and return the locator of the dialog."""
+    await window.page.get_by_role("button", name="Menu of Guild").click()
+    await window.page.get_by_role("menuitem", name="Server settings").click()
+    settings = window.page.get_by_role("dialog", name="Server settings")
+    await settings.wait_for()
+    if screen is not None:
+        await settings.get_by_role("navigation").get_by_role("button", name=screen).click()
+        await settings.get_by_role("heading", name=screen, exact=True).wait_for()
+    return settings
+
+
+async def test_overview_saves_only_changes_and_other_members_see_them(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    other = await guild.channel("arrivals")
+    async with (
+        platform.open_window(nora, general_path(guild)) as nora_window,
+        platform.open_window(tom, general_path(guild)) as tom_window,
+    ):
+        page = nora_window.page
+        settings = await open_settings(nora_window)
+        save_bar = settings.get_by_role("region", name="Unsaved changes")
+        assert await save_bar.is_hidden()
+        assert await settings.get_by_label("Language").locator("option").count() == len(LOCALES)
+
+        # Reset restores the stored value.
+        await settings.get_by_label("Name").fill("Harbor")
+        await save_bar.wait_for()
+        await save_bar.get_by_role("button", name="Reset").click()
+        assert await settings.get_by_label("Name").input_value() == "Guild"
+        assert await save_bar.is_hidden()
+
+        # A rejected value is reported at its field, and stays.
+        nora_window.expected_errors = ("Failed to load resource",)
+        await settings.get_by_label("Name").fill("H")
+        await save_bar.get_by_role("button", name="Save changes").click()
+        await settings.get_by_role("alert").filter(has_text="2").wait_for()
+
+        await settings.get_by_label("Name").fill("Harbor")
+        await settings.get_by_label("Description").fill("Boats and tides")
+        await settings.get_by_label("System channel").select_option(label="#arrivals")
+        await settings.get_by_label("Verification level").select_option(label="Medium: also registered for 5 minutes")
+        await settings.get_by_label("Default notifications").select_option(label="Only mentions")
+        await settings.get_by_label("Language").select_option(label="German")
+        await settings.locator("input[type=file]").first.set_input_files(
+            {"name": "icon.png", "mimeType": "image/png", "buffer": PNG}
+        )
+        await settings.locator(".image-preview img").wait_for()
+        await save_bar.get_by_role("button", name="Save changes").click()
+        await page.get_by_text("Changes saved.").wait_for()
+        await save_bar.wait_for(state="hidden")
+        stored = (await nora.get(f"/guilds/{guild.id}")).ok()
+        assert stored["icon"] is not None
+        assert {name: stored[name] for name in ("name", "description", "system_channel_id", "preferred_locale")} == {
+            "name": "Harbor",
+            "description": "Boats and tides",
+            "system_channel_id": str(other),
+            "preferred_locale": "de",
+        }
+        assert (stored["verification_level"], stored["default_message_notifications"]) == (2, 1)
+        await tom_window.page.get_by_role("heading", name="Harbor").wait_for()
+        # The audit log names only what changed.
+        entry = await guild.last_audit_entry(AuditLogAction.GUILD_UPDATE)
+        assert "afk_timeout" not in {change["key"] for change in entry["changes"]}
+
+
+async def test_settings_manage_focus_and_unsaved_changes_on_a_phone(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    async with platform.open_window(nora, general_path(guild), width=PHONE_WIDTH, scheme="dark") as window:
+        page = window.page
+        await page.get_by_role("button", name="Channels and conversations").click()
+        settings = await open_settings(window)
+        assert await page.evaluate("document.activeElement.textContent") == "Overview"
+        assert await page.evaluate(
+            "document.documentElement.scrollWidth <= innerWidth && "
+            "document.querySelector('.settings-main').scrollWidth <= document.querySelector('.settings-main').clientWidth"
+        )
+        await settings.get_by_label("Name").fill("Harbor")
+        await page.keyboard.press("Escape")
+        question = page.get_by_role("dialog", name="Discard changes?")
+        await question.wait_for()
+        await page.keyboard.press("Escape")
+        await question.wait_for(state="hidden")
+        assert await settings.get_by_label("Name").input_value() == "Harbor"
+        await page.keyboard.press("Escape")
+        await question.get_by_role("button", name="Discard").click()
+        await settings.wait_for(state="hidden")
+        await window.wait_until("() => document.activeElement.ariaLabel === 'Menu of Guild'")
+        assert (await nora.get(f"/guilds/{guild.id}")).ok()["name"] == "Guild"
+
+
+async def test_settings_explain_missing_permissions(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    async with platform.open_window(tom, general_path(guild)) as window:
+        page = window.page
+        await page.get_by_role("button", name="Menu of Guild").click()
+        await page.get_by_role("menuitem", name="Mark all as read").wait_for()
+        assert await page.get_by_role("menuitem", name="Server settings").count() == 0
+    await guild.allow_permissions(tom, Permissions.KICK_MEMBERS)
+    async with platform.open_window(tom, general_path(guild)) as window:
+        settings = await open_settings(window)
+        await settings.get_by_text("You need the permission “Manage guild”.").wait_for()
+        assert await settings.get_by_label("Name").is_disabled()
