@@ -119,3 +119,69 @@ async def test_settings_explain_missing_permissions(platform: ChatPlatform) -> N
         settings = await open_settings(window)
         await settings.get_by_text("You need the permission “Manage guild”.").wait_for()
         assert await settings.get_by_label("Name").is_disabled()
+
+
+async def test_members_are_found_named_and_given_roles(platform: ChatPlatform) -> None:
+    nora, tom, mary = [await platform.world.user(name) for name in ("nora", "tom", "mary")]
+    guild = await platform.world.guild(nora, tom, mary)
+    crew = await guild.role("Crew")
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        settings = await open_settings(window, "Members")
+        members = settings.get_by_role("list", name="Members")
+        await members.get_by_text("@mary").wait_for()
+        await settings.get_by_label("Search members").fill("to")
+        await members.get_by_text("@mary").wait_for(state="detached")
+        await members.get_by_role("button", name="Manage tom").click()
+        dialog = page.get_by_role("dialog", name="tom")
+        assert await dialog.get_by_role("button", name="Save").is_disabled()
+        await dialog.get_by_label("Nickname").fill("Captain")
+        await dialog.get_by_label("Crew").check()
+        await dialog.get_by_role("button", name="Save").click()
+        await members.get_by_text("Captain").wait_for()
+        await members.get_by_text("Crew").wait_for()
+        member = (await nora.get(f"/guilds/{guild.id}/members/{tom.id}")).ok()
+        assert (member["nick"], member["roles"]) == ("Captain", [str(crew)])
+
+
+async def test_members_are_kicked_and_banned_and_bans_are_lifted(platform: ChatPlatform) -> None:
+    nora, tom, mary = [await platform.world.user(name) for name in ("nora", "tom", "mary")]
+    guild = await platform.world.guild(nora, tom, mary)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        settings = await open_settings(window, "Members")
+        members = settings.get_by_role("list", name="Members")
+        for name, action in (("mary", "Kick"), ("tom", "Ban")):
+            await members.get_by_role("button", name=f"Manage {name}").click()
+            await page.get_by_role("dialog", name=name, exact=True).get_by_role("button", name=action).click()
+            question = page.get_by_role("dialog", name=f"{action} {name}?")
+            await question.get_by_label("Reason").fill("Spam")
+            await question.get_by_role("button", name=action).click()
+            await members.get_by_text(f"@{name}").wait_for(state="detached")
+        assert (await nora.get(f"/guilds/{guild.id}/members/{mary.id}")).status == 404
+
+        await settings.get_by_role("button", name="Bans").click()
+        bans = settings.get_by_role("list", name="Bans")
+        await bans.get_by_text("Reason: Spam").wait_for()
+        assert await bans.get_by_role("listitem").count() == 1
+        await bans.get_by_role("button", name="Lift ban on tom").click()
+        await page.get_by_role("dialog", name="Lift the ban on tom?").get_by_role("button", name="Lift ban").click()
+        await settings.get_by_text("There are no bans.").wait_for()
+        assert (await nora.get(f"/guilds/{guild.id}/bans")).ok() == []
+
+
+async def test_members_and_bans_explain_what_a_moderator_cannot_do(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.allow_permissions(tom, Permissions.KICK_MEMBERS)
+    async with platform.open_window(tom, general_path(guild)) as window:
+        settings = await open_settings(window, "Members")
+        await settings.get_by_role("button", name="Manage nora").click()
+        dialog = window.page.get_by_role("dialog", name="nora", exact=True)
+        await dialog.get_by_text("Kick: The owner of the guild cannot be changed by others.").wait_for()
+        await dialog.get_by_text("Ban: You need the permission “Ban members”.").wait_for()
+        assert await dialog.get_by_role("button", name="Kick").is_disabled()
+        assert await dialog.get_by_label("Nickname").is_disabled()
+        await window.page.keyboard.press("Escape")
+        await settings.get_by_role("button", name="Bans").click()
+        await settings.get_by_text("You cannot see the bans. You need the permission “Ban members”.").wait_for()

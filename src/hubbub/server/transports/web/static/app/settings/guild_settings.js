@@ -5,7 +5,9 @@ import { confirmAction } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { closePopup } from "../ui/popups.js";
 import { showNotice } from "../ui/notices.js";
+import { BANS_SCREEN } from "./bans.js";
 import { GuildSettingsAccess } from "./guild_access.js";
+import { MEMBERS_SCREEN } from "./members.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
 
 /**
@@ -19,7 +21,7 @@ import { OVERVIEW_SCREEN } from "./overview.js";
  */
 
 /** @type {SettingsScreen[]} */
-const SCREENS = [OVERVIEW_SCREEN];
+const SCREENS = [OVERVIEW_SCREEN, MEMBERS_SCREEN, BANS_SCREEN];
 
 /** Open the settings of a guild. */
 export function openGuildSettings(context, guildId, screenId = SCREENS[0].id) {

@@ -1,0 +1,287 @@
+/** Guild settings: members, with nickname, roles, timeout, kick and ban. */
+
+import { Permissions } from "../network/enums.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h, reconcile } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { timeElement } from "../ui/times.js";
+import { userAvatar } from "../content/avatars.js";
+import {
+  SettingsForm,
+  actionButton,
+  choiceSetting,
+  listEntry,
+  openActionDialog,
+  reasonSetting,
+  switchSetting,
+  textSetting,
+} from "./form.js";
+
+const PAGE_SIZE = 50;
+const SEARCH_MAX = 100;
+const SEARCH_DELAY_MS = 250;
+
+const TIMEOUT_OPTIONS = [
+  [60, "1 minute"],
+  [300, "5 minutes"],
+  [3_600, "1 hour"],
+  [86_400, "1 day"],
+  [604_800, "1 week"],
+];
+
+const DELETE_OPTIONS = [
+  [0, "Keep their messages"],
+  [3_600, "Messages of the last hour"],
+  [86_400, "Messages of the last day"],
+  [604_800, "Messages of the last 7 days"],
+];
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const MEMBERS_SCREEN = { id: "members", label: "Members", icon: "people", build };
+
+function build(view) {
+  const { context, guildId } = view;
+  /** Listed members by user ID. */
+  const members = new Map();
+  let query = "",
+    request = 0,
+    timer;
+  const list = h("ul", { class: "settings-list", "aria-label": "Members" });
+  const status = h("p", { class: "soft", role: "status" });
+  const more = h(
+    "button",
+    { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
+    "Show more",
+  );
+  const draw = () =>
+    reconcile(
+      list,
+      [...members.values()].map(member => memberEntry(view, member)),
+    );
+  const fetchPage = () =>
+    runAndReport(async () => {
+      const current = (request += 1);
+      const after = [...members.keys()].at(-1);
+      const found = await (query
+        ? context.api.request("GET", `/guilds/${guildId}/members/search`, { query: { query, limit: SEARCH_MAX } })
+        : context.api.request("GET", `/guilds/${guildId}/members`, { query: { limit: PAGE_SIZE, after } }));
+      // A newer search replaced this one.
+      if (current !== request) return;
+      if (query) members.clear();
+      for (const member of found) members.set(member.user.id, member);
+      more.hidden = Boolean(query) || found.length < PAGE_SIZE;
+      status.textContent = members.size ? "" : "No members found.";
+      draw();
+    });
+  const search = textSetting("Search members", { type: "search", maxlength: "100" });
+  search.node.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      query = search.read().trim();
+      members.clear();
+      fetchPage();
+    }, SEARCH_DELAY_MS);
+  });
+  view.onChange(({ kind, id }) => {
+    const member = context.state.member(guildId, id);
+    if (kind === "members" && members.has(id)) {
+      if (member === undefined) members.delete(id);
+      else members.set(id, member);
+    }
+    draw();
+  });
+  fetchPage();
+  return [h("div", { class: "settings-tools" }, search.node), status, list, more];
+}
+
+function nameOf(member) {
+  return member.nick || member.user.global_name || member.user.username;
+}
+
+function timeoutEndMs(member) {
+  const end = Date.parse(member.communication_disabled_until ?? "");
+  return end > Date.now() ? end : null;
+}
+
+function memberEntry(view, member) {
+  const { access, guild } = view;
+  const roles = access.roles.filter(role => member.roles.includes(role.id)),
+    name = nameOf(member),
+    end = timeoutEndMs(member),
+    isOwner = member.user.id === guild.owner_id;
+  return {
+    key: member.user.id,
+    stamp: `${name} ${member.user.avatar} ${roles.map(role => `${role.id} ${role.name}`)} ${end} ${isOwner} ${access.permissions}`,
+    build: () =>
+      listEntry({
+        mark: userAvatar(member.user, name),
+        title: [name, member.user.bot ? h("span", { class: "tag" }, "App") : null],
+        details: [
+          `@${member.user.username}${isOwner ? " · Owner" : ""}`,
+          end === null ? null : h("span", null, "Timed out until ", timeElement(end, "f")),
+          roles.length ? roles.map(role => role.name).join(", ") : null,
+        ],
+        actions: [actionButton("Manage", () => openMember(view, member), { name: `Manage ${name}` })],
+      }),
+  };
+}
+
+/** Open the dialog of one member: nickname, roles and moderation. */
+function openMember(view, member) {
+  const { context, guildId, access } = view;
+  const name = nameOf(member),
+    path = `/guilds/${guildId}/members/${member.user.id}`;
+  openDialog(name, close => {
+    const whyRename = access.whyNotRename(member);
+    const nick = textSetting("Nickname", {
+      hint: whyRename ?? undefined,
+      maxlength: "32",
+      placeholder: member.user.global_name ?? member.user.username,
+      isNullable: true,
+    });
+    const switches = access.roles.map(role => {
+      const why = role.managed ? "An app manages this role." : access.whyNotRole(role);
+      return { role, why, field: switchSetting(role.name, { hint: why ?? undefined }) };
+    });
+    const fields = { nick, ...Object.fromEntries(switches.map(({ role, field }) => [role.id, field])) };
+    const values = {
+      nick: member.nick ?? null,
+      ...Object.fromEntries(switches.map(({ role }) => [role.id, member.roles.includes(role.id)])),
+    };
+    const save = h("button", { type: "submit", class: "button", disabled: true }, "Save");
+    const drawSave = () => {
+      save.disabled = !form?.isDirty;
+    };
+    let form = null;
+    form = new SettingsForm(fields, values, {
+      save: changes => saveMember(context, path, changes),
+      onInput: drawSave,
+    });
+    form.disable([
+      ...(whyRename === null ? [] : ["nick"]),
+      ...switches.filter(({ why }) => why !== null).map(({ role }) => role.id),
+    ]);
+    const submit = async event => {
+      event.preventDefault();
+      if (!(await form.submit())) return;
+      close();
+      showNotice("Changes saved.", "done");
+    };
+    return h(
+      "form",
+      { class: "stack", onsubmit: submit },
+      nick.node,
+      h(
+        "fieldset",
+        null,
+        h("legend", null, "Roles"),
+        switches.length
+          ? switches.map(({ field }) => field.node)
+          : h("p", { class: "soft small" }, "This guild has no roles yet."),
+      ),
+      h("div", { class: "row end" }, save),
+      h("hr"),
+      moderation(view, member, close),
+    );
+  });
+}
+
+/** Send the changed nickname, and each changed role by itself: roles that the user cannot assign stay untouched. */
+async function saveMember(context, path, { nick, ...roles }) {
+  if (nick !== undefined) await context.api.request("PATCH", path, { json: { nick } });
+  for (const [roleId, isAssigned] of Object.entries(roles))
+    await context.api.request(isAssigned ? "PUT" : "DELETE", `${path}/roles/${roleId}`);
+}
+
+function moderation(view, member, close) {
+  const { access } = view;
+  const isTimedOut = timeoutEndMs(member) !== null;
+  const actions = [
+    [isTimedOut ? "End timeout" : "Time out", isTimedOut ? endTimeout : timeOut, access.whyNotTimeOut(member)],
+    ["Kick", kick, access.whyNotOn(Permissions.KICK_MEMBERS, member)],
+    ["Ban", ban, access.whyNotOn(Permissions.BAN_MEMBERS, member)],
+  ];
+  const run = async action => {
+    if (await action(view, member)) close();
+  };
+  const reasons = [...new Set(actions.map(([, , why]) => why).filter(Boolean))].map(why => {
+    const labels = actions.filter(([, , other]) => other === why).map(([label]) => label);
+    return h("p", { class: "hint" }, `${labels.join(", ")}: ${why}`);
+  });
+  return h(
+    "div",
+    { class: "stack" },
+    h(
+      "div",
+      { class: "row" },
+      actions.map(([label, action, why]) => actionButton(label, () => run(action), { danger: true, why })),
+    ),
+    reasons,
+  );
+}
+
+const memberPath = (view, member) => `/guilds/${view.guildId}/members/${member.user.id}`;
+
+/** Run an action and say that it is done. */
+async function reportDone(dialog, text) {
+  const isDone = await dialog;
+  if (isDone) showNotice(text, "done");
+  return isDone;
+}
+
+function timeOut(view, member) {
+  const name = nameOf(member);
+  return reportDone(
+    openActionDialog({
+      title: `Time out ${name}?`,
+      text: "They can read, but not write, react or speak until the timeout ends.",
+      label: "Time out",
+      fields: { seconds: choiceSetting("For", TIMEOUT_OPTIONS), reason: reasonSetting() },
+      run: ({ seconds, reason }) =>
+        view.context.api.request("PATCH", memberPath(view, member), {
+          json: { communication_disabled_until: new Date(Date.now() + seconds * 1000).toISOString() },
+          reason: reason ?? undefined,
+        }),
+    }),
+    `${name} is timed out.`,
+  );
+}
+
+function endTimeout(view, member) {
+  return runAndReport(() =>
+    view.context.api.request("PATCH", memberPath(view, member), { json: { communication_disabled_until: null } }),
+  );
+}
+
+function kick(view, member) {
+  const name = nameOf(member);
+  return reportDone(
+    openActionDialog({
+      title: `Kick ${name}?`,
+      text: "They can join again with an invite.",
+      label: "Kick",
+      fields: { reason: reasonSetting() },
+      run: ({ reason }) =>
+        view.context.api.request("DELETE", memberPath(view, member), { reason: reason ?? undefined }),
+    }),
+    `${name} was kicked.`,
+  );
+}
+
+function ban(view, member) {
+  const name = nameOf(member);
+  return reportDone(
+    openActionDialog({
+      title: `Ban ${name}?`,
+      text: "They are removed and cannot join again until you lift the ban.",
+      label: "Ban",
+      fields: { seconds: choiceSetting("Delete messages", DELETE_OPTIONS), reason: reasonSetting() },
+      run: ({ seconds, reason }) =>
+        view.context.api.request("PUT", `/guilds/${view.guildId}/bans/${member.user.id}`, {
+          json: { delete_message_seconds: seconds },
+          reason: reason ?? undefined,
+        }),
+    }),
+    `${name} was banned.`,
+  );
+}
