@@ -7,6 +7,7 @@ import { closePopup } from "../ui/popups.js";
 import { showNotice } from "../ui/notices.js";
 import { BANS_SCREEN } from "./bans.js";
 import { GuildSettingsAccess } from "./guild_access.js";
+import { INVITES_SCREEN } from "./invites.js";
 import { MEMBERS_SCREEN } from "./members.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
 
@@ -21,7 +22,7 @@ import { OVERVIEW_SCREEN } from "./overview.js";
  */
 
 /** @type {SettingsScreen[]} */
-const SCREENS = [OVERVIEW_SCREEN, MEMBERS_SCREEN, BANS_SCREEN];
+const SCREENS = [OVERVIEW_SCREEN, MEMBERS_SCREEN, BANS_SCREEN, INVITES_SCREEN];
 
 /** Open the settings of a guild. */
 export function openGuildSettings(context, guildId, screenId = SCREENS[0].id) {
