@@ -10,6 +10,7 @@ from tests.server.places.invites import create_invite
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.web.conftest import PHONE_WIDTH
+from tests.world import NOW_MS
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
@@ -143,6 +144,28 @@ async def test_members_are_found_named_and_given_roles(platform: ChatPlatform) -
         await members.get_by_text("Crew").wait_for()
         member = (await nora.get(f"/guilds/{guild.id}/members/{tom.id}")).ok()
         assert (member["nick"], member["roles"]) == ("Captain", [str(crew)])
+
+
+async def test_members_are_timed_out_with_a_reason(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        # The server's clock stands still, so the browser's must agree for the end of a timeout.
+        await page.clock.set_fixed_time(NOW_MS / 1000)
+        settings = await open_settings(window, "Members")
+        members = settings.get_by_role("list", name="Members")
+        await members.get_by_role("button", name="Manage tom").click()
+        await page.get_by_role("dialog", name="tom", exact=True).get_by_role("button", name="Time out").click()
+        question = page.get_by_role("dialog", name="Time out tom?")
+        await question.get_by_label("For").select_option(label="1 hour")
+        await question.get_by_label("Reason").fill("Too loud")
+        await question.get_by_role("button", name="Time out").click()
+        await members.get_by_text("Timed out until").wait_for()
+        assert (await guild.last_audit_entry(AuditLogAction.MEMBER_UPDATE))["reason"] == "Too loud"
+        await members.get_by_role("button", name="Manage tom").click()
+        await page.get_by_role("dialog", name="tom", exact=True).get_by_role("button", name="End timeout").click()
+        await members.get_by_text("Timed out until").wait_for(state="detached")
 
 
 async def test_members_are_kicked_and_banned_and_bans_are_lifted(platform: ChatPlatform) -> None:
