@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 async def open_settings(window: ChatWindow, screen: str | None = None) -> Any:
     """Open the guild settings from the guild menu, and return the locator of the dialog."""
     await window.page.get_by_role("button", name="Menu of Guild").click()
-    await window.page.get_by_role("menuitem", name="Server settings").click()
-    settings = window.page.get_by_role("dialog", name="Server settings")
+    await window.page.get_by_role("menuitem", name="Guild settings").click()
+    settings = window.page.get_by_role("dialog", name="Guild settings")
     await settings.wait_for()
     if screen is not None:
         await settings.get_by_role("navigation").get_by_role("button", name=screen).click()
@@ -115,7 +115,7 @@ async def test_settings_explain_missing_permissions(platform: ChatPlatform) -> N
         page = window.page
         await page.get_by_role("button", name="Menu of Guild").click()
         await page.get_by_role("menuitem", name="Mark all as read").wait_for()
-        assert await page.get_by_role("menuitem", name="Server settings").count() == 0
+        assert await page.get_by_role("menuitem", name="Guild settings").count() == 0
     await guild.allow_permissions(tom, Permissions.KICK_MEMBERS)
     async with platform.open_window(tom, general_path(guild)) as window:
         settings = await open_settings(window)

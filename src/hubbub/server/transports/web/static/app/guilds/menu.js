@@ -42,7 +42,7 @@ export function openGuildMenu(anchor, context, guildId) {
       onClick: () => openNewChannel(context, guildId),
     },
     state.permissionsInGuild(guildId) & SETTINGS_PERMISSIONS && {
-      label: "Server settings",
+      label: "Guild settings",
       icon: "settings",
       onClick: () => openSettings(context, guildId),
     },

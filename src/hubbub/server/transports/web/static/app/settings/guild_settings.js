@@ -67,7 +67,7 @@ class GuildSettings {
       h(
         "div",
         { class: "settings-side" },
-        h("h2", { id: "settings-title" }, "Server settings", this.title),
+        h("h2", { id: "settings-title" }, "Guild settings", this.title),
         h(
           "nav",
           { "aria-label": "Settings" },
