@@ -126,7 +126,8 @@ async def test_two_callers_receive_each_others_audio_and_the_lobby_shows_the_cal
     await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, True))
     assert set(mary.call.get_participants()) == {mary.id, zoe.id}
     lobby = ann.client.get_lobby_handle(call_lobby.lobby_id)
-    info = lobby and lobby.get_call_info_handle()
+    assert lobby is not None
+    info = lobby.get_call_info_handle()
     assert info is not None
     assert set(info.get_participants()) == {mary.id, zoe.id}
     assert (info.channel_id, info.guild_id) == (call_lobby.lobby_id, call_lobby.lobby_id)

@@ -6,7 +6,9 @@ moved-from object may be assigned to. `nullobj` may not: each class has one inst
 """
 
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+T = TypeVar("T")
 
 
 class InvalidObjectError(AssertionError):
@@ -16,11 +18,11 @@ class InvalidObjectError(AssertionError):
 class NullObject:
     """Descriptor that gives each class its own `nullobj`, created on first access."""
 
-    def __get__(self, instance: object, owner: type[Any]) -> Any:
-        nullobj = owner.__dict__.get("_nullobj")
+    def __get__(self, instance: object, owner: type[T]) -> T:
+        nullobj: T | None = owner.__dict__.get("_nullobj")
         if nullobj is None:
             nullobj = object.__new__(owner)
-            owner._nullobj = nullobj
+            type.__setattr__(owner, "_nullobj", nullobj)
         return nullobj
 
 
@@ -28,7 +30,7 @@ class Object:
     """Base class of all SDK objects; an object is true while it is valid."""
 
     _valid = False
-    nullobj: ClassVar[Any] = NullObject()
+    nullobj: ClassVar[NullObject] = NullObject()
     """The invalid instance of the class: it is false, and reading or writing it raises `InvalidObjectError`."""
 
     def __init__(self) -> None:
@@ -38,17 +40,20 @@ class Object:
         """Return whether the object is valid."""
         return self._valid
 
-    def __getattr__(self, name: str) -> Any:
-        # Python calls this method for missing attributes only. An invalid object has an empty __dict__, so it is called
-        # for every read of a field.
-        if self._valid or name.startswith("__"):
-            raise AttributeError(f"{type(self).__name__} has no {name}")
-        raise InvalidObjectError(f"Cannot read {name}: this {type(self).__name__} is null or was moved from")
+    if not TYPE_CHECKING:
+        # Type checkers must not see these methods: they would accept every attribute name.
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not self._valid and name != "_valid":
-            raise InvalidObjectError(f"Cannot set {name}: this {type(self).__name__} is null or was moved from")
-        object.__setattr__(self, name, value)
+        def __getattr__(self, name: str) -> Any:
+            # Python calls this method for missing attributes only. An invalid object has an empty __dict__, so it is called
+            # for every read of a field.
+            if self._valid or name.startswith("__"):
+                raise AttributeError(f"{type(self).__name__} has no {name}")
+            raise InvalidObjectError(f"Cannot read {name}: this {type(self).__name__} is null or was moved from")
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if not self._valid and name != "_valid":
+                raise InvalidObjectError(f"Cannot set {name}: this {type(self).__name__} is null or was moved from")
+            object.__setattr__(self, name, value)
 
     def move(self) -> Self:
         """Return a new object with the content of this object, which becomes invalid."""

@@ -1,0 +1,105 @@
+"""Type checkers reject misspelled names of SDK objects in a user's program."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.contract.tables import SOURCE
+
+CORRECT_PROGRAM = """
+from hubbub.protocol.resources.users import GET_USER
+from hubbub.sdk import Activity, ActivityParty, AuthorizationTokenType, Client, ClientCreateOptions, ClientResult
+from hubbub.sdk import LobbyHandle, UserHandle
+
+
+async def play(token: str) -> str | None:
+    async with Client(ClientCreateOptions(web_base="https://social.example")) as client:
+        await client.update_token(AuthorizationTokenType.BEARER, token)
+        client.connect()
+        lobby_id: int = await client.create_or_join_lobby("secret")
+        lobby: LobbyHandle | None = client.get_lobby_handle(lobby_id)
+        user: UserHandle | None = client.get_user(5)
+        username: str = (await client.call(GET_USER, user_id=5)).username
+        activity = Activity(details="In the forest", party=ActivityParty(id="party", current_size=1))
+        activity.state = username
+        client.update_rich_presence(activity, lambda result: print(result.error))
+        moved: Activity = activity.move()
+        missing: Activity = Activity.nullobj
+        return user.display_name if user and lobby and moved != missing else None
+
+
+def report(result: ClientResult) -> str:
+    return f"{result.type.label}: {result.error} ({result.status.label})"
+"""
+
+WRONG_PROGRAM = """
+from hubbub.sdk import Activity, AuthorizationArgs, Client, ClientResult, UserHandle
+
+client = Client()
+client.get_usr(5)
+client.get_user("alice")
+client.conect()
+activity = Activity()
+activity.detials = "x"
+activity.details = 5
+activity.party.id = "party"
+Activity(detials="x")
+AuthorizationArgs().scope = "openid"
+
+
+def show(user: UserHandle, result: ClientResult) -> None:
+    print(user.displayname, result.eror)
+    user.nullobj.displayname
+"""
+
+EXPECTED_ERRORS = {
+    (5, '"Client" has no attribute "get_usr"'),
+    (6, 'Argument 1 has incompatible type "str"; expected "int"'),
+    (7, '"Client" has no attribute "conect"'),
+    (9, '"Activity" has no attribute "detials"'),
+    (10, 'Incompatible types in assignment (expression has type "int", variable has type "str | None")'),
+    (11, 'Item "None" of "ActivityParty | None" has no attribute "id"'),
+    (12, 'Unexpected keyword argument "detials" for "Activity"'),
+    (13, '"AuthorizationArgs" has no attribute "scope"'),
+    (17, '"UserHandle" has no attribute "displayname"'),
+    (17, '"ClientResult" has no attribute "eror"'),
+    (18, '"UserHandle" has no attribute "displayname"'),
+}
+"""Line and start of the message of every error in WRONG_PROGRAM."""
+
+
+def mypy_errors(folder: Path, **programs: str) -> dict[str, list[tuple[int, str]]]:
+    """Check programs with `mypy --strict`, and return the line and message of each error by program."""
+    for name, text in programs.items():
+        (folder / f"{name}.py").write_text(text)
+    process = subprocess.run(
+        [
+            *(sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent"),
+            *("--no-error-summary", "--hide-error-codes", "--cache-dir", str(folder / "cache")),
+            *(f"{name}.py" for name in programs),
+        ],
+        cwd=folder,
+        env=os.environ | {"MYPYPATH": str(SOURCE.parent)},
+        capture_output=True,
+        text=True,
+    )
+    errors: dict[str, list[tuple[int, str]]] = {name: [] for name in programs}
+    for name, line, message in re.findall(r"^(\w+)\.py:(\d+): error: (.*)$", process.stdout, re.MULTILINE):
+        errors[name].append((int(line), message))
+    assert process.returncode == any(errors.values()), process.stdout + process.stderr
+    return errors
+
+
+def test_mypy_rejects_misspelled_names_in_a_user_program(tmp_path: Path) -> None:
+    errors = mypy_errors(tmp_path, correct=CORRECT_PROGRAM, wrong=WRONG_PROGRAM)
+
+    assert errors["correct"] == []
+    unexpected = [
+        (line, message)
+        for line, message in errors["wrong"]
+        if not any(line == at and start in message for at, start in EXPECTED_ERRORS)
+    ]
+    assert unexpected == []
+    assert {line for line, _ in errors["wrong"]} == {line for line, _ in EXPECTED_ERRORS}
