@@ -46,6 +46,13 @@ def test_importing_the_sdk_loads_no_server_module() -> None:
     assert {name for name in loaded if name.startswith("hubbub.server")} == set()
 
 
+def test_importing_the_sdk_loads_no_models_of_the_protocol() -> None:
+    loaded = modules_loaded_by("import hubbub.sdk, hubbub.sdk.compat")
+
+    assert "hubbub.protocol.operation" in loaded
+    assert {name for name in loaded if name.startswith("hubbub.protocol.resources")} == set()
+
+
 def test_importing_the_sdk_loads_no_server_dependency() -> None:
     server_only = server_only_modules()
 

@@ -1,7 +1,11 @@
 """Direct messages between players, through the SDK."""
 
+from typing import Any
+
 import pytest
 
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources.user_messages import LIST_USER_MESSAGES
 from hubbub.sdk import ChannelType, DisclosureTypes, ErrorType, SdkError
 from tests.sdk.players import create_friends, create_game, create_player
 from tests.world import World
@@ -66,17 +70,17 @@ async def test_history_is_served_from_the_cache_when_complete(world: World) -> N
     created = zoe.record_event("message_created")
     await zoe.client.disconnect()
     await zoe.client.connect()
-    requested_routes: list[str] = []
+    requested_operations: list[Operation[Any, Any]] = []
     send_request = zoe.client._core.request
 
-    async def record_request(method: str, path: str, **options: object) -> bytes:
-        requested_routes.append(f"{method} {path}")
-        return await send_request(method, path, **options)  # type: ignore[arg-type]
+    async def record_request(operation: Operation[Any, Any], **options: Any) -> bytes:
+        requested_operations.append(operation)
+        return await send_request(operation, **options)
 
-    zoe.client._core.request = record_request  # type: ignore[method-assign, assignment]
+    zoe.client._core.request = record_request  # type: ignore[method-assign]
 
     def count_fetches() -> int:
-        return requested_routes.count("GET /users/{user_id}/messages")
+        return requested_operations.count(LIST_USER_MESSAGES)
 
     new_ids = [await mary.client.send_user_message(zoe.id, f"new {n}") for n in range(2)]
     await created.next(lambda message_id: message_id == new_ids[-1])

@@ -1,52 +1,60 @@
-"""Every route that the SDK requests is an operation of the protocol."""
+"""The SDK and the agent take their routes from the operations of the protocol."""
 
 import ast
 import importlib
 import pkgutil
 import re
 
+import pytest
+
 from hubbub.protocol import resources
 from hubbub.protocol.operation import Operation
-from hubbub.sdk.messages import DISCLOSURES_ROUTE
+from hubbub.sdk import operations
 from tests.contract.tables import SOURCE
 
 
-def sdk_routes() -> set[str]:
-    """Return the routes in the SDK's source: the arguments of `request`, and constants."""
-    routes = {
-        f"{method} {route}{rest}"
-        for route in ("/users/@me/relationships", "/users/@me/game-relationships")
-        for method, rest in (("POST", ""), ("PUT", "/{}"), ("DELETE", "/{}"))
-    } | {f"{method} {without_parameter_names(DISCLOSURES_ROUTE)}" for method in ("GET", "POST")}
-    for path in (SOURCE / "sdk").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-                continue
-            constants = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
-            if node.func.attr == "request" and len(constants) == 2:
-                routes.add(f"{constants[0]} {without_parameter_names(constants[1])}")
-            elif node.func.attr == "_post" and constants:
-                routes.add(f"POST {without_parameter_names(constants[0])}")
-    return routes
-
-
-def without_parameter_names(path: object) -> str:
+def without_parameter_names(path: str) -> str:
     """Return a path without the names of its parameters."""
-    return re.sub(r"\{\w+\}", "{}", str(path))
+    return re.sub(r"\{\w*\}", "{}", path)
 
 
-def operation_routes() -> set[str]:
-    """Return the operations of the protocol."""
-    routes = set()
-    for module in pkgutil.iter_modules(resources.__path__):
-        for value in vars(importlib.import_module(f"{resources.__name__}.{module.name}")).values():
-            if isinstance(value, Operation):
-                routes.add(f"{value.method} {without_parameter_names(value.path)}")
-    return routes
+def operation_paths() -> set[str]:
+    """Return the paths of all operations, without the names of their parameters."""
+    return {
+        without_parameter_names(value.path)
+        for module in pkgutil.iter_modules(resources.__path__)
+        for value in vars(importlib.import_module(f"{resources.__name__}.{module.name}")).values()
+        if isinstance(value, Operation)
+    }
 
 
-def test_every_route_is_an_operation() -> None:
-    routes = sdk_routes()
+def strings(source: str) -> set[str]:
+    """Return the string constants of a source file, without parts of f-strings, which are addresses of web pages."""
+    nodes = list(ast.walk(ast.parse(source)))
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    return {
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts
+    }
 
-    assert len(routes) > 25
-    assert routes - operation_routes() == set()
+
+@pytest.mark.parametrize("package", ["sdk", "agent"])
+def test_source_contains_no_route(package: str) -> None:
+    paths = operation_paths()
+    routes = {
+        f"{file.relative_to(SOURCE)}: {text}"
+        for file in (SOURCE / package).rglob("*.py")
+        for text in strings(file.read_text(encoding="utf-8"))
+        if without_parameter_names(text) in paths
+    }
+
+    assert len(paths) > 200
+    assert routes == set()
+
+
+def test_client_operations_are_modules_of_the_protocol() -> None:
+    assert operations.lobbies is importlib.import_module("hubbub.protocol.resources.lobbies")
+    with pytest.raises(ImportError):
+        operations.lobbys  # type: ignore[attr-defined] # noqa: B018
+    assert not hasattr(operations, "__path__")

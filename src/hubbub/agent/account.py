@@ -13,6 +13,7 @@ from hubbub.agent.state import SessionState
 from hubbub.agent.throttle import Throttle
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources.presence import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 from hubbub.sdk.core import Core
@@ -171,8 +172,7 @@ class Account:
 
     async def request(
         self,
-        method: str,
-        path: str,
+        operation: Operation[Any, Any],
         *,
         json: Any = None,
         query: Mapping[str, str | int] | None = None,
@@ -180,20 +180,27 @@ class Account:
         bearer: str | None = None,
         **parameters: str | int,
     ) -> Any:
-        """Send a request to the HTTP API and return the decoded response.
+        """Send an operation to the HTTP API and return the decoded response.
 
-        `parameters` are the values of the placeholders in `path`. `bearer` is an access token to send instead of the
+        `parameters` are the parameters of the operation's path. `bearer` is an access token to send instead of the
         user's token, and `anonymous` sends no token.
         Raises ApiError for an error response, and RpcError SERVICE_UNAVAILABLE if the platform cannot be reached."""
         authorization = f"Bearer {bearer}" if bearer is not None else None if anonymous else self._core.token
         try:
             body = await self._core.api.request(
-                method, path, json=json, query=query, authorization=authorization, tries=None, form=None, **parameters
+                operation.method,
+                operation.path,
+                json=json,
+                query=query,
+                authorization=authorization,
+                tries=None,
+                form=None,
+                **parameters,
             )
         except ApiError:
             raise
         except (aiohttp.ClientError, OSError) as error:
-            log.info("%s %s: %s", method, path, type(error).__name__)
+            log.info("%s %s: %s", operation.method, operation.path, type(error).__name__)
             raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, UNREACHABLE_MESSAGE) from None
         return msgspec.json.decode(body) if body else None
 

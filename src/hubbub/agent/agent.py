@@ -16,6 +16,7 @@ from hubbub.agent.throttle import Throttle
 from hubbub.agent.websocket import WebSocketServer
 from hubbub.protocol import rpc, rpc_scopes
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources.applications import GET_APPLICATION_RPC
 from hubbub.protocol.rpc import CloseCode, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
 from hubbub.sdk.clock import Clock, machine_ms
@@ -123,9 +124,7 @@ class Agent:
         if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > 20:
             raise invalid_client_id
         try:
-            payload = await self.account.request(
-                "GET", "/applications/{application_id}/rpc", application_id=client_id, anonymous=True
-            )
+            payload = await self.account.request(GET_APPLICATION_RPC, application_id=client_id, anonymous=True)
         except ApiError as error:
             if error.status >= 500:
                 raise ConnectionClosed(CloseCode.ABNORMAL, "The platform returned a server error") from None

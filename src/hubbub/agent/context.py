@@ -15,6 +15,7 @@ from hubbub.agent.voice import VoiceSettings
 from hubbub.protocol import rpc_scopes
 from hubbub.protocol.enums import GatewayOpcode, Scope
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources.oauth2 import LIST_OAUTH2_AUTHORIZATIONS
 from hubbub.protocol.rpc import RpcError
 from hubbub.sdk.clock import Clock
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
@@ -130,7 +131,7 @@ class AgentContext:
     async def list_linked_games(self) -> set[str]:
         """Return the IDs of the games that the user authorized for the social layer (spec/sdk.md#6.4)."""
         try:
-            grants = await self.account.request("GET", "/oauth2/tokens")
+            grants = await self.account.request(LIST_OAUTH2_AUTHORIZATIONS)
         except (ApiError, RpcError) as error:
             # The game may then request an authorization that already exists, which the platform handles.
             log.info("Could not list the linked games: %s", error)

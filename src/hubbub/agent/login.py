@@ -8,8 +8,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
+from msgspec import UNSET
 
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources.accounts import (
+    AUTH_LOGIN,
+    AUTH_LOGIN_WITH_TOTP,
+    Login,
+    LoginResult,
+    LoginWithCode,
+    SessionToken,
+)
 from hubbub.sdk.api import Api
 
 TOKEN_VARIABLE: Final = "HUBBUB_AGENT_TOKEN"
@@ -91,14 +100,13 @@ async def sign_in(url: str, ask: Callable[[str], str], ask_password: Callable[[s
     login = ask("Username or email: ")
     async with Api(url) as api:
         try:
-            response = json.loads(
-                await api.request("POST", "/auth/login", json={"login": login, "password": ask_password("Password: ")})
-            )
-            if response.get("mfa"):
-                body = {"ticket": response["ticket"], "code": ask("Authenticator code: ")}
-                response = json.loads(await api.request("POST", "/auth/mfa/totp", json=body))
+            body = Login(login=login, password=ask_password("Password: "))
+            response: LoginResult | SessionToken = await api.call(AUTH_LOGIN, body=body)
+            if isinstance(response, LoginResult) and response.ticket is not UNSET:
+                code = LoginWithCode(ticket=response.ticket, code=ask("Authenticator code: "))
+                response = await api.call(AUTH_LOGIN_WITH_TOTP, body=code)
         except ApiError as error:
             raise SettingError("login", f"the platform rejected the login: {error}") from None
         except (aiohttp.ClientError, OSError) as error:
             raise SettingError("url", f"cannot reach {url}: {error}") from None
-    return str(response["token"])
+    return str(response.token)

@@ -14,6 +14,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 import msgspec
 from yarl import URL
 
+from hubbub.protocol.operation import Operation
 from hubbub.sdk.api import Api
 from hubbub.sdk.cache import Cache
 from hubbub.sdk.callback_queue import CallbackQueue
@@ -288,8 +289,7 @@ class Core:
 
     async def request(
         self,
-        method: str,
-        path: str,
+        operation: Operation[Any, Any],
         *,
         json: Any = None,
         form: Mapping[str, str] | None = None,
@@ -298,16 +298,16 @@ class Core:
         tries: int | None = None,
         **parameters: int | str,
     ) -> bytes:
-        """Send a request and return the response body.
+        """Send an operation to the platform and return the response body.
 
         `token` defaults to the client's token; an empty string sends none. `tries` limits the attempts; `parameters`
-        are the placeholders of `path`."""
+        are the parameters of the operation's path."""
         token = self.token if token is None else token
         authorization = f"{self.token_prefix}{token}" if token else None
         try:
             body = await self.api.request(
-                method,
-                path,
+                operation.method,
+                operation.path,
                 json=json,
                 form=form,
                 query=query,
@@ -316,9 +316,9 @@ class Core:
                 **parameters,
             )
         except Exception as error:
-            self.logs.warning(f"{method} {path}: {error or type(error).__name__}")
+            self.logs.warning(f"{operation.method} {operation.path}: {error or type(error).__name__}")
             raise
-        self.logs.verbose(f"{method} {path}: ok")
+        self.logs.verbose(f"{operation.method} {operation.path}: ok")
         return body
 
     def run_in_background(self, work: Callable[[], Any]) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ActivityFlags
+from hubbub.sdk import operations
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ActivityActionTypes, ClientStatus
@@ -160,7 +161,7 @@ class Invites:
         # A token with the presence scopes only may not send text (spec/sdk.md#10.5).
         if content and MESSAGES_SCOPE in self._core.scopes:
             body["content"] = content
-        await self._core.request("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
+        await self._core.request(operations.user_messages.SEND_USER_MESSAGE, json=body, user_id=user_id)
 
     async def _accept_invite(self, invite: ActivityInvite) -> str:
         if invite.type != ActivityActionTypes.JOIN:
@@ -178,8 +179,7 @@ class Invites:
         query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
         try:
             response = await self._core.request(
-                "GET",
-                "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
+                operations.user_messages.GET_ACTIVITY_JOIN_SECRET,
                 query=query,
                 user_id=invite.sender_id,
                 session_id=session_id,

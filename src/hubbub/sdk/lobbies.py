@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from hubbub.sdk import operations
 from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
@@ -201,7 +202,9 @@ class Lobbies:
             if metadata is not None:
                 _check_metadata(metadata)
                 body[name] = metadata
-        payload = decode_payload(await self._core.request("PUT", "/lobbies", json=body), LobbyPayload)
+        payload = decode_payload(
+            await self._core.request(operations.lobbies.CREATE_OR_JOIN_LOBBY, json=body), LobbyPayload
+        )
         self._cache_lobby(payload)
         return payload.id
 
@@ -219,7 +222,7 @@ class Lobbies:
             core.emit("lobby_created", payload.id)
 
     async def _leave_lobby(self, lobby_id: int) -> None:
-        await self._core.request("DELETE", "/lobbies/{lobby_id}/members/@me", lobby_id=lobby_id)
+        await self._core.request(operations.lobbies.LEAVE_LOBBY, lobby_id=lobby_id)
         with self._core.lock:
             self._core.cache.remove_lobby_channels(lobby_id)
             removed_lobby = self._core.cache.lobbies.pop(lobby_id, None)
@@ -228,12 +231,12 @@ class Lobbies:
             self._core.emit("lobby_deleted", lobby_id)
 
     async def _fetch_guilds(self) -> list[GuildMinimal]:
-        payloads = decode_payload(await self._core.request("GET", "/users/@me/guilds"), list[GuildPayload])
+        payloads = decode_payload(await self._core.request(operations.guilds.LIST_MY_GUILDS), list[GuildPayload])
         return [self._core.make(GuildMinimal, id=guild.id, name=guild.name) for guild in payloads]
 
     async def _fetch_channels(self, guild_id: int) -> list[GuildChannel]:
         response = await self._core.request(
-            "GET", "/guilds/{guild_id}/channels", query={"with_can_link_lobby": "true"}, guild_id=guild_id
+            operations.channels.LIST_GUILD_CHANNELS, query={"with_can_link_lobby": "true"}, guild_id=guild_id
         )
         payloads = decode_payload(response, list[GuildChannelPayload])
         payloads.sort(key=_display_order(payloads))
@@ -260,9 +263,7 @@ class Lobbies:
 
     async def _update_link(self, lobby_id: int, body: dict[str, str]) -> None:
         """Link a lobby to the channel in `body`, or remove its link if `body` is empty."""
-        response = await self._core.request(
-            "PATCH", "/lobbies/{lobby_id}/channel-linking", json=body, lobby_id=lobby_id
-        )
+        response = await self._core.request(operations.lobbies.EDIT_LOBBY_CHANNEL_LINK, json=body, lobby_id=lobby_id)
         self._cache_lobby(decode_payload(response, LobbyPayload))
 
     async def _join_guild(self, lobby_id: int, merge_required: OneShotCallback) -> str:
@@ -272,7 +273,9 @@ class Lobbies:
         current_user = find_user(self._core, self._core.cache.current_user_id)
         if current_user is not None and current_user.is_provisional:
             await self._merges.require_merge(merge_required)
-        response = await self._core.request("POST", "/lobbies/{lobby_id}/members/@me/invites", lobby_id=lobby_id)
+        response = await self._core.request(
+            operations.lobbies.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF, lobby_id=lobby_id
+        )
         code = decode_payload(response, InvitePayload).code
         url = f"{self._core.web_base}/invite/{code}"
         try:

@@ -10,6 +10,7 @@ import msgspec
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk.arguments import Int32
+from hubbub.sdk import operations
 from hubbub.sdk.cache import HISTORY_MESSAGES_MAX, CachedMessage, MessageHistory
 from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.drivers import Completion
@@ -31,7 +32,6 @@ METADATA_TEXT_MAX: Final = 1024
 HISTORY_AGE_MAX_MS: Final = 72 * 3600 * 1000
 """Maximum age of the messages that the history functions return, in milliseconds (spec/sdk.md#11.2)."""
 
-DISCLOSURES_ROUTE: Final = "/applications/{application_id}/disclosures"
 DISCLOSURE_TYPE: Final = DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM
 
 MessageIdCallback = Callable[[ClientResult, int], object]
@@ -219,7 +219,9 @@ class Messages:
     async def _fetch_disclosures(self) -> None:
         """Fetch the disclosures that the player has already acknowledged, on any device."""
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError, msgspec.MsgspecError):
-            response = await self._core.request("GET", DISCLOSURES_ROUTE, application_id=self._core.application_id)
+            response = await self._core.request(
+                operations.user_messages.GET_DISCLOSURES, application_id=self._core.application_id
+            )
             self._events.is_disclosed = (
                 DISCLOSURE_TYPE in decode_payload(response, DisclosuresPayload).acked_disclosures
             )
@@ -227,30 +229,24 @@ class Messages:
     async def _acknowledge_disclosure(self) -> None:
         body = {"disclosures": [int(DISCLOSURE_TYPE)]}
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
-            await self._core.request("POST", DISCLOSURES_ROUTE, json=body, application_id=self._core.application_id)
-
-    async def _post(self, path: str, content: str, metadata: dict[str, str] | None, to: int) -> int:
-        """Send a message and return its ID; `to` is the user ID or lobby ID in `path`."""
-        if not content:
-            raise validation_error("The message content must not be empty")
-        _check_content(content)
-        body: dict[str, Any] = {"content": content}
-        if metadata is not None:
-            _check_metadata(metadata)
-            body["metadata"] = metadata
-        return decode_payload(await self._core.request("POST", path, json=body, to=to), MessagePayload).id
+            await self._core.request(
+                operations.user_messages.ACKNOWLEDGE_DISCLOSURES, json=body, application_id=self._core.application_id
+            )
 
     async def _send_user_message(self, recipient_id: int, content: str, metadata: dict[str, str] | None) -> int:
-        return await self._post("/users/{to}/messages", content, metadata, recipient_id)
+        body = _message_body(content, metadata)
+        response = await self._core.request(operations.user_messages.SEND_USER_MESSAGE, json=body, user_id=recipient_id)
+        return decode_payload(response, MessagePayload).id
 
     async def _send_lobby_message(self, lobby_id: int, content: str, metadata: dict[str, str] | None) -> int:
-        return await self._post("/lobbies/{to}/messages", content, metadata, lobby_id)
+        body = _message_body(content, metadata)
+        response = await self._core.request(operations.lobbies.CREATE_LOBBY_MESSAGE, json=body, lobby_id=lobby_id)
+        return decode_payload(response, MessagePayload).id
 
     async def _edit_message(self, recipient_id: int, message_id: int, content: str) -> None:
         _check_content(content)
         await self._core.request(
-            "PATCH",
-            "/users/{user_id}/messages/{message_id}",
+            operations.user_messages.EDIT_USER_MESSAGE,
             json={"content": content},
             user_id=recipient_id,
             message_id=message_id,
@@ -258,14 +254,14 @@ class Messages:
 
     async def _delete_message(self, recipient_id: int, message_id: int) -> None:
         await self._core.request(
-            "DELETE", "/users/{user_id}/messages/{message_id}", user_id=recipient_id, message_id=message_id
+            operations.user_messages.DELETE_USER_MESSAGE, user_id=recipient_id, message_id=message_id
         )
 
     async def _fetch_lobby_messages(self, lobby_id: int, limit: int) -> list[MessageHandle]:
         if not 1 <= limit <= HISTORY_MESSAGES_MAX:
             raise validation_error(f"The limit must be between 1 and {HISTORY_MESSAGES_MAX}")
         response = await self._core.request(
-            "GET", "/lobbies/{lobby_id}/messages", query={"limit": limit}, lobby_id=lobby_id
+            operations.lobbies.GET_LOBBY_MESSAGES, query={"limit": limit}, lobby_id=lobby_id
         )
         payloads = decode_payload(response, list[MessagePayload])
         for payload in payloads:
@@ -282,7 +278,9 @@ class Messages:
                 since_ms = core.clock() - HISTORY_AGE_MAX_MS
                 cached = [message for message in history.messages if (message.payload.id >> 22) + EPOCH_MS >= since_ms]
                 return [core.make(MessageHandle, core, message) for message in cached[:limit]]
-        response = await core.request("GET", "/users/{user_id}/messages", query={"limit": limit}, user_id=recipient_id)
+        response = await core.request(
+            operations.user_messages.LIST_USER_MESSAGES, query={"limit": limit}, user_id=recipient_id
+        )
         payloads = decode_payload(response, list[MessagePayload])
         messages = self._cache_messages(payloads, recipient_id)
         with core.lock:
@@ -309,7 +307,7 @@ class Messages:
 
     async def _fetch_summaries(self) -> list[UserMessageSummary]:
         payloads = decode_payload(
-            await self._core.request("GET", "/partner-sdk/users/@me/channels"), list[SummaryPayload]
+            await self._core.request(operations.user_messages.LIST_USER_MESSAGE_SUMMARIES), list[SummaryPayload]
         )
         return [
             self._core.make(UserMessageSummary, user_id=summary.user_id, last_message_id=summary.last_message_id or 0)
@@ -331,6 +329,18 @@ class Messages:
 
 def _newest_first(message: MessagePayload) -> int:
     return -message.id
+
+
+def _message_body(content: str, metadata: dict[str, str] | None) -> dict[str, Any]:
+    """Return the body of a new message; raise a validation error if the content or the metadata is invalid."""
+    if not content:
+        raise validation_error("The message content must not be empty")
+    _check_content(content)
+    body: dict[str, Any] = {"content": content}
+    if metadata is not None:
+        _check_metadata(metadata)
+        body["metadata"] = metadata
+    return body
 
 
 def _check_content(content: str) -> None:

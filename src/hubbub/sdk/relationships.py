@@ -1,8 +1,10 @@
 """Friends and blocked users, on the platform and in the game (spec/sdk.md#9)."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
+from hubbub.protocol.operation import Operation
+from hubbub.sdk import operations
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import RelationshipGroupType, RelationshipType
@@ -10,12 +12,25 @@ from hubbub.sdk.handles import RelationshipHandle, UserHandle, find_user
 from hubbub.sdk.results import ClientResult, validation_error
 
 ResultCallback = Callable[[ClientResult], object]
-PLATFORM_ROUTE: Final = "/users/@me/relationships"
-GAME_ROUTE: Final = "/users/@me/game-relationships"
+Kind = Literal["platform", "game"]
+"""Kind of a relationship: on the platform, or in this game only."""
+PLATFORM: Final = "platform"
+GAME: Final = "game"
 EDIT_DISTANCE_MAX: Final = 3
 """Maximum edit distance of a match in a search.
 
 The number is used twice: the distance is also limited to one edit for every three characters of the query."""
+
+
+class RelationshipOperations(NamedTuple):
+    """Operations on relationships of one kind."""
+
+    request: Operation[Any, Any]
+    """Sends a friend request to a username."""
+    set: Operation[Any, Any]
+    """Sends or accepts a friend request, or blocks a user."""
+    delete: Operation[Any, Any]
+    """Removes a relationship."""
 
 
 class Relationships:
@@ -31,7 +46,7 @@ class Relationships:
 
         If that user already sent a request to the current user, both become friends immediately."""
         body = {"username": username, "discriminator": None}
-        return self._core.run_in_session("SendPlatformFriendRequest", callback, (), self._post, PLATFORM_ROUTE, body)
+        return self._core.run_in_session("SendPlatformFriendRequest", callback, (), self._post, PLATFORM, body)
 
     def send_platform_friend_request_by_id(
         self, user_id: int, callback: ResultCallback | None = None
@@ -40,19 +55,19 @@ class Relationships:
 
         If that user already sent a request to the current user, both become friends immediately."""
         return self._core.run_in_session(
-            "SendPlatformFriendRequestById", callback, (), self._put_relationship, PLATFORM_ROUTE, user_id, {}
+            "SendPlatformFriendRequestById", callback, (), self._put_relationship, PLATFORM, user_id, {}
         )
 
     def send_game_friend_request(self, username: str, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request for this game only to a user by username."""
         return self._core.run_in_session(
-            "SendGameFriendRequest", callback, (), self._post, GAME_ROUTE, {"username": username}
+            "SendGameFriendRequest", callback, (), self._post, GAME, {"username": username}
         )
 
     def send_game_friend_request_by_id(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request for this game only to a user by ID."""
         return self._core.run_in_session(
-            "SendGameFriendRequestById", callback, (), self._put_relationship, GAME_ROUTE, user_id, {}
+            "SendGameFriendRequestById", callback, (), self._put_relationship, GAME, user_id, {}
         )
 
     # Responding to requests
@@ -60,41 +75,39 @@ class Relationships:
     def accept_platform_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Accept a user's friend request."""
         return self._core.run_in_session(
-            "AcceptPlatformFriendRequest", callback, (), self._accept_request, PLATFORM_ROUTE, user_id
+            "AcceptPlatformFriendRequest", callback, (), self._accept_request, PLATFORM, user_id
         )
 
     def accept_game_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Accept a user's friend request for this game."""
-        return self._core.run_in_session(
-            "AcceptGameFriendRequest", callback, (), self._accept_request, GAME_ROUTE, user_id
-        )
+        return self._core.run_in_session("AcceptGameFriendRequest", callback, (), self._accept_request, GAME, user_id)
 
     def reject_platform_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Reject a user's friend request."""
         expected = RelationshipType.PENDING_INCOMING
         return self._core.run_in_session(
-            "RejectPlatformFriendRequest", callback, (), self._remove_relationship, PLATFORM_ROUTE, user_id, expected
+            "RejectPlatformFriendRequest", callback, (), self._remove_relationship, PLATFORM, user_id, expected
         )
 
     def reject_game_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Reject a user's friend request for this game."""
         expected = RelationshipType.PENDING_INCOMING
         return self._core.run_in_session(
-            "RejectGameFriendRequest", callback, (), self._remove_relationship, GAME_ROUTE, user_id, expected
+            "RejectGameFriendRequest", callback, (), self._remove_relationship, GAME, user_id, expected
         )
 
     def cancel_platform_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Cancel a friend request that the current user sent."""
         expected = RelationshipType.PENDING_OUTGOING
         return self._core.run_in_session(
-            "CancelPlatformFriendRequest", callback, (), self._remove_relationship, PLATFORM_ROUTE, user_id, expected
+            "CancelPlatformFriendRequest", callback, (), self._remove_relationship, PLATFORM, user_id, expected
         )
 
     def cancel_game_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Cancel a friend request for this game that the current user sent."""
         expected = RelationshipType.PENDING_OUTGOING
         return self._core.run_in_session(
-            "CancelGameFriendRequest", callback, (), self._remove_relationship, GAME_ROUTE, user_id, expected
+            "CancelGameFriendRequest", callback, (), self._remove_relationship, GAME, user_id, expected
         )
 
     # Removing and blocking
@@ -107,7 +120,7 @@ class Relationships:
         """Remove a user from the friends of this game; a platform friendship remains."""
         expected = RelationshipType.FRIEND
         return self._core.run_in_session(
-            "RemoveGameFriend", callback, (), self._remove_relationship, GAME_ROUTE, user_id, expected
+            "RemoveGameFriend", callback, (), self._remove_relationship, GAME, user_id, expected
         )
 
     def block_user(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
@@ -117,7 +130,7 @@ class Relationships:
             callback,
             (),
             self._put_relationship,
-            PLATFORM_ROUTE,
+            PLATFORM,
             user_id,
             {"type": int(RelationshipType.BLOCKED)},
         )
@@ -126,7 +139,7 @@ class Relationships:
         """Unblock a user; earlier relationships are not restored."""
         expected = RelationshipType.BLOCKED
         return self._core.run_in_session(
-            "UnblockUser", callback, (), self._remove_relationship, PLATFORM_ROUTE, user_id, expected
+            "UnblockUser", callback, (), self._remove_relationship, PLATFORM, user_id, expected
         )
 
     # Reading
@@ -205,40 +218,49 @@ class Relationships:
 
     # Implementation
 
-    def _relationship_type(self, route: str, user_id: int) -> RelationshipType:
-        """Return the type of the platform or game relationship to a user, depending on the route."""
+    def _relationship_type(self, kind: Kind, user_id: int) -> RelationshipType:
+        """Return the type of the platform or game relationship to a user, depending on the kind."""
         handle = self.get_relationship_handle(user_id)
-        return handle.platform_relationship_type if route == PLATFORM_ROUTE else handle.game_relationship_type
+        return handle.platform_relationship_type if kind == PLATFORM else handle.game_relationship_type
 
-    async def _post(self, route: str, body: dict[str, Any]) -> None:
+    async def _post(self, kind: Kind, body: dict[str, Any]) -> None:
         if not body["username"]:
             raise validation_error("A username is required")
-        await self._core.request("POST", route, json=body)
+        await self._core.request(_operations_of(kind).request, json=body)
 
-    async def _put_relationship(self, route: str, user_id: int, body: dict[str, Any]) -> None:
-        await self._core.request("PUT", route + "/{user_id}", json=body, user_id=user_id)
+    async def _put_relationship(self, kind: Kind, user_id: int, body: dict[str, Any]) -> None:
+        await self._core.request(_operations_of(kind).set, json=body, user_id=user_id)
 
-    async def _accept_request(self, route: str, user_id: int) -> None:
-        if self._relationship_type(route, user_id) is not RelationshipType.PENDING_INCOMING:
+    async def _accept_request(self, kind: Kind, user_id: int) -> None:
+        if self._relationship_type(kind, user_id) is not RelationshipType.PENDING_INCOMING:
             raise validation_error("The user has not sent a friend request")
-        await self._put_relationship(route, user_id, {})
+        await self._put_relationship(kind, user_id, {})
 
-    async def _remove_relationship(self, route: str, user_id: int, expected: RelationshipType) -> None:
+    async def _remove_relationship(self, kind: Kind, user_id: int, expected: RelationshipType) -> None:
         """Remove a relationship; raise a validation error if it is not of the expected type."""
-        if self._relationship_type(route, user_id) is not expected:
+        if self._relationship_type(kind, user_id) is not expected:
             raise validation_error(f"The relationship to the user is not of type {expected.label}")
-        await self._core.request("DELETE", route + "/{user_id}", user_id=user_id)
+        await self._core.request(_operations_of(kind).delete, user_id=user_id)
 
     async def _remove_friend(self, user_id: int) -> None:
-        friend_routes = [
-            route
-            for route in (PLATFORM_ROUTE, GAME_ROUTE)
-            if self._relationship_type(route, user_id) is RelationshipType.FRIEND
-        ]
-        if not friend_routes:
+        kinds: tuple[Kind, ...] = (PLATFORM, GAME)
+        friend_kinds = [kind for kind in kinds if self._relationship_type(kind, user_id) is RelationshipType.FRIEND]
+        if not friend_kinds:
             raise validation_error("The user is not a friend")
-        for route in friend_routes:
-            await self._core.request("DELETE", route + "/{user_id}", user_id=user_id)
+        for kind in friend_kinds:
+            await self._core.request(_operations_of(kind).delete, user_id=user_id)
+
+
+def _operations_of(kind: Kind) -> RelationshipOperations:
+    """Return the operations on platform relationships or game relationships."""
+    relationships = operations.relationships
+    if kind == PLATFORM:
+        return RelationshipOperations(
+            relationships.REQUEST_FRIEND, relationships.SET_RELATIONSHIP, relationships.DELETE_RELATIONSHIP
+        )
+    return RelationshipOperations(
+        relationships.REQUEST_GAME_FRIEND, relationships.SET_GAME_RELATIONSHIP, relationships.DELETE_GAME_RELATIONSHIP
+    )
 
 
 def _edit_distance(query: str, name: str) -> int:

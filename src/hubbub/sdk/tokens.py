@@ -10,6 +10,7 @@ from urllib.parse import quote
 import aiohttp
 
 from hubbub.protocol.errors import ApiError
+from hubbub.sdk import operations
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
@@ -310,29 +311,33 @@ class Tokens:
         )
 
     async def _exchange(self, form: dict[str, str]) -> TokenExchange:
-        return self._decode_exchange(await self._core.request("POST", "/oauth2/token", form=form, token=""))
+        return self._decode_exchange(
+            await self._core.request(operations.oauth2.EXCHANGE_OAUTH2_TOKEN, form=form, token="")
+        )
 
     async def _request_provisional_token(self, body: dict[str, str]) -> TokenExchange:
-        tokens = self._decode_exchange(await self._core.request("POST", "/partner-sdk/token", json=body, token=""))
+        tokens = self._decode_exchange(
+            await self._core.request(operations.identities.PARTNER_SDK_TOKEN, json=body, token="")
+        )
         # Tokens of provisional accounts cannot be refreshed, only requested again (spec/sdk.md#8.1).
         return tokens._replace(refresh_token="")
 
     async def _unmerge_account(self, body: dict[str, str]) -> None:
-        await self._core.request("POST", "/partner-sdk/provisional-accounts/unmerge", json=body, token="")
+        await self._core.request(operations.identities.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT, json=body, token="")
 
     async def _set_display_name(self, name: str) -> None:
         if not 1 <= len(name) <= 32:
             raise validation_error("The display name must have 1 to 32 characters")
-        await self._core.request("PATCH", "/users/@me/account", json={"global_name": name})
+        await self._core.request(operations.identities.UPDATE_MY_ACCOUNT, json={"global_name": name})
 
     async def _revoke_tokens(self, application_id: int, token: str) -> None:
         form = {"client_id": str(application_id), "token": token}
-        await self._core.request("POST", "/oauth2/token/revoke", form=form, token="")
+        await self._core.request(operations.oauth2.REVOKE_OAUTH2_TOKEN, form=form, token="")
 
     async def _exchange_child_token(self, parent_token: str, child_id: int) -> ChildToken:
         body = {"parent_access_token": parent_token, "child_application_id": str(child_id)}
         payload = decode_payload(
-            await self._core.request("POST", "/partner-sdk/child-token", json=body, token=""), TokenPayload
+            await self._core.request(operations.identities.PARTNER_SDK_CHILD_TOKEN, json=body, token=""), TokenPayload
         )
         self._core.logs.add_secrets(payload.access_token)
         self._lifetimes[payload.access_token] = payload.expires_in
@@ -362,7 +367,7 @@ class Tokens:
         """Request a device code, show it to the player, and poll the token endpoint until the player responds."""
         form = {"client_id": str(client_id), "scope": scopes}
         device = decode_payload(
-            await self._core.request("POST", "/oauth2/device/authorize", form=form, token=""), DevicePayload
+            await self._core.request(operations.oauth2.AUTHORIZE_OAUTH2_DEVICE, form=form, token=""), DevicePayload
         )
         self._core.logs.add_secrets(device.device_code)
         url = device.verification_uri_complete or device.verification_uri
@@ -414,12 +419,14 @@ class Tokens:
     async def _fetch_user(self, token_type: AuthorizationTokenType, token: str) -> CurrentUser:
         if token_type != AuthorizationTokenType.BEARER:
             raise validation_error("Only bearer tokens are supported")
-        user = decode_payload(await self._core.request("GET", "/users/@me", token=token), UserPayload)
+        user = decode_payload(await self._core.request(operations.users.GET_MY_USER, token=token), UserPayload)
         return CurrentUser(user.id, user.global_name or user.username or "")
 
     async def inspect_token(self) -> int:
         """Read the application and the expiry of the client's token; return the ID of its user, or 0 if unknown."""
-        grant = decode_payload(await self._core.request("GET", "/oauth2/@me", tries=1), GrantPayload)
+        grant = decode_payload(
+            await self._core.request(operations.oauth2.GET_MY_OAUTH2_AUTHORIZATION, tries=1), GrantPayload
+        )
         if grant.application is not None:
             self._core.application_id = grant.application.id
         if self._expiry_timer is None and grant.expires:

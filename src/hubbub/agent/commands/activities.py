@@ -12,6 +12,7 @@ from hubbub.agent.validation import number, one_of, parse_arguments, snowflake, 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ActivityActionType
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources.user_messages import GET_ACTIVITY_JOIN_SECRET, SEND_USER_MESSAGE
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 INVITE_CONTENT_MAX: Final = 1024
@@ -104,8 +105,7 @@ async def join_session(
     `query` identifies the invite message. Returns False if no program runs or can be launched."""
     try:
         response = await context.account.request(
-            "GET",
-            "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
+            GET_ACTIVITY_JOIN_SECRET,
             query=query,
             user_id=user_id,
             session_id=session_id,
@@ -141,7 +141,7 @@ async def _send_invite(
     for delay_seconds in RETRY_DELAYS_SECONDS:
         await asyncio.sleep(delay_seconds)
         try:
-            await context.account.request("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
+            await context.account.request(SEND_USER_MESSAGE, json=body, user_id=user_id)
             return
         except ApiError as error:
             failure = error

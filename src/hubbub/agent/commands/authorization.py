@@ -9,7 +9,12 @@ from hubbub.agent.consent import DENIED, ConsentRequest, ConsentResponse
 from hubbub.agent.context import AgentContext
 from hubbub.agent.validation import items, number, one_of, parse_arguments, snowflake, text
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources.oauth2 import ACCESS_DENIED
+from hubbub.protocol.resources.oauth2 import (
+    ACCESS_DENIED,
+    AUTHORIZE_OAUTH2_APPLICATION,
+    GET_MY_OAUTH2_AUTHORIZATION,
+    PREVIEW_OAUTH2_AUTHORIZATION,
+)
 from hubbub.protocol.rpc import CloseCode, Request, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
 from hubbub.protocol.scopes import expand_scopes
@@ -82,7 +87,7 @@ async def authorize(context: AgentContext, connection: ProgramConnection, reques
     query = {"client_id": connection.application_id, "response_type": "code", "scope": " ".join(scopes)}
     query |= {name: str(args[name]) for name in FORWARDED_ARGUMENTS if name in args}
     try:
-        preview = await context.account.request("GET", "/oauth2/authorize", query=query)
+        preview = await context.account.request(PREVIEW_OAUTH2_AUTHORIZATION, query=query)
         # No consent is needed with an RPC token of the backend, or for an earlier grant if the program requests no
         # prompt.
         if "rpc_token" in args:
@@ -93,7 +98,7 @@ async def authorize(context: AgentContext, connection: ProgramConnection, reques
             decision = await context.consent.ask(_consent_request(context, preview, query))
         if decision.redirect_query is None:
             body: dict[str, Any] = {"authorize": decision.granted}
-            response = await context.account.request("POST", "/oauth2/authorize", query=query, json=body)
+            response = await context.account.request(AUTHORIZE_OAUTH2_APPLICATION, query=query, json=body)
             redirect_query, redirect_uri = dict(parse_qsl(urlsplit(response["url"]).query)), preview["redirect_uri"]
         else:
             redirect_query, redirect_uri = decision.redirect_query, decision.redirect_uri
@@ -139,7 +144,7 @@ async def authenticate(context: AgentContext, connection: ProgramConnection, req
 async def _check_token(context: AgentContext, connection: ProgramConnection, token: str) -> dict[str, Any]:
     invalid_token = RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token")
     try:
-        grant: dict[str, Any] = await context.account.request("GET", "/oauth2/@me", bearer=token)
+        grant: dict[str, Any] = await context.account.request(GET_MY_OAUTH2_AUTHORIZATION, bearer=token)
     except (ApiError, ValueError):
         raise invalid_token from None
     # The response contains the user only if the token has the `identify` scope.

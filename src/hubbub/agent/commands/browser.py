@@ -11,6 +11,8 @@ from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
 from hubbub.agent.validation import fields, number, parse_arguments, snowflake, text
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources.invites import INVITE_RESOLVE
+from hubbub.protocol.resources.templates import GET_GUILD_TEMPLATE
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 _CODE_CHECK: Final = text(1, 128)
@@ -94,7 +96,7 @@ async def invite_browser(context: AgentContext, connection: ProgramConnection, r
     """Open an invite."""
     code = parse_arguments(request.args, {"code": _CODE_CHECK}, "code")["code"]
     try:
-        invite = await context.account.request("GET", "/invites/{code}", code=code)
+        invite = await context.account.request(INVITE_RESOLVE, code=code)
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_INVITE, str(error)) from None
     await context.open_page(f"/invite/{quote(invite['code'], safe='')}")
@@ -108,7 +110,7 @@ async def guild_template_browser(
     """Open a guild template."""
     code = parse_arguments(request.args, {"code": _CODE_CHECK}, "code")["code"]
     try:
-        template = await context.account.request("GET", "/guilds/templates/{code}", code=code)
+        template = await context.account.request(GET_GUILD_TEMPLATE, code=code)
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_GUILD_TEMPLATE, str(error)) from None
     await context.open_page(f"/template/{quote(template['code'], safe='')}")

@@ -13,6 +13,9 @@ from hubbub.agent.validation import boolean, number, one_of, parse_arguments, sn
 from hubbub.protocol.enums import THREAD_TYPES, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import base_permissions, channel_permissions, thread_permissions
+from hubbub.protocol.resources.invites import CREATE_CHANNEL_INVITE
+from hubbub.protocol.resources.messages import LIST_MESSAGES
+from hubbub.protocol.resources.users import GET_USER
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 from hubbub.sdk.daemon_threads import new_session
 
@@ -85,7 +88,7 @@ async def channel_view(context: AgentContext, connection: ProgramConnection, cha
     if Scope.MESSAGES_READ.value in connection.scopes or channel.get("application_id") == connection.application_id:
         try:
             messages = await context.account.request(
-                "GET", "/channels/{channel_id}/messages", query={"limit": MESSAGES_MAX}, channel_id=channel["id"]
+                LIST_MESSAGES, query={"limit": MESSAGES_MAX}, channel_id=channel["id"]
             )
         except ApiError:
             # The channel type has no messages, or the user may not read them.
@@ -153,9 +156,7 @@ async def create_channel_invite(context: AgentContext, connection: ProgramConnec
     find_channel(context, connection, args["channel_id"])
     body = {name: value for name, value in args.items() if name != "channel_id"}
     try:
-        return await context.account.request(
-            "POST", "/channels/{channel_id}/invites", json=body, channel_id=args["channel_id"]
-        )
+        return await context.account.request(CREATE_CHANNEL_INVITE, json=body, channel_id=args["channel_id"])
     except ApiError as error:
         code = RpcErrorCode.INVALID_PERMISSIONS if error.status == 403 else RpcErrorCode.INVALID_INVITE
         raise RpcError(code, str(error)) from None
@@ -173,7 +174,7 @@ async def find_user(context: AgentContext, user_id: str) -> dict[str, Any]:
     if cached_user is not None:
         return cached_user
     try:
-        user: dict[str, Any] = await context.account.request("GET", "/users/{user_id}", user_id=user_id)
+        user: dict[str, Any] = await context.account.request(GET_USER, user_id=user_id)
     except ApiError:
         raise RpcError(*INVALID_USER) from None
     return user

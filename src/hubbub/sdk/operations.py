@@ -1,0 +1,29 @@
+"""Operations of the HTTP API that the client calls, as modules of `hubbub.protocol.resources` imported on first use.
+
+    response = await core.request(operations.lobbies.LEAVE_LOBBY, lobby_id=lobby_id)
+
+Importing a resource creates the models of most other resources, which a game should not wait for at startup. Access a
+module only inside a coroutine, which runs on the network thread (decisions/0074).
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hubbub.protocol.resources import channels as channels
+    from hubbub.protocol.resources import gateway as gateway
+    from hubbub.protocol.resources import guilds as guilds
+    from hubbub.protocol.resources import identities as identities
+    from hubbub.protocol.resources import lobbies as lobbies
+    from hubbub.protocol.resources import oauth2 as oauth2
+    from hubbub.protocol.resources import presence as presence
+    from hubbub.protocol.resources import relationships as relationships
+    from hubbub.protocol.resources import user_messages as user_messages
+    from hubbub.protocol.resources import users as users
+else:
+    from importlib import import_module
+
+    def __getattr__(name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = globals()[name] = import_module(f"hubbub.protocol.resources.{name}")
+        return module
