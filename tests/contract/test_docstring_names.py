@@ -39,7 +39,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "src/hubbub/sdk/drivers.py": ("await", "Python keyword"),
     "src/hubbub/sdk/handles/users.py": ("id", "method that a decorator adds"),
     "src/hubbub/sdk/media/__init__.py": ("voice", "extra of the package"),
-    "src/hubbub/sdk/spec_names.py": ("GetCurrentUserV2", "name in the specification"),
+    "src/hubbub/protocol/spec_names.py": ("GetCurrentUserV2", "name in the specification"),
     "src/hubbub/sdk/tokens.py": ("connect authorize", "methods of `Client`"),
     "src/hubbub/sdk/voice.py": ("samples", "argument of the game's callbacks"),
     "src/hubbub/server/commands/__init__.py": ("hubbub", "command line program"),

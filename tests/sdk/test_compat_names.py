@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import hubbub.sdk as sdk
+from hubbub.protocol.spec_names import to_pascal_case
 from hubbub.sdk import compat
-from hubbub.sdk.spec_names import to_pascal_case
 from tests.sdk.names import CLASSES, MODULE, names_of
 from tests.sdk.players import CallbackRecorder, create_game, create_player
 from tests.world import World

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import aiohttp
 
+from hubbub.protocol.shared_enums import GatewayOpcode
 from hubbub.sdk.calls import CallState, VoiceTicket
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import CallStatus, ClientStatus
@@ -16,9 +17,9 @@ from hubbub.sdk.events import Events
 from hubbub.sdk.gateway import Gateway
 from hubbub.sdk.payloads import VoiceServerPayload, VoiceStatePayload
 
-LOBBY_VOICE_STATES: Final = 17
+LOBBY_VOICE_STATES: Final = GatewayOpcode.LOBBY_VOICE_STATES
 """Gateway opcode with the list of the client's calls."""
-LOBBY_VOICE_SERVER_PING: Final = 42
+LOBBY_VOICE_SERVER_PING: Final = GatewayOpcode.LOBBY_VOICE_SERVER_PING
 """Gateway opcode that reports an unresponsive voice server."""
 UPDATE_INTERVAL_SECONDS: Final = 1.0
 """Minimum interval between updates in seconds, however often the game mutes and unmutes."""

@@ -20,10 +20,10 @@ from typing import Any, Final
 
 import hubbub.sdk as sdk
 from hubbub.sdk.arguments import check_argument
+from hubbub.protocol.spec_names import to_pascal_case
 from hubbub.sdk.enums import Enumeration
 from hubbub.sdk.objects import InvalidObjectError, Object
 from hubbub.sdk.records import Fields, Record
-from hubbub.sdk.spec_names import to_pascal_case
 
 READ_ONLY: Final = frozenset({"UserMessageSummary", "VADThresholdSettings"})
 """Records without setters (spec/sdk.md#1.1)."""

@@ -1,23 +1,23 @@
 """Enumerations of the specification, with its numbers (spec/sdk.md#2).
 
-Members have PEP 8 names; `label` and the `*_to_string` functions return the specification's names.
+Members have PEP 8 names; `label` and the `*_to_string` functions return the specification's names. Numbers that are also
+on the wire come from `hubbub.protocol`.
 """
 
 from enum import IntEnum, IntFlag
 from typing import TypeVar
 
-from hubbub.sdk.spec_names import to_pascal_case
+from hubbub.protocol import shared_enums
+from hubbub.protocol.shared_enums import ActivityActionType, ActivityType, ApplicationIntegrationType, StatusDisplayType
+from hubbub.protocol.shared_enums import Enumeration as Enumeration
+from hubbub.protocol.shared_enums import RelationshipType as RelationshipType
 
 E = TypeVar("E", bound=IntEnum)
 
-
-class Enumeration(IntEnum):
-    """Base class of the enumerations; `label` is the specification's name of a member."""
-
-    @property
-    def label(self) -> str:
-        """The specification's name of the member, without the enumeration's name."""
-        return to_pascal_case(self.name)
+IntegrationType = ApplicationIntegrationType
+"""Where an application is installed: in a guild or for a user."""
+StatusDisplayTypes = StatusDisplayType
+"""Field of an activity that member lists show."""
 
 
 def to_string(kind: type[Enumeration], value: int) -> str:
@@ -40,9 +40,9 @@ class ActivityActionTypes(Enumeration):
     """Kind of an activity invite."""
 
     INVALID = 0
-    JOIN = 1
+    JOIN = ActivityActionType.JOIN
     """An invitation to join the sender."""
-    JOIN_REQUEST = 5
+    JOIN_REQUEST = ActivityActionType.JOIN_REQUEST
     """A request to join the recipient."""
 
 
@@ -58,21 +58,13 @@ class ActivityPartyPrivacy(Enumeration):
 class ActivityTypes(Enumeration):
     """Kind of an activity."""
 
-    PLAYING = 0
-    STREAMING = 1
-    LISTENING = 2
-    WATCHING = 3
-    CUSTOM_STATUS = 4
-    COMPETING = 5
-    HANG_STATUS = 6
-
-
-class StatusDisplayTypes(Enumeration):
-    """Field of an activity that member lists show."""
-
-    NAME = 0
-    STATE = 1
-    DETAILS = 2
+    PLAYING = ActivityType.PLAYING
+    STREAMING = ActivityType.STREAMING
+    LISTENING = ActivityType.LISTENING
+    WATCHING = ActivityType.WATCHING
+    CUSTOM_STATUS = ActivityType.CUSTOM
+    COMPETING = ActivityType.COMPETING
+    HANG_STATUS = ActivityType.HANG_STATUS
 
 
 class ActivityGamePlatforms(IntFlag):
@@ -184,32 +176,25 @@ class AuthenticationCodeChallengeMethod(Enumeration):
     S256 = 0
 
 
-class IntegrationType(Enumeration):
-    """Where an application is installed: in a guild or for a user."""
-
-    GUILD_INSTALL = 0
-    USER_INSTALL = 1
-
-
 class ChannelType(Enumeration):
     """Kind of a channel."""
 
-    GUILD_TEXT = 0
-    DM = 1
-    GUILD_VOICE = 2
-    GROUP_DM = 3
-    GUILD_CATEGORY = 4
-    GUILD_NEWS = 5
+    GUILD_TEXT = shared_enums.ChannelType.GUILD_TEXT
+    DM = shared_enums.ChannelType.DM
+    GUILD_VOICE = shared_enums.ChannelType.GUILD_VOICE
+    GROUP_DM = shared_enums.ChannelType.GROUP_DM
+    GUILD_CATEGORY = shared_enums.ChannelType.GUILD_CATEGORY
+    GUILD_NEWS = shared_enums.ChannelType.GUILD_ANNOUNCEMENT
     GUILD_STORE = 6
-    GUILD_NEWS_THREAD = 10
-    GUILD_PUBLIC_THREAD = 11
-    GUILD_PRIVATE_THREAD = 12
-    GUILD_STAGE_VOICE = 13
-    GUILD_DIRECTORY = 14
-    GUILD_FORUM = 15
-    GUILD_MEDIA = 16
-    LOBBY = 17
-    EPHEMERAL_DM = 18
+    GUILD_NEWS_THREAD = shared_enums.ChannelType.ANNOUNCEMENT_THREAD
+    GUILD_PUBLIC_THREAD = shared_enums.ChannelType.PUBLIC_THREAD
+    GUILD_PRIVATE_THREAD = shared_enums.ChannelType.PRIVATE_THREAD
+    GUILD_STAGE_VOICE = shared_enums.ChannelType.GUILD_STAGE_VOICE
+    GUILD_DIRECTORY = shared_enums.ChannelType.GUILD_DIRECTORY
+    GUILD_FORUM = shared_enums.ChannelType.GUILD_FORUM
+    GUILD_MEDIA = shared_enums.ChannelType.GUILD_MEDIA
+    LOBBY = shared_enums.ChannelType.LOBBY
+    EPHEMERAL_DM = shared_enums.ChannelType.EPHEMERAL_DM
 
 
 class AdditionalContentType(Enumeration):
@@ -239,18 +224,6 @@ class AudioModeType(Enumeration):
     """On voice activity."""
     MODE_PTT = 2
     """By push-to-talk."""
-
-
-class RelationshipType(Enumeration):
-    """Kind of relationship between the current user and another user."""
-
-    NONE = 0
-    FRIEND = 1
-    BLOCKED = 2
-    PENDING_INCOMING = 3
-    PENDING_OUTGOING = 4
-    IMPLICIT = 5
-    SUGGESTION = 6
 
 
 class RelationshipGroupType(Enumeration):

@@ -16,6 +16,7 @@ import msgspec
 from hubbub import __version__
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.intents import Capabilities, Intents
+from hubbub.protocol.shared_enums import CloseCode, GatewayOpcode
 from hubbub.sdk import operations
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import new_session
@@ -37,20 +38,21 @@ INTENTS: Final = (
     | Intents.LOBBIES
     | Intents.LOBBY_DELETE
 )
-TERMINAL_CLOSE_CODES: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
+TERMINAL_CLOSE_CODES: Final = frozenset(
+    (
+        CloseCode.AUTHENTICATION_FAILED,
+        CloseCode.INVALID_SHARD,
+        CloseCode.SHARDING_REQUIRED,
+        CloseCode.INVALID_API_VERSION,
+        CloseCode.INVALID_INTENTS,
+        CloseCode.DISALLOWED_INTENTS,
+    )
+)
 """Close codes after which the client does not reconnect (spec/sdk.md#5.1)."""
-SESSION_LOST_CLOSE_CODES: Final = frozenset((4003, 4007, 4009))
+SESSION_LOST_CLOSE_CODES: Final = frozenset(
+    (CloseCode.NOT_AUTHENTICATED, CloseCode.INVALID_SEQ, CloseCode.SESSION_TIMED_OUT)
+)
 """Close codes after which the session cannot be resumed and a new one is started."""
-# The protocol's `GatewayOpcode` is not used, because importing it would slow down the import of the SDK
-# (decisions/0041).
-DISPATCH_OPCODE: Final = 0
-HEARTBEAT_OPCODE: Final = 1
-IDENTIFY_OPCODE: Final = 2
-RESUME_OPCODE: Final = 6
-RECONNECT_OPCODE: Final = 7
-INVALID_SESSION_OPCODE: Final = 9
-HELLO_OPCODE: Final = 10
-HEARTBEAT_ACK_OPCODE: Final = 11
 END_CLOSE_CODE: Final = 1000
 """Close code with which the client ends its session (spec/gateway.md#3)."""
 RESUMABLE_CLOSE_CODE: Final = 4000
@@ -65,7 +67,7 @@ DESTROY_TIMEOUT_SECONDS: Final = 0.25
 """Timeout of the WebSocket closing handshake in seconds while the client is being destroyed."""
 ZLIB_SUFFIX: Final = b"\x00\x00\xff\xff"
 """Last bytes of a complete compressed message."""
-INVALID_TOKEN_CODE: Final = 4004
+INVALID_TOKEN_CODE: Final = CloseCode.AUTHENTICATION_FAILED.value
 """Close code with which the platform rejects a token."""
 
 
@@ -298,7 +300,7 @@ class Gateway:
                 else:
                     break
                 frame = decode_payload(data, GatewayFrame)
-                if frame.op == HELLO_OPCODE:
+                if frame.op == GatewayOpcode.HELLO:
                     interval_seconds = msgspec.json.decode(frame.d)["heartbeat_interval"] / 1000
                     heartbeat = asyncio.create_task(self._heartbeat(interval_seconds))
                     await self._identify_or_resume()
@@ -334,31 +336,33 @@ class Gateway:
     async def _identify_or_resume(self) -> None:
         token = f"{self._core.token_prefix}{self._core.token}"
         if self._session is not None:
-            await self.send(RESUME_OPCODE, {"token": token, "session_id": self._session.id, "seq": self._sequence})
+            await self.send(
+                GatewayOpcode.RESUME, {"token": token, "session_id": self._session.id, "seq": self._sequence}
+            )
             return
         self._sequence = None
         identify: dict[str, Any] = {"token": token, **self.identify_fields}
         presence = self.get_presence()
         if presence is not None:
             identify["presence"] = presence
-        await self.send(IDENTIFY_OPCODE, identify)
+        await self.send(GatewayOpcode.IDENTIFY, identify)
         self._core.set_status(ClientStatus.CONNECTED)
 
     async def _handle_frame(self, frame: GatewayFrame) -> None:
-        if frame.op == DISPATCH_OPCODE:
+        if frame.op == GatewayOpcode.DISPATCH:
             if frame.s is not None:
                 self._sequence = frame.s
             self._handle_event(frame.t or "", frame.d)
-        elif frame.op == HEARTBEAT_OPCODE:
-            await self.send(HEARTBEAT_OPCODE, self._sequence)
-        elif frame.op == RECONNECT_OPCODE:
+        elif frame.op == GatewayOpcode.HEARTBEAT:
+            await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
+        elif frame.op == GatewayOpcode.RECONNECT:
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0, reconnects_at_once=True)
-        elif frame.op == INVALID_SESSION_OPCODE:
+        elif frame.op == GatewayOpcode.INVALID_SESSION:
             # The payload is true if the session can be resumed.
             if bytes(frame.d) != b"true":
                 self._session = None
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0)
-        elif frame.op == HEARTBEAT_ACK_OPCODE:
+        elif frame.op == GatewayOpcode.HEARTBEAT_ACK:
             self._acknowledged = True
 
     def _handle_event(self, event: str, data: msgspec.Raw) -> None:
@@ -401,7 +405,7 @@ class Gateway:
                 return
             self._acknowledged = False
             try:
-                await self.send(HEARTBEAT_OPCODE, self._sequence)
+                await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
             except (ConnectionError, aiohttp.ClientError):
                 return
             await asyncio.sleep(interval_seconds)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from hubbub.protocol.shared_enums import GatewayOpcode
 from hubbub.sdk.activities import Activity, to_wire, validation_errors
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
@@ -21,8 +22,6 @@ from hubbub.sdk.rpc import RpcClient
 UPDATES_MAX: Final = 5
 """Maximum number of presence updates per `UPDATES_WINDOW_SECONDS` seconds (spec/sdk.md#10.2)."""
 UPDATES_WINDOW_SECONDS: Final = 20.0
-PRESENCE_OPCODE: Final = 3
-"""Gateway opcode that updates the presence."""
 WIRE_STATUSES: Final = {
     StatusType.ONLINE: "online",
     StatusType.IDLE: "idle",
@@ -220,7 +219,7 @@ class Presence:
             self._sent_at.append(clock())
             payload = self._presence_payload()
             try:
-                await self._gateway.send(PRESENCE_OPCODE, payload)
+                await self._gateway.send(GatewayOpcode.PRESENCE_UPDATE, payload)
             except OSError:
                 self._sent_revision = -1
                 raise

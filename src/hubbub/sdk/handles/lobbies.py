@@ -1,7 +1,6 @@
 """Handles of lobbies, lobby members and call participants (spec/sdk.md#12.1)."""
 
-from typing import Final
-
+from hubbub.protocol.flags import LobbyMemberFlags
 from hubbub.sdk.arguments import checks_arguments
 from hubbub.sdk.cache import CachedLobby
 from hubbub.sdk.core import Core
@@ -10,9 +9,6 @@ from hubbub.sdk.handles.users import UserHandle, find_user
 from hubbub.sdk.objects import Copyable
 from hubbub.sdk.payloads import MemberPayload, VoiceStatePayload
 from hubbub.sdk.records import LinkedChannel
-
-CAN_LINK_LOBBY: Final = 1 << 0
-"""Flag of a lobby member who may link a channel to the lobby."""
 
 
 class VoiceStateHandle(Copyable):
@@ -94,7 +90,7 @@ class LobbyMemberHandle(Handle):
     def can_link_lobby(self) -> bool:
         """Whether the member may link a channel to the lobby."""
         data = self._data()
-        return bool(data and data.flags & CAN_LINK_LOBBY)
+        return bool(data and data.flags & LobbyMemberFlags.CAN_LINK_LOBBY)
 
     @property
     def metadata(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from msgspec import UNSET
 
+from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk.cache import CachedMessage, recipient_ids
 from hubbub.sdk.core import Core
@@ -18,10 +19,8 @@ from hubbub.sdk.records import AdditionalContent
 
 T = TypeVar("T")
 
-SENT_FROM_GAME_FLAG: Final = 1 << 16
+SENT_FROM_GAME_FLAG: Final = MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION
 """Flag of a message that a game sent with the SDK."""
-VOICE_MESSAGE_FLAG: Final = 1 << 13
-"""Flag of a voice message."""
 _MENTION_PATTERN: Final = re.compile(r"<@!?(\d{1,20})>")
 _CHANNEL_PATTERN: Final = re.compile(r"<#(\d{1,20})>")
 _EMOJI_PATTERN: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
@@ -162,7 +161,9 @@ class MessageHandle(Handle):
             else (AdditionalContentType.POLL, None, 0),
             (AdditionalContentType.THREAD, payload.thread.name if payload.thread else None, int(bool(payload.thread))),
             (
-                AdditionalContentType.VOICE_MESSAGE if flags & VOICE_MESSAGE_FLAG else AdditionalContentType.ATTACHMENT,
+                AdditionalContentType.VOICE_MESSAGE
+                if flags & MessageFlags.IS_VOICE_MESSAGE
+                else AdditionalContentType.ATTACHMENT,
                 None,
                 len(payload.attachments or ()),
             ),

@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import UNSET
 
+from hubbub.protocol.flags import UserFlags
 from hubbub.sdk.activities import Activity, from_wire
 from hubbub.sdk.arguments import checks_arguments
 from hubbub.sdk.cache import CachedRelationship
@@ -20,8 +21,6 @@ from hubbub.sdk.enums import (
 from hubbub.sdk.handles.base import Handle
 from hubbub.sdk.payloads import ProfilePayload, UserPayload
 
-PROVISIONAL_FLAG: Final = 1 << 23
-"""Flag of a provisional account."""
 DEFAULT_AVATAR_COUNT: Final = 6
 STATUSES: Final = {
     "online": StatusType.ONLINE,
@@ -81,7 +80,7 @@ class UserHandle(Handle):
     def is_provisional(self) -> bool:
         """Whether this is a provisional account, which exists in this game only."""
         data = self._data()
-        return bool(data and ((data.flags or 0) | (data.public_flags or 0)) & PROVISIONAL_FLAG)
+        return bool(data and ((data.flags or 0) | (data.public_flags or 0)) & UserFlags.PROVISIONAL_ACCOUNT)
 
     @property
     def status(self) -> StatusType:
