@@ -1,4 +1,4 @@
-"""The SDK and the agent take their routes from the operations of the protocol."""
+"""The SDK, the agent and the pytest plugin take their routes from the operations of the protocol."""
 
 import ast
 import importlib
@@ -39,7 +39,7 @@ def strings(source: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("package", ["sdk", "agent"])
+@pytest.mark.parametrize("package", ["sdk", "agent", "testing"])
 def test_source_contains_no_route(package: str) -> None:
     paths = operation_paths()
     routes = {

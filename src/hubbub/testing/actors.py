@@ -3,9 +3,14 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, TypeVar
+from urllib.parse import quote, urlencode
+
+import aiohttp
 
 from hubbub.protocol.flags import ApplicationFlags as Flags
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources.applications import GET_MY_APPLICATION
 from hubbub.testing import control
 from hubbub.testing.context import PlatformContext
 from hubbub.testing.errors import EventNotReceived
@@ -52,6 +57,20 @@ class Actor:
             http, self.name, method, api, path, self._token_prefix + self.token, json=json, **options
         )
         return Result(body) if isinstance(body, dict) else ResultList(body) if isinstance(body, list) else body
+
+    async def _send(
+        self,
+        operation: Operation[Any, Any],
+        json: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        data: aiohttp.FormData | None = None,
+        **parameters: str,
+    ) -> Any:
+        """Send an operation with this actor's token; `parameters` are the parameters of its path."""
+        __tracebackhide__ = True
+        path = operation.url(**{name: quote(value, safe="") for name, value in parameters.items()})
+        return await self._call(operation.method, f"{path}?{urlencode(query)}" if query else path, json, data=data)
 
     def _run_action(self, coroutine: Coroutine[Any, Any, T], description: str) -> T:
         __tracebackhide__ = True
@@ -164,7 +183,7 @@ class Bot(Actor):
 
     async def _requested_intents(self) -> int:
         # Request all intents that the application may have.
-        flags = (await self._call("GET", "/applications/@me"))["flags"]
+        flags = (await self._send(GET_MY_APPLICATION))["flags"]
         return Intents.BOT_MASK & ~Intents.PRIVILEGED | sum(
             intent for intent, granting_flags in PRIVILEGED_INTENT_FLAGS.items() if flags & granting_flags
         )

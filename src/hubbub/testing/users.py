@@ -7,12 +7,21 @@ import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 import msgspec
 
 from hubbub.protocol.enums import CommandType, ComponentType, GatewayOpcode, InteractionType
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources.channels import GET_CHANNEL
+from hubbub.protocol.resources.direct_messages import CREATE_DM
+from hubbub.protocol.resources.interactions import CREATE_INTERACTION, GET_CHANNEL_APPLICATION_COMMAND_INDEX
+from hubbub.protocol.resources.invites import ACCEPT_INVITE
+from hubbub.protocol.resources.messages import CREATE_MESSAGE, LIST_MESSAGES
+from hubbub.protocol.resources.oauth2 import AUTHORIZE_OAUTH2_APPLICATION
+from hubbub.protocol.resources.reactions import ADD_MY_MESSAGE_REACTION
+from hubbub.protocol.resources.relationships import SET_RELATIONSHIP
 from hubbub.testing import forms
 from hubbub.testing.actors import Actor
 from hubbub.testing.errors import InteractionFailed
@@ -51,20 +60,21 @@ class User(Actor):
         __tracebackhide__ = True
         session = await self._ensure_session()
         channel_id, _ = await self._resolve_channel(channel)
-        path = f"/channels/{channel_id}/messages"
-        message: Result = await self._post_with_files(path, body, list(files.items()))
+        message: Result = await self._send_with_files(CREATE_MESSAGE, body, list(files.items()), channel_id=channel_id)
         # The user also receives an event for their own message, which the test already has.
         await self._consume_own_event(session, "MESSAGE_CREATE", message["id"])
         return message
 
-    async def _post_with_files(self, path: str, body: dict[str, Any], files: Sequence[File]) -> Any:
+    async def _send_with_files(
+        self, operation: Operation[Any, Any], body: dict[str, Any], files: Sequence[File], **parameters: str
+    ) -> Any:
         __tracebackhide__ = True
         if not files:
-            return await self._call("POST", path, body)
+            return await self._send(operation, body, query=None, data=None, **parameters)
         form = aiohttp.FormData({"payload_json": msgspec.json.encode(body).decode()})
         for index, (name, content) in enumerate(files):
             form.add_field(f"files[{index}]", content, filename=name)
-        return await self._call("POST", path, data=form)
+        return await self._send(operation, None, query=None, data=form, **parameters)
 
     async def _consume_own_event(self, session: ActorSession, event: str, object_id: str) -> None:
         """Consume the event of the user's own action, so that `expect` does not return it."""
@@ -73,8 +83,10 @@ class User(Actor):
     def react(self, message: Mapping[str, Any], emoji: str) -> Result:
         """Add a reaction to a message."""
         __tracebackhide__ = True
-        path = f"/channels/{message['channel_id']}/messages/{message['id']}/reactions/{quote(emoji, safe='')}/@me"
-        return self._run_action(self._connect_and_call("PUT", path), f"react {emoji}")
+        reaction = self._connect_and_send(
+            ADD_MY_MESSAGE_REACTION, channel_id=message["channel_id"], message_id=message["id"], emoji_name=emoji
+        )
+        return self._run_action(reaction, f"react {emoji}")
 
     def read(self, channel: ChannelReference, limit: int = 50) -> ResultList:
         """Return the latest messages of a channel, newest first."""
@@ -84,13 +96,20 @@ class User(Actor):
     async def _read_messages(self, channel: ChannelReference, limit: int) -> ResultList:
         __tracebackhide__ = True
         channel_id, _ = await self._resolve_channel(channel)
-        messages: ResultList = await self._call("GET", f"/channels/{channel_id}/messages?limit={limit}")
+        messages: ResultList = await self._send(LIST_MESSAGES, query={"limit": limit}, channel_id=channel_id)
         return messages
 
-    async def _connect_and_call(self, method: str, path: str, body: Any = None) -> Result:
+    async def _connect_and_send(
+        self,
+        operation: Operation[Any, Any],
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        **parameters: str,
+    ) -> Result:
         __tracebackhide__ = True
         await self._ensure_session()
-        return await self._call(method, path, body) or Result()
+        return await self._send(operation, body, query=query, data=None, **parameters) or Result()
 
     # Friends, guilds, authorization and voice
 
@@ -98,14 +117,14 @@ class User(Actor):
         """Send a friend request, or accept one."""
         __tracebackhide__ = True
         return self._run_action(
-            self._connect_and_call("PUT", f"/users/@me/relationships/{other.id}", {}), f"befriend {other.name}"
+            self._connect_and_send(SET_RELATIONSHIP, {}, user_id=other.id), f"befriend {other.name}"
         )
 
     def join(self, invite: str | Mapping[str, Any]) -> Result:
         """Accept an invite, which is a code or an invite object of the API; return the invite."""
         __tracebackhide__ = True
         code = invite if isinstance(invite, str) else invite["code"]
-        return self._run_action(self._connect_and_call("POST", f"/invites/{code}", {}), f"join {code}")
+        return self._run_action(self._connect_and_send(ACCEPT_INVITE, {}, code=code), f"join {code}")
 
     def authorize(
         self,
@@ -142,7 +161,7 @@ class User(Actor):
             body["guild_id"] = guild if world_guild is None else world_guild.id
         if permissions is not None:
             body["permissions"] = parameters["permissions"] = str(permissions)
-        response = await self._connect_and_call("POST", f"/oauth2/authorize?{urlencode(parameters)}", body)
+        response = await self._connect_and_send(AUTHORIZE_OAUTH2_APPLICATION, body, query=parameters)
         parts = urlsplit(response["url"])
         redirect_query = parse_qs(parts.query) | parse_qs(parts.fragment)
         redirect_parameters = {key: values[0] for key, values in redirect_query.items()}
@@ -351,7 +370,7 @@ class User(Actor):
         self, channel_id: str, command: str, application: str | Application | None, *, is_context_menu: bool
     ) -> tuple[dict[str, Any], list[str]]:
         """Return a command that is available to this user in a channel, and the path of its sub-commands."""
-        index = await self._call("GET", f"/channels/{channel_id}/application-command-index")
+        index = await self._send(GET_CHANNEL_APPLICATION_COMMAND_INDEX, channel_id=channel_id)
         available = index["application_commands"]
         if application is not None:
             application_id = self._context.find_application(application).id
@@ -393,7 +412,7 @@ class User(Actor):
             body["guild_id"] = guild_id
         if message is not None and interaction_type == InteractionType.MESSAGE_COMPONENT:
             body["message_id"] = message["id"]
-        await self._post_with_files("/interactions", body, files)
+        await self._send_with_files(CREATE_INTERACTION, body, files)
         outcome = InteractionOutcome(session, nonce, first_position, message)
         seconds = self._context.within if within is None else within
         if not await session.wait_until(outcome.process_events, seconds):
@@ -432,12 +451,12 @@ class User(Actor):
     async def _resolve_channel(self, channel: ChannelReference) -> tuple[str, str | None]:
         """Return the ID of a channel and of its guild, which is None for a direct message channel."""
         if isinstance(channel, Actor):
-            direct_channel = await self._call("POST", "/users/@me/channels", {"recipient_id": channel.id})
+            direct_channel = await self._send(CREATE_DM, {"recipient_id": channel.id})
             return direct_channel["id"], None
         if not isinstance(channel, str):
             channel = str(channel["id"])
         channel_id = channel if channel.isdigit() else self._context.channel_id(channel)
         guild_id = self._context.guild_id_of(channel_id)
         if guild_id is None:
-            guild_id = (await self._call("GET", f"/channels/{channel_id}")).get("guild_id")
+            guild_id = (await self._send(GET_CHANNEL, channel_id=channel_id)).get("guild_id")
         return channel_id, guild_id
