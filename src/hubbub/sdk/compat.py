@@ -19,8 +19,8 @@ from types import FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
 import hubbub.sdk as sdk
-from hubbub.sdk.arguments import check_argument
 from hubbub.protocol.spec_names import to_pascal_case
+from hubbub.sdk.arguments import check_argument
 from hubbub.sdk.enums import Enumeration
 from hubbub.sdk.objects import InvalidObjectError, Object
 from hubbub.sdk.records import Fields, Record

@@ -9,8 +9,8 @@ import msgspec
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS
-from hubbub.sdk.arguments import Int32
 from hubbub.sdk import operations
+from hubbub.sdk.arguments import Int32
 from hubbub.sdk.cache import HISTORY_MESSAGES_MAX, CachedMessage, MessageHistory
 from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.drivers import Completion
