@@ -112,7 +112,7 @@ class MemberRequests:
     def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> tuple[int, bool]:
         """Return the milliseconds that the bot must wait before it may request all members, and whether to reject it.
 
-        0 milliseconds accept the request, and the next one must wait. In `report` mode a bot that does not wait receives
+        0 milliseconds accept the request, and the next one must wait. In the mode "report" a bot that does not wait receives
         RATE_LIMITED, too, but its request is not rejected.
         """
         now = self._clock.now_ms()
