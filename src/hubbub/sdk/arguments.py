@@ -12,6 +12,7 @@ from inspect import Parameter, signature
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
+from hubbub.sdk import enums
 from hubbub.sdk.enums import ActivityGamePlatforms, Enumeration
 from hubbub.sdk.objects import Object
 
@@ -170,15 +171,18 @@ def _check_callable(name: str, value: Any) -> Any:
 
 
 def _enumeration_check(kind: type[Enumeration]) -> Check:
+    # The SDK has its own names for some enums of the protocol; the last one that it defines is public.
+    kind_name = [kind.__name__, *(name for name, value in vars(enums).items() if value is kind)][-1]
+
     def check(name: str, value: Any) -> Any:
         if isinstance(value, kind):
             return value
         if not isinstance(value, int) or isinstance(value, (bool, Enum)):
-            raise _type_error(name, f"a member of {kind.__name__}", value)
+            raise _type_error(name, f"a member of {kind_name}", value)
         try:
             return kind(value)
         except ValueError:
-            raise ValueError(f"{name} must be a member of {kind.__name__}, not {value}") from None
+            raise ValueError(f"{name} must be a member of {kind_name}, not {value}") from None
 
     return check
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from inspect import get_annotations
-from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, dataclass_transform
 
 from hubbub.sdk.arguments import Int32, UInt8, check_argument
 from hubbub.sdk.enums import (
@@ -80,12 +80,15 @@ class Fields:
         record.__dict__.update(values)
         return record
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set a field; raise TypeError or ValueError if the value does not match the type of the field."""
-        declared = self.fields.get(name)
-        if declared is not None and self.__dict__:
-            value = check_argument(self._argument_name(name), value, declared.annotation)
-        super().__setattr__(name, value)
+    if not TYPE_CHECKING:
+        # Type checkers would accept every attribute.
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Set a field; raise TypeError or ValueError if the value does not match the type of the field."""
+            declared = self.fields.get(name)
+            if declared is not None and self.__dict__:
+                value = check_argument(self._argument_name(name), value, declared.annotation)
+            super().__setattr__(name, value)
 
     @staticmethod
     def _argument_name(name: str) -> str:
