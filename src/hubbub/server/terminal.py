@@ -8,6 +8,7 @@ import msgspec
 
 SERVER_MODULES: Final = frozenset(
     {
+        "OpenSSL",
         "PIL",
         "argon2",
         "backports",
@@ -20,6 +21,7 @@ SERVER_MODULES: Final = frozenset(
         "prometheus_client",
         "psycopg",
         "psycopg_pool",
+        "pylibsrtp",
         "re2",
         "uvloop",
     }
