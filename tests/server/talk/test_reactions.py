@@ -181,7 +181,7 @@ async def test_users_who_reacted_are_listed_by_id(world: World) -> None:
     assert await list_reactor_ids() == ids
     assert await list_reactor_ids(limit=2) == ids[:2]
     assert await list_reactor_ids(after=ids[0], limit=1) == ids[1:2]
-    assert await list_reactor_ids(type=ChannelType.DM) == []
+    assert await list_reactor_ids(type=ReactionType.BURST) == []
     assert (await users[0].get(reactions_path(guild.general, message["id"], "👍"))).ok() == []
     assert (await users[0].get(url, params={"limit": "101"})).errors("limit")
     assert (await users[0].get(url, params={"limit": "0"})).errors("limit")
@@ -296,7 +296,7 @@ async def test_premium_users_add_burst_reactions_that_are_counted_separately(wor
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
     message = await guild.send_message(bob)
-    burst_path = reactions_path(guild.general, message["id"], FIRE, "@me") + "?type=ChannelType.DM"
+    burst_path = reactions_path(guild.general, message["id"], FIRE, "@me") + f"?type={ReactionType.BURST}"
     (await bob.put(burst_path)).rejected(403, 90002)
     (await (await world.bot(guild)).put(burst_path)).rejected(403, 90002)
     assert (await bob.put(burst_path.replace("=1", "=2"))).errors("type") == ["BASE_TYPE_CHOICES"]

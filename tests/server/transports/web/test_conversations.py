@@ -36,7 +36,8 @@ def highlighted_ids(body: str) -> list[int]:
 
 
 async def test_the_list_shows_direct_messages_and_visible_channels(world: World) -> None:
-    alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol <b>")
+    alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol")
+    (await carol.patch("/users/@me", json={"global_name": "carol <b>"})).ok()
     guild = await world.guild(bob, alice, carol, name="Town & Square")
     staff = await guild.channel("staff")
     await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)

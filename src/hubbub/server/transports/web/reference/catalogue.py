@@ -18,7 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from hubbub import protocol
-from hubbub.protocol import enums, errors, flags, intents, operation, permissions, voice
+from hubbub.protocol import enums, errors, flags, intents, operation, permissions, shared_enums, voice
 from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.operation import Command, Event, Operation, events_of, operations_of
 from hubbub.protocol.resources import gateway, webhook_events
@@ -344,7 +344,7 @@ def _protocol_modules() -> list[ModuleType]:
         for module_info in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}.")
         if not module_info.ispkg
     ]
-    first = (enums, flags, permissions, intents)
+    first = (shared_enums, enums, flags, permissions, intents)
     return sorted(modules, key=lambda module: (module not in first, ".resources." not in module.__name__))
 
 
