@@ -112,7 +112,7 @@ async def send_raw_request(server: Server, request: bytes, *, body: bytes = b"")
 
 def request_head(method: str, path: str, user: ApiUser | None = None, **headers: str) -> bytes:
     """Encode the head of a request. Underscores in the names of headers become hyphens."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: hubbub"]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost"]
     if user is not None:
         lines.append(f"Authorization: {user.token}")
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
@@ -314,28 +314,30 @@ async def test_meaningless_parts_of_a_query_are_ignored(server: Server, alice: A
 MALFORMED_REQUESTS: dict[str, bytes] = {
     "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 100 + b"\r\n\r\n",
     "HTTP/0.9": b"GET /api/v10/gateway\r\n\r\n",
-    "an unknown version": b"GET /api/v10/gateway HTTP/9.9\r\nHost: x\r\n\r\n",
+    "an unknown version": b"GET /api/v10/gateway HTTP/9.9\r\nHost: localhost\r\n\r\n",
     "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "a bad method": b"G@T /api/v10/gateway HTTP/1.1\r\nHost: x\r\n\r\n",
-    "an unknown method": b"BREW /api/v10/gateway HTTP/1.1\r\nHost: x\r\n\r\n",
-    "TRACE": b"TRACE /api/v10/gateway HTTP/1.1\r\nHost: x\r\n\r\n",
-    "CONNECT": b"CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n",
-    "a negative length": b"POST /api/v10/guilds HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-    "a length with a sign": b"POST /api/v10/guilds HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\nhello",
-    "two lengths": b"POST /api/v10/guilds HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
-    "length and chunks": b"POST /api/v10/guilds HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+    "a bad method": b"G@T /api/v10/gateway HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "an unknown method": b"BREW /api/v10/gateway HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "TRACE": b"TRACE /api/v10/gateway HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "CONNECT": b"CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a negative length": b"POST /api/v10/guilds HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+    "a length with a sign": b"POST /api/v10/guilds HTTP/1.1\r\nHost: localhost\r\nContent-Length: +5\r\n\r\nhello",
+    "two lengths": b"POST /api/v10/guilds HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+    "length and chunks": b"POST /api/v10/guilds HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "bad chunks": b"POST /api/v10/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    "bad chunks": b"POST /api/v10/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n",
-    "a folded header": b"GET /api/v10/gateway HTTP/1.1\r\nHost: x\r\nX-A: b\r\n c\r\n\r\n",
-    "a NUL in a header": b"GET /api/v10/gateway HTTP/1.1\r\nHost: x\r\nX-A: b\x00c\r\n\r\n",
-    "a space before the colon": b"GET /api/v10/gateway HTTP/1.1\r\nHost: x\r\nX-A : b\r\n\r\n",
-    "a header without a name": b"GET /api/v10/gateway HTTP/1.1\r\nHost: x\r\n: b\r\n\r\n",
-    "a long header": b"GET /api/v10/gateway HTTP/1.1\r\nHost: x\r\nX-A: " + b"a" * 100_000 + b"\r\n\r\n",
-    "a long line": b"GET /api/v10/" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-    "many headers": b"GET /api/v10/gateway HTTP/1.1\r\nHost: x\r\n" + b"X-A: b\r\n" * 5000 + b"\r\n",
-    "a binary token": b"GET /api/v10/users/@me HTTP/1.1\r\nHost: x\r\nAuthorization: \xff\xfe\xc3\x28\r\n\r\n",
-    "a long token": b"GET /api/v10/users/@me HTTP/1.1\r\nHost: x\r\nAuthorization: " + b"a" * 7000 + b"\r\n\r\n",
+    "a folded header": b"GET /api/v10/gateway HTTP/1.1\r\nHost: localhost\r\nX-A: b\r\n c\r\n\r\n",
+    "a NUL in a header": b"GET /api/v10/gateway HTTP/1.1\r\nHost: localhost\r\nX-A: b\x00c\r\n\r\n",
+    "a space before the colon": b"GET /api/v10/gateway HTTP/1.1\r\nHost: localhost\r\nX-A : b\r\n\r\n",
+    "a header without a name": b"GET /api/v10/gateway HTTP/1.1\r\nHost: localhost\r\n: b\r\n\r\n",
+    "a long header": b"GET /api/v10/gateway HTTP/1.1\r\nHost: localhost\r\nX-A: " + b"a" * 100_000 + b"\r\n\r\n",
+    "a long line": b"GET /api/v10/" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "many headers": b"GET /api/v10/gateway HTTP/1.1\r\nHost: localhost\r\n" + b"X-A: b\r\n" * 5000 + b"\r\n",
+    "a binary token": b"GET /api/v10/users/@me HTTP/1.1\r\nHost: localhost\r\nAuthorization: \xff\xfe\xc3\x28\r\n\r\n",
+    "a long token": b"GET /api/v10/users/@me HTTP/1.1\r\nHost: localhost\r\nAuthorization: "
+    + b"a" * 7000
+    + b"\r\n\r\n",
 }
 
 
