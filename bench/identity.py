@@ -99,11 +99,11 @@ def _exchange_request(client: dict[str, Any], number: int) -> bytes:
     fields = {"grant_type": "authorization_code", "code": f"{client['client_id']} {number}", **credentials}
     payload = urlencode(fields).encode()
     head = (
-        "POST /api/v10/oauth2/token HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n"
+        "POST /api/v10/oauth2/token HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\n"
         f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(payload)}\r\n\r\n"
     )
     return head.encode() + payload
 
 
 def _get_request(path: str) -> bytes:
-    return f"GET {path} HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n\r\n".encode()
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\n\r\n".encode()

@@ -126,7 +126,7 @@ class HttpConnection(asyncio.Protocol):
 def request(method: str, path: str, token: str = "", body: dict[str, Any] | None = None) -> bytes:
     """Return an encoded request."""
     payload = b"" if body is None else json.dumps(body).encode()
-    header = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n"
+    header = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\n"
     if token:
         header += f"Authorization: {token}\r\n"
     if body is not None:
@@ -180,7 +180,7 @@ class GatewayConnection(asyncio.Protocol):
         self.transport = transport
         key = base64.b64encode(os.urandom(16)).decode()
         transport.write(
-            f"GET /gateway?v=10&encoding=json{self.query} HTTP/1.1\r\nHost: bench\r\nUpgrade: websocket\r\n"
+            f"GET /gateway?v=10&encoding=json{self.query} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
             f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
         )
 
