@@ -38,7 +38,9 @@ async def send_half_request(
     channel_id = server.document["guilds"]["Town Square"]["channels"]["general"]
     body = json.dumps({"content": content}).encode()
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    head = f"POST /api/v10/channels/{channel_id}/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: {user.token}\r\n"
+    head = (
+        f"POST /api/v10/channels/{channel_id}/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: {user.token}\r\n"
+    )
     head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     writer.write(head.encode() + body[:5])
     await writer.drain()
