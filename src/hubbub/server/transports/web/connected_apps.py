@@ -15,7 +15,7 @@ PATH = "/settings/apps"
 async def show_apps(request: PageRequest) -> web.Response:
     """List the authorized applications with their scopes."""
     authorizations = await request.call(oauth2.LIST_OAUTH2_AUTHORIZATIONS)
-    return request.render("apps.html", granted=authorizations, describe_scope=describe_scope)
+    return request.render("apps.html", authorizations=authorizations, describe_scope=describe_scope)
 
 
 @page("POST", PATH + r"/{authorization_id:\d+}/remove")

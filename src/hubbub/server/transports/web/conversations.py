@@ -73,7 +73,7 @@ async def show_conversations(request: PageRequest) -> web.Response:
             )
         ],
         expanded=expanded,
-        more=my_guilds[EXPANDED_GUILDS_MAX:],
+        other_guilds=my_guilds[EXPANDED_GUILDS_MAX:],
     )
 
 
@@ -150,7 +150,12 @@ async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiErr
     guild: guilds.Guild | None = None
     if channel.guild_id:
         guild = await request.call(guilds.GET_GUILD, channel.guild_id)
-    context: dict[str, Any] = {"channel": channel, "guild": guild, "here": path, "title": conversation_title(channel)}
+    context: dict[str, Any] = {
+        "channel": channel,
+        "guild": guild,
+        "channel_path": path,
+        "title": conversation_title(channel),
+    }
     context["recipients"] = list(channel.recipients or ())
     if channel.type in _FORUM_TYPES and guild is not None:
         if error is not None:

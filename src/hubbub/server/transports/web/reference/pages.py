@@ -216,7 +216,7 @@ class ApiReference:
             "catalogue": self._catalogue,
             "config": self._config,
             "general_pages": GENERAL_PAGES,
-            "here": active_path,
+            "active_path": active_path,
             "notice": None,
             "query": "",
         }
@@ -384,7 +384,7 @@ class ApiReference:
             }
             for change in sorted(changes.ALL.values(), key=lambda item: item.at_ms, reverse=True)
         ]
-        return {"today": _day_text(now), "dated": dated_changes}
+        return {"today": _day_text(now), "dated_changes": dated_changes}
 
     def _changes_version(self) -> str:
         """Return the cache version of the page of dated changes."""
