@@ -132,11 +132,11 @@ async def test_an_advance_returns_after_its_timers_have_run(rehearsal: Rehearsal
         ("/clock/advance", {"ms": -1}, "ms"),
         ("/clock/advance", {"ms": "soon"}, "ms"),
         ("/users", {}, "username"),
-        ("/faults", {"door": "http", "effect": "explode"}, "effect"),
-        ("/faults", {"door": "http", "effect": "status", "status": 200}, "status"),
-        ("/faults", {"door": "http", "effect": "drop", "route": "/channels/1/messages"}, "route"),
-        ("/faults", {"door": "http", "effect": "drop", "route": "/users/@me", "method": "PUT"}, "method"),
-        ("/faults", {"door": "http", "effect": "drop", "method": "FETCH"}, "method"),
+        ("/faults", {"transport": "http", "effect": "explode"}, "effect"),
+        ("/faults", {"transport": "http", "effect": "status", "status": 200}, "status"),
+        ("/faults", {"transport": "http", "effect": "drop", "route": "/channels/1/messages"}, "route"),
+        ("/faults", {"transport": "http", "effect": "drop", "route": "/users/@me", "method": "PUT"}, "method"),
+        ("/faults", {"transport": "http", "effect": "drop", "method": "FETCH"}, "method"),
     ],
 )
 async def test_an_invalid_body_is_rejected_with_its_path(
@@ -321,7 +321,7 @@ async def test_a_fork_can_have_its_own_time_and_rate_limits(rehearsal: Rehearsal
 async def test_a_status_fault_applies_to_its_route_and_user_a_number_of_times(rehearsal: Rehearsal) -> None:
     alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general_channel_id(rehearsal)
     fault = {
-        "door": "http",
+        "transport": "http",
         "effect": "status",
         "status": 503,
         "method": "POST",
@@ -341,8 +341,15 @@ async def test_a_status_fault_applies_to_its_route_and_user_a_number_of_times(re
     assert (await rehearsal.control_request("GET", "/faults")).ok() == []
 
 
+async def test_a_fault_may_name_its_transport_door(rehearsal: Rehearsal) -> None:
+    fault = {"door": "http", "effect": "status", "status": 503}
+    (await rehearsal.control_request("POST", "/faults", json=fault)).ok()
+    faults = (await rehearsal.control_request("GET", "/faults")).ok()
+    assert [active["fault"]["transport"] for active in faults] == ["http"], faults
+
+
 async def test_a_429_fault_looks_like_a_real_rate_limit(rehearsal: Rehearsal) -> None:
-    fault = {"door": "http", "effect": "status", "status": 429, "retry_after": 2.5, "scope": "shared"}
+    fault = {"transport": "http", "effect": "status", "status": 429, "retry_after": 2.5, "scope": "shared"}
     (await rehearsal.control_request("POST", "/faults", json=fault)).ok()
 
     response = await rehearsal.actor("alice").get("/users/@me")
@@ -354,7 +361,7 @@ async def test_a_429_fault_looks_like_a_real_rate_limit(rehearsal: Rehearsal) ->
 
 async def test_a_response_dropped_after_the_operation_keeps_its_effect(rehearsal: Rehearsal) -> None:
     alice, channel = rehearsal.actor("alice"), general_channel_id(rehearsal)
-    fault = {"door": "http", "effect": "drop", "method": "POST", "moment": "after", "times": None}
+    fault = {"transport": "http", "effect": "drop", "method": "POST", "moment": "after", "times": None}
     waiting = (await rehearsal.control_request("POST", "/faults", json=fault)).ok()["waiting"]
 
     with pytest.raises(aiohttp.ClientConnectionError):
@@ -369,7 +376,7 @@ async def test_a_response_dropped_after_the_operation_keeps_its_effect(rehearsal
 async def test_a_close_fault_closes_the_session_with_its_code(rehearsal: Rehearsal) -> None:
     bot, alice = rehearsal.actor("demo-bot"), rehearsal.actor("alice")
     bot_session, alice_session = await bot.connect(), await alice.connect()
-    fault = {"door": "gateway", "effect": "close", "code": 4009, "user_id": str(bot.id)}
+    fault = {"transport": "gateway", "effect": "close", "code": 4009, "user_id": str(bot.id)}
 
     assert (await rehearsal.control_request("POST", "/faults", json=fault)).ok() == {"sessions": 1, "waiting": None}
 
@@ -380,7 +387,7 @@ async def test_a_close_fault_closes_the_session_with_its_code(rehearsal: Rehears
 
 async def test_a_fault_can_reject_identify(rehearsal: Rehearsal) -> None:
     bot = rehearsal.actor("demo-bot")
-    fault = {"door": "gateway", "effect": "close", "code": 4008, "moment": "identify"}
+    fault = {"transport": "gateway", "effect": "close", "code": 4008, "moment": "identify"}
     (await rehearsal.control_request("POST", "/faults", json=fault)).ok()
 
     with pytest.raises(AssertionError, match="closed with 4008"):
@@ -391,17 +398,19 @@ async def test_a_fault_can_reject_identify(rehearsal: Rehearsal) -> None:
 async def test_faults_can_delay_drop_and_invalidate_a_session(rehearsal: Rehearsal) -> None:
     bot, channel = rehearsal.actor("demo-bot"), general_channel_id(rehearsal)
     session = await bot.connect()
-    delay_fault = {"door": "gateway", "effect": "delay", "delay_ms": 50, "session_id": session.ready["session_id"]}
+    delay_fault = {"transport": "gateway", "effect": "delay", "delay_ms": 50, "session_id": session.ready["session_id"]}
     (await rehearsal.control_request("POST", "/faults", json=delay_fault)).ok()
     await bot.post(f"/channels/{channel}/messages", json={"content": "late"})
     assert (await session.next("MESSAGE_CREATE"))["content"] == "late"
 
-    (await rehearsal.control_request("POST", "/faults", json={"door": "gateway", "effect": "drop"})).ok()
+    (await rehearsal.control_request("POST", "/faults", json={"transport": "gateway", "effect": "drop"})).ok()
     await wait_until_closed(session)
     assert session.close_code == 1006
 
     reconnected = await bot.connect()
-    (await rehearsal.control_request("POST", "/faults", json={"door": "gateway", "effect": "invalid_session"})).ok()
+    (
+        await rehearsal.control_request("POST", "/faults", json={"transport": "gateway", "effect": "invalid_session"})
+    ).ok()
     sessions = (await rehearsal.control_request("GET", "/sessions")).ok()
     assert reconnected.ready["session_id"] not in {entry["session_id"] for entry in sessions}
 
@@ -550,7 +559,7 @@ async def test_the_trace_contains_closed_connections(rehearsal: Rehearsal) -> No
     bot, game = rehearsal.actor("demo-bot"), rehearsal.actor("demo-game")
     (await rehearsal.control_request("POST", "/trace", json={"on": True})).ok()
     session = await bot.connect()
-    fault = {"door": "gateway", "effect": "close", "code": 4001, "user_id": str(bot.id)}
+    fault = {"transport": "gateway", "effect": "close", "code": 4001, "user_id": str(bot.id)}
     (await rehearsal.control_request("POST", "/faults", json=fault)).ok()
     assert await session.wait_closed() == CloseCode.UNKNOWN_OPCODE
 

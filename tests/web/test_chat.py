@@ -148,15 +148,15 @@ async def test_a_lost_connection_is_reported_and_resumed_without_missed_messages
         nora_window.expected_errors = ("WebSocket",)
         await nora_window.wait_message("before")
         # The connection is dropped and the next attempts are rejected; messages sent meanwhile arrive with the resume.
-        await platform.inject_fault(door="gateway", effect="close", code=4000, moment="identify", times=2)
-        await platform.inject_fault(door="gateway", effect="drop", user_id=str(nora.id))
+        await platform.inject_fault(transport="gateway", effect="close", code=4000, moment="identify", times=2)
+        await platform.inject_fault(transport="gateway", effect="drop", user_id=str(nora.id))
         await nora_window.page.get_by_text("Connection lost.").wait_for()
         await guild.send_message(tom, "meanwhile")
         await nora_window.wait_message("meanwhile")
         await nora_window.page.get_by_text("Connection lost.").wait_for(state="hidden")
 
         # An invalid session is replaced by a new one, which reads the missed messages.
-        await platform.inject_fault(door="gateway", effect="invalid_session", user_id=str(nora.id))
+        await platform.inject_fault(transport="gateway", effect="invalid_session", user_id=str(nora.id))
         await guild.send_message(tom, "afterwards")
         await nora_window.wait_message("afterwards")
         await nora_window.send("still here")
@@ -196,7 +196,7 @@ async def test_a_failed_message_shows_the_error_and_is_sent_once_on_retry(platfo
     route = "/channels/{channel_id}/messages"
     async with platform.open_window(nora, general_path(guild)) as nora_window:
         nora_window.expected_errors = ("Failed to load resource",)
-        await platform.inject_fault(door="http", effect="status", status=503, method="POST", route=route)
+        await platform.inject_fault(transport="http", effect="status", status=503, method="POST", route=route)
         await nora_window.send("first try")
         failed = nora_window.page.locator(".message.failed")
         await failed.get_by_role("alert").wait_for()
@@ -204,13 +204,13 @@ async def test_a_failed_message_shows_the_error_and_is_sent_once_on_retry(platfo
         await nora_window.wait_message("first try")
 
         # The message was created but the response was lost: the event confirms it, and a retry is the same message.
-        await platform.inject_fault(door="http", effect="drop", moment="after", method="POST", route=route)
+        await platform.inject_fault(transport="http", effect="drop", moment="after", method="POST", route=route)
         await nora_window.send("in doubt")
         await nora_window.wait_message("in doubt")
         await nora_window.page.locator(".message.pending").wait_for(state="detached")
 
         await platform.inject_fault(
-            door="http", effect="status", status=429, retry_after=0.2, method="POST", route=route
+            transport="http", effect="status", status=429, retry_after=0.2, method="POST", route=route
         )
         await nora_window.send("too fast")
         await nora_window.wait_message("too fast")

@@ -269,7 +269,7 @@ async def test_an_app_responds_by_launching_its_activity(activity: SampleActivit
         await window.page.locator(".activity-participants", has_text="alice").wait_for()
 
         # A lost gateway session is replaced, and the activity continues.
-        fault = {"door": "gateway", "effect": "close", "code": 4009, "user_id": str(app_guild.bob.id)}
+        fault = {"transport": "gateway", "effect": "close", "code": 4009, "user_id": str(app_guild.bob.id)}
         headers = {"Authorization": f"Bearer {activity.control.token}"}
         (
             await app_guild.world.request("POST", f"{app_guild.world.url}/control/faults", json=fault, headers=headers)

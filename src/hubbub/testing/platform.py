@@ -205,7 +205,7 @@ class Faults:
         # Only for `times` does null differ from absent.
         fields = {key: value for key, value in fault.items() if value is not None or key == "times"}
         return self._context.background.run(
-            self._post_fault({"door": transport, "effect": effect, **fields}), f"fault {effect}"
+            self._post_fault({"transport": transport, "effect": effect, **fields}), f"fault {effect}"
         )
 
     async def _post_fault(self, fault: dict[str, Any]) -> Result:

@@ -579,7 +579,7 @@ class TestBlockedNames:
     @pytest.fixture
     def store_config(self) -> Config:
         """A configuration with blocked terms."""
-        return small_config(auto_moderation=AutoModerationConfig(names=("villain*", "evil plan")))
+        return small_config(auto_moderation=AutoModerationConfig(forbidden_in_names=("villain*", "evil plan")))
 
     async def test_names_descriptions_and_topics_must_not_contain_blocked_terms(self, world: World) -> None:
         guild = await world.guild()

@@ -319,7 +319,10 @@ class ControlApi:
         return list(self.app.faults)
 
     async def _create_fault(self, request: web.Request) -> bodies.FaultResult:
-        fault: Fault = await self._read_body(request, Fault)
+        fields: dict[str, Any] = await self._read_body(request, dict[str, Any])
+        if "door" in fields:  # The name of `transport` before 0.1.0.
+            fields.setdefault("transport", fields.pop("door"))
+        fault: Fault = decoding.decode(codec.encode(fields), Fault)
         if isinstance(fault, GatewayFault) and fault.moment == "now":
             affected = 0 if self.app.gateway is None else self.app.gateway.apply_fault(fault)
             return bodies.FaultResult(sessions=affected, waiting=None)

@@ -129,8 +129,8 @@ class NatsBus(Bus[BusMessage]):
         self._encoded: tuple[BusMessage | None, bytes] = (None, b"")
         """The latest published message and its encoding."""
         self._decode = msgspec.msgpack.Decoder(kind).decode
-        self._message_prefix = f"{prefix}.say."
-        self._request_prefix = f"{prefix}.ask."
+        self._message_prefix = f"{prefix}.message."
+        self._request_prefix = f"{prefix}.request."
         self._gap_subject = f"{prefix}.gap"
         self._max_pending_bytes = max_pending_bytes
         self._reconnect_wait_ms = reconnect_wait_ms

@@ -242,7 +242,7 @@ class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
     profanity: tuple[ModeratedKeyword, ...] = ()
     sexual_content: tuple[ModeratedKeyword, ...] = ()
     slurs: tuple[ModeratedKeyword, ...] = ()
-    names: tuple[ModeratedKeyword, ...] = ()
+    forbidden_in_names: tuple[ModeratedKeyword, ...] = ()
     """Keywords that must not occur in guild names and descriptions, channel names or stage topics."""
 
 

@@ -8,7 +8,7 @@ import msgspec
 from hubbub.protocol import codec
 from hubbub.protocol.operation import Event
 
-BROADCAST_SUBJECT: Final = "crowd"
+BROADCAST_SUBJECT: Final = "broadcast"
 """The bus subject for events to many users. Every node with sessions subscribes and picks the users connected to it."""
 BROADCAST_USERS_MIN: Final = 17
 """Number of users from which an event is published on the shared subject instead of one subject per user.

@@ -20,7 +20,7 @@ Times = Annotated[int, Meta(ge=1, le=1_000_000)]
 Milliseconds = Annotated[int, Meta(ge=1, le=600_000)]
 
 
-class HttpFault(msgspec.Struct, kw_only=True, tag_field="door", tag="http", forbid_unknown_fields=True):
+class HttpFault(msgspec.Struct, kw_only=True, tag_field="transport", tag="http", forbid_unknown_fields=True):
     """A fault of HTTP requests."""
 
     effect: Literal["status", "delay", "drop"]
@@ -53,7 +53,7 @@ class HttpFault(msgspec.Struct, kw_only=True, tag_field="door", tag="http", forb
         )
 
 
-class GatewayFault(msgspec.Struct, kw_only=True, tag_field="door", tag="gateway", forbid_unknown_fields=True):
+class GatewayFault(msgspec.Struct, kw_only=True, tag_field="transport", tag="gateway", forbid_unknown_fields=True):
     """A fault of gateway sessions."""
 
     effect: Literal["close", "invalid_session", "drop", "delay"]

@@ -18,7 +18,7 @@ from hubbub.server.places.guild_tags.store import GuildTagRow
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved
 
-UPDATE_MEMBERS_JOB: Final = "guild_tags.retell"
+UPDATE_MEMBERS_JOB: Final = "guild_tags.update_members"
 """Name of the job that updates the members who display a changed tag. Stored jobs contain it, so it must not change."""
 MEMBERS_BATCH_SIZE: Final = 100
 """Number of members that one job updates."""

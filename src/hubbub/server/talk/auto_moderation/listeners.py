@@ -33,7 +33,7 @@ def check_names(call: Call, names: Sequence[str]) -> None:
     """Reject names of guilds, channels and stages that contain words banned by the operator.
 
     Names set by the platform are not checked."""
-    banned_words = call.config.auto_moderation.names
+    banned_words = call.config.auto_moderation.forbidden_in_names
     if not banned_words or call.actor_or_none is None:
         return
     for text in names:

@@ -42,7 +42,7 @@ export function h(tag, attributes, ...children) {
     else if (name.startsWith("on")) {
       if (typeof value !== "function") throw new TypeError(`${name} takes a function`);
       node.addEventListener(name.slice(2).toLowerCase(), value);
-    } else if (URL_ATTRIBUTES.has(name) && !isSafeUrl(value)) node.setAttribute("data-refused", name);
+    } else if (URL_ATTRIBUTES.has(name) && !isSafeUrl(value)) node.setAttribute("data-rejected", name);
     else if (name === "value" && "value" in node && tag !== "li" && tag !== "option") node.value = String(value);
     else node.setAttribute(name, value === true ? "" : String(value));
   }
