@@ -14,7 +14,7 @@ BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test parity check bench format clean client-deps browser proxies
+.PHONY: help venv run test parity check bench format generate clean client-deps browser proxies
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -105,6 +105,9 @@ format: venv client-deps ## format Python and JavaScript
 	@$(RUN) -m ruff check --quiet --fix .
 	@$(RUN) -m ruff format --quiet .
 	@if [ -x $(BIOME) ]; then $(BIOME) format --write . >/dev/null; fi
+
+generate: venv ## write the modules of the chat client that come from the protocol
+	@$(RUN) -m tests.contract.chat_client_modules
 
 bench: venv ## run the benchmarks: ratios against a reference in the same run
 	@$(RUN) -m bench $(ARGS)

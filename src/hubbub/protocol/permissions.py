@@ -241,9 +241,10 @@ BITS: Final[dict[str, int]] = {
 }
 """All single permissions by name."""
 
-_DEPENDENT_ON_SEND_MESSAGES: Final = (
+DEPENDENT_ON_SEND_MESSAGES: Final = (
     Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.ATTACH_FILES | Permissions.EMBED_LINKS
 )
+"""Permissions that have no effect in a channel without SEND_MESSAGES."""
 
 
 def permission_names(bits: int) -> list[str]:
@@ -320,7 +321,7 @@ def apply_implied_denials(bits: int, *, is_voice: bool = False) -> int:
     if is_voice and not bits & Permissions.CONNECT:
         return Permissions.VIEW_CHANNEL
     if not bits & Permissions.SEND_MESSAGES:
-        return bits & ~_DEPENDENT_ON_SEND_MESSAGES
+        return bits & ~DEPENDENT_ON_SEND_MESSAGES
     return bits
 
 

@@ -1,5 +1,6 @@
 /** Entry point of the chat client. On failure, the page for browsers without script stays visible. */
 
+import { CloseCode } from "./generated/enums.js";
 import { Api } from "./network/api.js";
 import { Gateway } from "./network/gateway.js";
 import { createContext } from "./state/context.js";
@@ -7,8 +8,6 @@ import { State } from "./state/state.js";
 import { Router } from "./ui/router.js";
 import { startAppFeatures } from "./app_features.js";
 import { Shell } from "./shell.js";
-
-const AUTHENTICATION_FAILED = 4004;
 
 /** Request the user's token with the page's form token; it is kept in memory only (decisions/0057). */
 async function requestToken(formToken) {
@@ -50,7 +49,10 @@ async function start() {
     });
     const router = new Router();
     const context = createContext({ api, gateway, state, webUrl, go: path => router.go(path) });
-    gateway.addEventListener("connection", ({ detail }) => detail.code === AUTHENTICATION_FAILED && goToLogin());
+    gateway.addEventListener(
+      "connection",
+      ({ detail }) => detail.code === CloseCode.AUTHENTICATION_FAILED && goToLogin(),
+    );
     state.listenTo(gateway);
     startAppFeatures(context);
     new Shell(context, router).mount();

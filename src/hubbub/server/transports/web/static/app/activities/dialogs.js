@@ -1,6 +1,7 @@
 /** Dialogs that activities open. They are always dialogs of the client, above the frame (spec/activities.md#10). */
 
-import { isPrivate, isMessageable, isVoice, Permissions, RelationshipType } from "../network/enums.js";
+import { InviteTargetType, RelationshipType } from "../generated/enums.js";
+import { isPrivate, isMessageable, isVoice, Permissions } from "../network/enums.js";
 import { createMessageNonce } from "../network/ids.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
@@ -11,8 +12,6 @@ import { channelTitle } from "../content/avatars.js";
 import { cdnPath } from "../content/cdn_paths.js";
 import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
 
-/** Invite target type of an activity. */
-const EMBEDDED_APPLICATION = 2;
 const LIST_MAX = 300;
 /** Hosts whose links open without confirmation, kept while the page is open. */
 const trustedHosts = new Set();
@@ -197,7 +196,9 @@ export async function showInviteDialog(session) {
   const { context, application } = session;
   // Only invites to voice channels can target an activity.
   const isVoiceChannel = isVoice(context.state.channels.get(context.channelId));
-  const json = isVoiceChannel ? { target_type: EMBEDDED_APPLICATION, target_application_id: application.id } : {};
+  const json = isVoiceChannel
+    ? { target_type: InviteTargetType.EMBEDDED_APPLICATION, target_application_id: application.id }
+    : {};
   const { code } = await context.api.request("POST", `/channels/${context.channelId}/invites`, { json });
   const url = new URL(`/invite/${code}`, context.webUrl).href;
   const friends = [...context.state.relationships.values()]

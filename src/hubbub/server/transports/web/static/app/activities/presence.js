@@ -1,5 +1,7 @@
 /** The presence that activities set with SET_ACTIVITY: validation and rate limiting (spec/rpc.md#8). */
 
+import { ActivityFlags, ActivityType } from "../generated/enums.js";
+import { ACTIVITY_UPDATES_MAX, ACTIVITY_UPDATES_WINDOW_SECONDS } from "../generated/limits.js";
 import { updatePresence } from "../network/own_presence.js";
 import { invalidField } from "./rpc_errors.js";
 import { object, boolean, list, httpUrl, integer, oneOf, string } from "./rpc_validation.js";
@@ -10,14 +12,9 @@ const image = string(1, 300);
 const secret = string(2, 128);
 /** Number of digits by which a time in seconds is shorter than one in milliseconds. */
 const SECONDS_DIGITS = 3;
-const UPDATES_MAX = 5;
-const UPDATE_WINDOW_MS = 20_000;
-/** Activity flags. */
-const INSTANCE_FLAG = 1 << 0;
-const JOIN_FLAG = 1 << 1;
 
 const activityFields = object({
-  type: oneOf(0, 2, 3, 5),
+  type: oneOf(ActivityType.PLAYING, ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING),
   name: string(1, 128),
   state: shortText,
   state_url: url,
@@ -42,9 +39,14 @@ export function readActivity(input, application) {
   const activity = activityFields(input, "activity");
   const [current, max] = activity.party?.size ?? [0, 0];
   if (current > max) throw invalidField("size", "must not hold more than there is room for");
-  const result = { application_id: application.id, name: application.name.slice(0, 128), type: 0, ...activity };
+  const result = {
+    application_id: application.id,
+    name: application.name.slice(0, 128),
+    type: ActivityType.PLAYING,
+    ...activity,
+  };
   for (const [key, value] of Object.entries(result.timestamps ?? {})) result.timestamps[key] = toMilliseconds(value);
-  const flags = (activity.instance ? INSTANCE_FLAG : 0) | (activity.secrets?.join ? JOIN_FLAG : 0);
+  const flags = (activity.instance ? ActivityFlags.INSTANCE : 0) | (activity.secrets?.join ? ActivityFlags.JOIN : 0);
   if (flags) result.flags = flags;
   return Object.fromEntries(
     Object.entries(result).filter(([, value]) => typeof value !== "object" || Object.keys(value).length),
@@ -75,9 +77,9 @@ export class ActivityPresence {
     this.#activity = activity;
     if (this.#timer !== null) return;
     const now = Date.now();
-    this.#sentAt = this.#sentAt.filter(sentAt => sentAt > now - UPDATE_WINDOW_MS);
-    if (this.#sentAt.length < UPDATES_MAX) this.#send();
-    else this.#timer = setTimeout(() => this.#send(), this.#sentAt[0] + UPDATE_WINDOW_MS - now);
+    this.#sentAt = this.#sentAt.filter(sentAt => sentAt > now - ACTIVITY_UPDATES_WINDOW_SECONDS * 1000);
+    if (this.#sentAt.length < ACTIVITY_UPDATES_MAX) this.#send();
+    else this.#timer = setTimeout(() => this.#send(), this.#sentAt[0] + ACTIVITY_UPDATES_WINDOW_SECONDS * 1000 - now);
   }
 
   #send() {

@@ -5,13 +5,12 @@
  * and rate, and checks the granted scopes. The user's own token is never sent to the frame.
  */
 
+import { RpcOpcode } from "../generated/enums.js";
 import { RPC_COMMANDS, hasScopes } from "./rpc_commands.js";
 import { RpcCloseCode, RpcError, RpcErrorCode } from "./rpc_errors.js";
 import { Subscriptions } from "./rpc_events.js";
 
-const HANDSHAKE = 0;
-const FRAME = 1;
-const CLOSE = 2;
+const { HANDSHAKE, FRAME, CLOSE } = RpcOpcode;
 const VERSION = 1;
 
 const FRAME_LENGTH_MAX = 64 * 1024;

@@ -1,5 +1,6 @@
 /** The header of a channel: title, topic, tools and menu. */
 
+import { CHANNEL_NAME_MAX, TOPIC_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions, canHaveThreads, isForum, isThread } from "../network/enums.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
@@ -135,10 +136,10 @@ function openRename(context, channel) {
     const hasTopic = channel.guild_id && !isThread(channel) && channel.type !== ChannelType.GUILD_VOICE;
     const name = formField(
       "Name",
-      h("input", { type: "text", maxlength: "100", value: channel.name ?? "", dir: "auto" }),
+      h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, value: channel.name ?? "", dir: "auto" }),
     );
     const topic = hasTopic
-      ? formField("Topic", h("textarea", { rows: "3", maxlength: "1024", value: channel.topic ?? "", dir: "auto" }))
+      ? formField("Topic", h("textarea", { rows: "3", maxlength: TOPIC_MAX, value: channel.topic ?? "", dir: "auto" }))
       : null;
     const save = async event => {
       event.preventDefault();

@@ -1,5 +1,6 @@
 /** Lists of active and archived threads, and the form that creates a thread. */
 
+import { CHANNEL_NAME_MAX, CONTENT_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions, isForum } from "../network/enums.js";
 import { compareIds, creationTimeMs } from "../network/ids.js";
 import { messageErrorText } from "../state/outbox.js";
@@ -93,9 +94,11 @@ export function openThreadForm(context, message) {
   openDialog(isPost ? "New post" : "New thread", close => {
     const name = formField(
       isPost ? "Title" : "Name",
-      h("input", { type: "text", maxlength: "100", required: true, dir: "auto", autofocus: true }),
+      h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, required: true, dir: "auto", autofocus: true }),
     );
-    const content = isPost ? formField("Message", h("textarea", { rows: "5", maxlength: "2000", dir: "auto" })) : null;
+    const content = isPost
+      ? formField("Message", h("textarea", { rows: "5", maxlength: CONTENT_MAX, dir: "auto" }))
+      : null;
     const tags = (isPost && channel.available_tags) || [];
     const tagCheckboxes = tags.map(tag => [tag.id, h("input", { type: "checkbox" })]);
     const canBePrivate = !isPost && message === null && state.can(channelId, Permissions.CREATE_PRIVATE_THREADS);

@@ -1,12 +1,11 @@
 /** The commands that the user can run in a channel, localized (decisions/0036). */
 
-const CHAT_INPUT = 1;
-export const USER_COMMAND = 2;
-export const MESSAGE_COMMAND = 3;
-export const ENTRY_POINT_COMMAND = 4;
+import { CommandOptionType, CommandType } from "../generated/enums.js";
 
-const SUB_COMMAND = 1;
-const SUB_COMMAND_GROUP = 2;
+export const { USER: USER_COMMAND, MESSAGE: MESSAGE_COMMAND, PRIMARY_ENTRY_POINT: ENTRY_POINT_COMMAND } = CommandType;
+
+const { CHAT_INPUT } = CommandType;
+const { SUB_COMMAND, SUB_COMMAND_GROUP } = CommandOptionType;
 const FRESH_MS = 20_000;
 const CHANNELS_MAX = 10;
 

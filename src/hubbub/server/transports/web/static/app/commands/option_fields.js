@@ -1,30 +1,21 @@
 /** Form fields for the options of a command, by type (spec/webhooks-and-interactions.md#5.2). */
 
+import { CommandOptionType, ComponentType } from "../generated/enums.js";
+import { STRING_OPTION_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
 import { createSuggestField } from "../ui/suggest_field.js";
-import {
-  CHANNEL_SELECT,
-  MENTIONABLE_SELECT,
-  ROLE_SELECT,
-  USER_SELECT,
-  findEntityChoices,
-} from "../components/entity_choices.js";
+import { findEntityChoices } from "../components/entity_choices.js";
 import { localizedName } from "./available_commands.js";
 
-const STRING = 3;
-const INTEGER = 4;
-const BOOLEAN = 5;
-const NUMBER = 10;
-const ATTACHMENT = 11;
+const { STRING, INTEGER, BOOLEAN, NUMBER, ATTACHMENT } = CommandOptionType;
 /** Select component type of each entity option type. */
 const ENTITIES = new Map([
-  [6, USER_SELECT],
-  [7, CHANNEL_SELECT],
-  [8, ROLE_SELECT],
-  [9, MENTIONABLE_SELECT],
+  [CommandOptionType.USER, ComponentType.USER_SELECT],
+  [CommandOptionType.CHANNEL, ComponentType.CHANNEL_SELECT],
+  [CommandOptionType.ROLE, ComponentType.ROLE_SELECT],
+  [CommandOptionType.MENTIONABLE, ComponentType.MENTIONABLE_SELECT],
 ]);
-const STRING_MAX = 6000;
 let count = 0;
 
 /**
@@ -83,7 +74,7 @@ function controlOf(option, id, label, context, complete) {
     return choiceControl({ choices }, id, label, value => option.choices[Number(value)].value);
   }
   const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;
-  const maxlength = type === STRING ? (option.max_length ?? STRING_MAX) : 32;
+  const maxlength = type === STRING ? (option.max_length ?? STRING_OPTION_MAX) : 32;
   if (option.autocomplete) {
     const field = createSuggestField({
       label,

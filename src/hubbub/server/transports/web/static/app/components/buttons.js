@@ -1,18 +1,18 @@
 /** Buttons of messages: interactive, link and premium. */
 
+import { ButtonStyle } from "../generated/enums.js";
 import { MESSAGE_COMPONENT, getInteractions } from "../network/interactions.js";
 import { bindToChannel } from "../state/context.js";
 import { h } from "../ui/dom.js";
 import { emojiElement } from "../content/emoji_element.js";
 import { fetchSkuLabel } from "./sku_labels.js";
 
-const LINK = 5;
-const PREMIUM = 6;
+const { LINK, PREMIUM } = ButtonStyle;
 const STYLES = new Map([
-  [1, "primary"],
-  [2, "secondary"],
-  [3, "success"],
-  [4, "danger"],
+  [ButtonStyle.PRIMARY, "primary"],
+  [ButtonStyle.SECONDARY, "secondary"],
+  [ButtonStyle.SUCCESS, "success"],
+  [ButtonStyle.DANGER, "danger"],
 ]);
 
 /** Return a button of a message. */

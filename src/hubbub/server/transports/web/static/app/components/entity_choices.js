@@ -1,13 +1,11 @@
 /** Users, roles and channels as choices of a select: cached ones first, then results of the guild's member search. */
 
+import { ComponentType } from "../generated/enums.js";
 import { isThread } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { userAvatar, channelIconName } from "../content/avatars.js";
 
-export const USER_SELECT = 5;
-export const ROLE_SELECT = 6;
-export const MENTIONABLE_SELECT = 7;
-export const CHANNEL_SELECT = 8;
+const { ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT } = ComponentType;
 
 const RESULTS_MAX = 25;
 

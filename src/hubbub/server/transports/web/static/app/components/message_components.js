@@ -1,5 +1,6 @@
 /** Message components: rows of interactive components, and layout components (spec/webhooks-and-interactions.md#4). */
 
+import { ComponentType, MessageFlags } from "../generated/enums.js";
 import { getInteractions } from "../network/interactions.js";
 import { h } from "../ui/dom.js";
 import { renderMarkdown } from "../content/markdown.js";
@@ -8,24 +9,23 @@ import { renderFile, renderGallery, renderThumbnail } from "./media.js";
 import { renderSelect } from "./selects.js";
 import { coverSpoiler } from "./spoiler.js";
 
-const LOADING = 1 << 7;
 const NESTED_MAX = 8;
 
 const RENDERERS = new Map([
-  [1, row],
-  [2, renderButton],
-  [3, renderSelect],
-  [5, renderSelect],
-  [6, renderSelect],
-  [7, renderSelect],
-  [8, renderSelect],
-  [9, section],
-  [10, text],
-  [11, renderThumbnail],
-  [12, renderGallery],
-  [13, renderFile],
-  [14, separator],
-  [17, container],
+  [ComponentType.ACTION_ROW, row],
+  [ComponentType.BUTTON, renderButton],
+  [ComponentType.STRING_SELECT, renderSelect],
+  [ComponentType.USER_SELECT, renderSelect],
+  [ComponentType.ROLE_SELECT, renderSelect],
+  [ComponentType.MENTIONABLE_SELECT, renderSelect],
+  [ComponentType.CHANNEL_SELECT, renderSelect],
+  [ComponentType.SECTION, section],
+  [ComponentType.TEXT_DISPLAY, text],
+  [ComponentType.THUMBNAIL, renderThumbnail],
+  [ComponentType.MEDIA_GALLERY, renderGallery],
+  [ComponentType.FILE, renderFile],
+  [ComponentType.SEPARATOR, separator],
+  [ComponentType.CONTAINER, container],
 ]);
 
 /**
@@ -37,7 +37,7 @@ const RENDERERS = new Map([
  */
 export function renderComponents(message, context) {
   const components = message.components ?? [];
-  if (!components.length || (message.flags ?? 0) & LOADING) return null;
+  if (!components.length || (message.flags ?? 0) & MessageFlags.LOADING) return null;
   watchInteractions(context);
   const scope = { message, context, depth: 0 };
   const status = h("p", { class: "component-status", role: "status", "data-message": message.id });

@@ -4,6 +4,7 @@
  * The server validates the values and returns errors by field.
  */
 
+import { ComponentType } from "../generated/enums.js";
 import { MODAL_SUBMIT, getInteractions } from "../network/interactions.js";
 import { bindToChannel } from "../state/context.js";
 import { openDialog } from "../ui/dialogs.js";
@@ -11,9 +12,7 @@ import { h, setChildren } from "../ui/dom.js";
 import { renderMarkdown } from "../content/markdown.js";
 import { createModalField } from "./modal_fields.js";
 
-const ACTION_ROW = 1;
-const TEXT_DISPLAY = 10;
-const LABEL = 18;
+const { ACTION_ROW, TEXT_DISPLAY, LABEL } = ComponentType;
 
 /**
  * Open a modal.

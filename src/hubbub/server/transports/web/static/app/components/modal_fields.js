@@ -1,20 +1,21 @@
 /** Fields of modals: rendering, reading values and showing errors. */
 
+import { ComponentType, TextInputStyle } from "../generated/enums.js";
+import { TEXT_INPUT_MAX } from "../generated/limits.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { createPicker } from "../ui/picker.js";
 import { selectSource } from "./selects.js";
 
-/** Component types of selects. */
-const SELECTS = [3, 5, 6, 7, 8];
-const TEXT_INPUT = 4;
-const FILE_UPLOAD = 19;
-const RADIO_GROUP = 21;
-const CHECKBOX_GROUP = 22;
-const CHECKBOX = 23;
-const PARAGRAPH = 2;
-const TEXT_MAX = 4000;
+const { TEXT_INPUT, FILE_UPLOAD, RADIO_GROUP, CHECKBOX_GROUP, CHECKBOX } = ComponentType;
+const SELECTS = [
+  ComponentType.STRING_SELECT,
+  ComponentType.USER_SELECT,
+  ComponentType.ROLE_SELECT,
+  ComponentType.MENTIONABLE_SELECT,
+  ComponentType.CHANNEL_SELECT,
+];
 let fieldCount = 0;
 
 /**
@@ -74,7 +75,7 @@ export function createModalField(component, label, description, context) {
 }
 
 function textControl(component, id) {
-  const limit = component.max_length ?? TEXT_MAX;
+  const limit = component.max_length ?? TEXT_INPUT_MAX;
   const shared = {
     id,
     maxlength: limit,
@@ -84,7 +85,9 @@ function textControl(component, id) {
     autocomplete: "off",
   };
   const field =
-    component.style === PARAGRAPH ? h("textarea", { ...shared, rows: 4 }) : h("input", { ...shared, type: "text" });
+    component.style === TextInputStyle.PARAGRAPH
+      ? h("textarea", { ...shared, rows: 4 })
+      : h("input", { ...shared, type: "text" });
   const counter = h("span", { class: "field-count", "aria-hidden": "true" });
   updateCount();
   return {

@@ -1,17 +1,18 @@
 /** Select menus of messages. A selection is sent to the app at once. */
 
+import { ComponentType } from "../generated/enums.js";
 import { createPicker } from "../ui/picker.js";
 import { emojiElement } from "../content/emoji_element.js";
 import { sendComponentInteraction } from "./buttons.js";
 import { findEntityChoices, defaultEntityChoices } from "./entity_choices.js";
 
-const STRING_SELECT = 3;
+const { STRING_SELECT, USER_SELECT, ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT } = ComponentType;
 const NAMES = new Map([
-  [3, "Choose"],
-  [5, "Choose users"],
-  [6, "Choose roles"],
-  [7, "Choose users or roles"],
-  [8, "Choose channels"],
+  [STRING_SELECT, "Choose"],
+  [USER_SELECT, "Choose users"],
+  [ROLE_SELECT, "Choose roles"],
+  [MENTIONABLE_SELECT, "Choose users or roles"],
+  [CHANNEL_SELECT, "Choose channels"],
 ]);
 
 /** Return a select menu of a message. */

@@ -1,5 +1,6 @@
 /** The composer: text, attachments and replies, with the typing indicator below. */
 
+import { CONTENT_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions, RelationshipType } from "../network/enums.js";
 import { sendMessage } from "../state/outbox.js";
 import { iconButton } from "../ui/controls.js";
@@ -14,7 +15,6 @@ import { activitiesEnabled } from "../activities/launcher.js";
 import { Suggestions } from "./suggestions.js";
 import { Uploads } from "./uploads.js";
 
-const CONTENT_MAX = 2000;
 const TYPING_INTERVAL_MS = 8_000;
 
 /** Unsent drafts by channel, kept while the page is open. */

@@ -1,12 +1,10 @@
 /** Files to send with the next message. */
 
+import { ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX } from "../generated/limits.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { showNotice } from "../ui/notices.js";
-
-const FILES_MAX = 10;
-const FILE_BYTES_MAX = 100 * 1024 * 1024;
 
 /** The list of files that the user has selected. */
 export class Uploads {
@@ -19,11 +17,11 @@ export class Uploads {
   /** @param {Iterable<File>} files */
   add(files) {
     for (const file of files) {
-      if (this.#files.length >= FILES_MAX) {
-        showNotice(`You can attach up to ${FILES_MAX} files.`, "problem");
+      if (this.#files.length >= ATTACHMENTS_MAX) {
+        showNotice(`You can attach up to ${ATTACHMENTS_MAX} files.`, "problem");
         break;
       }
-      if (file.size > FILE_BYTES_MAX) showNotice(`${file.name} is too large.`, "problem");
+      if (file.size > ATTACHMENT_BYTES_MAX) showNotice(`${file.name} is too large.`, "problem");
       else
         this.#files.push({
           file,

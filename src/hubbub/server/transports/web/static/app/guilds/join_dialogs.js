@@ -1,5 +1,6 @@
 /** Dialogs for joining or creating a guild, starting a conversation and adding users to a group. */
 
+import { GUILD_NAME_MAX } from "../generated/limits.js";
 import { RelationshipType } from "../network/enums.js";
 import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
@@ -37,7 +38,7 @@ export function openAddGuild(context) {
         invite.setError(error.status === 404 ? "This invite is invalid or has expired." : error.sentence);
       }
     };
-    const name = formField("New guild name", h("input", { type: "text", maxlength: "100", dir: "auto" }));
+    const name = formField("New guild name", h("input", { type: "text", maxlength: GUILD_NAME_MAX, dir: "auto" }));
     const createGuild = async event => {
       event.preventDefault();
       try {

@@ -1,5 +1,6 @@
 /** The menu of a guild, and its dialogs. */
 
+import { CHANNEL_NAME_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions, isMessageable, isThread, isForum } from "../network/enums.js";
 import { formField } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
@@ -103,7 +104,10 @@ export function openInviteLink(context, channel) {
 function openNewChannel(context, guildId) {
   const { api, state } = context;
   openDialog("Create channel", close => {
-    const name = formField("Name", h("input", { type: "text", maxlength: "100", required: true, dir: "auto" }));
+    const name = formField(
+      "Name",
+      h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, required: true, dir: "auto" }),
+    );
     const kinds = [
       [ChannelType.GUILD_TEXT, "Text"],
       [ChannelType.GUILD_VOICE, "Voice"],

@@ -1,13 +1,12 @@
 /** Attachments and stickers of messages. */
 
-import { StickerFormatType } from "../network/enums.js";
+import { AttachmentFlags, StickerFormatType } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { cdnPath, stickerPath } from "../content/cdn_paths.js";
 import { inlineSpoiler } from "../content/markdown.js";
 
 const SPOILER = "SPOILER_";
-const IS_SPOILER = 1 << 3;
 const MEDIA_WIDTH_MAX = 420,
   MEDIA_HEIGHT_MAX = 320;
 
@@ -22,7 +21,7 @@ export function fitSize(width, height) {
 export function renderAttachments(message, context) {
   return (message.attachments ?? []).map(attachment => {
     const path = cdnPath(attachment.url, context.webUrl);
-    const hidden = attachment.filename?.startsWith(SPOILER) || (attachment.flags ?? 0) & IS_SPOILER;
+    const hidden = attachment.filename?.startsWith(SPOILER) || (attachment.flags ?? 0) & AttachmentFlags.IS_SPOILER;
     const media = path === null ? null : mediaOf(attachment, path);
     if (media === null) return fileLine(attachment, path);
     return h("figure", { class: "media" }, hidden ? inlineSpoiler(h("span", null, media)) : media);

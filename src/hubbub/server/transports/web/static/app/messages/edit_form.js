@@ -1,5 +1,6 @@
 /** The form that edits a message in place. */
 
+import { CONTENT_MAX } from "../generated/limits.js";
 import { messageErrorText } from "../state/outbox.js";
 import { h } from "../ui/dom.js";
 import { growToContent } from "../ui/textarea.js";
@@ -33,7 +34,8 @@ export function createEditForm(message, context, timeline) {
     rows: "1",
     value: message.content,
     "aria-label": "Edit message",
-    maxlength: "4000",
+    // `maxlength` counts UTF-16 code units, of which a character has at most two.
+    maxlength: 2 * CONTENT_MAX,
     dir: "auto",
     dataset: { focus: "edit" },
     oninput: () => growToContent(input),

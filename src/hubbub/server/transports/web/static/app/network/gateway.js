@@ -1,16 +1,17 @@
 /** Gateway client (spec/gateway.md): heartbeats, resume, backoff, and one event for each dispatch. */
 
-const DISPATCH = 0,
-  HEARTBEAT = 1,
-  IDENTIFY = 2,
-  RESUME = 6,
-  RECONNECT = 7,
-  INVALID_SESSION = 9,
-  HELLO = 10,
-  ACK = 11;
-const AUTHENTICATION_FAILED = 4004;
-const FATAL_CODES = new Set([4010, 4011, 4012, 4013, 4014, 4015]);
-const SESSION_LOST_CODES = new Set([4003, 4007, 4009]);
+import { CloseCode, GatewayOpcode } from "../generated/enums.js";
+
+const { DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, INVALID_SESSION, HELLO, HEARTBEAT_ACK } = GatewayOpcode;
+const FATAL_CODES = new Set([
+  CloseCode.INVALID_SHARD,
+  CloseCode.SHARDING_REQUIRED,
+  CloseCode.INVALID_API_VERSION,
+  CloseCode.INVALID_INTENTS,
+  CloseCode.DISALLOWED_INTENTS,
+  CloseCode.TOO_MANY_SESSIONS,
+]);
+const SESSION_LOST_CODES = new Set([CloseCode.NOT_AUTHENTICATED, CloseCode.INVALID_SEQ, CloseCode.SESSION_TIMED_OUT]);
 /** Close code that keeps the session resumable, unlike 1000 and 1001 (spec/gateway.md#3). */
 const CLOSE_TO_RESUME = 4900;
 const BACKOFF_MIN_MS = 500,
@@ -109,7 +110,7 @@ export class Gateway extends EventTarget {
       this.#schedule(this.#interval * Math.random());
       this.#authenticate();
     } else if (op === HEARTBEAT) this.#write(HEARTBEAT, this.#sequence);
-    else if (op === ACK) {
+    else if (op === HEARTBEAT_ACK) {
       this.#acknowledged = true;
       clearTimeout(this.#deadlineTimer);
     } else if (op === RECONNECT) this.#reconnect();
@@ -191,7 +192,7 @@ export class Gateway extends EventTarget {
   #handleClose(code) {
     this.#socket = null;
     this.#clearTimers();
-    if (code === AUTHENTICATION_FAILED || FATAL_CODES.has(code)) {
+    if (code === CloseCode.AUTHENTICATION_FAILED || FATAL_CODES.has(code)) {
       this.#stopped = true;
       this.#setState("ended", code);
       return;

@@ -1,10 +1,13 @@
 /** Interactions: sent over HTTP, settled by gateway events with the same nonce (decisions/0030). */
 
-/** Interaction types of the wire protocol. */
-export const APPLICATION_COMMAND = 2;
-export const MESSAGE_COMPONENT = 3;
-export const AUTOCOMPLETE = 4;
-export const MODAL_SUBMIT = 5;
+import { InteractionType } from "../generated/enums.js";
+
+export const {
+  APPLICATION_COMMAND,
+  MESSAGE_COMPONENT,
+  APPLICATION_COMMAND_AUTOCOMPLETE: AUTOCOMPLETE,
+  MODAL_SUBMIT,
+} = InteractionType;
 
 /** The app has 3 seconds to respond, and the server reports a timeout soon after. Beyond this, no event will come. */
 const TIMEOUT_MS = 15_000;

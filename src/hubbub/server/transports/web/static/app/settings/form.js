@@ -1,5 +1,6 @@
 /** The form toolkit of the settings screens: fields, forms with unsaved changes, lists with actions, action dialogs. */
 
+import { REASON_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
@@ -341,4 +342,4 @@ export function openActionDialog({ title, text, label, fields = {}, danger = tru
 
 /** Return the field for the reason of an action, which the audit log shows. */
 export const reasonSetting = () =>
-  textSetting("Reason", { hint: "Optional. The audit log shows it.", maxlength: "512", isNullable: true });
+  textSetting("Reason", { hint: "Optional. The audit log shows it.", maxlength: REASON_MAX, isNullable: true });

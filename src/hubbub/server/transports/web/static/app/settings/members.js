@@ -1,5 +1,6 @@
 /** Guild settings: members, with nickname, roles, timeout, kick and ban. */
 
+import { NICK_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, reconcile } from "../ui/dom.js";
@@ -135,7 +136,7 @@ function openMember(view, member) {
     const whyRename = access.whyNotRename(member);
     const nick = textSetting("Nickname", {
       hint: whyRename ?? undefined,
-      maxlength: "32",
+      maxlength: NICK_MAX,
       placeholder: member.user.global_name ?? member.user.username,
       isNullable: true,
     });

@@ -1,5 +1,6 @@
 /** Guild settings: name, images, description, system channel, verification, notifications and language. */
 
+import { GUILD_DESCRIPTION_MAX, GUILD_NAME_MAX } from "../generated/limits.js";
 import { ChannelType, DefaultMessageNotifications, Permissions, VerificationLevel } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { guildIcon } from "../content/avatars.js";
@@ -41,12 +42,12 @@ function build(view) {
           ? h("img", { src: guildBannerPath({ ...view.guild, banner: value }), alt: "", class: "banner" })
           : h("span", { class: "soft small" }, "No banner"),
     }),
-    name: textSetting("Name", { maxlength: "100" }),
+    name: textSetting("Name", { maxlength: GUILD_NAME_MAX }),
     description: textSetting("Description", {
       hint: "Shown to people who look at an invite.",
       multiline: true,
       isNullable: true,
-      maxlength: "300",
+      maxlength: GUILD_DESCRIPTION_MAX,
     }),
     system_channel_id: choiceSetting("System channel", channelOptions(context.state, guildId), {
       hint: "Shows who joined.",

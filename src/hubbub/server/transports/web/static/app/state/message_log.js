@@ -1,6 +1,6 @@
 /** The loaded messages of a channel, and those being sent. */
 
-import { MessageFlags } from "../network/enums.js";
+import { MessageFlags } from "../generated/enums.js";
 import { compareIds } from "../network/ids.js";
 
 /** Maximum number of loaded messages per channel; others are loaded again when scrolled to. */

@@ -1,10 +1,14 @@
 /** Permission computation (spec/http.md#2), for showing and hiding controls. The server enforces permissions. */
 
-import { isPrivate, isThread, isVoice, Permissions } from "../network/enums.js";
+import { OverwriteType } from "../generated/enums.js";
+import {
+  ALL_PERMISSIONS,
+  DEPENDENT_ON_SEND_MESSAGES,
+  Permissions,
+  TIMED_OUT_PERMISSIONS,
+} from "../generated/permissions.js";
+import { isPrivate, isThread, isVoice } from "../network/enums.js";
 
-const ALL_PERMISSIONS = (1n << 53n) - 1n;
-/** Permissions that a member with a timeout keeps. */
-const TIMED_OUT_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY;
 /** Permissions in a private channel. */
 const PRIVATE_CHANNEL_PERMISSIONS =
   Permissions.VIEW_CHANNEL |
@@ -55,14 +59,7 @@ export function channelPermissions(guild, member, channel, parent) {
   if (!(bits & Permissions.VIEW_CHANNEL) || (isVoice(permissionSource) && !(bits & Permissions.CONNECT))) {
     return bits & Permissions.VIEW_CHANNEL;
   }
-  if (!(bits & Permissions.SEND_MESSAGES)) {
-    bits &= ~(
-      Permissions.MENTION_EVERYONE |
-      Permissions.ATTACH_FILES |
-      Permissions.EMBED_LINKS |
-      Permissions.SEND_POLLS
-    );
-  }
+  if (!(bits & Permissions.SEND_MESSAGES)) bits &= ~DEPENDENT_ON_SEND_MESSAGES;
   return bits;
 }
 
@@ -78,6 +75,8 @@ function applyOverwrites(base, overwrites, guildId, member) {
     deny |= BigInt(overwrite.deny);
   }
   bits = (bits & ~deny) | allow;
-  const own = overwrites.find(overwrite => overwrite.id === member.user.id && Number(overwrite.type) === 1);
+  const own = overwrites.find(
+    overwrite => overwrite.id === member.user.id && Number(overwrite.type) === OverwriteType.MEMBER,
+  );
   return own ? (bits & ~BigInt(own.deny)) | BigInt(own.allow) : bits;
 }

@@ -1,5 +1,6 @@
 /** The friends view: friends, requests, blocked users, and a form that sends a friend request. */
 
+import { USERNAME_MAX } from "../generated/limits.js";
 import { RelationshipType } from "../network/enums.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
@@ -23,7 +24,13 @@ class Friends extends LayoutPart {
   begin() {
     const name = formField(
       "Add a friend by username",
-      h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }),
+      h("input", {
+        type: "text",
+        maxlength: USERNAME_MAX,
+        autocomplete: "off",
+        autocapitalize: "off",
+        spellcheck: "false",
+      }),
     );
     const sendRequest = async event => {
       event.preventDefault();

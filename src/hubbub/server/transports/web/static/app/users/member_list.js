@@ -1,6 +1,6 @@
 /** The member list: guild members by role and presence, or the recipients of a conversation. */
 
-import { Opcode } from "../network/enums.js";
+import { ActivityType, Opcode } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { userAvatar } from "../content/avatars.js";
@@ -50,7 +50,9 @@ class Members extends LayoutPart {
     const name = state.displayName(user, guildId),
       status = user.id === me.id ? "online" : state.statusOf(user.id);
     const activity = state.presences.get(user.id)?.activities?.[0];
-    const activityText = activity ? ((activity.type === 4 ? activity.state : activity.name) ?? "") : "";
+    const activityText = activity
+      ? ((activity.type === ActivityType.CUSTOM ? activity.state : activity.name) ?? "")
+      : "";
     return {
       key: user.id,
       stamp: `${name} ${status} ${user.avatar} ${activityText}`,

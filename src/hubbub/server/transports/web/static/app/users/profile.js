@@ -1,6 +1,6 @@
 /** The profile dialog of a user, and relationship actions. */
 
-import { RelationshipType } from "../network/enums.js";
+import { ActivityType, RelationshipType } from "../network/enums.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
@@ -124,7 +124,11 @@ export async function openProfile(context, userId) {
           userId === me.id ? "You" : status === "offline" ? "Offline" : "Online",
         ),
         activity
-          ? h("p", { class: "small", dir: "auto" }, activity.type === 4 ? (activity.state ?? "") : activity.name)
+          ? h(
+              "p",
+              { class: "small", dir: "auto" },
+              activity.type === ActivityType.CUSTOM ? (activity.state ?? "") : activity.name,
+            )
           : null,
       ),
     ),

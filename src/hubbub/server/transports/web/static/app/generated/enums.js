@@ -1,0 +1,301 @@
+/** Enums and flags of the wire protocol, generated from `hubbub.protocol` by `make generate`. Do not edit. */
+
+/** Opcode of a gateway frame. */
+export const GatewayOpcode = Object.freeze({
+  DISPATCH: 0,
+  HEARTBEAT: 1,
+  IDENTIFY: 2,
+  PRESENCE_UPDATE: 3,
+  VOICE_STATE_UPDATE: 4,
+  VOICE_SERVER_PING: 5,
+  RESUME: 6,
+  RECONNECT: 7,
+  REQUEST_GUILD_MEMBERS: 8,
+  INVALID_SESSION: 9,
+  HELLO: 10,
+  HEARTBEAT_ACK: 11,
+  CALL_CONNECT: 13,
+  GUILD_SUBSCRIPTIONS: 14,
+  LOBBY_VOICE_STATES: 17,
+  REQUEST_SOUNDBOARD_SOUNDS: 31,
+  GUILD_SUBSCRIPTIONS_BULK: 37,
+  GUILD_CHANNELS_RESYNC: 38,
+  REQUEST_CHANNEL_MEMBER_COUNT: 39,
+  QOS_HEARTBEAT: 40,
+  UPDATE_TIME_SPENT_SESSION: 41,
+  LOBBY_VOICE_SERVER_PING: 42,
+  REQUEST_CHANNEL_INFO: 43,
+});
+
+/** Close code of a gateway connection. */
+export const CloseCode = Object.freeze({
+  UNKNOWN_ERROR: 4000,
+  UNKNOWN_OPCODE: 4001,
+  DECODE_ERROR: 4002,
+  NOT_AUTHENTICATED: 4003,
+  AUTHENTICATION_FAILED: 4004,
+  ALREADY_AUTHENTICATED: 4005,
+  INVALID_SEQ: 4007,
+  RATE_LIMITED: 4008,
+  SESSION_TIMED_OUT: 4009,
+  INVALID_SHARD: 4010,
+  SHARDING_REQUIRED: 4011,
+  INVALID_API_VERSION: 4012,
+  INVALID_INTENTS: 4013,
+  DISALLOWED_INTENTS: 4014,
+  TOO_MANY_SESSIONS: 4015,
+  CONNECTION_REQUEST_CANCELED: 4016,
+});
+
+/** Opcode of an RPC frame. */
+export const RpcOpcode = Object.freeze({
+  HANDSHAKE: 0,
+  FRAME: 1,
+  CLOSE: 2,
+  PING: 3,
+  PONG: 4,
+});
+
+/** Type of a presence activity. */
+export const ActivityType = Object.freeze({
+  PLAYING: 0,
+  STREAMING: 1,
+  LISTENING: 2,
+  WATCHING: 3,
+  CUSTOM: 4,
+  COMPETING: 5,
+  HANG_STATUS: 6,
+});
+
+/** Style of a button. */
+export const ButtonStyle = Object.freeze({
+  PRIMARY: 1,
+  SECONDARY: 2,
+  SUCCESS: 3,
+  DANGER: 4,
+  LINK: 5,
+  PREMIUM: 6,
+});
+
+/** Type of a channel. */
+export const ChannelType = Object.freeze({
+  GUILD_TEXT: 0,
+  DM: 1,
+  GUILD_VOICE: 2,
+  GROUP_DM: 3,
+  GUILD_CATEGORY: 4,
+  GUILD_ANNOUNCEMENT: 5,
+  ANNOUNCEMENT_THREAD: 10,
+  PUBLIC_THREAD: 11,
+  PRIVATE_THREAD: 12,
+  GUILD_STAGE_VOICE: 13,
+  GUILD_DIRECTORY: 14,
+  GUILD_FORUM: 15,
+  GUILD_MEDIA: 16,
+  LOBBY: 17,
+  EPHEMERAL_DM: 18,
+});
+
+/** Type of a command option. */
+export const CommandOptionType = Object.freeze({
+  SUB_COMMAND: 1,
+  SUB_COMMAND_GROUP: 2,
+  STRING: 3,
+  INTEGER: 4,
+  BOOLEAN: 5,
+  USER: 6,
+  CHANNEL: 7,
+  ROLE: 8,
+  MENTIONABLE: 9,
+  NUMBER: 10,
+  ATTACHMENT: 11,
+});
+
+/** Type of an application command. */
+export const CommandType = Object.freeze({
+  CHAT_INPUT: 1,
+  USER: 2,
+  MESSAGE: 3,
+  PRIMARY_ENTRY_POINT: 4,
+});
+
+/** Type of a component. */
+export const ComponentType = Object.freeze({
+  ACTION_ROW: 1,
+  BUTTON: 2,
+  STRING_SELECT: 3,
+  TEXT_INPUT: 4,
+  USER_SELECT: 5,
+  ROLE_SELECT: 6,
+  MENTIONABLE_SELECT: 7,
+  CHANNEL_SELECT: 8,
+  SECTION: 9,
+  TEXT_DISPLAY: 10,
+  THUMBNAIL: 11,
+  MEDIA_GALLERY: 12,
+  FILE: 13,
+  SEPARATOR: 14,
+  CONTAINER: 17,
+  LABEL: 18,
+  FILE_UPLOAD: 19,
+  RADIO_GROUP: 21,
+  CHECKBOX_GROUP: 22,
+  CHECKBOX: 23,
+});
+
+/** Default notification setting of a guild's members. */
+export const DefaultMessageNotifications = Object.freeze({
+  ALL_MESSAGES: 0,
+  ONLY_MENTIONS: 1,
+});
+
+/** Type of an interaction. */
+export const InteractionType = Object.freeze({
+  PING: 1,
+  APPLICATION_COMMAND: 2,
+  MESSAGE_COMPONENT: 3,
+  APPLICATION_COMMAND_AUTOCOMPLETE: 4,
+  MODAL_SUBMIT: 5,
+  SOCIAL_LAYER_SKU_PURCHASE_ELIGIBILITY: 6,
+});
+
+/** Target of an invite to a voice channel. */
+export const InviteTargetType = Object.freeze({
+  STREAM: 1,
+  EMBEDDED_APPLICATION: 2,
+  ROLE_SUBSCRIPTIONS_PURCHASE: 3,
+  LOBBY: 5,
+});
+
+/** Type of a message. */
+export const MessageType = Object.freeze({
+  DEFAULT: 0,
+  RECIPIENT_ADD: 1,
+  RECIPIENT_REMOVE: 2,
+  CALL: 3,
+  CHANNEL_NAME_CHANGE: 4,
+  CHANNEL_ICON_CHANGE: 5,
+  CHANNEL_PINNED_MESSAGE: 6,
+  USER_JOIN: 7,
+  GUILD_BOOST: 8,
+  GUILD_BOOST_TIER_1: 9,
+  GUILD_BOOST_TIER_2: 10,
+  GUILD_BOOST_TIER_3: 11,
+  CHANNEL_FOLLOW_ADD: 12,
+  GUILD_DISCOVERY_DISQUALIFIED: 14,
+  GUILD_DISCOVERY_REQUALIFIED: 15,
+  GUILD_DISCOVERY_GRACE_PERIOD_INITIAL_WARNING: 16,
+  GUILD_DISCOVERY_GRACE_PERIOD_FINAL_WARNING: 17,
+  THREAD_CREATED: 18,
+  REPLY: 19,
+  CHAT_INPUT_COMMAND: 20,
+  THREAD_STARTER_MESSAGE: 21,
+  GUILD_INVITE_REMINDER: 22,
+  CONTEXT_MENU_COMMAND: 23,
+  AUTO_MODERATION_ACTION: 24,
+  ROLE_SUBSCRIPTION_PURCHASE: 25,
+  INTERACTION_PREMIUM_UPSELL: 26,
+  STAGE_START: 27,
+  STAGE_END: 28,
+  STAGE_SPEAKER: 29,
+  STAGE_TOPIC: 31,
+  GUILD_APPLICATION_PREMIUM_SUBSCRIPTION: 32,
+  GUILD_INCIDENT_ALERT_MODE_ENABLED: 36,
+  GUILD_INCIDENT_ALERT_MODE_DISABLED: 37,
+  GUILD_INCIDENT_REPORT_RAID: 38,
+  GUILD_INCIDENT_REPORT_FALSE_ALARM: 39,
+  PURCHASE_NOTIFICATION: 44,
+  POLL_RESULT: 46,
+  CHANNEL_LINKED_TO_LOBBY: 49,
+  HD_STREAMING_UPGRADED: 55,
+});
+
+/** Type of a permission overwrite's target. */
+export const OverwriteType = Object.freeze({
+  ROLE: 0,
+  MEMBER: 1,
+});
+
+/** Relationship between two users. */
+export const RelationshipType = Object.freeze({
+  NONE: 0,
+  FRIEND: 1,
+  BLOCKED: 2,
+  PENDING_INCOMING: 3,
+  PENDING_OUTGOING: 4,
+  IMPLICIT: 5,
+  SUGGESTION: 6,
+});
+
+/** File format of a sticker. */
+export const StickerFormatType = Object.freeze({
+  PNG: 1,
+  APNG: 2,
+  LOTTIE: 3,
+  GIF: 4,
+});
+
+/** Style of a text input. */
+export const TextInputStyle = Object.freeze({
+  SHORT: 1,
+  PARAGRAPH: 2,
+});
+
+/** Criteria that members must meet before they may send messages. */
+export const VerificationLevel = Object.freeze({
+  NONE: 0,
+  LOW: 1,
+  MEDIUM: 2,
+  HIGH: 3,
+  VERY_HIGH: 4,
+});
+
+/** Flags of a presence activity (spec/gateway.md#8). */
+export const ActivityFlags = Object.freeze({
+  INSTANCE: 1 << 0,
+  JOIN: 1 << 1,
+  SPECTATE: 1 << 2,
+  JOIN_REQUEST: 1 << 3,
+  SYNC: 1 << 4,
+  PLAY: 1 << 5,
+  PARTY_PRIVACY_FRIENDS: 1 << 6,
+  PARTY_PRIVACY_VOICE_CHANNEL: 1 << 7,
+  EMBEDDED: 1 << 8,
+});
+
+/** Flags of an attachment. */
+export const AttachmentFlags = Object.freeze({
+  IS_CLIP: 1 << 0,
+  IS_THUMBNAIL: 1 << 1,
+  IS_REMIX: 1 << 2,
+  IS_SPOILER: 1 << 3,
+  CONTAINS_EXPLICIT_MEDIA: 1 << 4,
+  IS_ANIMATED: 1 << 5,
+});
+
+/** Flags of a channel (spec/http.md#3.2). */
+export const ChannelFlags = Object.freeze({
+  PINNED: 1 << 1,
+  REQUIRE_TAG: 1 << 4,
+  HIDE_MEDIA_DOWNLOAD_OPTIONS: 1 << 15,
+  CHANNEL_OBFUSCATED: 1 << 17,
+  IS_SPOILER_CHANNEL: 1 << 21,
+});
+
+/** Flags of a message. */
+export const MessageFlags = Object.freeze({
+  CROSSPOSTED: 1 << 0,
+  IS_CROSSPOST: 1 << 1,
+  SUPPRESS_EMBEDS: 1 << 2,
+  SOURCE_MESSAGE_DELETED: 1 << 3,
+  URGENT: 1 << 4,
+  HAS_THREAD: 1 << 5,
+  EPHEMERAL: 1 << 6,
+  LOADING: 1 << 7,
+  FAILED_TO_MENTION_SOME_ROLES_IN_THREAD: 1 << 8,
+  SUPPRESS_NOTIFICATIONS: 1 << 12,
+  IS_VOICE_MESSAGE: 1 << 13,
+  HAS_SNAPSHOT: 1 << 14,
+  IS_COMPONENTS_V2: 1 << 15,
+  SENT_BY_SOCIAL_LAYER_INTEGRATION: 1 << 16,
+});

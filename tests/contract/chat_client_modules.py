@@ -1,0 +1,142 @@
+"""Generate the chat client's modules with enums, permissions and limits from `hubbub.protocol`.
+
+`make generate` writes them to `static/app/generated/`. They are committed, so that browsers, editors and Biome read them
+like any other module; a contract test compares them with the protocol (decisions/0073).
+"""
+
+import importlib
+import inspect
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Final
+
+from hubbub.protocol import enums, flags, permissions, rpc
+from hubbub.protocol.permissions import Permissions
+from tests.contract.tables import SOURCE
+
+FOLDER: Final = SOURCE / "server/transports/web/static/app/generated"
+
+ENUMS: Final[dict[str, type[IntEnum]]] = {
+    "GatewayOpcode": enums.GatewayOpcode,
+    "CloseCode": enums.CloseCode,
+    "RpcOpcode": rpc.Opcode,
+    "ActivityType": enums.ActivityType,
+    "ButtonStyle": enums.ButtonStyle,
+    "ChannelType": enums.ChannelType,
+    "CommandOptionType": enums.CommandOptionType,
+    "CommandType": enums.CommandType,
+    "ComponentType": enums.ComponentType,
+    "DefaultMessageNotifications": enums.DefaultMessageNotifications,
+    "InteractionType": enums.InteractionType,
+    "InviteTargetType": enums.InviteTargetType,
+    "MessageType": enums.MessageType,
+    "OverwriteType": enums.OverwriteType,
+    "RelationshipType": enums.RelationshipType,
+    "StickerFormatType": enums.StickerFormatType,
+    "TextInputStyle": enums.TextInputStyle,
+    "VerificationLevel": enums.VerificationLevel,
+}
+"""Enums that the chat client uses, by their name in JavaScript."""
+FLAGS: Final[tuple[type[Any], ...]] = (
+    flags.ActivityFlags,
+    flags.AttachmentFlags,
+    flags.ChannelFlags,
+    flags.MessageFlags,
+)
+"""Flags that the chat client uses; all bits must be below 31, because JavaScript computes with 32-bit integers."""
+LIMITS: Final = (
+    "resources.attachments.ATTACHMENTS_MAX",
+    "resources.attachments.ATTACHMENT_BYTES_MAX",
+    "resources.audit_log.REASON_MAX",
+    "resources.channels.CHANNEL_NAME_MAX",
+    "resources.channels.TOPIC_MAX",
+    "resources.commands.STRING_OPTION_MAX",
+    "resources.components.TEXT_INPUT_MAX",
+    "resources.guilds.GUILD_DESCRIPTION_MAX",
+    "resources.guilds.GUILD_NAME_MAX",
+    "resources.members.NICK_MAX",
+    "resources.messages.CONTENT_MAX",
+    "resources.users.USERNAME_MAX",
+    "rpc.ACTIVITY_UPDATES_MAX",
+    "rpc.ACTIVITY_UPDATES_WINDOW_SECONDS",
+)
+"""Limits that the chat client uses, by their place in `hubbub.protocol`."""
+
+
+def enums_module() -> str:
+    """Return `enums.js`."""
+    parts = [_heading("Enums and flags of the wire protocol")]
+    for name, kind in ENUMS.items():
+        parts.append(_constant(kind, name, {member.name: str(member.value) for member in kind}))
+    for flag_set in FLAGS:
+        bits = {name: value for name, value in vars(flag_set).items() if _is_bit(name, value)}
+        assert max(bits.values()) < 1 << 31, flag_set
+        parts.append(
+            _constant(
+                flag_set, flag_set.__name__, {name: f"1 << {value.bit_length() - 1}" for name, value in bits.items()}
+            )
+        )
+    return "\n".join(parts)
+
+
+def permissions_module() -> str:
+    """Return `permissions.js`; permission bits exceed 2^31, so they are BigInts."""
+    bits = {name: f"1n << {value.bit_length() - 1}n" for name, value in permissions.BITS.items()}
+    sets = {
+        "ALL_PERMISSIONS": ("All permissions.", Permissions.ALL),
+        "TIMED_OUT_PERMISSIONS": ("Permissions that a timed-out member keeps.", Permissions.TIMED_OUT),
+        "DEPENDENT_ON_SEND_MESSAGES": (
+            "Permissions that have no effect without SEND_MESSAGES.",
+            permissions.DEPENDENT_ON_SEND_MESSAGES,
+        ),
+    }
+    return "\n".join(
+        [
+            _heading("Permission bits as BigInts, because they exceed 2^31"),
+            _object("Permissions", bits),
+            *(f"/** {doc} */\nexport const {name} = {value}n;" for name, (doc, value) in sets.items()),
+            "",
+        ]
+    )
+
+
+def limits_module() -> str:
+    """Return `limits.js`."""
+    lines = []
+    for place in LIMITS:
+        module, _, name = place.rpartition(".")
+        lines.append(f"export const {name} = {getattr(importlib.import_module(f'hubbub.protocol.{module}'), name)};")
+    return "\n".join([_heading("Limits of the protocol"), *lines, ""])
+
+
+MODULES: Final = {"enums.js": enums_module, "limits.js": limits_module, "permissions.js": permissions_module}
+"""Functions that return the generated modules, by file name."""
+
+
+def write(folder: Path = FOLDER) -> None:
+    """Write the generated modules."""
+    folder.mkdir(exist_ok=True)
+    for name, module in MODULES.items():
+        (folder / name).write_text(module(), encoding="utf-8")
+
+
+def _heading(subject: str) -> str:
+    return f"/** {subject}, generated from `hubbub.protocol` by `make generate`. Do not edit. */\n"
+
+
+def _constant(kind: type[Any], name: str, values: dict[str, str]) -> str:
+    summary = (inspect.getdoc(kind) or "").partition("\n")[0]
+    return f"/** {summary} */\n{_object(name, values)}"
+
+
+def _object(name: str, values: dict[str, str]) -> str:
+    lines = "".join(f"  {key}: {value},\n" for key, value in values.items())
+    return f"export const {name} = Object.freeze({{\n{lines}}});\n"
+
+
+def _is_bit(name: str, value: object) -> bool:
+    return name.isupper() and isinstance(value, int) and value.bit_count() == 1
+
+
+if __name__ == "__main__":
+    write()
