@@ -1,30 +1,17 @@
 """The guild settings of the chat client in a real browser."""
 
-from typing import Any
-
 import pytest
 
 from hubbub.protocol.enums import LOCALES, AuditLogAction
 from hubbub.protocol.permissions import Permissions
 from tests.server.places.invites import create_invite
 from tests.server.talk.uploads import PNG
-from tests.web.chat import ChatPlatform, ChatWindow, general_path
+from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import PHONE_WIDTH
+from tests.web.settings import open_settings
 from tests.world import NOW_MS
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
-
-async def open_settings(window: ChatWindow, screen: str | None = None) -> Any:
-    """Open the guild settings from the guild menu, and return the locator of the dialog."""
-    await window.page.get_by_role("button", name="Menu of Guild").click()
-    await window.page.get_by_role("menuitem", name="Guild settings").click()
-    settings = window.page.get_by_role("dialog", name="Guild settings")
-    await settings.wait_for()
-    if screen is not None:
-        await settings.get_by_role("navigation").get_by_role("button", name=screen).click()
-        await settings.get_by_role("heading", name=screen, exact=True).wait_for()
-    return settings
 
 
 async def test_overview_saves_only_changes_and_other_members_see_them(platform: ChatPlatform) -> None:

@@ -4,7 +4,7 @@ import { REASON_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
-import { showError } from "../ui/notices.js";
+import { showError, showNotice } from "../ui/notices.js";
 
 /**
  * A field of a settings form.
@@ -198,7 +198,7 @@ export class SettingsForm {
   get changes() {
     const changes = {};
     for (const [name, field] of this.#fields)
-      if (name in this.#saved && field.read() !== this.#saved[name]) changes[name] = field.read();
+      if (name in this.#saved && !isSame(field.read(), this.#saved[name])) changes[name] = field.read();
     return changes;
   }
 
@@ -227,25 +227,41 @@ export class SettingsForm {
     try {
       stored = await this.#save(changes);
     } catch (error) {
-      this.#showErrors(error);
+      showFieldErrors(this.#fields, error);
       return false;
     }
     Object.assign(this.#saved, changes);
     this.load(stored ?? this.#saved);
     return true;
   }
+}
 
-  #showErrors(error) {
-    const invalid = Object.keys(error.errors ?? {}).filter(name => this.#fields.has(name));
-    for (const name of invalid.reverse()) this.#fields.get(name).setError(firstMessage(error.errors[name]));
-    if (!invalid.length) showError(error);
+/** Return whether two values are equal; lists and objects are compared by their content. */
+function isSame(one, other) {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Show an error of the API at its fields, or as a notice if it names none of them. */
+function showFieldErrors(fields, error) {
+  const invalid = Object.keys(error.errors ?? {}).filter(name => fields.has(name));
+  for (const name of invalid.reverse()) {
+    const field = fields.get(name);
+    // The tab of the field must be visible before the field takes the focus.
+    field.node.dispatchEvent(new Event("settings-error", { bubbles: true }));
+    field.setError(firstMessage(error.errors[name]));
   }
+  if (!invalid.length) showError(error);
 }
 
 function firstMessage(node) {
   if (Array.isArray(node?._errors) && node._errors.length) return String(node._errors[0].message);
   const inner = Object.values(node ?? {}).find(value => typeof value === "object");
   return inner ? firstMessage(inner) : "This value is not valid.";
+}
+
+/** Show the error of a field without a place for it. */
+export function showFieldNotice(text) {
+  if (text) showNotice(text, "problem");
 }
 
 /** Return a notice that says why the user cannot do something. */
@@ -312,11 +328,12 @@ export function openActionDialog({ title, text, label, fields = {}, danger = tru
           const values = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.read()]));
           button.disabled = true;
           try {
+            for (const field of Object.values(fields)) field.setError(null);
             await run(values);
             done = true;
             close();
           } catch (error) {
-            showError(error);
+            showFieldErrors(new Map(Object.entries(fields)), error);
           } finally {
             button.disabled = false;
           }

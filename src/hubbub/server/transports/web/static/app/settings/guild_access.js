@@ -7,6 +7,8 @@ import { PERMISSION_LABELS } from "./permission_texts.js";
 
 /** The user's access to a guild, for one moment: create it again after a change. */
 export class GuildSettingsAccess {
+  #roles = null;
+
   constructor({ state }, guildId) {
     this.state = state;
     this.guild = state.guilds.get(guildId);
@@ -26,6 +28,12 @@ export class GuildSettingsAccess {
   /** Return null if the user has a permission, or a sentence that names the missing one. */
   whyNot(bits) {
     return this.has(bits) ? null : `You need the permission “${PERMISSION_LABELS.get(bits)}”.`;
+  }
+
+  /** Return null if the user has a permission in a channel, or a sentence that names the missing one. */
+  whyNotIn(bits, channelId) {
+    if (this.state.can(channelId, bits)) return null;
+    return `You need the permission “${PERMISSION_LABELS.get(bits)}” in this channel.`;
   }
 
   /** Return null if the user has a permission and outranks a member, or the reason. */
@@ -62,7 +70,10 @@ export class GuildSettingsAccess {
 
   /** Roles from the highest to the lowest, without @everyone. */
   get roles() {
-    return this.guild.roles.filter(role => role.id !== this.guild.id).sort((a, b) => (outranks(a, b) ? -1 : 1));
+    this.#roles ??= this.guild.roles
+      .filter(role => role.id !== this.guild.id)
+      .sort((a, b) => (outranks(a, b) ? -1 : 1));
+    return this.#roles;
   }
 
   /** The role that every member has. */

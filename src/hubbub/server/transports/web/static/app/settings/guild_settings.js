@@ -10,6 +10,7 @@ import { GuildSettingsAccess } from "./guild_access.js";
 import { INVITES_SCREEN } from "./invites.js";
 import { MEMBERS_SCREEN } from "./members.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
+import { ROLES_SCREEN } from "./roles.js";
 
 /**
  * A screen of the settings.
@@ -22,7 +23,7 @@ import { OVERVIEW_SCREEN } from "./overview.js";
  */
 
 /** @type {SettingsScreen[]} */
-const SCREENS = [OVERVIEW_SCREEN, MEMBERS_SCREEN, BANS_SCREEN, INVITES_SCREEN];
+const SCREENS = [OVERVIEW_SCREEN, ROLES_SCREEN, MEMBERS_SCREEN, BANS_SCREEN, INVITES_SCREEN];
 
 /** Open the settings of a guild. */
 export function openGuildSettings(context, guildId, screenId = SCREENS[0].id) {
@@ -130,6 +131,11 @@ class GuildSettings {
     }
     this.links.get(screenId).scrollIntoView({ block: "nearest", inline: "nearest" });
     this.setContent(screen.label, screen.build(this));
+  }
+
+  /** Leave a page of the screen, unless the user keeps unsaved changes. */
+  async requestPage(openPage) {
+    if (await this.#confirmDiscard()) openPage();
   }
 
   /** Replace the content of the screen, for screens with several pages. */

@@ -1,0 +1,95 @@
+/** Permissions in groups with a search field, and the permission field of a role. */
+
+import { h } from "../ui/dom.js";
+import { settingsSection, showFieldNotice, switchSetting, textSetting } from "./form.js";
+import { PERMISSION_GROUPS } from "./permission_texts.js";
+
+/**
+ * Return the permissions in groups below a search field.
+ *
+ * @param {(bit: bigint, label: string, text: string) => HTMLElement} buildRow
+ * @param {bigint} [bits] the permissions to list; all if absent
+ */
+export function permissionList(buildRow, bits) {
+  const groups = PERMISSION_GROUPS.map(([title, permissions]) => {
+    const rows = permissions
+      .filter(([bit]) => bits === undefined || bits & bit)
+      .map(([bit, label, text]) => ({ text: `${label} ${text}`.toLowerCase(), node: buildRow(bit, label, text) }));
+    return {
+      rows,
+      node: settingsSection(
+        title,
+        rows.map(row => row.node),
+      ),
+    };
+  }).filter(group => group.rows.length);
+  const none = h("p", { class: "soft", role: "status" });
+  const search = textSetting("Search permissions", { type: "search" });
+  const filter = event => {
+    // The search is not a change of the form around it.
+    event.stopPropagation();
+    const query = search.read().trim().toLowerCase();
+    let count = 0;
+    for (const { rows, node } of groups) {
+      for (const row of rows) row.node.hidden = !row.text.includes(query);
+      const shown = rows.filter(row => !row.node.hidden).length;
+      node.hidden = shown === 0;
+      count += shown;
+    }
+    none.textContent = count ? "" : "No permissions found.";
+  };
+  for (const event of ["input", "change"]) search.node.addEventListener(event, filter);
+  return h(
+    "div",
+    { class: "settings-form permissions" },
+    search.node,
+    none,
+    groups.map(group => group.node),
+  );
+}
+
+/**
+ * Return the permission field of a role. The value is the permissions as a decimal string; bits that the client does not
+ * know stay.
+ *
+ * @param {(bit: bigint) => string | null} whyNot returns why the user cannot change a permission, or null
+ * @returns {import("./form.js").SettingsField & {drawAccess: () => void}}
+ */
+export function permissionsSetting(whyNot) {
+  let unknown = 0n;
+  const switches = new Map();
+  const node = permissionList((bit, label, text) => {
+    const reason = h("p", { class: "hint permission-lock", hidden: true });
+    const field = switchSetting(label, { hint: text });
+    field.node.lastElementChild.append(reason);
+    switches.set(bit, { field, reason });
+    return field.node;
+  });
+  const drawAccess = () => {
+    for (const [bit, { field, reason }] of switches) {
+      const why = whyNot(bit);
+      field.setDisabled(why !== null);
+      reason.hidden = why === null;
+      reason.textContent = why ?? "";
+    }
+  };
+  drawAccess();
+  return {
+    node,
+    read() {
+      let bits = unknown;
+      for (const [bit, { field }] of switches) if (field.read()) bits |= bit;
+      return String(bits);
+    },
+    write(value) {
+      unknown = BigInt(value);
+      for (const [bit, { field }] of switches) {
+        field.write(Boolean(unknown & bit));
+        unknown &= ~bit;
+      }
+    },
+    setError: showFieldNotice,
+    setDisabled: drawAccess,
+    drawAccess,
+  };
+}

@@ -1,0 +1,190 @@
+/** Guild settings: the page of one role, with its appearance, permissions and members. */
+
+import { h, icon } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { roleIconPath } from "../content/cdn_paths.js";
+import {
+  SettingsForm,
+  actionButton,
+  imageSetting,
+  lockedNotice,
+  openActionDialog,
+  settingsSection,
+  switchSetting,
+  textSetting,
+} from "./form.js";
+import { permissionsSetting } from "./permission_list.js";
+import { colorsOf, roleColorsSetting } from "./role_colors.js";
+import { roleMembers } from "./role_members.js";
+import { settingsTabs } from "./tabs.js";
+
+const ROLE_NAME_MAX = 100;
+
+/** Return why the user cannot change a permission of a role, or null. */
+function whyNotPermission(access, role, bit) {
+  // The notice above the tabs gives the reason for all permissions.
+  if (access.whyNotRole(role) !== null) return "";
+  return access.has(bit) ? null : "You can only change permissions that you have.";
+}
+
+/** Show the page of a role; `goBack` shows the list again. */
+export function openRole(view, roleId, goBack) {
+  const find = () => view.guild.roles.find(role => role.id === roleId);
+  const role = find();
+  if (role === undefined) return;
+  const isEveryone = roleId === view.guildId,
+    features = new Set(view.guild.features ?? []);
+  const permissions = permissionsSetting(bit => whyNotPermission(view.access, find() ?? role, bit));
+  const appearance = isEveryone ? {} : appearanceFields(find, role, features);
+  const fields = { ...appearance, permissions };
+  const form = new SettingsForm(fields, valuesOf(role), {
+    save: async changes =>
+      valuesOf(await view.context.api.request("PATCH", `/guilds/${view.guildId}/roles/${roleId}`, { json: changes })),
+    onInput: () => view.drawBar(),
+  });
+  view.useForm(form);
+  const notice = h("div", { class: "settings-access" });
+  const deletion = h("div");
+  let isDeletedHere = false,
+    name = role.name;
+  const members = isEveryone ? null : roleMembers(view, roleId);
+  const drawAccess = () => {
+    const access = view.access,
+      current = find(),
+      why = access.whyNotRole(current);
+    notice.replaceChildren(
+      ...(why === null ? [] : [lockedNotice(`You can look, but not change anything. ${explain(why)}`)]),
+    );
+    for (const [name, field] of Object.entries(appearance))
+      field.setDisabled(why !== null || whyNotAppearance(name, features) !== null);
+    permissions.drawAccess();
+    if (!isEveryone) drawDeletion(deletion, view, current, why, () => (isDeletedHere = true));
+  };
+  view.onChange(detail => {
+    const current = find();
+    if (current === undefined) {
+      goBack();
+      if (!isDeletedHere) showNotice(`${name} was deleted by someone else.`);
+      return;
+    }
+    if (detail.kind === "guilds") {
+      form.load(valuesOf(current));
+      name = current.name;
+      heading().textContent = titleOf(current, isEveryone);
+    }
+    drawAccess();
+    members?.onChange(detail);
+  });
+  const heading = () => view.main.querySelector(".settings-heading");
+  const back = h(
+    "button",
+    { type: "button", class: "button small quiet settings-back", onclick: () => view.requestPage(goBack) },
+    icon("back"),
+    "All roles",
+  );
+  drawAccess();
+  const permissionsTab = { label: "Permissions", content: permissions.node };
+  const tabs = isEveryone
+    ? [permissionsTab]
+    : [
+        { label: "Appearance", content: [appearanceSections(appearance, features), deletion] },
+        permissionsTab,
+        { label: "Members", content: members.node, onShow: members.onShow },
+      ];
+  view.setContent(titleOf(role, isEveryone), [back, notice, settingsTabs("Role", tabs)]);
+  view.main.focus();
+}
+
+const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
+
+function explain(why) {
+  return why.startsWith("This role") ? `${why} You can only change roles below your highest role.` : why;
+}
+
+function valuesOf(role) {
+  return {
+    name: role.name,
+    colors: colorsOf(role),
+    icon: role.icon ?? null,
+    unicode_emoji: role.unicode_emoji ?? null,
+    hoist: role.hoist,
+    mentionable: role.mentionable,
+    permissions: String(role.permissions),
+  };
+}
+
+/** Return why this guild cannot have an appearance, or null. */
+function whyNotAppearance(name, features) {
+  const isIcon = name === "icon" || name === "unicode_emoji";
+  return isIcon && !features.has("ROLE_ICONS") ? "Role icons are not available in this guild." : null;
+}
+
+function appearanceFields(find, role, features) {
+  return {
+    name: textSetting("Name", { maxlength: String(ROLE_NAME_MAX) }),
+    colors: roleColorsSetting(features.has("ENHANCED_ROLE_COLORS")),
+    icon: imageSetting("Icon", {
+      hint: "A square image of at least 64 × 64 pixels, at most 256 KB.",
+      preview: value => {
+        const path = roleIconPath({ ...(find() ?? role), icon: value });
+        return path === null
+          ? h("span", { class: "soft small" }, "No icon")
+          : h("img", { src: path, alt: "", class: "role-icon" });
+      },
+    }),
+    unicode_emoji: textSetting("Emoji", {
+      hint: "Shown if there is no icon.",
+      isNullable: true,
+      maxlength: "100",
+      class: "short-input",
+    }),
+    hoist: switchSetting("Show members separately", {
+      hint: "Lists online members with this role in their own group.",
+    }),
+    mentionable: switchSetting("Allow everyone to mention this role", {
+      hint: "Members with the permission “Mention everyone” always can.",
+    }),
+  };
+}
+
+function appearanceSections(fields, features) {
+  const whyNoIcon = whyNotAppearance("icon", features);
+  return [
+    settingsSection("Role", fields.name.node, fields.colors.node),
+    settingsSection(
+      "Icon",
+      fields.icon.node,
+      fields.unicode_emoji.node,
+      whyNoIcon === null ? null : h("p", { class: "hint" }, whyNoIcon),
+    ),
+    settingsSection("Visibility", fields.hoist.node, fields.mentionable.node),
+  ];
+}
+
+function drawDeletion(node, view, role, why, onDelete) {
+  const reason = role.managed ? "An app manages this role. Remove the app to delete the role." : why;
+  const stamp = `${role.name} ${reason}`;
+  if (node.dataset.stamp === stamp) return;
+  node.dataset.stamp = stamp;
+  const remove = async () => {
+    const isDone = await openActionDialog({
+      title: `Delete ${role.name}?`,
+      text: "Members lose this role and its permissions, in all channels too. This cannot be undone.",
+      label: "Delete role",
+      run: async () => {
+        onDelete();
+        await view.context.api.request("DELETE", `/guilds/${view.guildId}/roles/${role.id}`);
+      },
+    });
+    if (!isDone) return;
+    view.context.state.apply("GUILD_ROLE_DELETE", { guild_id: view.guildId, role_id: role.id });
+    showNotice(`${role.name} was deleted.`, "done");
+  };
+  node.replaceChildren(
+    settingsSection(
+      "Delete",
+      h("div", { class: "row" }, actionButton("Delete role", remove, { danger: true, why: reason })),
+      reason === null ? null : h("p", { class: "hint" }, reason),
+    ),
+  );
+}

@@ -1,0 +1,207 @@
+/** Guild settings: the roles in their order, and the dialog to create one. */
+
+import { Permissions } from "../network/enums.js";
+import { h, icon, reconcile } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { SettingsForm, actionButton, listEntry, lockedNotice, openActionDialog, textSetting } from "./form.js";
+import { colorSwatch, colorsOf } from "./role_colors.js";
+import { openRole } from "./role_editor.js";
+import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sorting.js";
+
+const ROLE_NAME_MAX = 100;
+/** Members change together, so the numbers are read once after them. */
+const COUNT_DELAY_MS = 500;
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const ROLES_SCREEN = { id: "roles", label: "Roles", icon: "shield", build };
+
+function build(view, focusedId = null) {
+  const { context, guildId } = view;
+  /** Role IDs from the highest to the lowest, without @everyone. @type {string[]} */
+  let order = [];
+  /** Numbers of members by role ID; null until they are loaded. @type {Record<string, number> | null} */
+  let counts = null,
+    timer;
+  const list = h("ul", { class: "settings-list", "aria-label": "Roles" });
+  const notice = h("div", { class: "settings-access" });
+  const tools = h("div", { class: "settings-tools" });
+  const edit = roleId => view.requestPage(() => openRole(view, roleId, () => showList(view, roleId)));
+
+  const draw = () => {
+    const access = view.access,
+      roles = new Map(access.roles.map(role => [role.id, role]));
+    const why = access.whyNot(Permissions.MANAGE_ROLES);
+    setAccess(notice, why, access.isOwner);
+    drawTools(tools, why, () => create(view, edit));
+    const entries = order.flatMap(id => (roles.has(id) ? [roles.get(id)] : []));
+    reconcile(list, [
+      ...entries.map(role => roleEntry(role, access.whyNotRole(role), counts?.[role.id] ?? null, edit)),
+      everyoneEntry(access.everyone, access.whyNotRole(access.everyone), edit),
+    ]);
+  };
+  /** Return the IDs of the roles that the user can move: the lowest ones. */
+  const movableIds = () => {
+    const access = view.access;
+    return new Set(access.roles.filter(role => access.whyNotRole(role) === null).map(role => role.id));
+  };
+  const setOrder = (id, changed) => {
+    const movable = movableIds();
+    const firstMovable = changed.findIndex(other => movable.has(other));
+    const isAllowed = movable.has(id) && changed.slice(firstMovable).every(other => movable.has(other));
+    if (!isAllowed) return;
+    order = changed;
+    draw();
+  };
+  const field = {
+    node: list,
+    read: () => order,
+    write(ids) {
+      order = [...ids];
+      draw();
+    },
+    setError() {},
+    setDisabled() {},
+  };
+  const status = makeSortable(list, {
+    read: field.read,
+    write: field.write,
+    step: (id, direction) => setOrder(id, stepId(order, id, direction)),
+    place: (id, otherId, isAfter) => order.includes(otherId) && setOrder(id, placeId(order, id, otherId, isAfter)),
+    describe: id => {
+      const name = view.access.roles.find(role => role.id === id)?.name;
+      return `${name}: ${order.indexOf(id) + 1} of ${order.length}.`;
+    },
+  });
+  const form = new SettingsForm(
+    { order: field },
+    { order: currentOrder(view) },
+    {
+      save: () => saveOrder(view, order, movableIds()),
+      onInput: () => view.drawBar(),
+    },
+  );
+  view.useForm(form);
+  const fetchCounts = () =>
+    runAndReport(async () => {
+      counts = await context.api.request("GET", `/guilds/${guildId}/roles/member-counts`);
+      draw();
+    });
+  view.onChange(({ kind }) => {
+    if (kind === "channels") return;
+    if (kind === "members") {
+      clearTimeout(timer);
+      timer = setTimeout(() => list.isConnected && fetchCounts(), COUNT_DELAY_MS);
+      return;
+    }
+    const current = currentOrder(view);
+    if (form.isDirty)
+      order = [...order.filter(id => current.includes(id)), ...current.filter(id => !order.includes(id))];
+    form.load({ order: current });
+    draw();
+  });
+  fetchCounts();
+  if (focusedId !== null) queueMicrotask(() => focusEntry(list, focusedId));
+  return [notice, tools, h("p", { class: "hint sorting-hint" }, SORTING_HINT), list, status];
+}
+
+function showList(view, focusedId) {
+  view.setContent(ROLES_SCREEN.label, build(view, focusedId));
+}
+
+function focusEntry(list, key) {
+  const row = [...list.children].find(child => child.dataset.key === key);
+  (row?.querySelector("[data-focus=edit]") ?? list.closest(".settings-main"))?.focus();
+}
+
+const currentOrder = view => view.access.roles.map(role => role.id);
+
+/** Send the new places of the roles that the user can move. */
+function saveOrder({ context, guildId }, order, movable) {
+  const ids = order.filter(id => movable.has(id));
+  const json = ids.map((id, index) => ({ id, position: ids.length - index }));
+  return context.api.request("PATCH", `/guilds/${guildId}/roles`, { json }).then(() => undefined);
+}
+
+function setAccess(notice, why, isOwner) {
+  const text = why === null ? "You can only change roles below your highest role." : null;
+  notice.replaceChildren(
+    ...(why === null
+      ? isOwner
+        ? []
+        : [h("p", { class: "hint" }, text)]
+      : [lockedNotice(`You can look, but not change anything. ${why}`)]),
+  );
+}
+
+function drawTools(tools, why, onCreate) {
+  if (tools.dataset.stamp === String(why)) return;
+  tools.dataset.stamp = String(why);
+  const button = h("button", {
+    type: "button",
+    class: "button small",
+    disabled: why !== null,
+    title: why,
+    onclick: onCreate,
+  });
+  button.append(icon("plus"), "Create role");
+  tools.replaceChildren(button);
+}
+
+async function create(view, edit) {
+  let role = null;
+  const isDone = await openActionDialog({
+    title: "Create role",
+    text: "The role starts below all others, with the permissions of @everyone.",
+    label: "Create",
+    danger: false,
+    fields: { name: textSetting("Name", { maxlength: String(ROLE_NAME_MAX), required: true }) },
+    run: async ({ name }) => {
+      role = await view.context.api.request("POST", `/guilds/${view.guildId}/roles`, { json: { name } });
+      view.context.state.apply("GUILD_ROLE_CREATE", { guild_id: view.guildId, role });
+    },
+  });
+  if (!isDone) return;
+  showNotice(`${role.name} was created.`, "done");
+  edit(role.id);
+}
+
+const membersText = count => (count === null ? null : count === 1 ? "1 member" : `${count} members`);
+
+function roleEntry(role, why, count, edit) {
+  const colors = colorsOf(role);
+  return {
+    key: role.id,
+    stamp: JSON.stringify([role.name, colors, role.managed, role.hoist, why, count]),
+    build: () =>
+      listEntry({
+        mark: [moveHandle(role.name, why), colorSwatch(colors)],
+        title: [role.name, role.managed ? h("span", { class: "tag" }, "App") : null],
+        details: [
+          [membersText(count), role.hoist ? "shown separately" : null].filter(Boolean).join(" · ") || null,
+          why === null ? null : h("span", null, icon("lock"), ` ${why}`),
+        ],
+        actions: [editButton(role, why, edit)],
+      }),
+  };
+}
+
+function everyoneEntry(role, why, edit) {
+  return {
+    key: role.id,
+    stamp: String(why),
+    build: () =>
+      listEntry({
+        mark: [h("span", { class: "move-space" }), colorSwatch(colorsOf(role))],
+        title: "@everyone",
+        details: ["The permissions that all members have."],
+        actions: [editButton({ ...role, name: "@everyone" }, why, edit)],
+      }),
+  };
+}
+
+function editButton(role, why, edit) {
+  const label = why === null ? "Edit" : "View";
+  const button = actionButton(label, () => edit(role.id), { name: `${label} ${role.name}` });
+  button.dataset.focus = "edit";
+  return button;
+}

@@ -1,0 +1,141 @@
+/** Lists whose entries the user moves, with a pointer or the arrow keys. */
+
+import { h, icon } from "../ui/dom.js";
+
+/** Distance in pixels from the edge of the screen at which a drag scrolls it, and the step of each movement. */
+const SCROLL_EDGE = 48;
+const SCROLL_STEP = 14;
+
+/** The sentence that explains how entries are moved. */
+export const SORTING_HINT =
+  "To change the order, drag an entry by its handle, or focus the handle and press the arrow keys.";
+
+/** Return the handle that moves an entry; `why` disables it and is its explanation. */
+export function moveHandle(name, why = null) {
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "icon-button move-handle",
+      "aria-label": `Move ${name}`,
+      "aria-keyshortcuts": "ArrowUp ArrowDown",
+      title: why ?? `Move ${name}: drag, or press the arrow keys`,
+      disabled: why !== null,
+      dataset: { focus: "move" },
+    },
+    icon("move"),
+  );
+}
+
+/**
+ * Let the user move the entries of a list, which `reconcile` draws. Return the node that announces the new place.
+ *
+ * @param {HTMLElement} list
+ * @param {object} handlers
+ * @param {() => any} handlers.read returns the order
+ * @param {(order: any) => void} handlers.write restores an order
+ * @param {(key: string, step: -1 | 1) => void} handlers.step moves an entry up or down
+ * @param {(key: string, other: string, isAfter: boolean) => void} handlers.place moves an entry beside another one
+ * @param {(key: string) => string} handlers.describe returns the name and place of an entry
+ */
+export function makeSortable(list, { read, write, step, place, describe }) {
+  const status = h("p", { class: "visually-hidden", role: "status" });
+  const rowOf = key => [...list.children].find(row => /** @type {any} */ (row).dataset.key === key);
+  const changed = key => {
+    /** @type {any} */ (rowOf(key)?.querySelector(".move-handle"))?.focus();
+    status.textContent = describe(key);
+    list.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  /** The entry that is dragged, and the order before. @type {{key: string, before: any} | null} */
+  let drag = null;
+
+  /** Cancel the drag. Listens in the document, because a row that moves in it loses the focus. */
+  const onDragKeydown = event => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    const { key, before } = drag;
+    end();
+    write(before);
+    changed(key);
+  };
+  list.addEventListener("keydown", event => {
+    const handle = event.target.closest(".move-handle");
+    const direction = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (handle === null || direction === undefined) return;
+    event.preventDefault();
+    const { key } = handle.closest("[data-key]").dataset;
+    step(key, direction);
+    changed(key);
+    rowOf(key)?.scrollIntoView({ block: "nearest" });
+  });
+  list.addEventListener("pointerdown", event => {
+    const handle = event.target.closest(".move-handle");
+    if (handle === null || handle.disabled || event.button !== 0) return;
+    event.preventDefault();
+    handle.focus();
+    drag = { key: handle.closest("[data-key]").dataset.key, before: read() };
+    rowOf(drag.key).classList.add("dragged");
+    // The list keeps the pointer: a row that moves in the document would lose it.
+    list.setPointerCapture(event.pointerId);
+    document.addEventListener("keydown", onDragKeydown, true);
+  });
+  list.addEventListener("pointermove", event => {
+    if (drag === null) return;
+    scrollAtEdge(list, event.clientY);
+    const row = rowAt(list, event.clientY);
+    if (row === null || row.dataset.key === drag.key) return;
+    const box = row.getBoundingClientRect();
+    place(drag.key, row.dataset.key, event.clientY > box.top + box.height / 2);
+  });
+  const end = () => {
+    if (drag === null) return;
+    document.removeEventListener("keydown", onDragKeydown, true);
+    rowOf(drag.key)?.classList.remove("dragged");
+    drag = null;
+  };
+  const drop = () => {
+    if (drag === null) return;
+    const { key } = drag;
+    end();
+    changed(key);
+  };
+  list.addEventListener("pointerup", drop);
+  list.addEventListener("pointercancel", drop);
+  return status;
+}
+
+function rowAt(list, y) {
+  const rows = /** @type {any[]} */ ([...list.children]);
+  return (
+    rows.find(row => {
+      const box = row.getBoundingClientRect();
+      return y >= box.top && y < box.bottom;
+    }) ?? null
+  );
+}
+
+function scrollAtEdge(list, y) {
+  const main = list.closest(".settings-main");
+  if (main === null) return;
+  const box = main.getBoundingClientRect();
+  if (y < box.top + SCROLL_EDGE) main.scrollTop -= SCROLL_STEP;
+  else if (y > box.bottom - SCROLL_EDGE) main.scrollTop += SCROLL_STEP;
+}
+
+/** Return a list of IDs with one of them moved by one place; unchanged at the ends. */
+export function stepId(ids, id, direction) {
+  const from = ids.indexOf(id),
+    to = from + direction;
+  if (to < 0 || to >= ids.length) return ids;
+  const moved = ids.filter(other => other !== id);
+  moved.splice(to, 0, id);
+  return moved;
+}
+
+/** Return a list of IDs with one of them moved before or after another one. */
+export function placeId(ids, id, otherId, isAfter) {
+  const moved = ids.filter(other => other !== id);
+  moved.splice(moved.indexOf(otherId) + (isAfter ? 1 : 0), 0, id);
+  return moved;
+}

@@ -1,0 +1,38 @@
+"""Steps that the tests of the guild settings share."""
+
+from typing import Any
+
+from tests.web.accessibility import AUDIT
+from tests.web.chat import ChatWindow
+
+
+async def open_settings(window: ChatWindow, screen: str | None = None) -> Any:
+    """Open the guild settings from the guild menu, and return the locator of the dialog."""
+    await window.page.get_by_role("button", name="Menu of Guild").click()
+    await window.page.get_by_role("menuitem", name="Guild settings").click()
+    settings = window.page.get_by_role("dialog", name="Guild settings")
+    await settings.wait_for()
+    if screen is not None:
+        await settings.get_by_role("navigation").get_by_role("button", name=screen).click()
+        await settings.get_by_role("heading", name=screen, exact=True).wait_for()
+    return settings
+
+
+async def save_changes(settings: Any, *, expect_notice: bool = True) -> None:
+    """Save the unsaved changes; wait until the server accepted them unless `expect_notice` is false."""
+    save_bar = settings.get_by_role("region", name="Unsaved changes")
+    await save_bar.get_by_role("button", name="Save changes").click()
+    if expect_notice:
+        await save_bar.wait_for(state="hidden")
+
+
+async def choose_in_picker(page: Any, label: str, name: str) -> None:
+    """Search for a role or member in a picker and choose the first result."""
+    await page.get_by_role("button", name=label).click()
+    await page.get_by_role("combobox", name=f"Search: {label}").fill(name)
+    await page.get_by_role("option", name=name).first.click()
+
+
+async def accessibility_problems(window: ChatWindow) -> list[str]:
+    """Return the accessibility problems of the open page; unlike other pages, the client has no header and footer."""
+    return [problem for problem in await window.page.evaluate(AUDIT) if not problem.startswith("landmark")]

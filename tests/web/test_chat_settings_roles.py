@@ -1,0 +1,235 @@
+"""The roles in the guild settings of the chat client, in a real browser."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.permissions import Permissions
+from tests.server.talk.uploads import PNG
+from tests.web.chat import ChatPlatform, general_path
+from tests.web.settings import open_settings, save_changes
+from tests.world import Actor, Guild
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+
+
+async def role_names(guild: Guild) -> list[str]:
+    """Return the names of the roles of a guild, the highest first, without @everyone."""
+    roles = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
+    # Of two roles at one position, the older one is above.
+    return [role["name"] for role in sorted(roles, key=lambda role: (-role["position"], int(role["id"])))][:-1]
+
+
+async def find_role(guild: Guild, name: str) -> Any:
+    """Return the role with this name."""
+    roles = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
+    return next(role for role in roles if role["name"] == name)
+
+
+async def shown_names(settings: Any) -> list[str]:
+    """Return the names in the list of roles, from top to bottom."""
+    titles = settings.get_by_role("list", name="Roles").locator(".settings-entry-title")
+    return [text.strip() for text in await titles.all_text_contents()]
+
+
+async def test_a_role_is_created_edited_and_deleted_and_another_manager_sees_it(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.allow_permissions(tom, Permissions.MANAGE_ROLES)
+    async with (
+        platform.open_window(nora, general_path(guild)) as nora_window,
+        platform.open_window(tom, general_path(guild)) as tom_window,
+    ):
+        page = nora_window.page
+        settings, tom_settings = await open_settings(nora_window, "Roles"), await open_settings(tom_window, "Roles")
+        await settings.get_by_role("button", name="Create role").click()
+        dialog = page.get_by_role("dialog", name="Create role")
+        await dialog.get_by_label("Name", exact=True).fill("Crew")
+        await dialog.get_by_role("button", name="Create").click()
+        await settings.get_by_role("heading", name="Crew", exact=True).wait_for()
+        await tom_settings.get_by_role("button", name="Edit Crew").click()
+        await tom_settings.get_by_role("heading", name="Crew", exact=True).wait_for()
+
+        # A rejected name is reported at its field, even while another tab is shown.
+        nora_window.expected_errors = ("Failed to load resource",)
+        await settings.get_by_label("Name", exact=True).fill(" ")
+        await settings.get_by_role("tab", name="Permissions").click()
+        await save_changes(settings, expect_notice=False)
+        await settings.get_by_role("tabpanel", name="Appearance").get_by_role("alert").wait_for()
+
+        await settings.get_by_label("Name", exact=True).fill("Sailors")
+        await settings.get_by_label("Color", exact=True).select_option(label="One color")
+        await settings.get_by_label("Role color").fill("#336699")
+        await settings.get_by_label("Show members separately").check()
+        await settings.get_by_label("Allow everyone to mention this role").check()
+        await settings.get_by_role("tab", name="Permissions").click()
+        await settings.get_by_label("Search permissions").fill("kick")
+        assert await settings.get_by_label("Send messages", exact=True).is_hidden()
+        await settings.get_by_label("Kick members").check()
+        await save_changes(settings)
+        role = await find_role(guild, "Sailors")
+        assert role["colors"] == {"primary_color": 0x336699, "secondary_color": None, "tertiary_color": None}
+        assert (role["hoist"], role["mentionable"]) == (True, True)
+        assert int(role["permissions"]) & Permissions.KICK_MEMBERS
+        # The page of the other manager shows the new values.
+        await tom_settings.get_by_role("heading", name="Sailors", exact=True).wait_for()
+        assert await tom_settings.get_by_label("Name", exact=True).input_value() == "Sailors"
+
+        await settings.get_by_role("tab", name="Appearance").click()
+        await settings.get_by_role("button", name="Delete role").click()
+        question = page.get_by_role("dialog", name="Delete Sailors?")
+        await question.get_by_role("button", name="Delete role").click()
+        await page.get_by_text("Sailors was deleted.").wait_for()
+        assert await shown_names(settings) == ["allowed", "@everyone"]
+        await tom_settings.get_by_text("Sailors was deleted by someone else.").wait_for()
+        assert await shown_names(tom_settings) == ["allowed", "@everyone"]
+
+
+async def test_gradients_and_icons_need_features_of_the_guild(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    await guild.role("Crew")
+    async with platform.open_window(nora, general_path(guild)) as window:
+        settings = await open_settings(window, "Roles")
+        await settings.get_by_role("button", name="Edit Crew").click()
+        await settings.get_by_text("Gradients and the holographic style are not available in this guild.").wait_for()
+        await settings.get_by_text("Role icons are not available in this guild.").wait_for()
+        gradient = settings.get_by_label("Color", exact=True).locator("option", has_text="Gradient")
+        assert await gradient.is_disabled()
+        assert await settings.get_by_role("button", name="Upload icon").is_disabled()
+    await platform.world.grant_to_guild(guild, "ENHANCED_ROLE_COLORS", "ROLE_ICONS")
+    async with platform.open_window(nora, general_path(guild)) as window:
+        settings = await open_settings(window, "Roles")
+        await settings.get_by_role("button", name="Edit Crew").click()
+        await settings.get_by_label("Color", exact=True).select_option(label="Gradient of two colors")
+        await settings.get_by_label("First color").fill("#112233")
+        await settings.get_by_label("Second color").fill("#445566")
+        await settings.locator("input[type=file]").set_input_files(
+            {"name": "icon.png", "mimeType": "image/png", "buffer": PNG}
+        )
+        await settings.get_by_label("Emoji", exact=True).fill("⚓")
+        await save_changes(settings)
+        role = await find_role(guild, "Crew")
+        assert role["colors"] == {"primary_color": 0x112233, "secondary_color": 0x445566, "tertiary_color": None}
+        assert (role["icon"] is not None, role["unicode_emoji"]) == (True, "⚓")
+        await settings.get_by_label("Color", exact=True).select_option(label="Holographic")
+        await settings.get_by_role("button", name="Remove icon").click()
+        await save_changes(settings)
+        role = await find_role(guild, "Crew")
+        assert role["colors"]["tertiary_color"] is not None
+        assert role["icon"] is None
+
+
+async def test_roles_are_ordered_by_keyboard_and_by_drag(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    for name in ("Third", "Second", "First"):
+        await guild.role(name)
+    assert await role_names(guild) == ["Third", "Second", "First"]
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        settings = await open_settings(window, "Roles")
+        await settings.get_by_role("button", name="Move First").focus()
+        await page.keyboard.press("ArrowUp")
+        await page.keyboard.press("ArrowUp")
+        assert await shown_names(settings) == ["First", "Third", "Second", "@everyone"]
+        assert await page.evaluate("document.activeElement.ariaLabel") == "Move First"
+        await settings.get_by_text("First: 1 of 3.").wait_for()
+        assert await role_names(guild) == ["Third", "Second", "First"]
+
+        handle = await settings.get_by_role("button", name="Move Second").bounding_box()
+        target = await settings.get_by_role("button", name="Move Third").bounding_box()
+        await page.mouse.move(handle["x"] + 5, handle["y"] + 5)
+        await page.mouse.down()
+        await page.mouse.move(target["x"] + 5, target["y"], steps=5)
+        await page.mouse.up()
+        assert await shown_names(settings) == ["First", "Second", "Third", "@everyone"]
+        await save_changes(settings)
+        assert await role_names(guild) == ["First", "Second", "Third"]
+
+        # Escape during a drag restores the order and does not close the settings.
+        await page.mouse.move(handle["x"] + 5, handle["y"] + 5)
+        await page.mouse.down()
+        await page.mouse.move(target["x"] + 5, target["y"] - 60, steps=5)
+        await page.keyboard.press("Escape")
+        await page.mouse.up()
+        assert await shown_names(settings) == ["First", "Second", "Third", "@everyone"]
+        assert await settings.get_by_role("region", name="Unsaved changes").is_hidden()
+
+
+async def give_role(guild: Guild, actor: Actor, name: str) -> None:
+    """Give a member the role with this name."""
+    await guild.add_role(actor, int((await find_role(guild, name))["id"]))
+
+
+async def test_roles_above_the_highest_role_are_locked_and_say_why(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.role("Captain")
+    await guild.role("Mate", Permissions.MANAGE_ROLES)
+    await guild.role("Crew")
+    await guild.role("Guest")
+    await give_role(guild, tom, "Mate")
+    async with platform.open_window(tom, general_path(guild)) as window:
+        page = window.page
+        settings = await open_settings(window, "Roles")
+        await settings.get_by_text("You can only change roles below your highest role.").wait_for()
+        assert await settings.get_by_text("This role is not below your highest role.").count() == 2
+        await settings.get_by_role("button", name="Move Crew").focus()
+        await page.keyboard.press("ArrowUp")
+        assert await shown_names(settings) == ["Captain", "Mate", "Crew", "Guest", "@everyone"]
+        await page.keyboard.press("ArrowDown")
+        await save_changes(settings)
+        assert await role_names(guild) == ["Captain", "Mate", "Guest", "Crew"]
+
+        await settings.get_by_role("button", name="View Captain").click()
+        await settings.get_by_text("You can look, but not change anything.").wait_for()
+        assert await settings.get_by_label("Name", exact=True).is_disabled()
+        assert await settings.get_by_role("button", name="Delete role").is_disabled()
+        await settings.get_by_role("button", name="All roles").click()
+        await window.wait_until("() => document.activeElement.ariaLabel === 'View Captain'")
+
+        await settings.get_by_role("button", name="Edit Crew").click()
+        await settings.get_by_role("tab", name="Permissions").click()
+        ban = settings.get_by_label("Ban members")
+        assert await ban.is_disabled()
+        assert await settings.get_by_text("You can only change permissions that you have.").count() > 1
+        await settings.get_by_label("Manage roles").check()
+        await save_changes(settings)
+        assert int((await find_role(guild, "Crew"))["permissions"]) == Permissions.MANAGE_ROLES
+
+        # The page follows a change of the user's own permissions.
+        mate = await find_role(guild, "Mate")
+        (await nora.patch(f"/guilds/{guild.id}/roles/{mate['id']}", json={"permissions": "0"})).ok()
+        await settings.get_by_text("You need the permission “Manage roles”.").first.wait_for()
+        assert await settings.get_by_label("Manage roles").is_disabled()
+
+
+async def test_members_of_a_role_are_added_and_removed(platform: ChatPlatform) -> None:
+    nora, tom, mary = [await platform.world.user(name) for name in ("nora", "tom", "mary")]
+    guild = await platform.world.guild(nora, tom, mary)
+    crew = await guild.role("Crew")
+    await guild.add_role(mary, crew)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        settings = await open_settings(window, "Roles")
+        await settings.get_by_text("1 member").wait_for()
+        await settings.get_by_role("button", name="Edit Crew").click()
+        await settings.get_by_role("tab", name="Members").click()
+        members = settings.get_by_role("list", name="Members with this role")
+        await members.get_by_text("@mary").wait_for()
+        await settings.get_by_role("button", name="Add members").click()
+        dialog = page.get_by_role("dialog", name="Add members to Crew")
+        await dialog.get_by_label("Search members").fill("to")
+        await dialog.get_by_role("button", name="Add tom").click()
+        await dialog.get_by_text("tom was added.").wait_for()
+        await dialog.get_by_role("button", name="Done").click()
+        await members.get_by_text("@tom").wait_for()
+        assert (await guild.last_audit_entry(AuditLogAction.MEMBER_ROLE_UPDATE))["target_id"] == str(tom.id)
+        await members.get_by_role("button", name="Remove mary from Crew").click()
+        await members.get_by_text("@mary").wait_for(state="detached")
+        assert (await nora.get(f"/guilds/{guild.id}/members/{mary.id}")).ok()["roles"] == []
+        # Another person takes the role from tom.
+        (await nora.delete(f"/guilds/{guild.id}/members/{tom.id}/roles/{crew}")).ok()
+        await settings.get_by_text("No member has this role yet.").wait_for()
