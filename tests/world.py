@@ -30,7 +30,7 @@ from hubbub.server.core.call import Actor as Caller
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, GatewayConfig
-from hubbub.server.core.event_dispatch import Audience, Dispatch
+from hubbub.server.core.event_dispatch import Dispatch, GuildAudience, UserAudience
 from hubbub.server.identity import accounts, applications
 
 PRIVILEGED_INTENT_FLAGS = (
@@ -540,12 +540,12 @@ class World:
         def emit(call: Call) -> int:
             if actor.uses_bearer_token:
                 # OAuth2 sessions receive no guild events.
-                call.tx.emit(event, {"nonce": nonce}, Audience.of_users(actor.id))
+                call.tx.emit(event, {"nonce": nonce}, UserAudience.of(actor.id))
                 return 1
             guild_ids = [row[0] for row in call.tx.all("SELECT guild_id FROM members WHERE user_id = ?", actor.id)]
             for guild_id in guild_ids:
-                call.tx.emit(event, {"nonce": nonce}, Audience.guild(guild_id, users=frozenset({actor.id})))
-            call.tx.emit(event, {"nonce": nonce}, Audience.of_users(actor.id))
+                call.tx.emit(event, {"nonce": nonce}, GuildAudience(guild_id, users=frozenset({actor.id})))
+            call.tx.emit(event, {"nonce": nonce}, UserAudience.of(actor.id))
             return len(guild_ids) + 1
 
         await self.wait_gateway_idle()

@@ -26,7 +26,7 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import Clock, ControlledClock, RealClock
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
-from hubbub.server.core.event_dispatch import Audience, Dispatch
+from hubbub.server.core.event_dispatch import NO_SESSIONS, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files, make_private
 from hubbub.server.core.images import ImageConverter
@@ -532,7 +532,7 @@ class App:
         if self.worker is not None:
             self.worker.wake()
         else:
-            self.bus.publish(JOBS_SUBJECT, Dispatch(event="_JOBS", body=b"", audience=Audience()))
+            self.bus.publish(JOBS_SUBJECT, Dispatch(event="_JOBS", body=b"", audience=NO_SESSIONS))
 
     def _wake_own_worker(self) -> None:
         if self.worker is not None:

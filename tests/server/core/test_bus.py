@@ -22,7 +22,7 @@ from hubbub.server.core.bus import (
     RequestTimeoutError,
 )
 from hubbub.server.core.bus_nats import NatsBus
-from hubbub.server.core.event_dispatch import Audience, Dispatch
+from hubbub.server.core.event_dispatch import Audience, Dispatch, GameFilter, GuildAudience, UserAudience
 from tests.fixtures.nats import NatsServer
 from tests.world import WAIT_TIMEOUT_SECONDS
 
@@ -174,11 +174,21 @@ async def test_bytes_and_large_messages_arrive_unchanged(bus: Bus[Note]) -> None
     assert received == sent
 
 
-async def test_a_dispatch_crosses_the_bus_unchanged(nats_url: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(
+    "audience",
+    [
+        GuildAudience(GuildId(1 << 60), users=frozenset({UserId(5)})),
+        UserAudience.of(UserId(5), UserId(6)),
+        UserAudience.of(UserId(5), game_filter=GameFilter(family_id=7, families_by_user={UserId(5): frozenset({7})})),
+    ],
+    ids=["guild", "users", "game"],
+)
+async def test_a_dispatch_crosses_the_bus_unchanged(
+    nats_url: str, request: pytest.FixtureRequest, audience: Audience
+) -> None:
     bus = NatsBus(nats_url, Dispatch, prefix=unique_prefix(request))
     await bus.start()
     received: list[Dispatch] = []
-    audience = Audience(guild_id=GuildId(1 << 60), users=frozenset({UserId(5)}))
     sent = Dispatch(event="MESSAGE_CREATE", body=b'{"id":"1"}', audience=audience, unredacted_for=frozenset({7}))
     for subject in ("user.5", "user.6"):
         bus.subscribe(subject, received.append)

@@ -12,7 +12,7 @@ import pytest
 
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.operation import Event
-from hubbub.server.core.event_dispatch import Audience, Dispatch
+from hubbub.server.core.event_dispatch import Dispatch, UserAudience
 from hubbub.server.core.postgres import PostgresDatabase, PostgresSnapshot, translate_placeholders
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, WideQuery
@@ -20,7 +20,7 @@ from tests.fixtures.databases import DURABLE_STORES, OpenDatabase
 from tests.world import WAIT_TIMEOUT_SECONDS
 
 TEST_EVENT: Event[Any] = Event("HAPPENED", dict)
-AUDIENCE = Audience.of_users(1)
+AUDIENCE = UserAudience.of(1)
 
 
 class Rejected(Exception):

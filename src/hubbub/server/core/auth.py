@@ -14,7 +14,7 @@ from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
 from hubbub.protocol.operation import Event
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Clock
-from hubbub.server.core.event_dispatch import Audience, Dispatch
+from hubbub.server.core.event_dispatch import Dispatch, UserAudience
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, Tx, placeholders
 
@@ -159,7 +159,7 @@ def _revoke_children(tx: Tx, user_id: int, parent_ids: list[int]) -> list[int]:
 
 def publish_actor_changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:
     """Publish that every node must look this user's tokens up again."""
-    tx.emit(ACTOR_CHANGED, ActorChanged(user_id=UserId(user_id), revoked=revoked or []), Audience.of_users(user_id))
+    tx.emit(ACTOR_CHANGED, ActorChanged(user_id=UserId(user_id), revoked=revoked or []), UserAudience.of(user_id))
 
 
 def split_header(header: str) -> tuple[str, str]:

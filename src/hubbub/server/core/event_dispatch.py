@@ -1,7 +1,7 @@
 """Events as they leave a transaction: the payload, encoded once, and its audience."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -16,13 +16,34 @@ BROADCAST_USERS_MIN: Final = 17
 Below it, nodes that none of the users is connected to receive nothing."""
 
 
-class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The recipients of an event.
+class GameFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Conditions on the OAuth2 sessions of an audience, each of which belongs to a game or another application."""
 
-    In a guild the gateway filters by each session's intents and permissions, and caches the result. Outside a guild the
-    users are listed explicitly."""
+    application_id: int | None = None
+    """Only sessions of this application."""
+    family_id: int | None = None
+    """Only sessions of this family of applications."""
+    with_scope: str = ""
+    """Only sessions with this scope, in addition to the scope that the event requires."""
+    without_scope: str = ""
+    """Only sessions without this scope; sessions with it receive the event in another form."""
+    families_by_user: dict[int, frozenset[int]] = {}
+    """Of these users' sessions, only those of these families; the user muted the other families."""
+    oauth2_only: bool = False
+    """Whether only OAuth2 sessions receive the event: events inside a game are not sent to the chat client."""
 
-    guild_id: int | None = None
+
+NO_FILTER: Final = GameFilter()
+"""The filter that every OAuth2 session passes."""
+
+
+class GuildAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="g"):
+    """The members of a guild who receive an event.
+
+    The gateway filters them by each session's intents and permissions, and caches the result. OAuth2 sessions receive
+    no events of guilds."""
+
+    guild_id: int
     channel_id: int | None = None
     """Only members with VIEW_CHANNEL in this channel; for events of a thread, the thread's parent channel."""
     permission: int = 0
@@ -30,103 +51,47 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     members: frozenset[int] | None = None
     """The members of a private thread: only they and members with MANAGE_THREADS receive the event."""
     users: frozenset[int] = frozenset()
-    """Outside a guild: exactly these users. In a guild, if not empty: only these members."""
+    """If not empty, only these members."""
+    voice_session_id: str = ""
+    """Only the session of the members `users` that voice states show under this ID."""
     without_view_channel_id: int | None = None
     """Only members without VIEW_CHANNEL in this channel: for them a member who moved to the channel has left voice."""
     excluded_user_id: int | None = None
     """A user who never receives the event (users do not receive their own presence)."""
     intent_exempt_user_id: int | None = None
     """A user who receives the event even without the intent."""
+
+
+class UserAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="u"):
+    """The users who receive an event outside a guild, in all their sessions unless a field restricts them."""
+
+    users: frozenset[int] = frozenset()
     session_id: str | None = None
-    """Only this session of the listed users."""
+    """Only this session of the users."""
     voice_session_id: str = ""
-    """Only the session of the listed users that voice states show under this ID."""
+    """Only the session of the users that voice states show under this ID."""
     shard_guild_id: int | None = None
-    """Outside a guild: only sessions of the shard that this guild belongs to, instead of shard 0."""
-    application_id: int | None = None
-    """Of OAuth2 sessions, only those of this application."""
-    family_id: int | None = None
-    """Of OAuth2 sessions, only those of this family of applications."""
-    without_scope: str = ""
-    """Of OAuth2 sessions, only those without this scope; sessions with it receive the event in another form."""
-    with_scope: str = ""
-    """Of OAuth2 sessions, only those with this scope, in addition to the scope that the event requires."""
-    families_by_user: dict[int, frozenset[int]] = {}
-    """Of these users' OAuth2 sessions, only those of these families; other families were muted by the user."""
-    oauth2_only: bool = False
-    """Only OAuth2 sessions: events inside a game are not sent to the chat client."""
+    """Only sessions of the shard that this guild belongs to, instead of shard 0."""
+    game_filter: GameFilter = NO_FILTER
+    """Conditions on the OAuth2 sessions of the users."""
 
     @classmethod
-    def guild(
-        cls,
-        guild_id: int,
-        *,
-        permission: int = 0,
-        users: frozenset[int] = frozenset(),
-        excluded_user_id: int | None = None,
-        intent_exempt_user_id: int | None = None,
-        voice_session_id: str = "",
-    ) -> "Audience":
-        """Return the audience of every session in the guild that has the intent."""
-        return cls(
-            guild_id=guild_id,
-            permission=permission,
-            users=users,
-            excluded_user_id=excluded_user_id,
-            intent_exempt_user_id=intent_exempt_user_id,
-            voice_session_id=voice_session_id,
-        )
-
-    @classmethod
-    def viewers(
-        cls,
-        guild_id: int,
-        channel_id: int,
-        *,
-        permission: int = 0,
-        members: frozenset[int] | None = None,
-        users: frozenset[int] = frozenset(),
-        excluded_user_id: int | None = None,
-        intent_exempt_user_id: int | None = None,
-        without_view_channel_id: int | None = None,
-    ) -> "Audience":
-        """Return the audience of every member who can view a guild channel."""
-        return cls(
-            guild_id=guild_id,
-            channel_id=channel_id,
-            permission=permission,
-            members=members,
-            users=users,
-            excluded_user_id=excluded_user_id,
-            intent_exempt_user_id=intent_exempt_user_id,
-            without_view_channel_id=without_view_channel_id,
-        )
-
-    @classmethod
-    def of_users(
+    def of(
         cls,
         *users: int,
         session_id: str | None = None,
         voice_session_id: str = "",
         shard_guild_id: int | None = None,
-        application_id: int | None = None,
-        family_id: int | None = None,
-        families_by_user: dict[int, frozenset[int]] | None = None,
-        with_scope: str = "",
-        oauth2_only: bool = False,
-    ) -> "Audience":
-        """Return the audience of all sessions of these users."""
-        return cls(
-            users=frozenset(users),
-            session_id=session_id,
-            voice_session_id=voice_session_id,
-            shard_guild_id=shard_guild_id,
-            application_id=application_id,
-            family_id=family_id,
-            families_by_user=families_by_user or {},
-            with_scope=with_scope,
-            oauth2_only=oauth2_only,
-        )
+        game_filter: GameFilter = NO_FILTER,
+    ) -> "UserAudience":
+        """Return the audience of these users."""
+        return cls(frozenset(users), session_id, voice_session_id, shard_guild_id, game_filter)
+
+
+Audience: TypeAlias = GuildAudience | UserAudience
+"""The recipients of an event."""
+NO_SESSIONS: Final = UserAudience()
+"""The audience of internal messages, which nodes receive and sessions do not."""
 
 
 class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -164,7 +129,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def subjects(self) -> list[str]:
         """The bus subjects to publish on."""
-        if self.audience.guild_id is not None and not self.audience.session_id:
+        if isinstance(self.audience, GuildAudience):
             return [f"guild.{self.audience.guild_id}"]
         if len(self.audience.users) >= BROADCAST_USERS_MIN and not self.event.startswith("_"):
             return [BROADCAST_SUBJECT]
@@ -191,7 +156,7 @@ def dispatch(
     """Encode an event for an audience. A payload of type bytes is encoded JSON already.
 
     The other arguments are the fields of `Dispatch` before encoding."""
-    in_guild = audience.guild_id is not None
+    in_guild = isinstance(audience, GuildAudience)
     intents = event.intents if in_guild or event.dm_intents is None else event.dm_intents
     return Dispatch(
         event=event.name,

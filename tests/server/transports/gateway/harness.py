@@ -29,7 +29,7 @@ from hubbub.server.core.bus import LocalBus
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, GatewayConfig
-from hubbub.server.core.event_dispatch import Audience, Dispatch
+from hubbub.server.core.event_dispatch import Audience, Dispatch, GuildAudience, UserAudience
 from hubbub.server.core.gateway_queries import ChannelState, GuildState, GuildView, MemberState
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
@@ -460,7 +460,7 @@ class GatewayPlatform:
 
     async def publish_message(self, channel_id: int, content: str, guild_id: int = GUILD_ID, **options: Any) -> None:
         """Publish a message in a channel."""
-        await self.emit(MESSAGE_CREATE, {"content": content}, Audience.viewers(guild_id, channel_id), **options)
+        await self.emit(MESSAGE_CREATE, {"content": content}, GuildAudience(guild_id, channel_id), **options)
 
     async def update_channel(self, row: GuildRow, channel: Channel, event: Event[Any] = CHANNEL_UPDATE) -> None:
         """Create, update or delete a channel, as `event` says, and publish the event."""
@@ -471,7 +471,7 @@ class GatewayPlatform:
             else:
                 row.channels[channel.id] = channel
             self.store_guild(tx, row)
-            tx.emit(event, channel.full_payload(), Audience.guild(row.id), refresh="channels", subject_id=channel.id)
+            tx.emit(event, channel.full_payload(), GuildAudience(row.id), refresh="channels", subject_id=channel.id)
 
         await self.db.write(change)
 
@@ -489,7 +489,7 @@ class GatewayPlatform:
         def change(tx: Tx) -> None:
             row.roles[role_id] = permissions
             self.store_guild(tx, row)
-            tx.emit(GUILD_ROLE_UPDATE, {"role": str(role_id)}, Audience.guild(row.id), refresh="guild")
+            tx.emit(GUILD_ROLE_UPDATE, {"role": str(role_id)}, GuildAudience(row.id), refresh="guild")
 
         await self.db.write(change)
 
@@ -503,7 +503,7 @@ class GatewayPlatform:
                 guild_id,
                 user_id,
             )
-            audience = Audience.guild(guild_id, intent_exempt_user_id=user_id)
+            audience = GuildAudience(guild_id, intent_exempt_user_id=user_id)
             tx.emit(GUILD_MEMBER_UPDATE, {"user": str(user_id)}, audience, refresh="member", subject_id=user_id)
 
         await self.db.write(change)
@@ -513,7 +513,7 @@ class GatewayPlatform:
 
         def change(tx: Tx) -> None:
             tx.run("INSERT INTO test_members VALUES (?, ?, '[]')", guild_id, user_id)
-            tx.emit(GUILD_CREATE, {"id": str(guild_id)}, Audience.of_users(user_id))
+            tx.emit(GUILD_CREATE, {"id": str(guild_id)}, UserAudience.of(user_id))
 
         await self.db.write(change)
 
@@ -522,7 +522,7 @@ class GatewayPlatform:
 
         def change(tx: Tx) -> None:
             tx.run("DELETE FROM test_members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
-            tx.emit(GUILD_DELETE, {"id": str(guild_id)}, Audience.of_users(user_id))
+            tx.emit(GUILD_DELETE, {"id": str(guild_id)}, UserAudience.of(user_id))
 
         await self.db.write(change)
 

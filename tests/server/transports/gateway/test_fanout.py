@@ -11,7 +11,13 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
-from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, BROADCAST_USERS_MIN, Audience, Dispatch
+from hubbub.server.core.event_dispatch import (
+    BROADCAST_SUBJECT,
+    BROADCAST_USERS_MIN,
+    Dispatch,
+    GuildAudience,
+    UserAudience,
+)
 from hubbub.server.core.store import Tx
 from tests.server.transports.gateway.harness import (
     BOT_INTENTS,
@@ -76,7 +82,7 @@ async def test_some_events_need_a_permission_in_the_guild(platform: GatewayPlatf
         await platform.start_session(platform.create_bot(user_id=6)),
     )
     permissions = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
-    await platform.emit(BAN_EVENT, {}, Audience.guild(GUILD_ID, permission=permissions))
+    await platform.emit(BAN_EVENT, {}, GuildAudience(GUILD_ID, permission=permissions))
     assert await plain.take_event_names() == []
     assert await moderator.take_event_names() == ["GUILD_BAN_ADD"]
 
@@ -90,7 +96,7 @@ async def test_some_events_need_a_permission_in_the_channel(platform: GatewayPla
         await platform.start_session(platform.create_bot(user_id=6)),
     )
     await platform.emit(
-        BAN_EVENT, {}, Audience.viewers(GUILD_ID, PUBLIC_CHANNEL_ID, permission=Permissions.MANAGE_CHANNELS)
+        BAN_EVENT, {}, GuildAudience(GUILD_ID, PUBLIC_CHANNEL_ID, permission=Permissions.MANAGE_CHANNELS)
     )
     assert (await plain.take_event_names(), await manager.take_event_names()) == ([], ["GUILD_BAN_ADD"])
 
@@ -112,7 +118,7 @@ async def test_private_thread_events_are_sent_to_thread_members_and_managers(pla
     row.roles[STAFF_ROLE_ID] = Permissions.MANAGE_THREADS
     await platform.create_guild(row, member_roles={5: [], 6: [], 7: [STAFF_ROLE_ID]})
     clients = [await platform.start_session(platform.create_bot(user_id=user_id)) for user_id in (5, 6, 7)]
-    audience = Audience.viewers(GUILD_ID, PUBLIC_CHANNEL_ID, members=frozenset({6}))
+    audience = GuildAudience(GUILD_ID, PUBLIC_CHANNEL_ID, members=frozenset({6}))
     await platform.emit(MESSAGE_CREATE, {"content": "psst"}, audience)
     assert [await take_message_contents(client) for client in clients] == [[], ["psst"], ["psst"]]
 
@@ -121,17 +127,17 @@ async def test_an_audience_can_select_exclude_and_exempt_users(platform: Gateway
     await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: []})
     clients = [await platform.start_session(platform.create_bot(user_id=user_id)) for user_id in (5, 6)]
     clients.append(await platform.start_session(platform.create_bot(user_id=7), intents=Intents.GUILDS))
-    await platform.emit(MESSAGE_CREATE, {"content": "a"}, Audience.guild(GUILD_ID, users=frozenset({6})))
-    await platform.emit(MESSAGE_CREATE, {"content": "b"}, Audience.guild(GUILD_ID, excluded_user_id=6))
-    await platform.emit(MESSAGE_CREATE, {"content": "c"}, Audience.guild(GUILD_ID, intent_exempt_user_id=7))
+    await platform.emit(MESSAGE_CREATE, {"content": "a"}, GuildAudience(GUILD_ID, users=frozenset({6})))
+    await platform.emit(MESSAGE_CREATE, {"content": "b"}, GuildAudience(GUILD_ID, excluded_user_id=6))
+    await platform.emit(MESSAGE_CREATE, {"content": "c"}, GuildAudience(GUILD_ID, intent_exempt_user_id=7))
     assert [await take_message_contents(client) for client in clients] == [["b", "c"], ["a", "c"], ["c"]]
 
 
 async def test_direct_events_need_the_direct_message_intent(platform: GatewayPlatform) -> None:
     one = await platform.start_session(platform.create_bot(user_id=5), guild_count=0, intents=Intents.DIRECT_MESSAGES)
     two = await platform.start_session(platform.create_bot(user_id=6), guild_count=0, intents=Intents.GUILD_MESSAGES)
-    await platform.emit(MESSAGE_EVENT, {"content": "direct"}, Audience.of_users(5, 6))
-    await platform.emit(ENTITLEMENT_EVENT, {}, Audience.of_users(5, 6))
+    await platform.emit(MESSAGE_EVENT, {"content": "direct"}, UserAudience.of(5, 6))
+    await platform.emit(ENTITLEMENT_EVENT, {}, UserAudience.of(5, 6))
     assert await one.take_event_names() == ["MESSAGE_CREATE", "ENTITLEMENT_CREATE"]
     assert await two.take_event_names() == ["ENTITLEMENT_CREATE"]
 
@@ -150,7 +156,7 @@ async def test_a_broadcast_is_published_once_and_delivered_in_order(platform: Ga
 
     platform.bus.publish = record  # type: ignore[method-assign]
     for number, users in enumerate([{100, 101}, broadcast_user_ids, {100, 101}, broadcast_user_ids]):
-        await platform.emit(MESSAGE_EVENT, {"content": str(number)}, Audience(users=frozenset(users)))
+        await platform.emit(MESSAGE_EVENT, {"content": str(number)}, UserAudience.of(*users))
 
     assert subjects.count(BROADCAST_SUBJECT) == 2
     assert len(subjects) == 6
@@ -159,7 +165,7 @@ async def test_a_broadcast_is_published_once_and_delivered_in_order(platform: Ga
 
 
 async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: GatewayPlatform) -> None:
-    broadcast_audience = Audience(users=frozenset(range(100, 100 + BROADCAST_USERS_MIN)))
+    broadcast_audience = UserAudience.of(*range(100, 100 + BROADCAST_USERS_MIN))
     client = await platform.connect()
     stop = asyncio.Event()
 
@@ -186,7 +192,7 @@ async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: Ga
 async def test_an_event_can_be_sent_to_one_session(platform: GatewayPlatform) -> None:
     token = platform.create_bot(user_id=5)
     one, two = await platform.start_session(token, guild_count=0), await platform.start_session(token, guild_count=0)
-    audience = Audience(users=frozenset({5}), guild_id=GUILD_ID, session_id=two.session_id)
+    audience = UserAudience.of(5, session_id=two.session_id)
     await platform.emit(ENTITLEMENT_EVENT, {}, audience)
     assert (await one.take_event_names(), await two.take_event_names()) == ([], ["ENTITLEMENT_CREATE"])
 
@@ -262,7 +268,7 @@ async def test_a_session_that_starts_under_load_receives_each_event_exactly_once
             def store_name(tx: Tx, number: int = number) -> None:
                 row.name = str(number)
                 platform.store_guild(tx, row)
-                tx.emit(update, {"name": row.name}, Audience.guild(GUILD_ID), refresh="guild")
+                tx.emit(update, {"name": row.name}, GuildAudience(GUILD_ID), refresh="guild")
 
             await platform.db.write(store_name)
             if number % 5 == 0:
@@ -337,7 +343,7 @@ async def test_only_sessions_that_missed_a_guild_event_are_invalidated(
     )
     clients = [await platform.start_session(platform.create_bot(user_id=user_id)) for user_id in (5, 6)]
     other_guild = await platform.start_session(platform.create_bot(user_id=7))
-    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD_ID), refresh=refresh)  # type: ignore[arg-type]
+    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=GuildAudience(GUILD_ID), refresh=refresh)  # type: ignore[arg-type]
     platform.bus.publish(f"guild.{GUILD_ID}", broken)
     for client in clients:
         assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
@@ -353,7 +359,7 @@ async def test_a_guild_failure_while_a_session_starts_invalidates_it(platform: G
     await platform.create_guild(sample_guild(), member_roles={5: []})
     client = await platform.connect()
     await client.identify(platform.create_bot(user_id=5))
-    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD_ID))  # type: ignore[arg-type]
+    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=GuildAudience(GUILD_ID))  # type: ignore[arg-type]
     platform.bus.publish(f"guild.{GUILD_ID}", broken)
     assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
     await client.identify(client.token)
@@ -368,12 +374,12 @@ async def test_all_sessions_of_a_user_who_missed_an_event_are_invalidated(
 ) -> None:
     clients = [await platform.start_session(platform.create_bot(user_id=5), guild_count=0) for _ in range(2)]
     other = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
-    broken = Dispatch(event="USER_UPDATE", body=None, audience=Audience.of_users(5))  # type: ignore[arg-type]
+    broken = Dispatch(event="USER_UPDATE", body=None, audience=UserAudience.of(5))  # type: ignore[arg-type]
     platform.bus.publish(subject, broken)
     for client in clients:
         assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         await client.identify(client.token)
-    await platform.emit(ENTITLEMENT_EVENT, {}, Audience.of_users(5))
+    await platform.emit(ENTITLEMENT_EVENT, {}, UserAudience.of(5))
     for client in clients:
         assert (await client.take_event_names())[-1] == "ENTITLEMENT_CREATE"
     assert await other.take_event_names() == []
@@ -404,8 +410,8 @@ async def test_deliveries_to_connections_are_counted(platform: GatewayPlatform) 
     assert delivery_counts()["MESSAGE_CREATE"] == 3
     assert delivery_counts()["bytes"] - before == 3 * len('{"t":"MESSAGE_CREATE","s":,"op":0,"d":{"content":"hi"}}')
 
-    await platform.emit(ENTITLEMENT_EVENT, {}, Audience.of_users(5))
-    await platform.emit(ENTITLEMENT_EVENT, {}, Audience.of_users(*range(5, 5 + BROADCAST_USERS_MIN)))
+    await platform.emit(ENTITLEMENT_EVENT, {}, UserAudience.of(5))
+    await platform.emit(ENTITLEMENT_EVENT, {}, UserAudience.of(*range(5, 5 + BROADCAST_USERS_MIN)))
     await platform.update_channel(sample_guild(), Channel(PUBLIC_CHANNEL_ID, "renamed"))
     await without_content.next_event("CHANNEL_UPDATE")
     assert (delivery_counts()["ENTITLEMENT_CREATE"], delivery_counts()["CHANNEL_UPDATE"]) == (4, 3)

@@ -11,7 +11,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
 from hubbub.server.app import App
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import BROADCAST_USERS_MIN, Audience
+from hubbub.server.core.event_dispatch import BROADCAST_USERS_MIN, GameFilter, UserAudience
 from tests.oauth import create_application
 from tests.world import Actor, World, befriend, small_config
 
@@ -95,7 +95,8 @@ async def test_a_broadcast_is_delivered_in_order_on_every_node(postgres_database
             all_ids, two_ids = [user.id for user in users], [user.id for user in users[:2]]
             for number in range(20):
                 recipients = all_ids if number % 2 else two_ids
-                call.tx.emit(event, {"number": number}, Audience.of_users(*recipients, application_id=game.id))
+                audience = UserAudience.of(*recipients, game_filter=GameFilter(application_id=game.id))
+                call.tx.emit(event, {"number": number}, audience)
 
         await one.write(publish)
 

@@ -13,7 +13,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.transports.gateway.sessions import SESSIONS_PER_USER_MAX
 from tests.server.transports.gateway.harness import (
     BOT_INTENTS,
@@ -285,7 +285,7 @@ async def test_each_shard_receives_its_guilds_and_the_first_one_direct_events(pl
         await client.take_event_names()
         shards.append(client)
     await platform.publish_message(PUBLIC_CHANNEL_ID, "in the second shard", guild_id=3 << 22)
-    await platform.emit(MESSAGE_CREATE, {"content": "direct"}, Audience.of_users(5))
+    await platform.emit(MESSAGE_CREATE, {"content": "direct"}, UserAudience.of(5))
     first = [
         payload["d"].get("content")
         for payload in await _received_dispatches(shards[0])
@@ -412,7 +412,7 @@ async def test_a_revoked_token_closes_only_its_sessions(platform: GatewayPlatfor
         await platform.start_session(other, guild_count=0),
     )
     revoked = platform.tokens.pop(token).token_id
-    await platform.emit(ACTOR_CHANGED, ActorChanged(user_id=5, revoked=[revoked]), Audience.of_users(5))  # type: ignore[arg-type]
+    await platform.emit(ACTOR_CHANGED, ActorChanged(user_id=5, revoked=[revoked]), UserAudience.of(5))  # type: ignore[arg-type]
     assert await revoked_session.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
     assert await other_session.take_event_names() == []
 

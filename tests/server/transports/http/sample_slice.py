@@ -13,7 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import auth
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.core.rejections import RejectedWithSideEffects
 from hubbub.server.core.slices import Response, handles
 
@@ -306,7 +306,7 @@ def writing_get(call: Call) -> Echo:
 
 @handles(REFRESH)
 def refresh(call: Call) -> None:
-    call.tx.emit(Event("TOY_UPDATE", dict), {}, Audience.guild(1), refresh="guild")
+    call.tx.emit(Event("TOY_UPDATE", dict), {}, GuildAudience(1), refresh="guild")
 
 
 @handles(REVOKE)
@@ -316,7 +316,7 @@ def revoke(call: Call) -> None:
 
 @handles(PUBLISH)
 def publish(call: Call) -> None:
-    call.tx.emit(Event("TOY_CREATE", dict), {}, Audience.guild(1))
+    call.tx.emit(Event("TOY_CREATE", dict), {}, GuildAudience(1))
 
 
 def _reject_with_side_effect(call: Call) -> None:

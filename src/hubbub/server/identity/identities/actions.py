@@ -15,7 +15,7 @@ from hubbub.protocol.resources.oauth2 import GRANTS_MAX
 from hubbub.protocol.resources.users import GLOBAL_NAME_MAX
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity import accounts, applications, identity_providers, oauth2, users
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.identities import rules, store, views
@@ -182,7 +182,7 @@ def _raise_profile_changed(call: Call, family_id: int, user_id: int) -> None:
 def publish_profile(call: Call, profile: wire.UserApplicationProfiles, user_ids: Iterable[int]) -> None:
     """Publish a player's profile to these players' OAuth2 sessions of the family."""
     if recipients := frozenset(user_ids):
-        audience = Audience(users=recipients, family_id=profile.application_id, oauth2_only=True)
+        audience = UserAudience(recipients, game_filter=GameFilter(family_id=profile.application_id, oauth2_only=True))
         call.tx.emit(wire.USER_APPLICATION_IDENTITY_UPDATE, profile, audience)
 
 
@@ -213,7 +213,7 @@ def link_identity(call: Call, application: ApplicationRow, user_id: UserId, iden
     _revoke_tokens(call, family_id, source_id)
     users.delete(call, source_id)
     payload = wire.MergeCompleted(merge_operation_id=Snowflake(merge.id), source_user_id=source_id)
-    audience = Audience.of_users(user_id, family_id=family_id, oauth2_only=True)
+    audience = UserAudience.of(user_id, game_filter=GameFilter(family_id=family_id, oauth2_only=True))
     call.tx.emit(wire.USER_MERGE_OPERATION_COMPLETED, payload, audience)
 
 

@@ -12,7 +12,7 @@ from hubbub.protocol.scopes import expand_scopes, parse_scopes
 from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity.applications import ApplicationDeleting, ApplicationRow
 from hubbub.server.identity.oauth2 import clients, ports, redirects, store
 from hubbub.server.identity.oauth2.oauth_errors import invalid_scope
@@ -309,7 +309,8 @@ def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
     if family_ids:
         auth.end_sessions(call.tx, user_id, family_ids)
     payload = wire.TokenRevoked(application_id=ApplicationId(application_id))
-    call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, payload, Audience.of_users(user_id, application_id=application_id))
+    audience = UserAudience.of(user_id, game_filter=GameFilter(application_id=application_id))
+    call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, payload, audience)
     call.notify(ApplicationDeauthorized(application_id=ApplicationId(application_id), user_id=UserId(user_id)))
     return True
 

@@ -8,7 +8,7 @@ from hubbub.protocol.resources import presence as presence_wire
 from hubbub.protocol.resources import relationships as wire
 from hubbub.server.core import presences
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity import identities, users
 from hubbub.server.identity.relationships import rules, store, views
 from hubbub.server.identity.relationships.rules import RelationshipPair
@@ -110,7 +110,7 @@ def set_nickname(call: Call, row: RelationshipRow, nickname: str | None) -> None
     changed = row._replace(nickname=nickname)
     if changed != row:
         store.put(call.tx, changed)
-        call.tx.emit(wire.RELATIONSHIP_UPDATE, views.relationship_change(changed), Audience.of_users(row.user_id))
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, views.relationship_change(changed), UserAudience.of(row.user_id))
 
 
 # Account changes
@@ -128,17 +128,18 @@ def on_user_changed(call: Call, signal: users.UserChanged) -> None:
     platform_ids = related_by_family.pop(PLATFORM, set()).union(store.list_blockers(call.tx, signal.row.id))
     payload = wire.RelationshipChange(id=UserId(signal.row.id), user=users.user_view(signal.row))
     if platform_ids:
-        call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, Audience.of_users(*platform_ids))
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, UserAudience.of(*platform_ids))
     for family_id, related_ids in related_by_family.items():
         if game_ids := related_ids - platform_ids:
             call.tx.emit(
                 wire.RELATIONSHIP_UPDATE,
                 payload,
-                Audience.of_users(*game_ids, family_id=family_id, oauth2_only=True),
+                UserAudience.of(*game_ids, game_filter=GameFilter(family_id=family_id, oauth2_only=True)),
             )
     if partner_ids := store.list_private_channel_partners(call.tx, signal.row.id) - platform_ids:
         # The event belongs to a private channel, so only OAuth2 sessions that may read private channels receive it.
-        audience = Audience.of_users(*partner_ids, oauth2_only=True, with_scope=Scope.DM_CHANNELS_READ)
+        game_filter = GameFilter(oauth2_only=True, with_scope=Scope.DM_CHANNELS_READ)
+        audience = UserAudience.of(*partner_ids, game_filter=game_filter)
         call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, audience)
 
 
@@ -302,7 +303,7 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
     if other is None:
         return
     if row.is_game:
-        audience = Audience.of_users(row.user_id, family_id=row.family_id)
+        audience = UserAudience.of(row.user_id, game_filter=GameFilter(family_id=row.family_id))
         oauth2_payload = views.game_relationship(row, other, directory.find_profiles(row.other_id, row.family_id))
         call.tx.emit(
             wire.GAME_RELATIONSHIP_ADD,
@@ -314,7 +315,7 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
     call.tx.emit(
         wire.RELATIONSHIP_ADD,
         views.added_relationship(row, other, notify=notify),
-        Audience.of_users(row.user_id),
+        UserAudience.of(row.user_id),
         oauth2_payloads={
             # The default, for games that the other user does not play.
             0: views.added_relationship(row, other, notify=notify, has_played_game=False),
@@ -334,14 +335,14 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
 
 def _publish_removed(call: Call, row: RelationshipRow, directory: PlayerDirectory) -> None:
     if row.is_game:
-        audience = Audience.of_users(row.user_id, family_id=row.family_id)
+        audience = UserAudience.of(row.user_id, game_filter=GameFilter(family_id=row.family_id))
         call.tx.emit(
             wire.GAME_RELATIONSHIP_REMOVE,
             views.game_relationship(row, directory.users_by_id.get(row.other_id)),
             audience,
         )
     else:
-        call.tx.emit(wire.RELATIONSHIP_REMOVE, views.removed_relationship(row), Audience.of_users(row.user_id))
+        call.tx.emit(wire.RELATIONSHIP_REMOVE, views.removed_relationship(row), UserAudience.of(row.user_id))
 
 
 def _publish_presence(
@@ -351,10 +352,10 @@ def _publish_presence(
 
     With `even_offline`, an offline presence is published as well."""
     if family_id == PLATFORM:
-        presence, audience = call.presences.find(user_id), Audience.of_users(friend_id)
+        presence, audience = call.presences.find(user_id), UserAudience.of(friend_id)
     else:
         presence = call.presences.find(user_id, family_id=family_id)
-        audience = Audience.of_users(friend_id, family_id=family_id, oauth2_only=True)
+        audience = UserAudience.of(friend_id, game_filter=GameFilter(family_id=family_id, oauth2_only=True))
     if presence is not None or even_offline:
         call.tx.emit(
             presence_wire.PRESENCE_UPDATE,

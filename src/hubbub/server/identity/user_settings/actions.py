@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from hubbub.protocol.resources import user_settings as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity import users
 from hubbub.server.identity.user_settings import rules, store
 
@@ -24,7 +24,7 @@ def update(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     updated.restricted_guilds = sorted(set(updated.restricted_guilds))
     if updated != stored:
         store.put(call.tx, call.user_id, updated)
-        call.tx.emit(wire.USER_SETTINGS_UPDATE, updated, Audience.of_users(call.user_id))
+        call.tx.emit(wire.USER_SETTINGS_UPDATE, updated, UserAudience.of(call.user_id))
     return updated
 
 

@@ -6,7 +6,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
 from hubbub.server.core import auth
 from hubbub.server.core.call import Actor, Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity.users import store, views
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.identity.users.store import UserRow
@@ -26,7 +26,7 @@ def publish_user(call: Call, row: UserRow) -> None:
     OAuth2 sessions receive the profile without the fields that require a scope."""
     own_actor = Actor(user_id=row.id, kind="bot" if row.bot else "user")
     game_actor = Actor(user_id=row.id, kind="bearer")
-    audience = Audience.of_users(row.id)
+    audience = UserAudience.of(row.id)
     user_payload, game_payload = (views.my_user(row, actor, call.now_ms) for actor in (own_actor, game_actor))
     call.tx.emit(wire.USER_UPDATE, user_payload, audience, oauth2_payloads={0: game_payload})
 

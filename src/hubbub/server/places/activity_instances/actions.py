@@ -4,7 +4,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ActivityInstanceId
 from hubbub.protocol.resources import activity_instances as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import Audience, GuildAudience, UserAudience
 from hubbub.server.identity import applications
 from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.activity_instances import rules, store, views
@@ -102,7 +102,7 @@ def delete_all(call: Call) -> None:
 def _publish_update(call: Call, row: InstanceRow) -> None:
     activity = views.load_embedded_activity(call.tx, row)
     if row.guild_id is None:
-        audience = Audience.of_users(*store.list_recipient_ids(call.tx, row.channel_id))
+        audience: Audience = UserAudience.of(*store.list_recipient_ids(call.tx, row.channel_id))
     else:
-        audience = Audience.viewers(row.guild_id, row.channel_id)
+        audience = GuildAudience(row.guild_id, row.channel_id)
     call.tx.emit(wire.EMBEDDED_ACTIVITY_UPDATE_V2, activity, audience)

@@ -12,7 +12,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import audit_log
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places.audit_log import store
 from hubbub.server.places.audit_log.store import EntryRow
 
@@ -62,7 +62,7 @@ def record(
     # shrinks.
     store.delete_expired(call.tx, guild_id, audit_log.oldest_entry_id(call.now_ms), limit=2)
     call.tx.emit(
-        audit_log.GUILD_AUDIT_LOG_ENTRY_CREATE, entry, Audience.guild(guild_id, permission=Permissions.VIEW_AUDIT_LOG)
+        audit_log.GUILD_AUDIT_LOG_ENTRY_CREATE, entry, GuildAudience(guild_id, permission=Permissions.VIEW_AUDIT_LOG)
     )
     return entry.id
 

@@ -7,7 +7,7 @@ from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import bans as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.identity import users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import members
@@ -30,7 +30,7 @@ def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_messag
         call.tx.emit(
             wire.GUILD_BAN_ADD,
             wire.GuildBan(guild_id=guild_id, user=users.user_view(target)),
-            Audience.guild(guild_id, permission=_BAN_EVENT_PERMISSIONS, excluded_user_id=target.id),
+            GuildAudience(guild_id, permission=_BAN_EVENT_PERMISSIONS, excluded_user_id=target.id),
         )
     members.remove_many(call, guild_id, [target.id for target in targets])
     for target in targets:
@@ -49,7 +49,7 @@ def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
     call.tx.emit(
         wire.GUILD_BAN_REMOVE,
         wire.GuildBan(guild_id=guild_id, user=users.user_view(target)),
-        Audience.guild(guild_id, permission=_BAN_EVENT_PERMISSIONS),
+        GuildAudience(guild_id, permission=_BAN_EVENT_PERMISSIONS),
     )
 
 

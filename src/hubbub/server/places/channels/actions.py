@@ -12,7 +12,7 @@ from hubbub.protocol.ids import ChannelId, TagId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import channels as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience, UserAudience
 from hubbub.server.identity import users
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.audit_log import audit
@@ -97,7 +97,7 @@ def publish(call: Call, event: Event[Any], row: ChannelRow, view: wire.Channel) 
     """Publish an event about a channel to its guild.
 
     The gateway obfuscates the channel for sessions that cannot see it (spec/gateway.md#5.1)."""
-    call.tx.emit(event, view, Audience.guild(row.guild_id or 0), refresh="channels", subject_id=row.id)
+    call.tx.emit(event, view, GuildAudience(row.guild_id or 0), refresh="channels", subject_id=row.id)
 
 
 def update(
@@ -281,7 +281,7 @@ def close(call: Call, row: ChannelRow) -> wire.PrivateChannel:
     """Hide a private channel from the caller until the next message, and publish CHANNEL_DELETE to the caller."""
     store.hide_for(call.tx, row.id, call.user_id)
     view = private_channel_for(call, row, call.user_id)
-    call.tx.emit(wire.CHANNEL_DELETE, view, Audience.of_users(call.user_id))
+    call.tx.emit(wire.CHANNEL_DELETE, view, UserAudience.of(call.user_id))
     return view
 
 
@@ -297,7 +297,7 @@ def update_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> Ch
     if after != before:
         store.update(call.tx, before, after)
         for user_id in store.list_recipient_ids(call.tx, after.id):
-            call.tx.emit(wire.CHANNEL_UPDATE, private_channel_for(call, after, user_id), Audience.of_users(user_id))
+            call.tx.emit(wire.CHANNEL_UPDATE, private_channel_for(call, after, user_id), UserAudience.of(user_id))
     return after
 
 

@@ -6,7 +6,7 @@ from hubbub.protocol import codec
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import emojis, soundboard
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.expressions import store, views
@@ -48,7 +48,7 @@ def _publish(
 ) -> None:
     """Publish the event of a change; `before` is None for a new expression, `after` for a deleted one."""
     event, payload = kind.event(call.tx, guild_id, before, after)
-    call.tx.emit(event, payload, Audience.guild(guild_id))
+    call.tx.emit(event, payload, GuildAudience(guild_id))
 
 
 def on_emoji_deleted(call: Call, signal: EmojiDeleted) -> None:
@@ -56,7 +56,7 @@ def on_emoji_deleted(call: Call, signal: EmojiDeleted) -> None:
     if store.remove_emoji_from_sounds(call.tx, signal.guild_id, signal.emoji_id):
         sounds = SOUNDS.list_of_guild(call.tx, signal.guild_id)
         payload = soundboard.SoundboardSounds(guild_id=signal.guild_id, soundboard_sounds=sounds)
-        call.tx.emit(soundboard.GUILD_SOUNDBOARD_SOUNDS_UPDATE, payload, Audience.guild(signal.guild_id))
+        call.tx.emit(soundboard.GUILD_SOUNDBOARD_SOUNDS_UPDATE, payload, GuildAudience(signal.guild_id))
 
 
 def on_role_deleted(call: Call, signal: RoleDeleted) -> None:
@@ -91,7 +91,7 @@ def play(call: Call, channel_access: ChannelAccess, sound: soundboard.Soundboard
         sound_id=str(int(sound.sound_id)) if is_guild_sound else int(sound.sound_id),
         sound_volume=sound.volume,
     )
-    audience = Audience.guild(
+    audience = GuildAudience(
         channel_access.guild_id, users=store.list_connected_user_ids(call.tx, channel_access.channel.id)
     )
     call.tx.emit(soundboard.VOICE_CHANNEL_EFFECT_SEND, payload, audience)

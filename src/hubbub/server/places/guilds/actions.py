@@ -10,7 +10,7 @@ from hubbub.protocol.resources import guilds as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience, UserAudience
 from hubbub.server.places import roles
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import initial_contents, ports, rules, store, views
@@ -56,7 +56,7 @@ def create(
     ports.insert_channels(call, guild_id, contents.channels, contents.overwrites)
     ports.insert_owner(call, guild_id, owner_id)
     # The gateway builds each session's own GUILD_CREATE from the guild's state.
-    call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, Audience.of_users(owner_id))
+    call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, UserAudience.of(owner_id))
     return row
 
 
@@ -109,7 +109,7 @@ def set_tier_and_features(
 
 def publish_update(call: Call, guild: wire.Guild) -> None:
     """Publish a changed guild to its members."""
-    call.tx.emit(wire.GUILD_UPDATE, guild, Audience.guild(guild.id), refresh="guild")
+    call.tx.emit(wire.GUILD_UPDATE, guild, GuildAudience(guild.id), refresh="guild")
 
 
 def delete(call: Call, row: GuildRow) -> None:
@@ -121,4 +121,4 @@ def delete(call: Call, row: GuildRow) -> None:
     store.delete(call.tx, row.id)
     payload = codec.encode(wire.UnavailableGuild(id=GuildId(row.id)))
     for batch in batches(member_ids, _DELETE_BATCH_SIZE):
-        call.tx.emit(wire.GUILD_DELETE, payload, Audience.of_users(*batch))
+        call.tx.emit(wire.GUILD_DELETE, payload, UserAudience.of(*batch))

@@ -7,7 +7,7 @@ from hubbub.protocol.ids import ApplicationId, GuildId, IntegrationId
 from hubbub.protocol.resources import integrations as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.identity import applications, oauth2, users
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.users import UserChanged, UserRow
@@ -36,7 +36,7 @@ def publish_created(call: Call, guild_id: int, row: ApplicationRow, bot: UserRow
 
     `bot` is None if the application was installed without its bot. `scopes` are the scopes of the installation."""
     payload = views.guild_integration(guild_id, row, bot, scopes)
-    call.tx.emit(wire.INTEGRATION_CREATE, payload, Audience.guild(guild_id))
+    call.tx.emit(wire.INTEGRATION_CREATE, payload, GuildAudience(guild_id))
     _publish_integrations_update(call, guild_id)
 
 
@@ -48,7 +48,7 @@ def publish_deleted(call: Call, guild_id: int, row: ApplicationRow) -> None:
         id=IntegrationId(row.id), guild_id=GuildId(guild_id), application_id=ApplicationId(row.id)
     )
     bot_id = None if row.bot_id is None else int(row.bot_id)
-    call.tx.emit(wire.INTEGRATION_DELETE, payload, Audience.guild(guild_id, excluded_user_id=bot_id))
+    call.tx.emit(wire.INTEGRATION_DELETE, payload, GuildAudience(guild_id, excluded_user_id=bot_id))
     _publish_integrations_update(call, guild_id)
 
 
@@ -74,11 +74,11 @@ def on_user_changed(call: Call, signal: UserChanged) -> None:
         return
     for guild_id in guilds.list_ids_of_user(call.tx, signal.row.id):
         payload = views.guild_integration(guild_id, row, signal.row)
-        call.tx.emit(wire.INTEGRATION_UPDATE, payload, Audience.guild(guild_id))
+        call.tx.emit(wire.INTEGRATION_UPDATE, payload, GuildAudience(guild_id))
         _publish_integrations_update(call, guild_id)
 
 
 def _publish_integrations_update(call: Call, guild_id: int) -> None:
     """Publish GUILD_INTEGRATIONS_UPDATE, which accompanies every other integration event."""
     payload = wire.GuildIntegrations(guild_id=GuildId(guild_id))
-    call.tx.emit(wire.GUILD_INTEGRATIONS_UPDATE, payload, Audience.guild(guild_id))
+    call.tx.emit(wire.GUILD_INTEGRATIONS_UPDATE, payload, GuildAudience(guild_id))

@@ -14,7 +14,7 @@ from hubbub.protocol.resources import invites as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import members, roles, vanity_urls
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
@@ -95,9 +95,9 @@ def _audit_values(row: InviteRow) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _managers_audience(row: InviteRow) -> Audience:
+def _managers_audience(row: InviteRow) -> GuildAudience:
     """Return the audience of invite events: members with MANAGE_CHANNELS in the channel (spec/gateway.md#5.1)."""
-    return Audience.viewers(row.guild_id or 0, row.channel_id, permission=Permissions.MANAGE_CHANNELS)
+    return GuildAudience(row.guild_id or 0, row.channel_id, permission=Permissions.MANAGE_CHANNELS)
 
 
 # Target users

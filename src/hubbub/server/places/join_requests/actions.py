@@ -8,7 +8,7 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import join_requests as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import guilds, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted, GuildRow
@@ -88,9 +88,9 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def _reviewers_audience(row: JoinRequestRow) -> Audience:
+def _reviewers_audience(row: JoinRequestRow) -> GuildAudience:
     """Return the audience of join request events: members with KICK_MEMBERS (spec/gateway.md#5.1)."""
-    return Audience.guild(row.guild_id, permission=Permissions.KICK_MEMBERS)
+    return GuildAudience(row.guild_id, permission=Permissions.KICK_MEMBERS)
 
 
 def _publish_request(call: Call, event: Event[Any], row: JoinRequestRow) -> None:

@@ -11,7 +11,7 @@ from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE, UnavailableGuild
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience, UserAudience
 from hubbub.server.identity import users
 from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.places import guilds, roles
@@ -94,12 +94,12 @@ def add(
     call.tx.emit(
         wire.GUILD_MEMBER_ADD,
         views.guild_member(membership),
-        Audience.guild(guild_id, excluded_user_id=user_id),
+        GuildAudience(guild_id, excluded_user_id=user_id),
         refresh="member",
         subject_id=user_id,
     )
     # The gateway replaces the ID with the whole guild, as each session may see it.
-    call.tx.emit(GUILD_CREATE, UnavailableGuild(id=GuildId(guild_id)), Audience.of_users(user_id))
+    call.tx.emit(GUILD_CREATE, UnavailableGuild(id=GuildId(guild_id)), UserAudience.of(user_id))
     call.notify(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), is_announced=announce))
     return membership
 
@@ -197,7 +197,7 @@ def _publish_update(call: Call, membership: Membership, *, refresh: str = "") ->
     call.tx.emit(
         wire.GUILD_MEMBER_UPDATE,
         views.guild_member(membership),
-        Audience.guild(row.guild_id, intent_exempt_user_id=row.user_id),
+        GuildAudience(row.guild_id, intent_exempt_user_id=row.user_id),
         refresh=refresh,
         subject_id=row.user_id,
     )
@@ -266,11 +266,11 @@ def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[User
             call.tx.emit(
                 wire.GUILD_MEMBER_REMOVE,
                 wire.GuildMemberRemoved(guild_id=GuildId(guild_id), user=users.user_view(user)),
-                Audience.guild(guild_id, excluded_user_id=user_id),
+                GuildAudience(guild_id, excluded_user_id=user_id),
                 refresh="member",
                 subject_id=user_id,
             )
-        call.tx.emit(GUILD_DELETE, UnavailableGuild(id=GuildId(guild_id)), Audience.of_users(user_id))
+        call.tx.emit(GUILD_DELETE, UnavailableGuild(id=GuildId(guild_id)), UserAudience.of(user_id))
     bot_ids = {user_id for user_id in removed_ids if user_id in users_by_id and users_by_id[user_id].bot}
     if bot_ids:
         _delete_bot_roles(call, guild_id, bot_ids)

@@ -6,7 +6,7 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId, RoleId
 from hubbub.protocol.resources import roles as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.roles import store, views
 from hubbub.server.places.roles.signals import RoleDeleted
@@ -40,7 +40,7 @@ def create(call: Call, row: RoleRow) -> wire.Role:
     call.tx.emit(
         wire.GUILD_ROLE_CREATE,
         wire.GuildRole(guild_id=GuildId(row.guild_id), role=role),
-        Audience.guild(row.guild_id),
+        GuildAudience(row.guild_id),
         refresh="guild",
     )
     return role
@@ -79,7 +79,7 @@ def delete(call: Call, row: RoleRow) -> None:
     call.tx.emit(
         wire.GUILD_ROLE_DELETE,
         wire.GuildRoleDeleted(guild_id=GuildId(row.guild_id), role_id=RoleId(row.id)),
-        Audience.guild(row.guild_id),
+        GuildAudience(row.guild_id),
         refresh="guild",
     )
     call.notify(RoleDeleted(GuildId(row.guild_id), RoleId(row.id)))
@@ -96,6 +96,6 @@ def _record_and_publish_update(call: Call, before: RoleRow, role: wire.Role) -> 
     call.tx.emit(
         wire.GUILD_ROLE_UPDATE,
         wire.GuildRole(guild_id=GuildId(before.guild_id), role=role),
-        Audience.guild(before.guild_id),
+        GuildAudience(before.guild_id),
         refresh="guild",
     )

@@ -13,7 +13,7 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import stage_instances, voice_states
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
@@ -172,11 +172,11 @@ def _close_stage(call: Call, row: EventRow) -> None:
         stage_instances.close(call, stage)
 
 
-def _event_audience(row: EventRow, *, without_view_channel_id: int | None = None) -> Audience:
+def _event_audience(row: EventRow, *, without_view_channel_id: int | None = None) -> GuildAudience:
     """Return the audience of an event: members who can see its channel, or the whole guild (spec/gateway.md#5.1).
 
     Members who can see the channel `without_view_channel_id` are excluded."""
-    return Audience(guild_id=row.guild_id, channel_id=row.channel_id, without_view_channel_id=without_view_channel_id)
+    return GuildAudience(row.guild_id, row.channel_id, without_view_channel_id=without_view_channel_id)
 
 
 def _list_exceptions(call: Call, row: EventRow) -> list[ExceptionRow]:

@@ -10,7 +10,7 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import stage_instances as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import guilds, voice_states
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
@@ -173,4 +173,4 @@ def _post_message(
 
 
 def _publish(call: Call, event: Event[Any], row: StageInstanceRow) -> None:
-    call.tx.emit(event, views.stage_instance(row), Audience.viewers(row.guild_id, row.channel_id))
+    call.tx.emit(event, views.stage_instance(row), GuildAudience(row.guild_id, row.channel_id))

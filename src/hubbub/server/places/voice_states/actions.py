@@ -12,7 +12,7 @@ from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.members import Member
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import NO_SESSIONS, Audience, GuildAudience, UserAudience
 from hubbub.server.core.voice import VOICE_CHANGED, VoiceChanged
 from hubbub.server.places import guilds, members
 from hubbub.server.places.audit_log import audit
@@ -71,9 +71,11 @@ def send_voice_server(call: Call, row: VoiceStateRow, game_session_id: str | Non
     """Issue a new voice server ticket and send it to the requesting session, or to the session that owns the state."""
     if game_session_id is None:
         # An event to the guild's audience stays behind the state update, and reaches the session on its own shard.
-        audience = Audience.guild(row.guild_id, users=frozenset({int(row.user_id)}), voice_session_id=row.session_id)
+        audience: Audience = GuildAudience(
+            row.guild_id, users=frozenset({int(row.user_id)}), voice_session_id=row.session_id
+        )
     else:
-        audience = Audience.of_users(row.user_id, session_id=game_session_id)
+        audience = UserAudience.of(row.user_id, session_id=game_session_id)
     token, endpoint = tickets.issue(call, row.guild_id, row.user_id, row.channel_id, row.session_id)
     voice_server = wire.VoiceServer(token=token, guild_id=GuildId(row.guild_id), endpoint=endpoint)
     call.tx.emit(wire.VOICE_SERVER_UPDATE, voice_server, audience)
@@ -219,7 +221,7 @@ def notify_voice_server(call: Call, server_id: int, user_id: int, *, has_call_en
 
     `server_id` is the ID of the guild, lobby or private channel. `has_call_ended` is True if the whole call is over."""
     voice_changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=has_call_ended)
-    call.tx.emit(VOICE_CHANGED, voice_changed, Audience())
+    call.tx.emit(VOICE_CHANGED, voice_changed, NO_SESSIONS)
 
 
 def _member_view(call: Call, row: VoiceStateRow) -> Member | None:
@@ -240,9 +242,9 @@ def _publish_state(
     state = views.voice_state(row, member, has_left=has_left)
     if hidden_channel_id is None:
         # spec/gateway.md#5: a user receives their own state without the intent as well, since voice libraries wait for it.
-        audience = Audience.viewers(row.guild_id, row.channel_id, intent_exempt_user_id=int(row.user_id))
+        audience = GuildAudience(row.guild_id, row.channel_id, intent_exempt_user_id=int(row.user_id))
     else:
-        audience = Audience.viewers(
+        audience = GuildAudience(
             row.guild_id, row.channel_id, without_view_channel_id=hidden_channel_id, excluded_user_id=int(row.user_id)
         )
     call.tx.emit(wire.VOICE_STATE_UPDATE, state, audience)
@@ -274,7 +276,7 @@ def _publish_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status
     call.tx.emit(
         wire.VOICE_CHANNEL_STATUS_UPDATE,
         wire.VoiceChannelStatus(id=ChannelId(channel_id), guild_id=GuildId(guild_id), status=status),
-        Audience.viewers(guild_id, channel_id),
+        GuildAudience(guild_id, channel_id),
     )
 
 
@@ -284,5 +286,5 @@ def _publish_start_time(call: Call, guild_id: GuildId, channel_id: ChannelId, st
         wire.VoiceChannelStartTime(
             id=ChannelId(channel_id), guild_id=GuildId(guild_id), voice_start_time=start_seconds
         ),
-        Audience.viewers(guild_id, channel_id),
+        GuildAudience(guild_id, channel_id),
     )

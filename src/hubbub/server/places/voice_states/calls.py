@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import NO_FILTER, GameFilter, UserAudience
 from hubbub.server.places.voice_states import actions, rules, store, tickets
 from hubbub.server.places.voice_states.store import (
     CallKind,
@@ -48,11 +48,12 @@ def issue_ticket(call: Call, row: CallStateRow) -> tuple[str, str | None]:
     return tickets.issue(call, row.call_id, row.user_id, row.call_id, row.session_id)
 
 
-def session_audience(row: CallStateRow, *, application_id: int | None = None) -> Audience:
+def session_audience(row: CallStateRow, *, application_id: int | None = None) -> UserAudience:
     """Return the audience that consists of the session which owns a participant's connection.
 
     With `application_id` the session must belong to that application."""
-    return Audience.of_users(row.user_id, voice_session_id=row.session_id, application_id=application_id)
+    game_filter = NO_FILTER if application_id is None else GameFilter(application_id=application_id)
+    return UserAudience.of(row.user_id, voice_session_id=row.session_id, game_filter=game_filter)
 
 
 def remove(call: Call, row: CallStateRow) -> None:

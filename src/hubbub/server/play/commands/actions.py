@@ -12,7 +12,7 @@ from hubbub.protocol.resources import commands as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting, ApplicationRow
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted
@@ -230,7 +230,7 @@ def set_permissions(
             options={"application_id": int(application.id)},
         )
     if application.bot_id is not None:
-        audience = Audience.guild(guild_id, users=frozenset({int(application.bot_id)}))
+        audience = GuildAudience(guild_id, users=frozenset({int(application.bot_id)}))
         call.tx.emit(wire.APPLICATION_COMMAND_PERMISSIONS_UPDATE, view, audience)
     return view
 

@@ -5,7 +5,7 @@ from hubbub.protocol.ids import ApplicationId, EntitlementId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import entitlements as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity import applications
 from hubbub.server.play import webhook_events
 from hubbub.server.play.entitlements import store, views
@@ -81,7 +81,7 @@ def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) ->
     bot_id = None if application is None else application.bot_id
     # The buyer receives the event, too: the local agent passes it on to the game that waits for it (spec/rpc.md#9).
     if recipients := [user_id for user_id in (bot_id, row.user_id) if user_id is not None]:
-        call.tx.emit(event, view, Audience.of_users(*recipients))
+        call.tx.emit(event, view, UserAudience.of(*recipients))
     if event.webhook:
         # Ordered per buyer, so that the end of an entitlement is delivered before its replacement.
         event_type = WebhookEventType(event.name)

@@ -19,7 +19,7 @@ from hubbub.protocol.resources.messages import (
     UpdateMessage,
 )
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.play import commands
 from hubbub.server.play.interactions import (
@@ -87,7 +87,7 @@ def deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
     # Only the bot's session on the guild's shard receives the interaction (spec/gateway.md#4.2), so the guild's audience
     # is not consulted.
     shard_guild_id = channel_access.channel.guild_id if invocation.bot_access is not None else None
-    call.tx.emit(wire.INTERACTION_CREATE, view, Audience.of_users(bot_id, shard_guild_id=shard_guild_id))
+    call.tx.emit(wire.INTERACTION_CREATE, view, UserAudience.of(bot_id, shard_guild_id=shard_guild_id))
 
 
 def _launch_activity(
@@ -142,7 +142,7 @@ def _notify_user(
     call: Call, row: InteractionRow, state: ResponseState, event: Event[Any], payload: wire.InteractionResult
 ) -> None:
     """Publish the creation or the outcome of an interaction to the session of the invoking user."""
-    call.tx.emit(event, payload, Audience.of_users(row.user_id, session_id=state.session_id or None))
+    call.tx.emit(event, payload, UserAudience.of(row.user_id, session_id=state.session_id or None))
 
 
 # Initial responses

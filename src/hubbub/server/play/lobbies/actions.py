@@ -12,7 +12,7 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity import applications, game_sessions, identities, users
 from hubbub.server.identity.game_sessions import OAuth2SessionEnded, OAuth2SessionStarted
 from hubbub.server.places import channels
@@ -77,7 +77,8 @@ def publish(call: Call, row: LobbyRow, event: Event[Any], payload: Any, user_ids
     """Publish an event to users' OAuth2 sessions of the lobby's application."""
     recipients = frozenset(user_ids)
     if recipients:
-        audience = Audience(users=recipients, application_id=row.application_id, oauth2_only=True)
+        game_filter = GameFilter(application_id=row.application_id, oauth2_only=True)
+        audience = UserAudience(recipients, game_filter=game_filter)
         call.tx.emit(event, payload, audience)
 
 

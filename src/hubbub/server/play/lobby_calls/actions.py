@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hubbub.protocol.ids import LobbyId
 from hubbub.protocol.resources import lobby_calls as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.places import voice_states
 from hubbub.server.places.voice_states import CallerDisplaced, CallerMustLeave, CallKind, CallStateRow
 from hubbub.server.play import lobbies
@@ -67,13 +67,13 @@ def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
         reassign_server(call, signal.row)
 
 
-def _lobby_audience(call: Call, lobby: LobbyRow) -> Audience:
+def _lobby_audience(call: Call, lobby: LobbyRow) -> UserAudience:
     """Return the audience of a call: the members' OAuth2 sessions of the lobby's application."""
     member_ids = frozenset(lobbies.list_member_ids(call.tx, lobby.id))
-    return Audience(users=member_ids, application_id=lobby.application_id, oauth2_only=True)
+    return UserAudience(member_ids, game_filter=GameFilter(application_id=lobby.application_id, oauth2_only=True))
 
 
-def _publish_state(call: Call, audience: Audience, row: CallStateRow, *, has_left: bool = False) -> None:
+def _publish_state(call: Call, audience: UserAudience, row: CallStateRow, *, has_left: bool = False) -> None:
     call.tx.emit(wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(row, has_left=has_left), audience)
 
 

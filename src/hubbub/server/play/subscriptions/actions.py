@@ -11,7 +11,7 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import subscriptions as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity import applications
 from hubbub.server.play import entitlements
 from hubbub.server.play.entitlements import EntitlementRow
@@ -217,4 +217,4 @@ def _update_and_publish(call: Call, row: SubscriptionRow) -> None:
 def _publish(call: Call, event: Event[wire.Subscription], row: SubscriptionRow) -> None:
     application = applications.find(call.tx, row.application_id)
     if application is not None and application.bot_id is not None:
-        call.tx.emit(event, views.subscription(row, call.now_ms), Audience.of_users(application.bot_id))
+        call.tx.emit(event, views.subscription(row, call.now_ms), UserAudience.of(application.bot_id))

@@ -16,7 +16,7 @@ from hubbub.protocol.resources import user_messages as wire
 from hubbub.protocol.resources.messages import MessageActivity
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity import applications, game_sessions, relationships, users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
@@ -235,9 +235,9 @@ def _publish_passing_message(
     return wire.UserMessage(**{field_name: getattr(for_author, field_name) for field_name in field_names})
 
 
-def _game_audience(family_id: int, *user_ids: int) -> Audience:
+def _game_audience(family_id: int, *user_ids: int) -> UserAudience:
     """Return the audience of users' sessions in the games of a family."""
-    return Audience(users=frozenset(user_ids), family_id=family_id, oauth2_only=True)
+    return UserAudience.of(*user_ids, game_filter=GameFilter(family_id=family_id, oauth2_only=True))
 
 
 def _schedule_sweep(call: Call, due_ms: int) -> None:
@@ -283,13 +283,8 @@ def _create_invite(
     _schedule_sweep(call, invite.expires_ms)
     payload = views.invite(row, sender, channel_id, session_id, origin.application)
     family_id = rules.family_id_of(call)
-    audience = Audience(
-        users=frozenset((int(recipient.id),)),
-        family_id=family_id,
-        oauth2_only=True,
-        without_scope=Scope.DM_CHANNELS_MESSAGES_READ,
-    )
-    call.tx.emit(wire.ACTIVITY_INVITE_CREATE, payload, audience)
+    game_filter = GameFilter(family_id=family_id, oauth2_only=True, without_scope=Scope.DM_CHANNELS_MESSAGES_READ)
+    call.tx.emit(wire.ACTIVITY_INVITE_CREATE, payload, UserAudience.of(recipient.id, game_filter=game_filter))
 
 
 def get_join_secret(

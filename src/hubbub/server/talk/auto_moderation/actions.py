@@ -18,7 +18,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import auto_moderation as wire
 from hubbub.protocol.resources.embeds import EMBED_DESCRIPTION_MAX, EMBED_FIELD_VALUE_MAX, Embed, EmbedField
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.standing import access
@@ -129,8 +129,8 @@ def delete(call: Call, row: RuleRow) -> None:
     _schedule_review(call, row)
 
 
-def _rule_managers_audience(guild_id: int) -> Audience:
-    return Audience.guild(guild_id, permission=Permissions.MANAGE_GUILD)
+def _rule_managers_audience(guild_id: int) -> GuildAudience:
+    return GuildAudience(guild_id, permission=Permissions.MANAGE_GUILD)
 
 
 def _schedule_review(call: Call, row: RuleRow) -> None:

@@ -11,7 +11,7 @@ from hubbub.protocol.resources import channels as channel_wire
 from hubbub.protocol.resources import direct_messages as wire
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity import users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
@@ -38,7 +38,7 @@ def open_direct_channel(call: Call, other: UserRow) -> PrivateChannel:
         became_visible = channels.unhide_for(call.tx, channel_id, call.user_id)
     view = channels.private_channel(row, [users.user_view(other)])
     if became_visible and not call.actor.is_bot:
-        call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(call.user_id))
+        call.tx.emit(channel_wire.CHANNEL_CREATE, view, UserAudience.of(call.user_id))
     return view
 
 
@@ -64,7 +64,7 @@ def open_group(call: Call, other_ids: Sequence[int], nicks: Mapping[int, str | N
 def _publish_created(call: Call, row: ChannelRow, user_id: int) -> None:
     """Publish CHANNEL_CREATE to one recipient. Bots lack the intent for it (spec/gateway.md#5)."""
     view = channels.private_channel_for(call, row, user_id)
-    call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(user_id))
+    call.tx.emit(channel_wire.CHANNEL_CREATE, view, UserAudience.of(user_id))
 
 
 def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
@@ -91,7 +91,7 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     payload = wire.ChannelRecipientChange(
         channel_id=ChannelId(group.id), user=users.user_view(user), nick=nick or UNSET
     )
-    call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*recipient_ids))
+    call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, UserAudience.of(*recipient_ids))
     _publish_created(call, group, user.id)
     messages.create_system_message(
         call, channels.to_ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
@@ -114,7 +114,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
     call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
     if not channels.remove_recipient(call.tx, group.id, user.id):
         raise errors.UNKNOWN_USER()
-    call.tx.emit(channel_wire.CHANNEL_DELETE, view, Audience.of_users(user.id))
+    call.tx.emit(channel_wire.CHANNEL_DELETE, view, UserAudience.of(user.id))
     if _publish_removal(call, group, user):
         messages.create_system_message(
             call, channels.to_ref(group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,)
@@ -139,7 +139,7 @@ def publish_moved(call: Call, row: ChannelRow, user_id: int, other_ids: Sequence
     for other_id in other_ids:
         if other_id != user_id:
             view = channels.private_channel_for(call, row, other_id)
-            call.tx.emit(channel_wire.CHANNEL_UPDATE, view, Audience.of_users(other_id))
+            call.tx.emit(channel_wire.CHANNEL_UPDATE, view, UserAudience.of(other_id))
 
 
 def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
@@ -150,13 +150,13 @@ def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
         channels.delete_group(call.tx, group.id)
         return False
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user_view(user))
-    call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, Audience.of_users(*remaining_ids))
+    call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, UserAudience.of(*remaining_ids))
     if group.owner_id == user.id:
         transferred = group._replace(owner_id=remaining_ids[0])
         channels.update(call.tx, group, transferred)
         for user_id in remaining_ids:
             view = channels.private_channel_for(call, transferred, user_id)
-            call.tx.emit(channel_wire.CHANNEL_UPDATE, view, Audience.of_users(user_id))
+            call.tx.emit(channel_wire.CHANNEL_UPDATE, view, UserAudience.of(user_id))
     return True
 
 

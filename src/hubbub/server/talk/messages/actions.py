@@ -16,7 +16,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.members import PartialMember
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import NO_FILTER, Audience, GameFilter, GuildAudience, UserAudience
 from hubbub.server.places import audit_log, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import MemberBanned
@@ -206,7 +206,7 @@ def delete(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
     if row.is_ephemeral:
         store.delete_ephemeral(call.tx, row)
         payload = wire.MessageDeleted(id=MessageId(row.id), channel_id=ChannelId(channel.id))
-        call.tx.emit(wire.MESSAGE_DELETE, payload, Audience.of_users(*json_columns.extra(row).seen_by))
+        call.tx.emit(wire.MESSAGE_DELETE, payload, UserAudience.of(*json_columns.extra(row).seen_by))
         return
     _delete_rows(call, channel, (row,))
     actor = call.actor_or_none
@@ -303,14 +303,15 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
         user_ids = [user_id for user_id, _ in store.list_recipients(call.tx, channel.id)]
         # Users can restrict which OAuth2 sessions receive their direct messages.
         families_by_user = rules.in_game_families(call, user_ids) if channel.type == ChannelType.DM else {}
-        return Audience.of_users(*user_ids, families_by_user=families_by_user)
+        game_filter = GameFilter(families_by_user=families_by_user) if families_by_user else NO_FILTER
+        return UserAudience.of(*user_ids, game_filter=game_filter)
     if channel.is_private_thread:
-        return Audience(
-            guild_id=channel.guild_id,
-            channel_id=channel.overwrites_channel_id,
+        return GuildAudience(
+            channel.guild_id,
+            channel.overwrites_channel_id,
             members=frozenset(store.list_thread_member_ids(call.tx, channel.id)),
         )
-    return Audience(guild_id=channel.guild_id, channel_id=channel.overwrites_channel_id)
+    return GuildAudience(channel.guild_id, channel.overwrites_channel_id)
 
 
 def _emit(
@@ -326,7 +327,7 @@ def _emit(
 
     In private channels no session gets the redacted version."""
     if row.is_ephemeral:
-        call.tx.emit(event, payload, Audience.of_users(*json_columns.extra(row).seen_by))
+        call.tx.emit(event, payload, UserAudience.of(*json_columns.extra(row).seen_by))
         return
     redacted_payload = views.redact(payload) if channel.guild_id is not None and views.has_content(payload) else None
     partial_views: visibility.PartialViews = ()
@@ -336,9 +337,9 @@ def _emit(
     if channel.guild_id is None and row.extra is not None and (metadata := json_columns.extra(row).metadata):
         metadata_views = {0: views.with_metadata(payload, metadata)}
     event_audience = audience(call, channel)
-    if event_audience.families_by_user and payload.activity:
+    if isinstance(event_audience, UserAudience) and payload.activity:
         # Activity invites are always delivered to the application's OAuth2 sessions.
-        event_audience = msgspec.structs.replace(event_audience, families_by_user={})
+        event_audience = UserAudience(event_audience.users)
     call.tx.emit(
         event,
         payload,

@@ -15,7 +15,7 @@ from hubbub.protocol.resources.messages import MessageCall
 from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_STATE_UPDATE, VoiceServer
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity.relationships import UserBlocked
 from hubbub.server.places import channels, voice_states
 from hubbub.server.places.standing import ChannelRef, access
@@ -192,7 +192,7 @@ def on_recipient_added(call: Call, signal: RecipientAdded) -> None:
     """Publish the current call to a new recipient of a group channel."""
     private_call = store.find(call.tx, signal.channel_id)
     if private_call is not None:
-        call.tx.emit(wire.CALL_CREATE, views.private_call(call.tx, private_call), Audience.of_users(signal.user_id))
+        call.tx.emit(wire.CALL_CREATE, views.private_call(call.tx, private_call), UserAudience.of(signal.user_id))
 
 
 def on_recipient_removed(call: Call, signal: RecipientRemoving) -> None:
@@ -215,4 +215,4 @@ def on_user_blocked(call: Call, signal: UserBlocked) -> None:
 
 def _publish_to_recipients(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:
     """Publish an event to all recipients of a private channel."""
-    call.tx.emit(event, payload, Audience.of_users(*channels.list_recipient_ids(call.tx, channel_id)))
+    call.tx.emit(event, payload, UserAudience.of(*channels.list_recipient_ids(call.tx, channel_id)))

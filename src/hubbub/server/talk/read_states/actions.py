@@ -8,7 +8,7 @@ from msgspec import UNSET
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import read_states as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity import users
 from hubbub.server.places import channels
 from hubbub.server.talk.read_states import store
@@ -34,7 +34,7 @@ def mark_read(
         payload = wire.MessageAcked(
             channel_id=channel_id, message_id=message_id, manual=True if allow_backward else UNSET
         )
-        call.tx.emit(wire.MESSAGE_ACK, payload, Audience.of_users(call.user_id))
+        call.tx.emit(wire.MESSAGE_ACK, payload, UserAudience.of(call.user_id))
 
 
 def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:

@@ -13,7 +13,7 @@ from hubbub.protocol.resources import channels as channel_wire
 from hubbub.protocol.resources import threads as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels, members
 from hubbub.server.places.audit_log import audit
@@ -52,7 +52,7 @@ def audience(
     extra_member_ids: Iterable[int] = (),
     excluded_user_id: int | None = None,
     intent_exempt_user_id: int | None = None,
-) -> Audience:
+) -> GuildAudience:
     """Return the audience of a thread: the viewers of its parent channel.
 
     For a private thread, the audience is its members, the user IDs `extra_member_ids`, and moderators. `excluded_user_id` does not
@@ -60,7 +60,7 @@ def audience(
     member_ids: frozenset[int] | None = None
     if row.type == ChannelType.PRIVATE_THREAD:
         member_ids = frozenset((*store.list_member_ids(tx, row.id), *extra_member_ids))
-    return Audience.viewers(
+    return GuildAudience(
         row.guild_id or 0,
         row.parent_id or 0,
         members=member_ids,
@@ -105,7 +105,7 @@ def create_without_member(call: Call, row: ChannelRow) -> ChannelRow:
 def _publish_thread_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, is_new: bool) -> None:
     """Publish THREAD_CREATE to a new member of a thread, with their membership."""
     payload = channels.created_thread(row, member=channels.thread_member(membership), is_new=is_new)
-    event_audience = Audience.guild(row.guild_id or 0, users=frozenset({membership.user_id}))
+    event_audience = GuildAudience(row.guild_id or 0, users=frozenset({membership.user_id}))
     call.tx.emit(channel_wire.THREAD_CREATE, payload, event_audience)
 
 
@@ -189,7 +189,7 @@ def _publish_own_memberships(call: Call, row: ChannelRow) -> None:
             flags=membership.flags,
             guild_id=GuildId(row.guild_id or 0),
         )
-        event_audience = Audience.viewers(row.guild_id or 0, row.parent_id or 0, users=frozenset({membership.user_id}))
+        event_audience = GuildAudience(row.guild_id or 0, row.parent_id or 0, users=frozenset({membership.user_id}))
         call.tx.emit(wire.THREAD_MEMBER_UPDATE, payload, event_audience)
 
 

@@ -10,7 +10,7 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, We
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.messages import MessageReference
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import guilds
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
@@ -101,7 +101,7 @@ def delete(call: Call, row: WebhookRow) -> None:
 
 def _publish_update(call: Call, guild_id: int, channel_id: int) -> None:
     payload = wire.WebhooksUpdate(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id))
-    call.tx.emit(wire.WEBHOOKS_UPDATE, payload, Audience.viewers(guild_id, channel_id))
+    call.tx.emit(wire.WEBHOOKS_UPDATE, payload, GuildAudience(guild_id, channel_id))
 
 
 def _build_audited_webhook(row: WebhookRow) -> AuditedWebhook:

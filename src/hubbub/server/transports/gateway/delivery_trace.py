@@ -6,7 +6,7 @@ from hubbub.protocol import codec, intents
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.permissions import permission_names
 from hubbub.server.core import voice
-from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.event_dispatch import Dispatch, GuildAudience, UserAudience
 from hubbub.server.core.trace import DELIVERED, REDACTED, Outcome
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.session import GatewaySession, Seat
@@ -22,11 +22,15 @@ def deliver_traced(
     """Call `deliver` and record each session's outcome: delivered if its sequence number increased, else `why_not`."""
     previous_seqs = [(session, session.replay.last_seq) for session in sessions]
     deliver()
+    audience = dispatch.audience
+    guild_id, channel_id = (
+        (audience.guild_id, audience.channel_id) if isinstance(audience, GuildAudience) else (None, None)
+    )
     context.trace.add(
         codec.timestamp(context.clock.now_ms()),
         dispatch.event,
-        dispatch.audience.guild_id,
-        dispatch.audience.channel_id or (dispatch.subject_id if dispatch.event.startswith("CHANNEL_") else None),
+        guild_id,
+        channel_id or (dispatch.subject_id if dispatch.event.startswith("CHANNEL_") else None),
         [
             Outcome(
                 session_id=session.id,
@@ -57,6 +61,7 @@ def missing_intents(session: GatewaySession, dispatch: Dispatch) -> str | None:
 def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
     """Return why a session in a guild did not receive an event of the guild."""
     session, standing, audience = seat.session, seat.standing, dispatch.audience
+    assert isinstance(audience, GuildAudience)
     if standing is None:
         return "no longer a member of the guild"
     if not seat.needs_event(dispatch):
@@ -87,6 +92,7 @@ def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
 def explain_user_miss(session: GatewaySession, dispatch: Dispatch) -> str:
     """Return why a session of a user did not receive an event for the user."""
     audience = dispatch.audience
+    assert isinstance(audience, UserAudience)
     if session.early_events is not None:
         return "waiting until READY is sent"
     if not session.needs_event(dispatch):
@@ -97,7 +103,7 @@ def explain_user_miss(session: GatewaySession, dispatch: Dispatch) -> str:
         return "meant for another session of the user"
     if dispatch.event == "GUILD_CREATE":
         return "GUILD_CREATE is being prepared for this session and follows"
-    if audience.guild_id is None and not session.in_event_shard(audience.shard_guild_id):
+    if not session.in_event_shard(audience.shard_guild_id):
         return (
             "belongs to another shard"
             if audience.shard_guild_id is not None
@@ -105,7 +111,7 @@ def explain_user_miss(session: GatewaySession, dispatch: Dispatch) -> str:
         )
     if (missing := missing_intents(session, dispatch)) is not None:
         return missing
-    families = audience.families_by_user.get(session.user_id) if session.is_oauth2 else None
+    families = audience.game_filter.families_by_user.get(session.user_id) if session.is_oauth2 else None
     if families is not None and session.actor.family_id not in families:
         return "the user unsubscribed from it in this application"
     if not session.accepts(dispatch):

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import voice
-from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.event_dispatch import Dispatch, GuildAudience
 from hubbub.server.core.gateway_queries import GuildState, MemberState
 from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway import delivery_trace
@@ -371,6 +371,7 @@ class GuildHub:
             self._deliver_channel(dispatch, only)
             return
         audience = dispatch.audience
+        assert isinstance(audience, GuildAudience)
         full, redacted = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
         if (
             (self._recent_seats and 0 < dispatch.stamp < self._recent_end_stamp)
@@ -381,9 +382,11 @@ class GuildHub:
             or audience.without_view_channel_id is not None
             or audience.intent_exempt_user_id is not None
         ):
-            full, redacted = self._narrow(full, dispatch, only), self._narrow(redacted, dispatch, only)
+            full = self._narrow(full, dispatch, audience, only)
+            redacted = self._narrow(redacted, dispatch, audience, only)
             if audience.intent_exempt_user_id is not None:
-                full += self._intent_exempt_sessions(dispatch, only, {*full, *redacted})
+                exempt_member = self._members.get(audience.intent_exempt_user_id)
+                full += self._intent_exempt_sessions(exempt_member, dispatch, only, {*full, *redacted})
         if not full and not redacted:
             return
         packet = self._packet(dispatch.event, dispatch.body)
@@ -425,9 +428,10 @@ class GuildHub:
                     recipients[0 if session.sees_content else 1].append(session)
         return recipients
 
-    def _narrow(self, sessions: list[GatewaySession], dispatch: Dispatch, only: Seat | None) -> list[GatewaySession]:
+    def _narrow(
+        self, sessions: list[GatewaySession], dispatch: Dispatch, audience: GuildAudience, only: Seat | None
+    ) -> list[GatewaySession]:
         """Return the sessions that meet the conditions which recipient lists do not cover."""
-        audience = dispatch.audience
         users, members, excluded, channel_id = (
             audience.users,
             audience.members,
@@ -459,10 +463,9 @@ class GuildHub:
         return chosen
 
     def _intent_exempt_sessions(
-        self, dispatch: Dispatch, only: Seat | None, recipients: set[GatewaySession]
+        self, member: SeatedMember | None, dispatch: Dispatch, only: Seat | None, recipients: set[GatewaySession]
     ) -> list[GatewaySession]:
-        """Return the sessions of `audience.intent_exempt_user_id` that are not among the recipients yet."""
-        member = self._members.get(dispatch.audience.intent_exempt_user_id or 0)
+        """Return the sessions of a member who needs no intent that are not among the recipients yet."""
         if member is None or member.state is None:
             return []
         return [
@@ -479,7 +482,7 @@ class GuildHub:
         `only` limits delivery to one session that is still processing its backlog.
         """
         assert self.state is not None
-        channel_id = dispatch.subject_id or dispatch.audience.channel_id or 0
+        channel_id = dispatch.subject_id
         channel = self.state.channels.get(channel_id)
         hidden_before, viewers, _ = self._changed_channels.get(channel_id, (None, frozenset[int](), 0.0))
         full_packet = self._packet(dispatch.event, dispatch.body)

@@ -23,7 +23,16 @@ from hubbub.server.core import presences
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Clock
-from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, Audience, Dispatch, dispatch
+from hubbub.server.core.event_dispatch import (
+    BROADCAST_SUBJECT,
+    NO_SESSIONS,
+    Audience,
+    Dispatch,
+    GameFilter,
+    GuildAudience,
+    UserAudience,
+    dispatch,
+)
 from hubbub.server.core.presences import PLATFORM_VIEW, ActivitySecrets, Presence, Presences, SessionPresence
 from hubbub.server.transports.gateway.activities import visible_activities
 from hubbub.server.transports.gateway.context import PresenceAudience
@@ -182,7 +191,7 @@ class PresenceFeed:
 
     def _send(self, event: str, **fields: Any) -> None:
         body = codec.encode(_NodeMessage(node=self.node, **fields))
-        self._bus.publish(BUS_SUBJECT, Dispatch(event=event, body=body, audience=Audience()))
+        self._bus.publish(BUS_SUBJECT, Dispatch(event=event, body=body, audience=NO_SESSIONS))
 
     def _receive(self, dispatch: Dispatch) -> None:
         """Handle a message of another node."""
@@ -260,7 +269,7 @@ class PresenceFeed:
             return
         if sessions and not sessions[0].bot:
             body = codec.encode(presences.session_list(sessions))
-            self._deliver_local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=Audience.of_users(user_id)))
+            self._deliver_local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=UserAudience.of(user_id)))
 
     def _queue_update(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
         """Queue PRESENCE_UPDATE for the users who see the changed views of a user; with `everywhere`, also on other nodes.
@@ -302,11 +311,12 @@ class PresenceFeed:
                     log.exception("failed to publish a presence")
                     continue
                 for dispatch in _updates(change, audience):
-                    guild_id = dispatch.audience.guild_id
                     if not change.everywhere:
                         self._deliver_local(dispatch)
+                    elif isinstance(dispatch.audience, UserAudience):
+                        self._bus.publish(BROADCAST_SUBJECT, dispatch)
                     else:
-                        self._bus.publish(BROADCAST_SUBJECT if guild_id is None else f"guild.{guild_id}", dispatch)
+                        self._bus.publish(f"guild.{dispatch.audience.guild_id}", dispatch)
         finally:
             self.publish_task = None
 
@@ -333,9 +343,9 @@ def _updates(change: _Change, audience: PresenceAudience) -> Iterator[Dispatch]:
             for guild_id in audience.guilds:
                 yield presence_update(user_id, guild_id, presence)
             if friends:
-                yield friends_update(user_id, presence, Audience.of_users(*friends), audience.families)
+                yield friends_update(user_id, presence, UserAudience.of(*friends), audience.families)
         elif family_friends := {friend_id for family_id, friend_id in audience.friends if family_id == view} - friends:
-            family_audience = Audience.of_users(*family_friends, family_id=view, oauth2_only=True)
+            family_audience = UserAudience.of(*family_friends, game_filter=GameFilter(family_id=view, oauth2_only=True))
             yield friends_update(user_id, presence, family_audience, audience.families)
 
 
@@ -344,7 +354,7 @@ def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> D
     return Dispatch(
         event=PRESENCE_UPDATE.name,
         body=codec.encode(presences.presence_update(user_id, presence, guild_id=guild_id)),
-        audience=Audience.guild(guild_id, excluded_user_id=user_id),
+        audience=GuildAudience(guild_id, excluded_user_id=user_id),
         intents=PRESENCE_UPDATE.intents,
     )
 

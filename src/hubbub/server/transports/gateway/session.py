@@ -12,7 +12,7 @@ from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Timer
-from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.event_dispatch import Dispatch, UserAudience
 from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway.connection import GatewayWebSocket
 from hubbub.server.transports.gateway.guild_arrival import GuildArrival
@@ -148,19 +148,22 @@ class GatewaySession:
 
         OAuth2 sessions receive events of their own application, and events that the user's scopes grant.
         """
+        audience = dispatch.audience
+        assert isinstance(audience, UserAudience)
+        game_filter = audience.game_filter
         if not self.is_oauth2:
-            return not dispatch.audience.oauth2_only
-        audience, actor = dispatch.audience, self.actor
-        addressed = audience.application_id or audience.family_id or audience.session_id or dispatch.oauth2_bodies
+            return not game_filter.oauth2_only
+        actor = self.actor
+        addressed = game_filter.application_id or game_filter.family_id or audience.session_id or dispatch.oauth2_bodies
         if not (dispatch.intents or dispatch.scope or addressed):
             # Events declared without an intent or a scope are never sent to OAuth2 sessions.
             return False
         return (
-            (audience.application_id is None or audience.application_id == actor.application_id)
-            and (audience.family_id is None or audience.family_id == actor.family_id)
+            (game_filter.application_id is None or game_filter.application_id == actor.application_id)
+            and (game_filter.family_id is None or game_filter.family_id == actor.family_id)
             and (not dispatch.scope or dispatch.scope in actor.scopes)
-            and (not audience.without_scope or audience.without_scope not in actor.scopes)
-            and (not audience.with_scope or audience.with_scope in actor.scopes)
+            and (not game_filter.without_scope or game_filter.without_scope not in actor.scopes)
+            and (not game_filter.with_scope or game_filter.with_scope in actor.scopes)
         )
 
     def in_shard(self, guild_id: int) -> bool:

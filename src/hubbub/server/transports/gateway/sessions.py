@@ -16,7 +16,7 @@ from hubbub.protocol.resources.guilds import GUILD_CREATE
 from hubbub.protocol.resources.presence import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX, SetPresence
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
-from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, Dispatch
+from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, Dispatch, UserAudience
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences, SessionPresence
 from hubbub.server.core.store import Tx
@@ -300,15 +300,17 @@ class GatewaySessions:
 
     def _deliver_local(self, dispatch: Dispatch) -> None:
         """Deliver an event to this node's sessions only."""
-        if dispatch.audience.guild_id is None:
+        audience = dispatch.audience
+        if isinstance(audience, UserAudience):
             self._deliver_broadcast(dispatch)
             return
-        entry = self._hubs.get(dispatch.audience.guild_id)
+        entry = self._hubs.get(audience.guild_id)
         if entry is not None:
             entry[0].receive(dispatch)
 
     def _deliver_broadcast(self, dispatch: Dispatch) -> None:
         """Deliver an event for many users to those connected to this node; packets are created once for all of them."""
+        assert isinstance(dispatch.audience, UserAudience)
         users, by_user = dispatch.audience.users, self._user_sessions
         if len(users) * 4 > len(by_user):
             # A large share of the local users: iterate in insertion order, which visits memory sequentially.

@@ -11,7 +11,7 @@ from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE
 from hubbub.server.core import voice
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
 from hubbub.server.core.bus import Subscription
-from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.event_dispatch import Dispatch, UserAudience
 from hubbub.server.transports.gateway import delivery_trace
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.packets import Packet
@@ -123,30 +123,30 @@ class UserSessions:
     def add_recipient(self, session: GatewaySession, dispatch: Dispatch, batch: DispatchBatch) -> None:
         """Add a session to the recipients if the event is meant for it."""
         audience = dispatch.audience
+        assert isinstance(audience, UserAudience)
         if session.snapshot is not None and not session.needs_event(dispatch):
             return
         if audience.session_id and audience.session_id != session.id:
             return
         if audience.voice_session_id and audience.voice_session_id != voice.session_id(session.id):
             return
-        if audience.guild_id is None:
-            if dispatch.event in MEMBERSHIP_EVENTS:
-                if not self._update_membership(session, dispatch):
-                    return
-            elif (
-                session.shard[1] > 1 and not audience.session_id and not session.in_event_shard(audience.shard_guild_id)
-            ):
+        if dispatch.event in MEMBERSHIP_EVENTS:
+            if not self._update_membership(session, dispatch):
                 return
+        elif session.shard[1] > 1 and not audience.session_id and not session.in_event_shard(audience.shard_guild_id):
+            return
+        game_filter = audience.game_filter
         if session.is_oauth2:
-            families = audience.families_by_user.get(session.user_id) if audience.families_by_user else None
-            if families is not None and session.actor.family_id not in families:
-                return
+            if game_filter.families_by_user:
+                families = game_filter.families_by_user.get(session.user_id)
+                if families is not None and session.actor.family_id not in families:
+                    return
             if session.recipient_class not in batch.oauth2_recipients:
                 batch.oauth2_recipients[session.recipient_class] = self._oauth2_recipients(session, dispatch, batch)
             recipients = batch.oauth2_recipients[session.recipient_class]
             if recipients is not None:
                 recipients.append(session)
-        elif not audience.oauth2_only and (not dispatch.intents or session.intents & dispatch.intents):
+        elif not game_filter.oauth2_only and (not dispatch.intents or session.intents & dispatch.intents):
             body = dispatch.body if session.sees_content else dispatch.body_without_intent(session.user_id)
             self._recipients(dispatch, body, batch).append(session)
 
