@@ -25,7 +25,8 @@ from hubbub.protocol.flags import ApplicationFlags, MessageFlags, SkuFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.places import activity_instances, members
-from hubbub.server.play.interactions import activity_launch, store
+from hubbub.server.play.interactions import store
+from hubbub.server.play.interactions.responses import activity_launch
 from hubbub.server.talk import messages
 from hubbub.server.transports.cdn import default_avatar
 from tests.server.play.interaction_setup import (

@@ -2,15 +2,19 @@
 
 from typing import Final
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import MessageId
+from hubbub.protocol.ids import MessageId, Snowflake, UserId
+from hubbub.protocol.resources import interactions
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.interactions import CallbackMessage
 from hubbub.protocol.resources.messages import Message, UpdateMessage
-from hubbub.server.core.call import Call
-from hubbub.server.play.interactions import actions, invocations, related_views, rules
-from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.places.standing import access
+from hubbub.server.play.interactions import rules, store, views
+from hubbub.server.play.interactions.responses import responders, response_messages
+from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, ResponseState
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 
@@ -39,13 +43,11 @@ class InteractionToken:
             tts=body.tts,
             flags=(body.flags or 0) & _FOLLOW_UP_FLAGS,
         )
-        return actions.create_follow_up(call, self._row, self._application, message_body)
+        return _create_follow_up(call, self._row, self._application, message_body)
 
     def get(self, call: Call, message_id: MessageId) -> Message:
         """Return a response message."""
-        return related_views.message(
-            call, self._require_response(call, message_id), self._application, self._row.guild_id
-        )
+        return views.message(call, self._require_response(call, message_id), self._application, self._row.guild_id)
 
     def update(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
         """Edit a response message."""
@@ -53,11 +55,11 @@ class InteractionToken:
 
     def delete(self, call: Call, message_id: MessageId) -> None:
         """Delete a response message."""
-        actions.delete_message(call, self._row, self._application, self._require_response(call, message_id))
+        response_messages.delete(call, self._row, self._application, self._require_response(call, message_id))
 
     def get_original(self, call: Call) -> Message:
         """Return the original response."""
-        return related_views.message(call, self._require_original(call), self._application, self._row.guild_id)
+        return views.message(call, self._require_original(call), self._application, self._row.guild_id)
 
     def update_original(self, call: Call, body: wire.UpdateWebhookMessage) -> Message:
         """Edit the original response, or complete it if it was deferred."""
@@ -65,7 +67,7 @@ class InteractionToken:
 
     def delete_original(self, call: Call) -> None:
         """Delete the original response."""
-        actions.delete_message(call, self._row, self._application, self._require_original(call))
+        response_messages.delete(call, self._row, self._application, self._require_original(call))
 
     def _edit_or_complete(self, call: Call, message: MessageRow, body: wire.UpdateWebhookMessage) -> Message:
         """Edit a response message, or replace it if it is the placeholder of a deferred response."""
@@ -79,7 +81,7 @@ class InteractionToken:
                 poll=body.poll,
                 flags=(body.flags or 0) & _FOLLOW_UP_FLAGS,
             )
-            return actions.complete_deferred(call, self._row, self._application, message, message_body)
+            return response_messages.complete_deferred(call, self._row, self._application, message, message_body)
         if body.poll:
             raise errors.POLL_CANNOT_EDIT()
         change = UpdateMessage(
@@ -90,17 +92,17 @@ class InteractionToken:
             components=body.components,
             attachments=body.attachments,
         )
-        return actions.update_message(call, self._row, self._application, message, change)
+        return response_messages.edit(call, self._row, self._application, message, change)
 
     def _require_original(self, call: Call) -> MessageRow:
-        message = actions.find_original(call, self._row)
+        message = response_messages.find_original(call, self._row)
         if message is None:
             raise errors.UNKNOWN_MESSAGE()
         return message
 
     def _require_response(self, call: Call, message_id: int) -> MessageRow:
         """Return a response message of the token's interaction; raise UNKNOWN_MESSAGE for any other message."""
-        row = invocations.require_message(call, self._row.channel_id, message_id)
+        row = rules.require_message(call, self._row.channel_id, message_id)
         interaction = messages.views.extra(row).interaction
         if message_id != self._row.original_id and (interaction is None or interaction.id != self._row.id):
             raise errors.UNKNOWN_MESSAGE()
@@ -109,7 +111,7 @@ class InteractionToken:
 
 def find_by_token(call: Call, application_id: int, token: str) -> InteractionToken | None:
     """Return the interaction that a token belongs to, or None if the token is invalid or has expired."""
-    interaction_and_application = rules.find_acknowledged(call, application_id, token)
+    interaction_and_application = _find_acknowledged(call, application_id, token)
     return None if interaction_and_application is None else InteractionToken(*interaction_and_application)
 
 
@@ -119,3 +121,67 @@ def require_by_token(call: Call, application_id: int, token: str) -> Interaction
     if token_owner is None:
         raise errors.UNKNOWN_WEBHOOK()
     return token_owner
+
+
+def _find_acknowledged(
+    call: Call, application_id: int, token: str
+) -> tuple[InteractionRow, InteractionApplication] | None:
+    """Return an acknowledged interaction that accepts follow-ups, with its application, or None."""
+    interaction_and_application = store.find_by_token(call.tx, token)
+    if (
+        interaction_and_application is None
+        or interaction_and_application[1].id != application_id
+        or interaction_and_application[0].callback_type in (None, store.FAILED)
+    ):
+        return None
+    return (
+        interaction_and_application
+        if call.now_ms - interaction_and_application[0].created_ms <= interactions.TOKEN_LIFETIME_MS
+        else None
+    )
+
+
+def _create_follow_up(
+    call: Call, row: InteractionRow, application: InteractionApplication, body: CallbackMessage
+) -> Message:
+    """Create a follow-up message.
+
+    If the initial response was deferred and is still pending, the follow-up completes it."""
+    state = store.decode_response_state(row)
+    original = response_messages.find_original(call, row)
+    if original is not None and original.flags & MessageFlags.LOADING:
+        return response_messages.complete_deferred(call, row, application, original, body)
+    _require_follow_up(call, row, state)
+    store.count_follow_up(call.tx, row.id)
+    state.ephemeral = state.ephemeral or _is_ephemeral_only_now(call, row, state.interacted.owners)
+    state.interacted.name = None
+    state.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)
+    state.kind, state.refers_to = int(MessageType.DEFAULT), None
+    if original is not None and not original.is_ephemeral:
+        state.kind, state.refers_to = int(MessageType.REPLY), MessageId(original.id)
+    result = response_messages.create(call, row, state, responders.follow_up_responder(call, application, row), body)
+    assert result.message is not None
+    return result.message
+
+
+def _require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> None:
+    """Raise MAX_FOLLOW_UPS if a user-installed app may send no more (spec/webhooks-and-interactions.md#3.1)."""
+    if rules.GUILD_INSTALL in state.interacted.owners or row.follow_ups < interactions.USER_INSTALL_FOLLOW_UPS_MAX:
+        return
+    # spec/dated-changes.md#3: there was no limit before the dated change external_apps.
+    if changes.EXTERNAL_APPS.is_active(call.now_ms):
+        raise errors.MAX_FOLLOW_UPS()
+
+
+def _is_ephemeral_only_now(call: Call, row: InteractionRow, owners: dict[str, Snowflake]) -> bool:
+    """Return whether a follow-up must be ephemeral, given the invoking user's current permissions.
+
+    These may have changed since the interaction was created, for example by a timeout."""
+    if rules.GUILD_INSTALL in owners:
+        return False
+    invoker_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
+    try:
+        return rules.is_ephemeral_only(invoker_call, access.get_channel_standing(invoker_call, row.channel_id), owners)
+    except errors.ApiError:
+        # The user no longer has access to the channel.
+        return True

@@ -2,9 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol.enums import InteractionCallbackType
-from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, MessageId, WebhookId
+from hubbub.protocol.ids import ApplicationId, ChannelId, InteractionId, WebhookId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources import webhooks
 from hubbub.protocol.resources.messages import Message
@@ -12,8 +10,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import applications
 from hubbub.server.places.standing import access
-from hubbub.server.play.interactions import actions, command_index, follow_ups, invocations, rules, store, views
-from hubbub.server.play.interactions.store import InteractionRow
+from hubbub.server.play.interactions import follow_ups, requests, responses, store, views
 
 
 @handles(wire.GET_CHANNEL_APPLICATION_COMMAND_INDEX)
@@ -21,7 +18,7 @@ def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> 
     """Get the commands available in a channel.
 
     The list contains only commands that the caller may use in the channel."""
-    return command_index.channel_command_index(call, access.get_channel_standing(call, channel_id))
+    return requests.channel_command_index(call, access.get_channel_standing(call, channel_id))
 
 
 @handles(wire.CREATE_INTERACTION, quick=True)
@@ -29,14 +26,7 @@ def create_interaction(call: Call, body: wire.AnyInteractionRequest) -> None:
     """Create an interaction.
 
     The interaction runs a command, requests autocomplete choices, uses a component or submits a modal."""
-    invocation = invocations.build_invocation(call, rules.require_invocation_access(call, body))
-    if isinstance(body, wire.UseComponent):
-        prepared = invocations.use_component(invocation, body)
-    elif isinstance(body, wire.SubmitModal):
-        prepared = invocations.submit_modal(invocation, body)
-    else:
-        prepared = invocations.run_command(invocation, body)
-    actions.deliver(invocation, prepared)
+    requests.create(call, body)
 
 
 @handles(wire.CREATE_INTERACTION_RESPONSE, quick=True)
@@ -50,40 +40,9 @@ def create_interaction_response(
     """Create an interaction response.
 
     The application must respond within three seconds of the interaction's creation."""
-    pending = rules.require_pending(call, interaction_id, interaction_token)
-    state = store.decode_response_state(pending.row)
-    callback_type = int(body.__struct_config__.tag)  # type: ignore[arg-type]
-    rules.require_callback_type(call, pending.row, state, callback_type, pending.application)
-    result = actions.respond(call, pending, state, body)
-    return _callback_response(pending.row, callback_type, result) if query.with_response else Response(204)
-
-
-def _callback_response(
-    row: InteractionRow, callback_type: int, result: actions.ResponseResult
-) -> wire.CallbackResponse:
-    response = wire.CallbackResponse(
-        interaction=wire.CallbackInteraction(
-            id=InteractionId(row.id), type=row.type, channel_id=ChannelId(row.channel_id)
-        )
-    )
-    if row.guild_id is not None:
-        response.interaction.guild_id = GuildId(row.guild_id)
-    if result.message is not None:
-        response.interaction.response_message_id = MessageId(result.message.id)
-        response.interaction.response_message_loading = bool(result.message.flags & MessageFlags.LOADING)
-        response.interaction.response_message_ephemeral = result.ephemeral
-        # spec/webhooks-and-interactions.md#3: only these two response types include the message itself.
-        if callback_type in (
-            InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE,
-            InteractionCallbackType.UPDATE_MESSAGE,
-        ):
-            response.resource = wire.CallbackResource(type=callback_type, message=result.message)
-    if result.activity_id is not None:
-        response.interaction.activity_instance_id = result.activity_id
-        response.resource = wire.CallbackResource(
-            type=callback_type, activity_instance=wire.CallbackActivity(id=result.activity_id)
-        )
-    return response
+    pending = responses.require_pending(call, interaction_id, interaction_token)
+    result = responses.respond(call, pending, body)
+    return responses.callback_response(pending.row, body, result) if query.with_response else Response(204)
 
 
 @handles(wire.LIST_FAILED_INTERACTIONS)

@@ -1,41 +1,23 @@
-"""Rules for invoking applications and for their responses."""
+"""Rules that requests, responses and follow-ups of interactions share."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final, NamedTuple
-
-from msgspec import UNSET, UnsetType
+from typing import Final
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import (
     ApplicationIntegrationType,
-    ChannelType,
-    InteractionCallbackType,
-    InteractionContextType,
-    InteractionType,
 )
-from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import interactions as wire
-from hubbub.protocol.resources.commands import CommandPermission
-from hubbub.server.core.call import Actor, Call
-from hubbub.server.identity import applications
-from hubbub.server.places import channels, guilds
-from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
-from hubbub.server.play import commands
-from hubbub.server.play.commands import CommandRow
-from hubbub.server.play.interactions import store, timeouts
-from hubbub.server.play.interactions.store import (
-    InteractionApplication,
-    InteractionRow,
-    LoadedInvocation,
-    PendingInteraction,
-    ResponseState,
-)
+from hubbub.server.core.call import Call
+from hubbub.server.places import guilds
+from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
 
 GUILD_INSTALL: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
 """Key of guild installations in a map of installation owners."""
+
 USER_INSTALL: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
 """Key of user installations in a map of installation owners."""
 
@@ -44,233 +26,6 @@ RESPONSE_PERMISSIONS: Final = wire.PRIVATE_CHANNEL_PERMISSIONS | Permissions.USE
 
 _PUBLIC_RESPONSE_MEMBERS_MAX: Final = 25
 """Number of members of a guild above which user-installed apps could respond only ephemerally before external_apps."""
-
-_MESSAGE_INTERACTIONS: Final = frozenset(
-    {InteractionType.APPLICATION_COMMAND, InteractionType.MESSAGE_COMPONENT, InteractionType.MODAL_SUBMIT}
-)
-_MODAL_OPENERS: Final = _MESSAGE_INTERACTIONS - {InteractionType.MODAL_SUBMIT}
-_CALLBACK_TYPES: Final[dict[int, frozenset[InteractionType]]] = {
-    InteractionCallbackType.PONG: frozenset({InteractionType.PING}),
-    InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE: _MESSAGE_INTERACTIONS,
-    InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE: _MESSAGE_INTERACTIONS,
-    InteractionCallbackType.DEFERRED_UPDATE_MESSAGE: _MESSAGE_INTERACTIONS - {InteractionType.APPLICATION_COMMAND},
-    InteractionCallbackType.UPDATE_MESSAGE: _MESSAGE_INTERACTIONS - {InteractionType.APPLICATION_COMMAND},
-    InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT: frozenset(
-        {InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE}
-    ),
-    InteractionCallbackType.MODAL: _MODAL_OPENERS,
-    InteractionCallbackType.PREMIUM_REQUIRED: _MESSAGE_INTERACTIONS,
-    InteractionCallbackType.LAUNCH_ACTIVITY: _MESSAGE_INTERACTIONS,
-}
-"""Interaction types that each callback type may answer (spec/webhooks-and-interactions.md#3)."""
-_UPDATE_CALLBACKS: Final = (InteractionCallbackType.DEFERRED_UPDATE_MESSAGE, InteractionCallbackType.UPDATE_MESSAGE)
-
-
-# Invocation
-
-
-class InvocationAccess(NamedTuple):
-    """The invoking user and the application, with their access to the channel."""
-
-    loaded: LoadedInvocation
-    channel_access: ChannelAccess
-    """The invoking user's permissions in the channel."""
-    bot_access: ChannelAccess | None
-    """The bot's permissions in the channel, or None if it is not in the guild."""
-    application: InteractionApplication
-    invoker: messages.Author
-
-
-def require_invocation_access(call: Call, body: wire.InteractionRequest) -> InvocationAccess:
-    """Return the caller's and the application's access to the channel.
-
-    Raise an error if the caller may not create interactions in the channel, or if the application cannot receive
-    them."""
-    command_id = body.data.id if isinstance(body, wire.RunCommand | wire.AutocompleteCommand) else 0
-    timeout_job = timeouts.job_key(timeouts.due_ms(call.now_ms)), timeouts.EXPIRE
-    loaded = store.load_invocation(
-        call.tx, call.user_id, body.application_id, body.channel_id, command_id=command_id, timeout_job=timeout_job
-    )
-    if loaded is None:
-        raise errors.UNKNOWN_CHANNEL()
-    application, invoker = loaded.application, loaded.invoker
-    bot_id = 0 if application is None else application.bot_id or 0
-    channel_access, bot = access.get_caller_and_other_standing(call, loaded.channel_ref, loaded.membership, bot_id)
-    _require_usable_channel(channel_access, body)
-    if application is None:
-        raise errors.UNKNOWN_APPLICATION()
-    if not can_receive_interactions(application):
-        raise errors.INTERACTION_FAILED_TO_SEND()
-    if invoker is None:
-        raise errors.UNAUTHORIZED()
-    return InvocationAccess(loaded, channel_access, bot, application, invoker)
-
-
-def _require_usable_channel(channel_access: ChannelAccess, body: wire.InteractionRequest) -> None:
-    """Raise unless interactions can be created in the channel."""
-    if body.guild_id and body.guild_id != channel_access.channel.guild_id:
-        raise errors.UNKNOWN_GUILD()
-    if channel_access.channel.type not in messages.MESSAGE_CHANNEL_TYPES:
-        raise errors.invalid(
-            "channel_id", *errors.choices(sorted(int(channel_type) for channel_type in messages.MESSAGE_CHANNEL_TYPES))
-        )
-    if channel_access.guild is not None and channel_access.guild.is_read_only:
-        # spec/http.md#2.2: a member who is timed out, pending or quarantined may only read.
-        raise errors.MISSING_PERMISSIONS()
-
-
-def can_receive_interactions(application: InteractionApplication) -> bool:
-    """Return whether an application can receive interactions."""
-    # An application needs a bot for the gateway or an HTTP endpoint.
-    return (
-        application.bot_id is not None
-        or applications.decode_settings(application).interactions_endpoint_url is not None
-    )
-
-
-def resolve_context_type(
-    application: InteractionApplication, channel: ChannelRef, recipient_ids: Collection[int]
-) -> InteractionContextType:
-    """Return the context type of a channel for an application; outside guilds it depends on the recipients."""
-    if channel.guild_id is not None:
-        return InteractionContextType.GUILD
-    if channel.type == ChannelType.DM and application.bot_id in recipient_ids:
-        return InteractionContextType.BOT_DM
-    return InteractionContextType.PRIVATE_CHANNEL
-
-
-def recipient_ids(call: Call, channel: ChannelRef) -> Collection[int]:
-    """Return the user IDs of a private channel's recipients; empty for guild channels."""
-    return () if channel.guild_id is not None else channels.list_recipient_ids(call.tx, channel.id)
-
-
-def installation_owners(
-    installation_types: Collection[int], guild_id: int | None, user_id: int, context_type: InteractionContextType
-) -> dict[str, Snowflake]:
-    """Return the IDs of the owners of the applicable installations, by integration type.
-
-    `installation_types` are the ApplicationIntegrationTypes of the application's installations."""
-    owners_by_type: dict[str, Snowflake] = {}
-    if context_type == InteractionContextType.BOT_DM:
-        owners_by_type[GUILD_INSTALL] = Snowflake(0)
-    elif guild_id is not None and ApplicationIntegrationType.GUILD_INSTALL in installation_types:
-        owners_by_type[GUILD_INSTALL] = Snowflake(guild_id)
-    if ApplicationIntegrationType.USER_INSTALL in installation_types:
-        owners_by_type[USER_INSTALL] = Snowflake(user_id)
-    return owners_by_type
-
-
-def require_command(
-    call: Call,
-    application: InteractionApplication,
-    channel_access: ChannelAccess,
-    context_type: InteractionContextType,
-    owners: dict[str, Snowflake],
-    command: commands.CommandWithPermissions | None,
-) -> tuple[CommandRow, commands.Definition, dict[str, Snowflake]]:
-    """Return a command that the caller may run in the channel, its definition and the matching installation owners.
-
-    `owners` are all applicable installation owners, `command` is the command with its permission entries, or None if it
-    does not exist. Raise UNKNOWN_APPLICATION_COMMAND if the command does not work in the channel, MISSING_PERMISSIONS
-    if the caller may not use it."""
-    if command is None or command.row.application_id != application.id:
-        raise errors.UNKNOWN_APPLICATION_COMMAND()
-    row, entries = command
-    if row.scope is not None and row.scope != channel_access.channel.guild_id:
-        raise errors.UNKNOWN_APPLICATION_COMMAND()
-    definition = commands.cached_definition(row.definition)
-    is_nsfw_channel = definition.nsfw and is_nsfw(call, channel_access.channel)
-    matching = matching_owners(row, definition, channel_access, context_type, owners, is_nsfw_channel=is_nsfw_channel)
-    if not matching:
-        raise errors.UNKNOWN_APPLICATION_COMMAND()
-    if channel_access.guild is not None and not can_use_command(
-        call, row, definition, channel_access, channel_access.guild, entries
-    ):
-        raise errors.MISSING_PERMISSIONS()
-    return row, definition, matching
-
-
-def matching_owners(
-    row: CommandRow,
-    definition: commands.Definition,
-    channel_access: ChannelAccess,
-    context_type: InteractionContextType,
-    owners: dict[str, Snowflake],
-    *,
-    is_nsfw_channel: bool,
-) -> dict[str, Snowflake]:
-    """Return the installation owners that a command applies to; empty if it does not work in the channel."""
-    if context_type not in _context_types(row, definition):
-        return {}
-    # Outside guilds, NSFW commands need a user installation, which counts as opting in (decisions/0030).
-    if definition.nsfw and not (is_nsfw_channel if channel_access.guild is not None else USER_INSTALL in owners):
-        return {}
-    return {key: owner for key, owner in owners.items() if int(key) in definition.integration_types}
-
-
-def can_use_command(
-    call: Call,
-    row: CommandRow,
-    definition: commands.Definition,
-    channel_access: ChannelAccess,
-    guild: GuildAccess,
-    entries: Mapping[int, Sequence[CommandPermission]],
-) -> bool:
-    """Return whether the caller may use a command in a guild.
-
-    `entries` are the permission entries of commands and applications in the guild, by command or application ID."""
-    return commands.can_use(
-        guild_id=guild.guild_id,
-        user_id=call.user_id,
-        role_ids=guild.permissions_by_role,
-        channel_id=channel_access.channel.overwrites_channel_id,
-        permissions=channel_access.allowed,
-        required=definition.default_member_permissions,
-        command_entries=entries.get(row.id, ()),
-        application_entries=entries.get(row.application_id, ()),
-    )
-
-
-def _context_types(row: CommandRow, definition: commands.Definition) -> frozenset[int]:
-    """Return the context types that a command works in (spec/webhooks-and-interactions.md#5.4)."""
-    if row.scope is not None:
-        return frozenset({InteractionContextType.GUILD})
-    if definition.contexts is not None:
-        return frozenset(definition.contexts)
-    return frozenset(commands.derived_contexts(definition.integration_types))
-
-
-def is_nsfw(call: Call, channel: ChannelRef) -> bool:
-    """Return whether a channel is age-restricted; threads inherit from their parent."""
-    if not channel.is_thread or channel.parent_id is None:
-        return bool(channel.nsfw)
-    parent = access.find_channel(call.tx, channel.parent_id)
-    return parent is not None and bool(parent.nsfw)
-
-
-def app_permissions(
-    channel_access: ChannelAccess,
-    context_type: InteractionContextType,
-    bot_access: ChannelAccess | None,
-    everyone_permissions: int,
-    owners: dict[str, Snowflake],
-    now_ms: int,
-) -> Permissions | UnsetType:
-    """Return the `app_permissions` of an interaction (spec/webhooks-and-interactions.md#2.1).
-
-    `bot_access` are the bot's permissions, or None if it is not in the guild; `everyone_permissions` are those of
-    @everyone in the channel. Before the dated change user_installs the field is set only in guilds."""
-    if channel_access.guild is None:
-        if not changes.USER_INSTALLS.is_active(now_ms):
-            return UNSET
-        return Permissions(
-            RESPONSE_PERMISSIONS if context_type == InteractionContextType.BOT_DM else wire.PRIVATE_CHANNEL_PERMISSIONS
-        )
-    if bot_access is not None:
-        return Permissions(bot_access.permissions)
-    if GUILD_INSTALL in owners:
-        return Permissions(everyone_permissions & RESPONSE_PERMISSIONS)
-    return Permissions(channel_access.permissions & RESPONSE_PERMISSIONS)
 
 
 def is_ephemeral_only(call: Call, channel_access: ChannelAccess, owners: dict[str, Snowflake]) -> bool:
@@ -294,85 +49,11 @@ def is_ephemeral_only(call: Call, channel_access: ChannelAccess, owners: dict[st
     return False
 
 
-def is_ephemeral_only_now(call: Call, row: InteractionRow, owners: dict[str, Snowflake]) -> bool:
-    """Return whether a follow-up must be ephemeral, given the invoking user's current permissions.
-
-    These may have changed since the interaction was created, for example by a timeout."""
-    if GUILD_INSTALL in owners:
-        return False
-    invoker_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
-    try:
-        return is_ephemeral_only(invoker_call, access.get_channel_standing(invoker_call, row.channel_id), owners)
-    except errors.ApiError:
-        # The user no longer has access to the channel.
-        return True
-
-
-# Responses
-
-
-def require_pending(call: Call, interaction_id: int, token: str) -> PendingInteraction:
-    """Return an interaction that still accepts its initial response.
-
-    Raise UNKNOWN_INTERACTION if the token is invalid or expired, INTERACTION_ALREADY_ACKNOWLEDGED if it was used."""
-    pending = store.find_pending(call.tx, token)
-    if (
-        pending is None
-        or pending.row.id != interaction_id
-        or call.now_ms - pending.row.created_ms > wire.TOKEN_LIFETIME_MS
-    ):
-        raise errors.UNKNOWN_INTERACTION()
-    row = pending.row
-    if row.callback_type is None and call.now_ms - row.created_ms <= wire.RESPONSE_TIMEOUT_MS:
-        return pending
-    is_expired = row.callback_type in (None, store.FAILED)
-    raise (errors.UNKNOWN_INTERACTION if is_expired else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
-
-
-def find_acknowledged(
-    call: Call, application_id: int, token: str
-) -> tuple[InteractionRow, InteractionApplication] | None:
-    """Return an acknowledged interaction that accepts follow-ups, with its application, or None."""
-    interaction_and_application = store.find_by_token(call.tx, token)
-    if (
-        interaction_and_application is None
-        or interaction_and_application[1].id != application_id
-        or interaction_and_application[0].callback_type in (None, store.FAILED)
-    ):
-        return None
-    return (
-        interaction_and_application
-        if call.now_ms - interaction_and_application[0].created_ms <= wire.TOKEN_LIFETIME_MS
-        else None
-    )
-
-
-def require_callback_type(
-    call: Call, row: InteractionRow, state: ResponseState, callback_type: int, application: InteractionApplication
-) -> None:
-    """Raise an error unless the interaction can be answered with the InteractionCallbackType `callback_type`."""
-
-    def is_allowed(candidate: int) -> bool:
-        return (
-            row.type in _CALLBACK_TYPES.get(candidate, ())
-            and (candidate not in _UPDATE_CALLBACKS or state.message_id is not None)
-            and (candidate != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
-            and (candidate != InteractionCallbackType.PREMIUM_REQUIRED or store.has_skus(call.tx, application.id))
-        )
-
-    if not is_allowed(callback_type):
-        allowed_types = sorted(int(candidate) for candidate in _CALLBACK_TYPES if is_allowed(candidate))
-        raise errors.invalid("type", *errors.choices(allowed_types))
-
-
-def require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> None:
-    """Raise MAX_FOLLOW_UPS if a user-installed app may send no more (spec/webhooks-and-interactions.md#3.1)."""
-    if GUILD_INSTALL in state.interacted.owners or row.follow_ups < wire.USER_INSTALL_FOLLOW_UPS_MAX:
-        return
-    # spec/dated-changes.md#3: there was no limit before the dated change external_apps.
-    if changes.EXTERNAL_APPS.is_active(call.now_ms):
-        raise errors.MAX_FOLLOW_UPS()
-
-
-def _is_embedded(call: Call, application: InteractionApplication) -> bool:
-    return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.is_active(call.now_ms)
+def require_message(call: Call, channel_id: int, message_id: int) -> MessageRow:
+    """Return a message of a channel, including an ephemeral one; raise UNKNOWN_MESSAGE if there is none."""
+    row = messages.find(call.tx, channel_id, message_id)
+    if row is None:
+        row = messages.find_ephemeral(call.tx, channel_id, message_id, call.now_ms)
+    if row is None:
+        raise errors.UNKNOWN_MESSAGE()
+    return row

@@ -22,9 +22,9 @@ from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.play.commands import CommandWithPermissions
-from hubbub.server.play.interactions import component_values, options, related_views, rules, store
-from hubbub.server.play.interactions.resolved_data import Resolver
-from hubbub.server.play.interactions.rules import InvocationAccess
+from hubbub.server.play.interactions import rules, store, views
+from hubbub.server.play.interactions.requests import component_values, invocation_rules, options
+from hubbub.server.play.interactions.requests.resolved_data import Resolver
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, ResponseState
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import Author, MessageRow, StoredInteraction
@@ -92,16 +92,18 @@ class Invocation(NamedTuple):
         )
 
 
-def build_invocation(call: Call, invocation_access: InvocationAccess) -> Invocation:
-    """Build the invocation from the loaded rows in `invocation_access`."""
-    loaded, channel_access, bot, application, invoker = invocation_access
+def build_invocation(call: Call, body: wire.InteractionRequest) -> Invocation:
+    """Load and check the channel, the application and the caller of a request."""
+    loaded, channel_access, bot, application, invoker = invocation_rules.require_invocation_access(call, body)
     installation_types = set(loaded.installation_types)
-    context_type = rules.resolve_context_type(
-        application, channel_access.channel, rules.recipient_ids(call, channel_access.channel)
+    context_type = invocation_rules.resolve_context_type(
+        application, channel_access.channel, invocation_rules.recipient_ids(call, channel_access.channel)
     )
     if bot is not None:
         installation_types.add(ApplicationIntegrationType.GUILD_INSTALL)
-    owners = rules.installation_owners(installation_types, channel_access.channel.guild_id, call.user_id, context_type)
+    owners = invocation_rules.installation_owners(
+        installation_types, channel_access.channel.guild_id, call.user_id, context_type
+    )
     return Invocation(
         call,
         call.new_id(InteractionId),
@@ -122,7 +124,7 @@ def run_command(invocation: Invocation, body: wire.RunCommand | wire.Autocomplet
     """Prepare a command invocation or an autocomplete request."""
     call, submitted = invocation.call, body.data
     is_autocomplete = isinstance(body, wire.AutocompleteCommand)
-    row, definition, owners = rules.require_command(
+    row, definition, owners = invocation_rules.require_command(
         call,
         invocation.application,
         invocation.channel_access,
@@ -206,9 +208,7 @@ def _set_target(
     # The app receives the whole message, so the caller must be able to read it.
     if row is None or not messages.can_read_history(invocation.channel_access):
         raise errors.UNKNOWN_MESSAGE()
-    view = related_views.message(
-        invocation.call, row, invocation.application, invocation.channel_access.channel.guild_id
-    )
+    view = views.message(invocation.call, row, invocation.application, invocation.channel_access.channel.guild_id)
     resolver.resolved.messages = {str(int(row.id)): view}
     interacted.target_message_id = MessageId(row.id)
     state.refers_to = MessageId(row.id)
@@ -217,7 +217,7 @@ def _set_target(
 def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedInteraction:
     """Prepare the use of a component on one of the application's messages."""
     call = invocation.call
-    row = require_message(call, invocation.channel_access.channel.id, body.message_id)
+    row = rules.require_message(call, invocation.channel_access.channel.id, body.message_id)
     application = invocation.application
     is_own_message = application.id in (row.application_id, row.webhook_id) or row.author_id == application.bot_id
     if not is_own_message or (row.is_ephemeral and call.user_id not in messages.views.extra(row).seen_by):
@@ -251,7 +251,7 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
         data.values = values
     if resolver.resolved != wire.ResolvedData():
         data.resolved = resolver.resolved
-    view = related_views.message(call, row, application, invocation.channel_access.channel.guild_id)
+    view = views.message(call, row, application, invocation.channel_access.channel.guild_id)
     return PreparedInteraction(int(kind), data, state, owners, message=view)
 
 
@@ -281,9 +281,9 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
     state = invocation.response_state(interacted, body)
     message = None
     if opener_state.message_id is not None:
-        row = require_message(call, invocation.channel_access.channel.id, opener_state.message_id)
+        row = rules.require_message(call, invocation.channel_access.channel.id, opener_state.message_id)
         state = _set_reply_target(state, row)
-        message = related_views.message(call, row, invocation.application, invocation.channel_access.channel.guild_id)
+        message = views.message(call, row, invocation.application, invocation.channel_access.channel.guild_id)
     data = wire.InteractionData(custom_id=modal.custom_id, components=components)
     if resolver.resolved != wire.ResolvedData():
         data.resolved = resolver.resolved
@@ -312,13 +312,3 @@ def _set_reply_target(state: ResponseState, message: MessageRow) -> ResponseStat
         state.kind = int(MessageType.REPLY)
         state.refers_to = MessageId(message.id)
     return state
-
-
-def require_message(call: Call, channel_id: int, message_id: int) -> MessageRow:
-    """Return a message of a channel, including an ephemeral one; raise UNKNOWN_MESSAGE if there is none."""
-    row = messages.find(call.tx, channel_id, message_id)
-    if row is None:
-        row = messages.find_ephemeral(call.tx, channel_id, message_id, call.now_ms)
-    if row is None:
-        raise errors.UNKNOWN_MESSAGE()
-    return row

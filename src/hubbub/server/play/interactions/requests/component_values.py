@@ -9,7 +9,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import ComponentType
 from hubbub.protocol.ids import Snowflake, parse_wide
 from hubbub.protocol.resources.components import TEXT_INPUT_MAX, Component
-from hubbub.server.play.interactions.options import EntityReference, FieldPath
+from hubbub.server.play.interactions.requests.options import EntityReference, FieldPath
 from hubbub.server.talk import messages
 
 _REFERENCE_KINDS: Final[dict[int, str]] = {

@@ -17,7 +17,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import channels, members, roles
 from hubbub.server.places.standing import ChannelAccess, GuildAccess, access
-from hubbub.server.play.interactions.options import EntityReference
+from hubbub.server.play.interactions.requests.options import EntityReference
 from hubbub.server.talk import attachments, messages
 
 # spec/webhooks-and-interactions.md#2.1; for threads also the fields that client libraries index (spec/http.md#1.16).

@@ -1,0 +1,45 @@
+"""Create an interaction from a user's request."""
+
+from hubbub.protocol import codec
+from hubbub.protocol.resources import interactions as wire
+from hubbub.server.core.call import Call
+from hubbub.server.play.interactions import actions, responses, store, timeouts
+from hubbub.server.play.interactions.requests import invocations, views
+from hubbub.server.play.interactions.requests.invocations import Invocation, PreparedInteraction
+from hubbub.server.play.interactions.store import InteractionRow
+
+
+def create(call: Call, body: wire.AnyInteractionRequest) -> None:
+    """Validate a user's request, store the interaction and deliver it to the application."""
+    invocation = invocations.build_invocation(call, body)
+    if isinstance(body, wire.UseComponent):
+        prepared = invocations.use_component(invocation, body)
+    elif isinstance(body, wire.SubmitModal):
+        prepared = invocations.submit_modal(invocation, body)
+    else:
+        prepared = invocations.run_command(invocation, body)
+    _deliver(invocation, prepared)
+
+
+def _deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
+    call, application, channel = invocation.call, invocation.application, invocation.channel_access.channel
+    token = store.new_token(invocation.interaction_id)
+    row = InteractionRow(
+        id=invocation.interaction_id,
+        application_id=application.id,
+        type=prepared.type,
+        user_id=call.user_id,
+        channel_id=channel.id,
+        guild_id=channel.guild_id,
+        asked=codec.encode(prepared.state).decode(),
+    )
+    actions.create(call, row, prepared.state, token)
+    if prepared.launches_activity:
+        # spec/webhooks-and-interactions.md#5.1: the platform launches the activity itself and does not contact the app.
+        responses.launch_activity(call, row, prepared.state, application)
+        return
+    view = views.interaction(invocation, prepared, token)
+    if not invocation.timeout_scheduled:
+        timeouts.schedule(call)
+    shard_guild_id = channel.guild_id if invocation.bot_access is not None else None
+    actions.deliver(call, row, application, token, view, shard_guild_id)

@@ -1,0 +1,173 @@
+"""Apply the initial response to an interaction."""
+
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import (
+    CommandOptionType,
+    InteractionCallbackType,
+)
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import ChannelId, InteractionId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import interactions as wire
+from hubbub.protocol.resources.messages import (
+    Message,
+    UpdateMessage,
+)
+from hubbub.server.core.call import Call
+from hubbub.server.play import commands
+from hubbub.server.play.interactions import actions, rules, store, views
+from hubbub.server.play.interactions.responses import activity_launch, callback_rules, responders, response_messages
+from hubbub.server.play.interactions.responses.response_messages import ResponseResult
+from hubbub.server.play.interactions.store import (
+    InteractionApplication,
+    InteractionRow,
+    Modal,
+    PendingInteraction,
+    ResponseState,
+)
+from hubbub.server.talk import messages
+
+_DEFERRED_FLAGS: Final = MessageFlags.LOADING
+
+
+def respond(call: Call, pending: PendingInteraction, body: wire.Callback) -> ResponseResult:
+    """Apply the initial response `body` to the pending interaction `pending`."""
+    row, application = pending.row, pending.application
+    state = store.decode_response_state(row)
+    callback_type = int(body.__struct_config__.tag)  # type: ignore[arg-type]
+    callback_rules.require_callback_type(call, row, state, callback_type, application)
+    result, modal = ResponseResult(), None
+    original_id: int | None = None
+    outcome_event: tuple[Event[Any], wire.InteractionResult] = (
+        wire.INTERACTION_SUCCESS,
+        actions.result_payload(row, state),
+    )
+    if isinstance(body, wire.MessageCallback):
+        with errors.prefix_error_paths("data"):
+            result = response_messages.create(
+                call, row, state, responders.initial_responder(call, pending), body.data or wire.CallbackMessage()
+            )
+    elif isinstance(body, wire.DeferredMessageCallback):
+        flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
+        responder = responders.initial_responder(call, pending)
+        result = response_messages.create(
+            call, row, state, responder, wire.CallbackMessage(flags=flags), flags=_DEFERRED_FLAGS
+        )
+    elif isinstance(body, wire.PremiumCallback):
+        result = response_messages.create_premium_upsell(call, row, state, application)
+    elif isinstance(body, wire.UpdateCallback):
+        original_id = state.message_id
+        with errors.prefix_error_paths("data"):
+            result.message = _update_component_message(
+                call, row, state, application, body.data or wire.CallbackMessage()
+            )
+        result.ephemeral = state.ephemeral_message
+    elif isinstance(body, wire.DeferredUpdateCallback):
+        original_id = state.message_id
+    elif isinstance(body, wire.AutocompleteCallback):
+        outcome_event = _autocomplete_event(row, state, body.data)
+    elif isinstance(body, wire.ModalCallback):
+        modal = _validated_modal(call, body.data)
+        outcome_event = _modal_event(row, state, application, body.data)
+    elif isinstance(body, wire.LaunchCallback):
+        result.activity_id = activity_launch.launch(call, row, state, application)
+    if result.message is not None:
+        original_id = result.message.id
+    if not store.record_response(call.tx, row.id, callback_type, original_id, modal):
+        raise errors.INTERACTION_ALREADY_ACKNOWLEDGED()
+    actions.notify_user(call, row, state, *outcome_event)
+    return result
+
+
+def launch_activity(call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication) -> None:
+    """Launch the activity of an entry point command and announce it; on failure, publish the reason to the user."""
+    responder = responders.follow_up_responder(call, application, row)
+    try:
+        if not state.ephemeral:
+            responders.require_unlocked(responder.channel_access)
+        activity_launch.launch(call, row, state, application)
+    except errors.ApiError as error:
+        store.record_response(call.tx, row.id, store.FAILED, None)
+        actions.publish_failure(call, row, activity_launch.failure_reason(error))
+        return
+    message = response_messages.create(
+        call, row, state, responder, activity_launch.announcement(row, application)
+    ).message
+    callback_type = InteractionCallbackType.LAUNCH_ACTIVITY
+    store.record_response(call.tx, row.id, callback_type, None if message is None else message.id)
+    actions.notify_user(call, row, state, wire.INTERACTION_SUCCESS, actions.result_payload(row, state))
+
+
+def _update_component_message(
+    call: Call,
+    row: InteractionRow,
+    state: ResponseState,
+    application: InteractionApplication,
+    body: wire.CallbackMessage,
+) -> Message:
+    """Edit the message whose component was used."""
+    if body.poll:
+        raise errors.POLL_CANNOT_EDIT()
+    message = rules.require_message(call, row.channel_id, state.message_id or 0)
+    change = UpdateMessage(
+        content=body.content,
+        embeds=body.embeds,
+        flags=body.flags,
+        allowed_mentions=body.allowed_mentions,
+        components=body.components,
+        attachments=body.attachments,
+    )
+    return response_messages.edit(call, row, application, message, change)
+
+
+def _autocomplete_event(
+    row: InteractionRow, state: ResponseState, body: wire.CallbackChoices
+) -> tuple[Event[Any], wire.InteractionResult]:
+    form_errors = errors.FormErrors()
+    choices = body.choices or []
+    value_types = {
+        CommandOptionType.STRING: str,
+        CommandOptionType.INTEGER: int,
+        CommandOptionType.NUMBER: (int, float),
+    }
+    value_type = value_types[CommandOptionType(state.kind)] if state.kind in value_types else (str, int, float)
+    for index, choice in enumerate(choices):
+        path = ("data", "choices", index, "value")
+        choice.value = commands.normalize_value(choice.value, state.kind)
+        if not isinstance(choice.value, value_type):  # type: ignore[arg-type]
+            problem = errors.not_string(choice.value) if value_type is str else errors.not_number(choice.value)
+            form_errors.add(path, *problem)
+        elif isinstance(choice.value, str) and len(choice.value) > wire.AUTOCOMPLETE_VALUE_MAX:
+            form_errors.add(path, *errors.max_length(wire.AUTOCOMPLETE_VALUE_MAX))
+    form_errors.raise_if_any()
+    payload = wire.AutocompleteResponse(
+        id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce, choices=choices
+    )
+    return wire.APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE, payload
+
+
+def _validated_modal(call: Call, body: wire.CallbackModal) -> Modal:
+    form_errors = errors.FormErrors()
+    emojis = messages.validate_modal_components(body.components, form_errors, now_ms=call.now_ms, path=("data",))
+    messages.require_emojis(call, emojis, form_errors)
+    form_errors.raise_if_any()
+    return Modal(custom_id=body.custom_id, components=body.components)
+
+
+def _modal_event(
+    row: InteractionRow, state: ResponseState, application: InteractionApplication, body: wire.CallbackModal
+) -> tuple[Event[Any], wire.InteractionResult]:
+    payload = wire.ModalCreated(
+        id=InteractionId(row.id),
+        nonce=UNSET if state.nonce is None else state.nonce,
+        channel_id=ChannelId(row.channel_id),
+        application=views.application(application),
+        custom_id=body.custom_id,
+        title=body.title,
+        components=body.components,
+    )
+    return wire.INTERACTION_MODAL_CREATE, payload
