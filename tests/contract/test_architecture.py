@@ -22,6 +22,9 @@ EMITTING_FILES = {
 SQL_FILES: set[str] = set()
 """Slice files other than store.py that contain SQL."""
 
+STORE_NAMES = {"Call", "Database", "Tx", "access", "ports", "store"}
+"""Names that give access to stored data; `talk/messages/content` imports none of them."""
+
 _SLICE_MODULE = re.compile(rf"hubbub\.server\.((?:{'|'.join(TIERS)})\.\w+)(?:\.(.+))?")
 
 LINES_MAX = 700
@@ -49,6 +52,20 @@ def test_only_stores_contain_sql() -> None:
     with_sql = {display_path(path) for path in slice_files() if path.name != "store.py" and _contains_sql(path)}
 
     assert with_sql == SQL_FILES
+
+
+def test_message_content_does_not_access_the_store() -> None:
+    content = SOURCE / "server" / "talk" / "messages" / "content"
+    violations = [
+        f"{display_path(path)} imports {name}"
+        for path in python_files(content)
+        for node in ast.walk(parse_file(path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (getattr(node, "module", None) or "", *(imported.name for imported in node.names))
+        if STORE_NAMES & set(name.split("."))
+    ]
+
+    assert violations == []
 
 
 def test_transports_contain_no_sql() -> None:

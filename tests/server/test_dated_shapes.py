@@ -9,7 +9,7 @@ from hubbub.protocol.enums import ActivityType, ButtonStyle, ChannelType, Compon
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.talk.messages import components
+from hubbub.server.talk.messages.content import components
 from tests.media import data_uri, png
 from tests.world import Actor, Bearer, World
 

@@ -13,16 +13,11 @@ from hubbub.server.talk.messages.actions import (
     set_pinned,
     update,
 )
-from hubbub.server.talk.messages.component_fields import SELECT_ENTITIES, SELECT_TYPES
-from hubbub.server.talk.messages.components import INTERACTIVE_TYPES, is_required, validate_modal_components
-from hubbub.server.talk.messages.components import text_contents as component_texts
-from hubbub.server.talk.messages.components import walk_components as each_component
-from hubbub.server.talk.messages.creation import CROSSPOST_FLAGS, create, create_crosspost, create_system_message
-from hubbub.server.talk.messages.drafts import file_bytes_max, require_emojis
-from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
-from hubbub.server.talk.messages.file_urls import has_attachment
-from hubbub.server.talk.messages.ports import MessageDraft
-from hubbub.server.talk.messages.records import (
+from hubbub.server.talk.messages.content.component_fields import SELECT_ENTITIES, SELECT_TYPES
+from hubbub.server.talk.messages.content.components import INTERACTIVE_TYPES, is_required, validate_modal_components
+from hubbub.server.talk.messages.content.components import text_contents as component_texts
+from hubbub.server.talk.messages.content.components import walk_components as each_component
+from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
     Author,
     Extra,
@@ -30,6 +25,11 @@ from hubbub.server.talk.messages.records import (
     MessageRow,
     StoredInteraction,
 )
+from hubbub.server.talk.messages.creation import CROSSPOST_FLAGS, create, create_crosspost, create_system_message
+from hubbub.server.talk.messages.drafts import file_bytes_max, require_emojis
+from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
+from hubbub.server.talk.messages.file_urls import has_attachment
+from hubbub.server.talk.messages.ports import MessageDraft
 from hubbub.server.talk.messages.row_building import encode_extra, find_by_nonce, is_nonce_enforced, parse_nonce
 from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,

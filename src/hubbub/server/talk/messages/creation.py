@@ -16,21 +16,18 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
-from hubbub.server.talk.messages import (
-    drafts,
-    json_columns,
-    mentions,
-    ports,
-    references,
-    row_building,
-    rules,
-    store,
-    views,
-)
+from hubbub.server.talk.messages import drafts, mentions, ports, references, row_building, rules, store, views
 from hubbub.server.talk.messages.actions import CreatedMessage, store_and_publish, store_and_publish_response
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.records import (
+    ApplicationOrigin,
+    Author,
+    Extra,
+    InteractionResponse,
+    MessageRow,
+)
 from hubbub.server.talk.messages.mentions import NO_MENTIONS, Mentions
 from hubbub.server.talk.messages.ports import MessageDraft
-from hubbub.server.talk.messages.records import ApplicationOrigin, Author, Extra, InteractionResponse, MessageRow
 
 CROSSPOST_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
 """Flags that a crosspost copies from its source."""

@@ -8,7 +8,8 @@ from hubbub.protocol.resources import harvests as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.talk.attachments import AttachmentSigner
-from hubbub.server.talk.messages import json_columns, store
+from hubbub.server.talk.messages import store
+from hubbub.server.talk.messages.content import json_columns
 
 
 @handles(wire.LIST_HARVESTED_MESSAGES, long=True)

@@ -37,9 +37,10 @@ from hubbub.server.identity import applications
 from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, build_attachment
-from hubbub.server.talk.messages import components, embeds, json_columns, mentions, ports
-from hubbub.server.talk.messages.component_fields import ComponentReferences
-from hubbub.server.talk.messages.records import Author, MessageRow
+from hubbub.server.talk.messages import mentions, ports
+from hubbub.server.talk.messages.content import components, embeds, json_columns
+from hubbub.server.talk.messages.content.component_fields import ComponentReferences
+from hubbub.server.talk.messages.content.records import Author, MessageRow
 
 MIB: Final = 1 << 20
 LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB

@@ -8,10 +8,11 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
-from hubbub.server.talk.messages import drafts, json_columns, mentions, row_building, rules, store, views
+from hubbub.server.talk.messages import drafts, mentions, row_building, rules, store, views
 from hubbub.server.talk.messages.actions import update
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.records import Author, MessageRow
 from hubbub.server.talk.messages.creation import check_draft
-from hubbub.server.talk.messages.records import Author, MessageRow
 from hubbub.server.talk.messages.signals import DeferredMessageCompleted, MessageCrossposted
 
 

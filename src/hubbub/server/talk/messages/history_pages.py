@@ -12,7 +12,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages import store, views
-from hubbub.server.talk.messages.records import HistoryRow, MessageRow
+from hubbub.server.talk.messages.content.records import HistoryRow, MessageRow
 
 MessageTemplate = tuple[bytes, bytes, bytes, bytes]
 """Encoded parts of a content-only message: before the content, before the timestamp, before the ID, and after the ID."""

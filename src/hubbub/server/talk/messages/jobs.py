@@ -12,8 +12,9 @@ from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.places.channels import ChannelsDeleted
-from hubbub.server.talk.messages import json_columns, store
-from hubbub.server.talk.messages.records import MessageRow
+from hubbub.server.talk.messages import store
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.records import MessageRow
 
 DELETE_CHANNEL_MESSAGES_JOB: Final = "messages.forget_channel"
 """Kind of the job that deletes the messages of a deleted channel."""

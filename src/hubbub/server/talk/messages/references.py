@@ -10,8 +10,9 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
-from hubbub.server.talk.messages import json_columns, rules, store
-from hubbub.server.talk.messages.records import MessageRow, StoredSnapshot
+from hubbub.server.talk.messages import rules, store
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.records import MessageRow, StoredSnapshot
 
 
 class ResolvedReference(msgspec.Struct):

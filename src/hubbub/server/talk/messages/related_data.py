@@ -17,8 +17,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import channels
 from hubbub.server.talk.attachments import AttachmentSigner
-from hubbub.server.talk.messages import json_columns, store
-from hubbub.server.talk.messages.records import MessageRow, ReactionCountRow, StoredInteraction
+from hubbub.server.talk.messages import store
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.records import MessageRow, ReactionCountRow, StoredInteraction
 
 REFERENCE_SHOWING_TYPES: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STARTER_MESSAGE})
 """Message types that show their referenced message: replies and thread starter messages."""

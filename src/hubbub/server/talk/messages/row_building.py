@@ -11,10 +11,9 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelRef
-from hubbub.server.talk.messages import json_columns, store
-from hubbub.server.talk.messages.drafts import Draft
-from hubbub.server.talk.messages.mentions import Mentions
-from hubbub.server.talk.messages.records import (
+from hubbub.server.talk.messages import store
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
     Author,
     Extra,
@@ -22,6 +21,8 @@ from hubbub.server.talk.messages.records import (
     MessageRow,
     WebhookIdentity,
 )
+from hubbub.server.talk.messages.drafts import Draft
+from hubbub.server.talk.messages.mentions import Mentions
 from hubbub.server.talk.messages.references import ResolvedReference
 
 RowT = TypeVar("RowT")

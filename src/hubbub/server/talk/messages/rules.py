@@ -16,8 +16,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import relationships, user_settings
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
-from hubbub.server.talk.messages import json_columns, ports, store, views
-from hubbub.server.talk.messages.records import Author, MessageRow
+from hubbub.server.talk.messages import ports, store, views
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.records import Author, MessageRow
 
 MESSAGE_CHANNEL_TYPES: Final = frozenset(
     {

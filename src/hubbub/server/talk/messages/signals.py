@@ -4,7 +4,7 @@ import msgspec
 
 from hubbub.protocol.ids import RoleId, UserId
 from hubbub.server.places.standing import ChannelRef
-from hubbub.server.talk.messages.records import MessageRow
+from hubbub.server.talk.messages.content.records import MessageRow
 
 
 class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):

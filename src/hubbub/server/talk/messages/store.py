@@ -12,7 +12,7 @@ from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.identity import users
 from hubbub.server.places import members
-from hubbub.server.talk.messages.records import Author, Extra, HistoryRow, MessageRow, ReactionCountRow
+from hubbub.server.talk.messages.content.records import Author, Extra, HistoryRow, MessageRow, ReactionCountRow
 
 TABLES: Final = (
     "ephemeral_messages",

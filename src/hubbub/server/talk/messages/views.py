@@ -31,9 +31,10 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.identity import users
 from hubbub.server.places import members
 from hubbub.server.places.standing import ChannelRef
-from hubbub.server.talk.messages import file_urls, json_columns
-from hubbub.server.talk.messages.json_columns import attachments, components, embeds, extra, mentions, snapshots
-from hubbub.server.talk.messages.records import (
+from hubbub.server.talk.messages import file_urls
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.json_columns import attachments, components, embeds, extra, mentions, snapshots
+from hubbub.server.talk.messages.content.records import (
     Extra,
     MessageRow,
     StoredInteraction,

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
-from hubbub.server.talk.messages import json_columns, views
-from hubbub.server.talk.messages.records import MessageRow
+from hubbub.server.talk.messages import views
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.records import MessageRow
 
 PartialViews = Sequence[tuple[frozenset[int], wire.DispatchedMessage]]
 """Sets of users who may read only some parts of a message, each with its redacted message."""

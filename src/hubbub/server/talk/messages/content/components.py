@@ -11,7 +11,7 @@ from hubbub.protocol.enums import ButtonStyle, ComponentType, SeparatorSpacing, 
 from hubbub.protocol.resources import components as limits
 from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.protocol.resources.components import Component
-from hubbub.server.talk.messages.component_fields import (
+from hubbub.server.talk.messages.content.component_fields import (
     COMPONENT_KEYS,
     SELECT_ENTITIES,
     SELECT_TYPES,

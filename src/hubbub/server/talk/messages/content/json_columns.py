@@ -10,7 +10,7 @@ from hubbub.protocol.ids import RoleId, UserId
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.embeds import Embed
 from hubbub.server.talk.attachments import StoredAttachment
-from hubbub.server.talk.messages.records import Extra, MessageRow, StoredInteraction, StoredSnapshot
+from hubbub.server.talk.messages.content.records import Extra, MessageRow, StoredInteraction, StoredSnapshot
 
 _user_ids_decoder: Final = codec.decoder(list[UserId])
 _role_ids_decoder: Final = codec.decoder(list[RoleId])
