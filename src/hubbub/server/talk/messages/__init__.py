@@ -25,16 +25,16 @@ from hubbub.server.talk.messages.content.records import (
     MessageRow,
     StoredInteraction,
 )
+from hubbub.server.talk.messages.content.rows import encode_extra
 from hubbub.server.talk.messages.creation import CROSSPOST_FLAGS, create, create_crosspost, create_system_message
-from hubbub.server.talk.messages.drafts import file_bytes_max, require_emojis
 from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
-from hubbub.server.talk.messages.file_urls import has_attachment
+from hubbub.server.talk.messages.nonces import find_by_nonce, is_nonce_enforced, parse_nonce
 from hubbub.server.talk.messages.ports import MessageDraft
-from hubbub.server.talk.messages.row_building import encode_extra, find_by_nonce, is_nonce_enforced, parse_nonce
 from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,
     USER_MESSAGE_TYPES,
     can_read_history,
+    has_attachment,
     require_send,
 )
 from hubbub.server.talk.messages.signals import (
@@ -64,6 +64,7 @@ from hubbub.server.talk.messages.store import (
     reassign_author,
     set_reacted,
 )
+from hubbub.server.talk.messages.validation import file_bytes_max, require_emojis
 
 SLICE = Slice(
     name="messages",

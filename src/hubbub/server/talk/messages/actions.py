@@ -23,8 +23,8 @@ from hubbub.server.places.bans import MemberBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
 from hubbub.server.talk.messages import jobs, rules, store, views, visibility
 from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.mentions import Mentions
 from hubbub.server.talk.messages.content.records import Author, Extra, InteractionResponse, MessageRow
-from hubbub.server.talk.messages.mentions import Mentions
 from hubbub.server.talk.messages.signals import (
     MessageChanged,
     MessageCreated,

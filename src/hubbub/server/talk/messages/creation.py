@@ -16,9 +16,10 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
-from hubbub.server.talk.messages import drafts, mentions, ports, references, row_building, rules, store, views
+from hubbub.server.talk.messages import nonces, ports, resolution, rules, store, validation, views
 from hubbub.server.talk.messages.actions import CreatedMessage, store_and_publish, store_and_publish_response
-from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content import drafts, json_columns, mentions, rows
+from hubbub.server.talk.messages.content.mentions import NO_MENTIONS, Mentions
 from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
     Author,
@@ -26,7 +27,6 @@ from hubbub.server.talk.messages.content.records import (
     InteractionResponse,
     MessageRow,
 )
-from hubbub.server.talk.messages.mentions import NO_MENTIONS, Mentions
 from hubbub.server.talk.messages.ports import MessageDraft
 
 CROSSPOST_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
@@ -39,11 +39,11 @@ def send(
     """Create a message for a caller who may send in the channel; a repeated nonce returns the earlier message.
 
     The JSON encoded for the event is reused for the response if possible."""
-    nonce = row_building.parse_nonce(body)
+    nonce = nonces.parse_nonce(body)
     message_id = call.new_id(MessageId)
-    if nonce is not None and row_building.is_nonce_enforced(call, body):
+    if nonce is not None and nonces.is_nonce_enforced(call, body):
         channel = channel_access.channel
-        existing_row = row_building.find_by_nonce(
+        existing_row = nonces.find_by_nonce(
             call, channel.id, str(nonce), message_id, lambda existing_id: store.find(call.tx, channel.id, existing_id)
         )
         if existing_row is not None:
@@ -116,7 +116,7 @@ def _create(
         or body.shared_client_theme
         or call.files
     ):
-        draft = drafts.validate_create(call, channel_access, author, body)
+        draft = validation.validate_create(call, channel_access, author, body)
         content, flags = draft.content, draft.flags
     else:
         # The common case: content only.
@@ -126,7 +126,7 @@ def _create(
             form = errors.FormErrors()
             mentions.check_allowed(body.allowed_mentions, form)
             form.raise_if_any()
-    resolved_reference = references.resolve(call, channel_access, reference) if reference else None
+    resolved_reference = resolution.resolve_reference(call, channel_access, reference) if reference else None
     may_be_empty = (response is not None and response.may_be_empty) or (
         origin is not None and origin.activity is not None
     )
@@ -143,7 +143,8 @@ def _create(
     )
     if "@" in content or replied_author_id is not None or flags & MessageFlags.IS_COMPONENTS_V2:
         texts = (content,) if draft is None else draft.mention_texts()
-        mentioned = mentions.resolve(call, channel_access, texts, body.allowed_mentions, replied_author_id)
+        requested = mentions.find_mentions(texts, body.allowed_mentions, replied_author_id)
+        mentioned = resolution.resolve_mentions(call, channel_access, requested)
     else:
         mentioned = NO_MENTIONS
     if author.moderated_bits or channel.linked_lobby is not None:
@@ -182,16 +183,15 @@ def _create(
         and not channel.is_thread
     ):
         return store_and_publish_response(
-            call, channel_access, row_building.plain_response(row, author, response), author, response, response.invoker
+            call, channel_access, rows.plain_response(row, author, response), author, response, response.invoker
         )
     if not is_plain:
-        row = row_building.with_webhook(
-            row_building.with_content(call, channel, row, draft, resolved_reference, mentioned, tts), author
-        )
+        position = store.find_thread_position(call.tx, channel.id) if channel.is_thread else None
+        row = rows.with_webhook(rows.with_content(row, draft, resolved_reference, mentioned, tts, position), author)
     if origin is not None:
-        row = row_building.with_application(row, origin)
+        row = rows.with_application(row, origin)
     if response is not None:
-        row = row_building.with_response(row, response)
+        row = rows.with_response(row, response)
     related = views.RelatedData(call)
     related.users[author.user.id] = users.user_view(author.user)
     if resolved_reference is not None and resolved_reference.replied is not None:
@@ -258,10 +258,10 @@ def create_system_message(
         flags=0,
         content=content,
         mention_everyone=int(mentions_everyone),
-        mentions=row_building.encode_json(list(mentioned.users)),
-        reference=row_building.encode_json(reference),
-        embeds=row_building.encode_json(list(embeds)),
-        extra=None if call_info is None else row_building.encode_extra(Extra(call=call_info)),
+        mentions=rows.encode_json(list(mentioned.users)),
+        reference=rows.encode_json(reference),
+        embeds=rows.encode_json(list(embeds)),
+        extra=None if call_info is None else rows.encode_extra(Extra(call=call_info)),
     )
     related = views.RelatedData(call)
     related.users[author.user.id] = users.user_view(author.user)
@@ -275,7 +275,7 @@ def create_crosspost(
 
     User mentions are retained; role mentions and @everyone of the source guild are not."""
     mentioned = Mentions(users=tuple(json_columns.mentions(source)))
-    references.mark_files_shared(call, source)
+    resolution.mark_files_shared(call, source)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),
@@ -287,8 +287,8 @@ def create_crosspost(
         attachments=source.attachments,
         embeds=source.embeds,
         components=source.components,
-        reference=row_building.encode_json(reference),
-        extra=None if source.attachments is None else row_building.encode_json(Extra(shared=True)),
+        reference=rows.encode_json(reference),
+        extra=None if source.attachments is None else rows.encode_json(Extra(shared=True)),
     )
     related = views.RelatedData(call)
-    return store_and_publish(call, channel, row_building.with_webhook(row, author), related, mentioned, author)[0]
+    return store_and_publish(call, channel, rows.with_webhook(row, author), related, mentioned, author)[0]

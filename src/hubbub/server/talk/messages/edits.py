@@ -8,9 +8,9 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
-from hubbub.server.talk.messages import drafts, mentions, row_building, rules, store, views
+from hubbub.server.talk.messages import resolution, rules, store, validation, views
 from hubbub.server.talk.messages.actions import update
-from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content import json_columns, mentions, rows
 from hubbub.server.talk.messages.content.records import Author, MessageRow
 from hubbub.server.talk.messages.creation import check_draft
 from hubbub.server.talk.messages.signals import DeferredMessageCompleted, MessageCrossposted
@@ -20,23 +20,24 @@ def edit(
     call: Call, channel_access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage
 ) -> wire.Message:
     """Edit the content of a message as its author."""
-    draft = drafts.validate_edit(call, channel_access, author, row, body)
+    draft = validation.validate_edit(call, channel_access, author, row, body)
     if draft.is_empty and row.snapshots is None:
         raise errors.EMPTY_MESSAGE()
     edited_row = row._replace(
         content=draft.content,
         flags=draft.flags,
-        attachments=row_building.encode_json(draft.files),
-        embeds=row_building.encode_json(draft.embeds),
-        components=row_building.encode_json(draft.components),
+        attachments=rows.encode_json(draft.files),
+        embeds=rows.encode_json(draft.embeds),
+        components=rows.encode_json(draft.components),
     )
     if body.content is not UNSET or body.components is not UNSET or body.allowed_mentions is not UNSET:
-        mentioned = mentions.resolve(
-            call, channel_access, draft.mention_texts(), body.allowed_mentions, _notified_reply_author(call, row, body)
+        requested = mentions.find_mentions(
+            draft.mention_texts(), body.allowed_mentions, _notified_reply_author(call, row, body)
         )
+        mentioned = resolution.resolve_mentions(call, channel_access, requested)
         edited_row = edited_row._replace(
-            mentions=row_building.encode_json(list(mentioned.users)),
-            mention_roles=row_building.encode_json(list(mentioned.roles)),
+            mentions=rows.encode_json(list(mentioned.users)),
+            mention_roles=rows.encode_json(list(mentioned.roles)),
             mention_everyone=int(mentioned.everyone),
         )
     if edited_row == row:
@@ -54,10 +55,11 @@ def complete_deferred(
     call: Call, channel_access: ChannelAccess, author: Author, row: MessageRow, body: wire.CreateMessageContent
 ) -> wire.Message:
     """Complete a deferred interaction response with its content."""
-    draft = drafts.validate_create(call, channel_access, author, body)
+    draft = validation.validate_create(call, channel_access, author, body)
     if draft.is_empty:
         raise errors.EMPTY_MESSAGE()
-    mentioned = mentions.resolve(call, channel_access, draft.mention_texts(), body.allowed_mentions)
+    requested = mentions.find_mentions(draft.mention_texts(), body.allowed_mentions)
+    mentioned = resolution.resolve_mentions(call, channel_access, requested)
     extra = json_columns.extra(row)
     # spec/dated-changes.md#3: before 4 September 2024 a deferred response could not become a poll.
     extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.is_active(call.now_ms) else None
@@ -66,13 +68,13 @@ def complete_deferred(
     completed_row = row._replace(
         flags=row.flags & ~MessageFlags.LOADING | draft.flags,
         content=draft.content,
-        attachments=row_building.encode_json(draft.files),
-        embeds=row_building.encode_json(draft.embeds),
-        components=row_building.encode_json(draft.components),
-        mentions=row_building.encode_json(list(mentioned.users)),
-        mention_roles=row_building.encode_json(list(mentioned.roles)),
+        attachments=rows.encode_json(draft.files),
+        embeds=rows.encode_json(draft.embeds),
+        components=rows.encode_json(draft.components),
+        mentions=rows.encode_json(list(mentioned.users)),
+        mention_roles=rows.encode_json(list(mentioned.roles)),
         mention_everyone=int(mentioned.everyone),
-        extra=row_building.encode_json(extra),
+        extra=rows.encode_json(extra),
     )
     if not row.is_ephemeral:
         call.notify(DeferredMessageCompleted(channel=channel_access.channel, row=completed_row))

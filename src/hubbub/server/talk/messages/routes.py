@@ -9,7 +9,8 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.standing import access
-from hubbub.server.talk.messages import actions, creation, drafts, edits, history_pages, rules, store, views
+from hubbub.server.talk.messages import actions, creation, edits, history_pages, rules, store, views
+from hubbub.server.talk.messages.content import drafts
 
 
 @handles(wire.LIST_MESSAGES)
@@ -65,7 +66,7 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
     author = rules.require_author(call, channel_access.channel)
     if row.flags & MessageFlags.LOADING:
         # The message is a deferred response, whose interaction token may have expired (decisions/0030).
-        return edits.complete_deferred(call, channel_access, author, row, drafts.as_create_body(call, body))
+        return edits.complete_deferred(call, channel_access, author, row, drafts.as_create_body(body, call.now_ms))
     return edits.edit(call, channel_access, author, row, body)
 
 

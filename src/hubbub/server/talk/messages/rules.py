@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hubbub.protocol import changes, errors
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import FORUM_TYPES, ChannelType, InGameMessages, MessageType, VerificationLevel
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import Snowflake
@@ -16,6 +16,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import relationships, user_settings
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
+from hubbub.server.talk.attachments import StoredAttachment
 from hubbub.server.talk.messages import ports, store, views
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import Author, MessageRow
@@ -47,6 +48,8 @@ MEMBERSHIP_AGE_MIN_MS: Final = 10 * 60_000
 FORWARDED_BYTES_MAX: Final = 100 << 20
 """Maximum number of attachment bytes that a user can forward within `FORWARDED_BYTES_WINDOW_MS` (spec/http.md#1.14)."""
 FORWARDED_BYTES_WINDOW_MS: Final = 60_000
+_UPLOAD_MS: Final = 120_000
+"""Maximum time between the start of an upload and the ID of the message that contains it, in milliseconds."""
 
 
 def require_send(call: Call, channel_access: ChannelAccess) -> Author:
@@ -273,3 +276,16 @@ def require_crosspost(call: Call, channel_access: ChannelAccess, row: MessageRow
         raise errors.INVALID_MESSAGE_TYPE()
     if row.flags & MessageFlags.CROSSPOSTED:
         raise errors.ALREADY_CROSSPOSTED()
+
+
+def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: str) -> bool:
+    """Return whether a message that was sent right after the upload of an attachment in a channel contains it.
+
+    Other messages with the attachment (forwards, edited messages) are not searched, which bounds the cost."""
+    created_ms = Snowflake(attachment_id).created_ms
+    first_id, last_id = Snowflake.at(created_ms - 1000), Snowflake.at(created_ms + _UPLOAD_MS)
+    return any(
+        (attachment.id, attachment.filename) == (attachment_id, filename)
+        for encoded in store.list_attachments_between(call.tx, channel_id, first_id, last_id)
+        for attachment in codec.decode(encoded, list[StoredAttachment])
+    )

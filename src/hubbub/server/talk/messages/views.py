@@ -31,8 +31,7 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.identity import users
 from hubbub.server.places import members
 from hubbub.server.places.standing import ChannelRef
-from hubbub.server.talk.messages import file_urls
-from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content import file_urls, json_columns
 from hubbub.server.talk.messages.content.json_columns import attachments, components, embeds, extra, mentions, snapshots
 from hubbub.server.talk.messages.content.records import (
     Extra,
@@ -329,11 +328,11 @@ def build_message(
         view.attachments = related.get_signer().build_views(row.channel_id, files, ephemeral=row.is_ephemeral)
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
         view.embeds = file_urls.resolve_in_embeds(
-            related, row.channel_id, embeds(row), files, ephemeral=row.is_ephemeral
+            related.get_signer, row.channel_id, embeds(row), files, ephemeral=row.is_ephemeral
         )
     if row.components is not None:
         view.components = file_urls.resolve_in_components(
-            related, row.channel_id, components(row), files, ephemeral=row.is_ephemeral
+            related.get_signer, row.channel_id, components(row), files, ephemeral=row.is_ephemeral
         )
     if row.mentions is not None:
         view.mentions = [related.get_user(user_id) for user_id in mentions(row)]
@@ -435,12 +434,14 @@ def _snapshot_view(related: RelatedData, snapshot: StoredSnapshot) -> wire.Messa
             content=snapshot.content,
             embeds=[]
             if is_suppressed
-            else file_urls.resolve_in_embeds(related, snapshot.channel_id, snapshot.embeds, snapshot.attachments),
+            else file_urls.resolve_in_embeds(
+                related.get_signer, snapshot.channel_id, snapshot.embeds, snapshot.attachments
+            ),
             attachments=related.get_signer().build_views(snapshot.channel_id, snapshot.attachments)
             if snapshot.attachments
             else [],
             components=file_urls.resolve_in_components(
-                related, snapshot.channel_id, snapshot.components, snapshot.attachments
+                related.get_signer, snapshot.channel_id, snapshot.components, snapshot.attachments
             ),
             timestamp=codec.timestamp(snapshot.message_id.created_ms),
             edited_timestamp=None if snapshot.edited_ms is None else codec.timestamp(snapshot.edited_ms),

@@ -1,9 +1,7 @@
 """Validate the content of message bodies; permissions to send are checked in `rules.py`."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import changes, codec, errors
@@ -30,78 +28,30 @@ from hubbub.protocol.resources.polls import (
     PollMedia,
     PollResults,
 )
-from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.call import Call, Upload
 from hubbub.server.identity import applications
 from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, build_attachment
-from hubbub.server.talk.messages import mentions, ports
-from hubbub.server.talk.messages.content import components, embeds, json_columns
+from hubbub.server.talk.messages import ports
+from hubbub.server.talk.messages.content import components, drafts, embeds, json_columns, mentions
 from hubbub.server.talk.messages.content.component_fields import ComponentReferences
+from hubbub.server.talk.messages.content.drafts import Draft, clean_content
 from hubbub.server.talk.messages.content.records import Author, MessageRow
 
 MIB: Final = 1 << 20
 LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB
 """Maximum size of a webhook's file before webhook_upload_10mib (spec/dated-changes.md#2.2)."""
 
-# spec/http.md#3.4: fields that a message with IS_COMPONENTS_V2 cannot have.
-_LEGACY_ONLY_FIELDS: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")
-
-
-class Draft(msgspec.Struct, kw_only=True):
-    """The validated content of a message."""
-
-    content: str = ""
-    flags: int = 0
-    embeds: list[Embed] = []
-    components: list[dict[str, Any]] = []
-    files: list[StoredAttachment] = []
-    stickers: list[StickerItem] = []
-    poll: Poll | None = None
-    theme: wire.SharedClientTheme | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the message has no content at all (spec/http.md#3.4)."""
-        if self.flags & MessageFlags.IS_COMPONENTS_V2:
-            return not self.components
-        return not (
-            self.content or self.embeds or self.components or self.files or self.stickers or self.poll or self.theme
-        )
-
-    def mention_texts(self) -> Iterator[str]:
-        """Iterate over the texts in which mentions are searched."""
-        yield self.content
-        if self.flags & MessageFlags.IS_COMPONENTS_V2:
-            yield from components.text_contents(self.components)
-
-    def readable_texts(self) -> Iterator[str]:
-        """Iterate over all texts that users will read."""
-        yield from self.mention_texts()
-        for embed in self.embeds:
-            yield from (embed.title or "", embed.description or "")
-            yield from (embed.author.name if embed.author else "", embed.footer.text if embed.footer else "")
-            for field in embed.fields or ():
-                yield from (field.name, field.value)
-        if self.poll is not None:
-            yield self.poll.question.text or ""
-            yield from (answer.poll_media.text or "" for answer in self.poll.answers)
-        for file in self.files:
-            yield from (file.filename, file.description or "")
-
-
-def clean_content(content: str | None) -> str:
-    """Return content for storage: trimmed, and without NUL characters, which PostgreSQL cannot store."""
-    return (content or "").replace("\x00", "").strip()
-
 
 def validate_create(
     call: Call, channel_access: ChannelAccess, author: Author, body: wire.CreateMessageContent
 ) -> Draft:
     """Validate the body of a new message; raise if a part is rejected."""
-    draft = Draft(content=clean_content(body.content or None), flags=_settable_flags(call, body.flags or 0))
+    draft = Draft(
+        content=clean_content(body.content or None), flags=drafts.settable_flags(body.flags or 0, call.now_ms)
+    )
     is_voice_message = bool(draft.flags & MessageFlags.IS_VOICE_MESSAGE)
     if call.files and not is_voice_message:
         channel_access.require(Permissions.ATTACH_FILES)
@@ -114,18 +64,18 @@ def validate_create(
     form = errors.FormErrors()
     mentions.check_allowed(body.allowed_mentions, form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
-        _reject_legacy_fields(body, form)
+        drafts.reject_legacy_fields(body, form)
     draft.embeds = _validate_embeds(call, channel_access, body.embeds or [], form)
     references = _validate_components(call, author, body.components or [], draft, form)
     draft.files = _new_files(call, author, body.attachments or [], form)
-    _require_named_files(references, draft.files, form)
+    drafts.require_named_files(references, draft.files, form)
     if body.poll:
         draft.poll = _build_poll(call, channel_access, body.poll, form)
     draft.theme = body.shared_client_theme or None
     form.raise_if_any()
     embeds.mark_embedded_files(draft.embeds, draft.files)
     if is_voice_message:
-        _require_voice_message(draft)
+        drafts.require_voice_message(draft)
     return draft
 
 
@@ -146,7 +96,7 @@ def validate_edit(
     form = errors.FormErrors()
     mentions.check_allowed(body.allowed_mentions, form)
     if body.flags is not UNSET:
-        draft.flags = edited_flags(call, row.flags, body.flags or 0)
+        draft.flags = drafts.edited_flags(row.flags, body.flags or 0, call.now_ms)
     if body.content is not UNSET:
         draft.content = clean_content(body.content)
     draft.embeds = (
@@ -169,7 +119,7 @@ def validate_edit(
     else:
         references = _validate_components(call, author, body.components or [], draft, form)
     draft.files = _edited_files(call, author, row, body, form)
-    _require_named_files(references, draft.files, form)
+    drafts.require_named_files(references, draft.files, form)
     form.raise_if_any()
     if body.embeds is not UNSET:
         # A file that is no longer used by an embed is listed as an attachment again.
@@ -177,40 +127,6 @@ def validate_edit(
             file.embedded = False
     embeds.mark_embedded_files(draft.embeds, draft.files)
     return draft
-
-
-def as_create_body(call: Call, body: wire.UpdateMessage) -> wire.CreateMessageContent:
-    """Return an edit of a deferred response as the body of a new message."""
-    return wire.CreateMessageContent(
-        content=body.content,
-        embeds=body.embeds,
-        allowed_mentions=body.allowed_mentions,
-        components=body.components,
-        attachments=body.attachments,
-        flags=edited_flags(call, 0, body.flags or 0),
-    )
-
-
-def edited_flags(call: Call, before: int, requested: int) -> int:
-    """Return the flags after an edit (spec/http.md#3.4).
-
-    SUPPRESS_EMBEDS can be set and cleared, IS_COMPONENTS_V2 only set."""
-    after = before & ~MessageFlags.SUPPRESS_EMBEDS | requested & MessageFlags.SUPPRESS_EMBEDS
-    return after | _settable_flags(call, requested) & MessageFlags.IS_COMPONENTS_V2
-
-
-def _settable_flags(call: Call, requested: int) -> int:
-    """Return the requested flags that a sender may set; other flags are ignored without an error (decisions/0013)."""
-    flags = requested & MessageFlags.SETTABLE
-    if flags & MessageFlags.IS_COMPONENTS_V2 and not changes.COMPONENTS_V2.is_active(call.now_ms):
-        flags &= ~MessageFlags.IS_COMPONENTS_V2
-    return flags
-
-
-def _reject_legacy_fields(body: wire.CreateMessageContent, form: errors.FormErrors) -> None:
-    for name in _LEGACY_ONLY_FIELDS:
-        if getattr(body, name):
-            form.add((name,), *errors.components_v2_field(name))
 
 
 def _validate_embeds(
@@ -266,17 +182,6 @@ def require_emojis(call: Call, references: ComponentReferences, form: errors.For
                 emoji["animated"] = True
 
 
-def _require_named_files(
-    references: ComponentReferences, files: list[StoredAttachment], form: errors.FormErrors
-) -> None:
-    """Add an error for each file that components refer to and that is missing or of the wrong type."""
-    files_by_name = {file.filename: file for file in files}
-    for path, filename, must_be_image in references.files:
-        file = files_by_name.get(filename)
-        if file is None or (must_be_image and not (file.content_type or "").startswith("image/")):
-            form.add(path, *errors.attachment_not_found())
-
-
 def file_bytes_max(call: Call, author: Author, *, is_app: bool = False) -> int:
     """Return the maximum size of a file in bytes for an author, or with `is_app` for an app that responds to the author.
 
@@ -302,25 +207,11 @@ def _store_upload(call: Call, author: Author, upload: Upload, request: Attachmen
     return build_attachment(upload, request, is_spoiler_supported=changes.ATTACHMENT_SPOILER.is_active(call.now_ms))
 
 
-def _uploads_by_index(call: Call) -> dict[int, Upload]:
-    """Return the uploads by the index used in attachment metadata.
-
-    A `file` part without an index gets the first free one."""
-    uploads: dict[int, Upload] = {upload.index: upload for upload in call.files if upload.index is not None}
-    for upload in call.files:
-        if upload.index is None:
-            index = 0
-            while index in uploads:
-                index += 1
-            uploads[index] = upload
-    return uploads
-
-
 def _new_files(
     call: Call, author: Author, requests: list[AttachmentRequest], form: errors.FormErrors
 ) -> list[StoredAttachment]:
     """Return the files of a new message in the order of their metadata; files without metadata come last."""
-    uploads = _uploads_by_index(call)
+    uploads = drafts.uploads_by_index(call.files)
     files = []
     for index, request in enumerate(requests):
         upload = uploads.pop(int(request.id), None)
@@ -337,7 +228,7 @@ def _edited_files(
     call: Call, author: Author, row: MessageRow, body: wire.UpdateMessage, form: errors.FormErrors
 ) -> list[StoredAttachment]:
     """Return the files after an edit: exactly those listed, or without a list all old and new ones (spec/http.md#1.11)."""
-    uploads = _uploads_by_index(call)
+    uploads = drafts.uploads_by_index(call.files)
     old_files_by_id = {int(file.id): file for file in json_columns.attachments(row)}
     if body.attachments is UNSET:
         files = [
@@ -366,16 +257,6 @@ def _require_attachment_limit(call: Call, files: list[StoredAttachment]) -> None
         raise errors.MAX_ATTACHMENTS()
     if files:
         cdn_urls.get_key(call.tx)
-
-
-def _require_voice_message(draft: Draft) -> None:
-    """Raise unless there is one audio file with duration and waveform, and nothing else (spec/http.md#3.4)."""
-    if draft.content or draft.embeds or draft.components or draft.stickers or draft.poll or draft.theme:
-        raise errors.VOICE_MESSAGE_EXTRA_CONTENT()
-    if len(draft.files) != 1 or not (draft.files[0].content_type or "").startswith("audio/"):
-        raise errors.VOICE_MESSAGE_SINGLE_AUDIO()
-    if draft.files[0].duration_secs is None or draft.files[0].waveform is None:
-        raise errors.VOICE_MESSAGE_METADATA()
 
 
 def _build_poll(call: Call, channel_access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:

@@ -1,17 +1,10 @@
-"""Resolve references to uploaded files in embeds and components to URLs, and find the files of URLs."""
+"""Resolve references to uploaded files in embeds and components to signed URLs."""
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from hubbub.protocol import codec
-from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.resources.embeds import Embed, EmbedMedia
-from hubbub.server.core.call import Call
 from hubbub.server.talk.attachments import AttachmentSigner, StoredAttachment
-from hubbub.server.talk.messages import store
-from hubbub.server.talk.messages.related_data import RelatedData
-
-_UPLOAD_MS: Final = 120_000
-"""Maximum time between the start of an upload and the ID of the message that contains it, in milliseconds."""
 
 
 class _FileUrls(NamedTuple):
@@ -30,18 +23,20 @@ class _FileUrls(NamedTuple):
 
 
 def resolve_in_embeds(
-    related: RelatedData,
+    get_signer: Callable[[], AttachmentSigner],
     channel_id: int,
     embeds: list[Embed],
     files: list[StoredAttachment],
     *,
     ephemeral: bool = False,
 ) -> list[Embed]:
-    """Replace references to uploaded files in the embeds `embeds` with URLs, in place; return the embeds."""
+    """Replace references to uploaded files in the embeds `embeds` with URLs, in place; return the embeds.
+
+    `get_signer` is called only if a URL has to be signed."""
     files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files if attachment.embedded}
     if not files_by_url:
         return embeds
-    urls = _FileUrls(related.get_signer(), channel_id, ephemeral, files_by_url)
+    urls = _FileUrls(get_signer(), channel_id, ephemeral, files_by_url)
     for embed in embeds:
         for media in (embed.image, embed.thumbnail):
             if media and media.url and (file := files_by_url.get(media.url)):
@@ -61,17 +56,19 @@ def _fill_media(media: EmbedMedia, file: StoredAttachment, urls: _FileUrls) -> N
 
 
 def resolve_in_components(
-    related: RelatedData,
+    get_signer: Callable[[], AttachmentSigner],
     channel_id: int,
     components: list[dict[str, Any]],
     files: list[StoredAttachment],
     *,
     ephemeral: bool = False,
 ) -> list[dict[str, Any]]:
-    """Replace references to uploaded files in the components `components` with URLs, in place; return the components."""
+    """Replace references to uploaded files in the components `components` with URLs, in place; return the components.
+
+    `get_signer` is called only if a URL has to be signed."""
     if components and files:
         files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files}
-        urls = _FileUrls(related.get_signer(), channel_id, ephemeral, files_by_url)
+        urls = _FileUrls(get_signer(), channel_id, ephemeral, files_by_url)
         for component in components:
             _resolve_in_node(component, urls)
     return components
@@ -97,16 +94,3 @@ def _resolve_in_node(node: Any, urls: _FileUrls) -> None:
         for child in list(node.values()):
             if isinstance(child, dict | list):
                 _resolve_in_node(child, urls)
-
-
-def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: str) -> bool:
-    """Return whether a message that was sent right after the upload of an attachment in a channel contains it.
-
-    Other messages with the attachment (forwards, edited messages) are not searched, which bounds the cost."""
-    created_ms = Snowflake(attachment_id).created_ms
-    first_id, last_id = Snowflake.at(created_ms - 1000), Snowflake.at(created_ms + _UPLOAD_MS)
-    return any(
-        (attachment.id, attachment.filename) == (attachment_id, filename)
-        for encoded in store.list_attachments_between(call.tx, channel_id, first_id, last_id)
-        for attachment in codec.decode(encoded, list[StoredAttachment])
-    )

@@ -1,18 +1,13 @@
-"""Build message rows from validated content, and handle nonces."""
+"""Build message rows from validated content."""
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any
 
-from msgspec import UNSET
-
-from hubbub.protocol import changes, codec, errors
+from hubbub.protocol import codec, errors
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
-from hubbub.protocol.resources import messages as wire
-from hubbub.server.core.call import Call
-from hubbub.server.places.standing import ChannelRef
-from hubbub.server.talk.messages import store
 from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.drafts import Draft
+from hubbub.server.talk.messages.content.mentions import Mentions
 from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
     Author,
@@ -21,28 +16,21 @@ from hubbub.server.talk.messages.content.records import (
     MessageRow,
     WebhookIdentity,
 )
-from hubbub.server.talk.messages.drafts import Draft
-from hubbub.server.talk.messages.mentions import Mentions
-from hubbub.server.talk.messages.references import ResolvedReference
-
-RowT = TypeVar("RowT")
-
-NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
+from hubbub.server.talk.messages.content.references import ResolvedReference
 
 
 def with_content(
-    call: Call,
-    channel: ChannelRef,
     row: MessageRow,
     draft: Draft | None,
     reference: ResolvedReference | None,
     mentioned: Mentions,
     tts: bool,
+    position: int | None,
 ) -> MessageRow:
-    """Return the row with its files, embeds, components, reference, mentions and rarely used fields."""
-    extra = Extra()
-    if channel.is_thread:
-        extra.position = store.find_thread_position(call.tx, channel.id)
+    """Return the row with its files, embeds, components, reference, mentions and rarely used fields.
+
+    `position` is the position in a thread; None in other channels."""
+    extra = Extra(position=position)
     if draft is not None:
         extra.sticker_items, extra.poll, extra.shared_client_theme = draft.stickers, draft.poll, draft.theme
         row = row._replace(
@@ -121,42 +109,3 @@ def encode_extra(extra: Extra) -> str:
 def encode_json(value: Any) -> str | None:
     """Encode a value as JSON; return None for an empty value."""
     return codec.encode(value).decode() if value else None
-
-
-# Nonces
-
-
-def parse_nonce(body: wire.CreateMessage) -> int | str | None:
-    """Return the nonce of a body, or None; raise if it is invalid."""
-    nonce = body.nonce
-    if nonce is UNSET or nonce is None or nonce == "":
-        return None
-    if not isinstance(nonce, int | str) or isinstance(nonce, bool):
-        raise errors.invalid("nonce", *errors.nonce_type())
-    if len(str(nonce)) > wire.NONCE_MAX:
-        raise errors.invalid("nonce", *errors.nonce_length(wire.NONCE_MAX))
-    return nonce
-
-
-def is_nonce_enforced(call: Call, body: wire.CreateMessage) -> bool:
-    """Return whether a repeated nonce must return the earlier message."""
-    if body.enforce_nonce is UNSET or body.enforce_nonce is None:
-        return call.api_version >= changes.ENFORCE_NONCE_DEFAULT_VERSION
-    return body.enforce_nonce and changes.ENFORCE_NONCE.is_active(call.now_ms)
-
-
-def find_by_nonce(
-    call: Call, channel_id: int, nonce: str, message_id: int, find: Callable[[int], RowT | None]
-) -> RowT | None:
-    """Return the message that used a nonce in a channel or lobby within `NONCE_WINDOW_MS`, or None.
-
-    If there is none, the nonce is recorded for the new message `message_id`. `find` returns a message by ID."""
-    key = (call.user_id, channel_id, nonce)
-    earlier_id = store.claim_nonce(call.tx, *key, message_id, call.now_ms, NONCE_WINDOW_MS)
-    if earlier_id is None:
-        return None
-    row = find(earlier_id)
-    if row is None:
-        # The earlier message was deleted, so the repeated one counts as new.
-        store.replace_nonce(call.tx, *key, message_id, call.now_ms)
-    return row
