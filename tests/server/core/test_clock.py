@@ -128,7 +128,9 @@ async def test_run_for_wakes_a_sleeping_loop_every_time() -> None:
 
 
 async def test_a_sleep_until_a_past_time_returns_immediately() -> None:
-    await ControlledClock(NOON_MS, running=False).sleep_until(NOON_MS - 1)
+    clock = ControlledClock(NOON_MS, running=False)
+    await asyncio.wait_for(clock.sleep_until(NOON_MS - 1), 5)
+    assert clock.now_ms() == NOON_MS
 
 
 async def test_a_canceled_sleep_leaves_no_timer() -> None:

@@ -17,6 +17,7 @@ from hubbub.server.core.config import Config, VoiceConfig
 from tests.sdk.audio import Tone, tone_share
 from tests.server.voice.caller import Caller
 from tests.server.voice.conftest import ENDPOINT, MakeCaller
+from tests.web.polling import wait_until
 from tests.world import Guild, World, small_config
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -121,9 +122,9 @@ async def test_a_page_shows_the_video_of_another_page(
         (await open_page(chromium, world), await join_from_page(world, guild, await make_caller())) for _ in range(2)
     ]
     await sender[0].evaluate(VIDEO_SCRIPT, sender[1] | {"sends": True})
-    await sender[0].wait_for_function("async () => (await streamStatistics())?.framesEncoded > 10")
+    await wait_until(sender[0], "async () => (await streamStatistics())?.framesEncoded > 10")
     # The viewer comes after the first key frame, so it has to request another one.
     await viewer[0].evaluate(VIDEO_SCRIPT, viewer[1] | {"sends": False})
-    await viewer[0].wait_for_function("async () => (await streamStatistics())?.framesDecoded > 10")
+    await wait_until(viewer[0], "async () => (await streamStatistics())?.framesDecoded > 10")
     statistics = await sender[0].evaluate("streamStatistics()")
     assert statistics["pliCount"] > 0
