@@ -640,7 +640,7 @@ def _open_bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
         config.nats_url,
         Dispatch,
         prefix=config.bus.prefix,
-        max_pending_bytes=config.bus.max_pending_bytes,
+        pending_bytes_max=config.bus.pending_bytes_max,
         metrics=metrics,
     )
 

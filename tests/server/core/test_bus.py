@@ -409,7 +409,7 @@ async def test_dropped_outgoing_messages_are_counted_and_reported_to_every_proce
     make_nats: MakeNats, nats_url: str
 ) -> None:
     proxy = CuttingProxy(nats_url)
-    bus = await make_nats(await proxy.start(), max_pending_bytes=1000)
+    bus = await make_nats(await proxy.start(), pending_bytes_max=1000)
     other = await make_nats()
     gap = asyncio.Event()
     received: list[int] = []

@@ -21,7 +21,7 @@ def test_without_any_source_everything_has_its_documented_default() -> None:
     assert (loaded.host, loaded.port, loaded.rate_limits) == ("127.0.0.1", 8080, "real")
     assert loaded.roles == {"api", "gateway", "voice", "worker"}
     assert loaded.gateway.heartbeat_interval_ms == 41_250
-    assert loaded.gateway.max_frame_bytes == 15 * 1024
+    assert loaded.gateway.frame_bytes_max == 15 * 1024
     assert (loaded.gateway.replay_events, loaded.gateway.replay_ms) == (10_000, 300_000)
     assert loaded.gateway.outgoing_buffer_bytes == 10 * 1024 * 1024
 

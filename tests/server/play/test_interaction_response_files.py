@@ -17,7 +17,7 @@ from tests.world import NOW_MS, ApiResponse, World
 
 KIB = 1 << 10
 PREMIUM = [PremiumType.NONE, PremiumType.TIER_1, PremiumType.TIER_2]
-HTTP = HttpConfig(max_body_bytes=16 * KIB, max_upload_bytes=64 * KIB, max_file_bytes=10 * KIB)
+HTTP = HttpConfig(body_bytes_max=16 * KIB, upload_bytes_max=64 * KIB, file_bytes_max=10 * KIB)
 """HTTP limits far below the attachment limits of premium users."""
 
 

@@ -129,7 +129,7 @@ async def test_old_messages_are_indexed_in_batches(world: World, monkeypatch: py
 
 
 async def test_a_search_can_be_configured_to_wait_for_the_index(response_monitor: ResponseMonitor) -> None:
-    app = App(small_config(search_at_once=True), clock=ControlledClock(NOW_MS, running=False))
+    app = App(small_config(search_waits_for_index=True), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
         guild = await World(app, client).guild()

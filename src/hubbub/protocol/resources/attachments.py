@@ -18,7 +18,7 @@ ATTACHMENT_BYTES_MAX_BY_TIER: Final = (10 << 20, 10 << 20, 50 << 20, 100 << 20)
 ATTACHMENT_BYTES_MAX_BY_PREMIUM: Final = {1: 50 << 20, 2: 500 << 20, 3: 50 << 20}
 """Maximum size of a file in bytes, by the sender's premium type (spec/http.md#1.11)."""
 ATTACHMENT_BYTES_MAX: Final = max(*ATTACHMENT_BYTES_MAX_BY_TIER, *ATTACHMENT_BYTES_MAX_BY_PREMIUM.values())
-"""Largest file that any user may send, in bytes; `http.max_upload_bytes` may lower it."""
+"""Largest file that any user may send, in bytes; `http.upload_bytes_max` may lower it."""
 ATTACHMENT_DESCRIPTION_MAX: Final = 1024
 ATTACHMENT_FILENAME_MAX: Final = 1024
 ATTACHMENT_TITLE_MAX: Final = 1024

@@ -117,7 +117,7 @@ class NatsBus(Bus[BusMessage]):
         kind: type[BusMessage],
         *,
         prefix: str = DEFAULTS.prefix,
-        max_pending_bytes: int = DEFAULTS.max_pending_bytes,
+        pending_bytes_max: int = DEFAULTS.pending_bytes_max,
         reconnect_wait_ms: int = 500,
         connect_timeout_ms: int = 10_000,
         metrics: Metrics | None = None,
@@ -132,7 +132,7 @@ class NatsBus(Bus[BusMessage]):
         self._message_prefix = f"{prefix}.message."
         self._request_prefix = f"{prefix}.request."
         self._gap_subject = f"{prefix}.gap"
-        self._max_pending_bytes = max_pending_bytes
+        self._pending_bytes_max = pending_bytes_max
         self._reconnect_wait_ms = reconnect_wait_ms
         self._connect_timeout_ms = connect_timeout_ms
         self._client = _OrderedClient(self._message_prefix, self._received)
@@ -240,7 +240,7 @@ class NatsBus(Bus[BusMessage]):
             for index in range(total)
         ]
         entry = _OutboxEntry(self._number, subject, parts)
-        if self._outbox_bytes + entry.size > self._max_pending_bytes or total > 0xFFFF:
+        if self._outbox_bytes + entry.size > self._pending_bytes_max or total > 0xFFFF:
             self.metrics.bus_dropped.inc()
             if self._dropped == self._reported_dropped:
                 log.error("The bus drops messages: its outbox is full", extra={"bytes": self._outbox_bytes})

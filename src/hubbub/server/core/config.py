@@ -81,15 +81,15 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The HTTP server."""
 
-    max_body_bytes: Bytes = 2 * MIB
+    body_bytes_max: Bytes = 2 * MIB
     """The maximum size of a JSON or form body; larger ones get 413 with code 40005."""
-    max_upload_bytes: Bytes = 102 * MIB
+    upload_bytes_max: Bytes = 102 * MIB
     """The maximum size of a multipart body, or of a JSON body with images.
 
     It must hold ten files of the usual limit, or one file of a guild of the third tier, and the message (spec/http.md#1.11)."""
-    max_file_bytes: Bytes = attachments.ATTACHMENT_BYTES_MAX_BY_TIER[0]
+    file_bytes_max: Bytes = attachments.ATTACHMENT_BYTES_MAX_BY_TIER[0]
     """The maximum size of a file for a caller without a raised limit."""
-    max_depth: Annotated[int, Meta(ge=8, le=500)] = 64
+    depth_max: Annotated[int, Meta(ge=8, le=500)] = 64
     """The maximum nesting depth of JSON."""
     read_timeout_ms: Milliseconds = 60_000
     """How long a request may take to arrive."""
@@ -109,7 +109,7 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def multipart_file_bytes_max(self) -> int:
         """The maximum size of a file in a multipart body, for any caller; the rest is reserved for the message."""
-        return self.max_upload_bytes - min(self.max_body_bytes, self.max_upload_bytes // 2)
+        return self.upload_bytes_max - min(self.body_bytes_max, self.upload_bytes_max // 2)
 
 
 class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The number of intervals without a heartbeat after which a connection is closed."""
     hello_timeout_ms: Milliseconds = 60_000
     """How long a connection may stay open without Identify or Resume."""
-    max_frame_bytes: Annotated[int, Meta(ge=1024)] = 15 * KIB
+    frame_bytes_max: Annotated[int, Meta(ge=1024)] = 15 * KIB
     """The maximum size of a frame from a client; 4096 is the strict public value."""
     replay_events: Count = 10_000
     """The number of events that are stored per session for a resume."""
@@ -191,7 +191,7 @@ class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")] = "hubbub"
     """The first token of every NATS subject, so that several installations can share a NATS server."""
-    max_pending_bytes: Bytes = 64 * MIB
+    pending_bytes_max: Bytes = 64 * MIB
     """The maximum size of the buffer while NATS is unreachable."""
 
 
@@ -223,9 +223,9 @@ class ActivitiesConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The domain under which activities are served on the server's port; None disables the proxy.
 
     It must not share cookies with the platform's own pages, and needs wildcard DNS and a wildcard certificate."""
-    max_request_bytes: Bytes = 25 * MIB
+    request_bytes_max: Bytes = 25 * MIB
     """The maximum size of a request body forwarded to an application's server."""
-    max_response_bytes: Bytes = 512 * MIB
+    response_bytes_max: Bytes = 512 * MIB
     """The maximum size of a response returned from an application's server."""
     timeout_ms: Milliseconds = 60_000
     """How long a target may take to respond, and between parts of the response."""
@@ -291,7 +291,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """The payment provider as `module:name`; by default rehearsals accept every payment and other servers none."""
     registration: bool = True
     """Whether new users can register."""
-    search_at_once: bool = False
+    search_waits_for_index: bool = False
     """Whether the first search of a guild waits until its messages are indexed, instead of returning 202."""
     log: LogConfig = LogConfig()
     http: HttpConfig = HttpConfig()

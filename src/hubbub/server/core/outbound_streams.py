@@ -66,7 +66,7 @@ class OutboundStreams:
         )
 
     def websocket(
-        self, url: URL, *, headers: Mapping[str, str], protocols: Iterable[str], max_bytes: int
+        self, url: URL, *, headers: Mapping[str, str], protocols: Iterable[str], message_bytes_max: int
     ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
         """Open a WebSocket. Raises aiohttp's errors."""
         self._require_allowed_target(url)
@@ -74,7 +74,7 @@ class OutboundStreams:
             url,
             headers=headers,
             protocols=protocols,
-            max_msg_size=max_bytes,
+            max_msg_size=message_bytes_max,
             heartbeat=HEARTBEAT_SECONDS,
             timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT_SECONDS),
         )

@@ -153,7 +153,7 @@ class PublicChecks:
                 "problem",
                 "body size",
                 f"the proxy rejects a request of {size}",
-                "raise its limit above http.max_upload_bytes, for example client_max_body_size 110m in nginx",
+                "raise its limit above http.upload_bytes_max, for example client_max_body_size 110m in nginx",
             )
         return status_problem("body size", status)
 

@@ -243,7 +243,7 @@ async def test_form_fields_are_converted_by_type(server: HttpHarness) -> None:
 
 
 async def test_an_oversized_body_is_rejected_with_40005(make_server: Callable[..., Awaitable[HttpHarness]]) -> None:
-    server = await make_server(max_body_bytes=2048)
+    server = await make_server(body_bytes_max=2048)
     response = await server.post_json(TOYS_PATH, b'{"content": "' + b"a" * 4096 + b'"}')
     assert (response.status, response.json["code"]) == (413, 40005)
 
@@ -648,7 +648,7 @@ async def test_a_file_that_is_only_read_is_not_stored(server: HttpHarness) -> No
 async def test_oversized_excess_and_duplicate_files_are_rejected(
     make_server: Callable[..., Awaitable[HttpHarness]],
 ) -> None:
-    server = await make_server(max_file_bytes=1024, max_upload_bytes=4096)
+    server = await make_server(file_bytes_max=1024, upload_bytes_max=4096)
 
     async def upload_outcome(*files: tuple[str, str, bytes], **options: Any) -> tuple[int, int]:
         response = await server.request("POST", TOYS_PATH, data=upload_form(*files, **options))
@@ -664,15 +664,15 @@ async def test_oversized_excess_and_duplicate_files_are_rejected(
 
 async def test_too_many_concurrent_uploads_respond_with_503(server: HttpHarness) -> None:
     limits = server.config.http
-    server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
+    server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.upload_bytes_max)
     body = upload_form(("files[0]", "a.png", b"x"))
     response = await server.request("POST", TOYS_PATH, data=body)
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
-    server.http_server._bodies._budget.release(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
+    server.http_server._bodies._budget.release(CONCURRENT_UPLOADS_MAX * limits.upload_bytes_max)
     for _ in range(3):
         assert (await server.request("POST", TOYS_PATH, data=upload_form(("files[0]", "a.png", b"x")))).status == 200
         assert (await server.request("POST", TOYS_PATH, data=upload_form(payload=b"{"))).status == 400
-    server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
+    server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.upload_bytes_max)
 
 
 # Fuzzing

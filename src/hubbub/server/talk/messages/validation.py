@@ -194,7 +194,7 @@ def file_bytes_max(call: Call, author: Author, *, is_app: bool = False) -> int:
         max_by_premium.get(author.user.premium_type, 0), max_by_premium.get(author.invoker_premium_type, 0)
     )
     http = call.config.http
-    return min(max(http.max_file_bytes, guild_max, premium_max), http.multipart_file_bytes_max)
+    return min(max(http.file_bytes_max, guild_max, premium_max), http.multipart_file_bytes_max)
 
 
 def _store_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:

@@ -79,7 +79,7 @@ async def _prepare_index(operation: AsyncOperation, guild_id: GuildId) -> None:
         state = store.find_state(call.tx, guild_id)
         if state is not None and state.is_ready:
             index_jobs.index_changes(call, guild_id)
-        return state, call.config.search_at_once
+        return state, call.config.search_waits_for_index
 
     state, builds_at_once = await operation.write(start_or_update)
     if state is None or state.is_ready:

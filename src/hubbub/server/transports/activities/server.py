@@ -81,7 +81,7 @@ class ActivityServer:
         self._ticket_cookie_name = headers.ticket_cookie_name(config)
         limits = config.activities
         self._forward_limits = ForwardLimits(
-            limits.max_request_bytes, limits.max_response_bytes, limits.timeout_ms / 1000
+            limits.request_bytes_max, limits.response_bytes_max, limits.timeout_ms / 1000
         )
 
     def handles_host(self, host: str) -> bool:

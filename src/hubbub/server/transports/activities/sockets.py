@@ -88,7 +88,7 @@ class ActivitySockets:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 connecting = self._streams.websocket(
-                    url, headers=headers, protocols=protocols, max_bytes=MESSAGE_BYTES_MAX
+                    url, headers=headers, protocols=protocols, message_bytes_max=MESSAGE_BYTES_MAX
                 )
                 return await stack.enter_async_context(connecting)
         except aiohttp.WSServerHandshakeError as error:

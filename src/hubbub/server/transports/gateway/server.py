@@ -228,7 +228,7 @@ class Gateway:
 
     async def _handle_frame(self, connection: GatewayConnection, message: str | bytes) -> None:
         data = message.encode() if isinstance(message, str) else message
-        if len(data) > self._config.gateway.max_frame_bytes:
+        if len(data) > self._config.gateway.frame_bytes_max:
             raise CloseConnection(CloseCode.DECODE_ERROR, "Payload too large")
         now = asyncio.get_running_loop().time()
         self._count_frame(connection, now)

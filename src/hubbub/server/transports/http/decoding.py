@@ -21,7 +21,7 @@ from hubbub.protocol.ids import WIDE_MAX, Snowflake, WideInt
 from hubbub.protocol.images import ImageData, TooLargeError, format_bytes
 from hubbub.server.core.config import HttpConfig
 
-DEPTH_MAX: Final = HttpConfig().max_depth
+DEPTH_MAX: Final = HttpConfig().depth_max
 """Maximum nesting of arrays and objects in a JSON body."""
 PARAMETERS_MAX: Final = 1000
 """Maximum number of query parameters or form fields."""

@@ -95,9 +95,9 @@ class BodyReader:
     def __init__(self, config: HttpConfig) -> None:
         self._config = config
         self._bounds = multipart.MultipartLimits(
-            total_bytes=config.max_upload_bytes, file_bytes=config.max_file_bytes, field_bytes=config.max_body_bytes
+            total_bytes=config.upload_bytes_max, file_bytes=config.file_bytes_max, field_bytes=config.body_bytes_max
         )
-        self._budget = request_limits.UploadBudget(CONCURRENT_UPLOADS_MAX * config.max_upload_bytes)
+        self._budget = request_limits.UploadBudget(CONCURRENT_UPLOADS_MAX * config.upload_bytes_max)
 
     def release(self, body: DecodedBody) -> None:
         """Release the upload budget of a body."""
@@ -123,7 +123,7 @@ class BodyReader:
     ) -> DecodedBody:
         """Decode a body without files."""
         kind = operation.body
-        bytes_max, depth = self._config.max_body_bytes, self._config.max_depth
+        bytes_max, depth = self._config.body_bytes_max, self._config.depth_max
         if media_type == responses.JSON and not operation.form:
             if media_bytes and (source.length is None or source.length > bytes_max):
                 return await self._read_with_images(source, operation, media_bytes)
@@ -146,7 +146,7 @@ class BodyReader:
 
     async def discard(self, source: BodySource) -> DecodedBody:
         """Read and discard a body, up to the size limit."""
-        await source.read_all(self._config.max_body_bytes)
+        await source.read_all(self._config.body_bytes_max)
         return DecodedBody(None, [], 0)
 
     async def _read_with_images(
@@ -154,14 +154,14 @@ class BodyReader:
     ) -> DecodedBody:
         """Decode a JSON body that may be large because of images in it; its memory counts against the upload budget."""
         config = self._config
-        bytes_max = min(config.max_body_bytes + media_bytes, max(config.max_upload_bytes, config.max_body_bytes))
+        bytes_max = min(config.body_bytes_max + media_bytes, max(config.upload_bytes_max, config.body_bytes_max))
         if source.length is not None and source.length > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         reserved = bytes_max if source.length is None else source.length
         self._budget.reserve(reserved)
         try:
             data = await source.read_all(bytes_max)
-            return DecodedBody(decoding.decode(data, operation.body, depth_max=config.max_depth), [], reserved)
+            return DecodedBody(decoding.decode(data, operation.body, depth_max=config.depth_max), [], reserved)
         except BaseException:
             self._budget.release(reserved)
             raise
@@ -196,7 +196,7 @@ class BodyReader:
         if form.payload is None and form.fields and decoding.is_flat(operation.body):
             return decoding.convert_fields(form.fields, operation.body)
         payload = b"{}" if form.payload is None else form.payload
-        return decoding.decode(payload, operation.body, depth_max=self._config.max_depth)
+        return decoding.decode(payload, operation.body, depth_max=self._config.depth_max)
 
 
 @contextmanager
