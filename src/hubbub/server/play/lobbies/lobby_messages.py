@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import MessageType, WebhookEventType
+from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ApplicationId, LobbyId, MessageId, Snowflake
 from hubbub.protocol.operation import Event
@@ -53,7 +53,7 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
     """Create a lobby message, and post it in the linked channel unless the guild's moderation blocks it.
 
     `member` is the author's membership in the lobby."""
-    content = (body.content or "").replace("\x00", "").strip()
+    content = messages.clean_content(body.content or None)
     form = errors.FormErrors()
     rules.check_metadata(form, "metadata", body.metadata)
     if row.linked_channel_id is None:
@@ -79,18 +79,11 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
         )
         if duplicate is not None:
             return views.messages_with_authors(call, (duplicate,))[0]
-    message = LobbyMessageRow(
-        lobby_id=row.id,
-        id=message_id,
-        channel_id=row.id,
-        author_id=call.user_id,
-        type=MessageType.DEFAULT,
-        content=content,
-        flags=MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION | ((body.flags or 0) & LOBBY_FLAGS),
-        application_id=row.application_id,
-        additional_name=member.additional_name,
-        metadata=encode_metadata(body.metadata or None),
-    )
+    draft = messages.Draft(content=content, flags=(body.flags or 0) & LOBBY_FLAGS)
+    origin = messages.ApplicationOrigin(row.application_id)
+    message = _copy_channel_message(
+        row, messages.build_row(row.id, message_id, call.user_id, draft, origin=origin)
+    )._replace(additional_name=member.additional_name, metadata=encode_metadata(body.metadata or None))
     store.insert_message(call.tx, message)
     jobs.enqueue_once(
         call.tx,

@@ -7,8 +7,7 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import ActivityActionType, ChannelType, MessageType, Scope, WebhookEventType
-from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.enums import ActivityActionType, ChannelType, Scope, WebhookEventType
 from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import messages as message_wire
@@ -201,18 +200,12 @@ def _build_passing_message(row: PassingMessageRow, content: str, origin: Applica
     """Build the message row of a passing message, which is not stored.
 
     `origin` is None if it is no longer known, because the message was sent by an earlier request."""
-    extra = messages.Extra()
-    if origin is not None:
-        extra.metadata, extra.activity, extra.application = origin.metadata, origin.activity, origin.application
-    return MessageRow(
-        channel_id=row.recipient_id,
-        id=row.id,
-        author_id=row.author_id,
-        type=MessageType.DEFAULT,
-        flags=MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
-        content=content.replace("\x00", "").strip(),
-        application_id=row.application_id,
-        extra=None if extra == messages.Extra() else messages.encode_extra(extra),
+    return messages.build_row(
+        row.recipient_id,
+        row.id,
+        row.author_id,
+        messages.Draft(content=messages.clean_content(content)),
+        origin=origin or ApplicationOrigin(row.application_id),
     )
 
 

@@ -17,15 +17,15 @@ from hubbub.server.talk.messages.content.component_fields import SELECT_ENTITIES
 from hubbub.server.talk.messages.content.components import INTERACTIVE_TYPES, is_required, validate_modal_components
 from hubbub.server.talk.messages.content.components import text_contents as component_texts
 from hubbub.server.talk.messages.content.components import walk_components as each_component
+from hubbub.server.talk.messages.content.drafts import Draft, clean_content
 from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
     Author,
-    Extra,
     InteractionResponse,
     MessageRow,
     StoredInteraction,
 )
-from hubbub.server.talk.messages.content.rows import encode_extra
+from hubbub.server.talk.messages.content.rows import build_row, encode_extra
 from hubbub.server.talk.messages.creation import CROSSPOST_FLAGS, create, create_crosspost, create_system_message
 from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
 from hubbub.server.talk.messages.nonces import find_by_nonce, is_nonce_enforced, parse_nonce
@@ -84,7 +84,9 @@ __all__ = [
     "CROSSPOST_FLAGS",
     "SELECT_ENTITIES",
     "EPHEMERAL_LIFETIME_MS",
-    "Extra",
+    "Draft",
+    "build_row",
+    "clean_content",
     "ApplicationOrigin",
     "INTERACTIVE_TYPES",
     "USER_MESSAGE_TYPES",

@@ -17,14 +17,15 @@ from hubbub.protocol.resources.members import PartialMember
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import NO_FILTER, Audience, GameFilter, GuildAudience, UserAudience
+from hubbub.server.identity import users
 from hubbub.server.places import audit_log, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import MemberBanned
-from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.talk.messages import jobs, rules, store, views, visibility
 from hubbub.server.talk.messages.content import json_columns
-from hubbub.server.talk.messages.content.mentions import Mentions
-from hubbub.server.talk.messages.content.records import Author, Extra, InteractionResponse, MessageRow
+from hubbub.server.talk.messages.content.records import Author, MessageRow
+from hubbub.server.talk.messages.content.rows import NewMessage
 from hubbub.server.talk.messages.signals import (
     MessageChanged,
     MessageCreated,
@@ -47,64 +48,46 @@ CreatedMessage = tuple[wire.Message, bytes | None]
 """A new message, and its JSON if the event was built from it."""
 
 
-def store_and_publish(
-    call: Call,
-    channel_or_access: ChannelAccess | ChannelRef,
-    row: MessageRow,
-    related: views.RelatedData,
-    mentioned: Mentions,
-    author: Author,
-    *,
-    is_plain: bool = False,
-    nonce: int | str | None = None,
-) -> CreatedMessage:
+def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMessage) -> CreatedMessage:
     """Store a new message, raise MessageCreated, publish the message and return it.
 
-    `related` must contain the author. `is_plain` marks a message that consists of content only; it is encoded once for the
-    event and the response. `nonce` is returned with the message."""
+    Every message of a channel is created here. The access to the channel is passed if it is loaded."""
     if isinstance(channel_or_access, ChannelRef):
         channel, standing = channel_or_access, None
     else:
         channel, standing = channel_or_access.channel, channel_or_access.guild
+    row, author, mentioned = new.row, new.author, new.mentioned
+    related = views.RelatedData(call)
     if row.is_ephemeral:
         store.insert_ephemeral(call.tx, row, call.now_ms, call.now_ms + EPHEMERAL_LIFETIME_MS)
+        related.add_users(author.user)
         related.load((row,))
         _emit(call, wire.MESSAGE_CREATE, channel, row, related, views.dispatched(related, channel, row), frozenset())
         return views.build_message(wire.Message, related, row), None
-    invoker_id, invoker = None if is_plain else json_columns.invoker_id(row), None
-    if is_plain:
-        store.insert_plain(call.tx, row)
-    else:
-        store.insert(call.tx, row)
-        if invoker_id is not None:
-            invoker = store.find_author(call.tx, channel.guild_id, invoker_id)
-            related.add_users(author.user, *(() if invoker is None else (invoker.user,)))
-        related.load((row,))
+    store.insert(call.tx, row)
+    is_encoded_once = can_encode_once(channel, row)
+    invoker = _find_invoker(call, channel, new)
+    for user in (author.user,) if invoker is None else (author.user, invoker.user):
+        related.users[user.id] = views.encoded_user(user) if is_encoded_once else users.user_view(user)
+    if new.replied is not None:
+        related.referenced[new.replied.channel_id, new.replied.id] = new.replied
+    related.load((row,))
     call.notify(MessageCreated(channel=channel, row=row, mentions=mentioned.users, mention_roles=mentioned.roles))
-    member: PartialMember | UnsetType = UNSET
-    members_by_user: dict[int, PartialMember] | None = None
-    if channel.guild_id is not None:
-        if author.member is not None:
-            if standing is not None and standing.user_id == author.user.id:
-                roles = access.sorted_role_ids(standing)
-            else:
-                roles = list(
-                    members.find_role_ids(call.tx, channel.guild_id, (author.user.id,)).get(author.user.id, ())
-                )
-            member = members.partial_member(author.member, tuple(roles))
-        if mentioned.users:
-            members_by_user = views.partial_members(call, channel.guild_id, mentioned.users)
-        if invoker_id is not None and invoker is not None and invoker.member is not None:
-            role_ids = members.find_role_ids(call.tx, channel.guild_id, (invoker_id,)).get(invoker_id, ())
-            members_by_user = {**(members_by_user or {}), invoker_id: members.partial_member(invoker.member, role_ids)}
-    unredacted_for = visibility.find_reader_ids(call, row, mentioned.users)
     view = views.build_message(wire.Message, related, row)
-    if nonce is not None:
-        view.nonce = nonce
-    if is_plain and channel.guild_id is not None:
-        encoded = codec.encode(view)
-        _emit_encoded(call, channel, view, encoded, member, unredacted_for)
-        return view, encoded
+    if new.nonce is not None:
+        view.nonce = new.nonce
+    unredacted_for = visibility.find_reader_ids(call, row, mentioned.users)
+    roles_by_user = _find_role_ids(call, channel, standing, new, invoker)
+    if is_encoded_once:
+        return _publish_encoded(call, channel, view, author, invoker, roles_by_user, unredacted_for)
+    member: PartialMember | UnsetType = UNSET
+    members_by_user: dict[int, PartialMember] = {}
+    if channel.guild_id is not None:
+        members_by_user = views.partial_members(call, channel.guild_id, mentioned.users)
+        if author.member is not None:
+            member = members.partial_member(author.member, roles_by_user[author.user.id])
+        if invoker is not None and invoker.member is not None:
+            members_by_user[invoker.user.id] = members.partial_member(invoker.member, roles_by_user[invoker.user.id])
     payload = views.add_dispatch_fields(views.to_dispatched(view), channel, row, member, members_by_user)
     _emit(call, wire.MESSAGE_CREATE, channel, row, related, payload, unredacted_for)
     if view.referenced_message or view.message_snapshots:
@@ -113,45 +96,74 @@ def store_and_publish(
     return view, None
 
 
-def store_and_publish_response(
-    call: Call,
-    channel_access: ChannelAccess,
-    row: MessageRow,
-    author: Author,
-    response: InteractionResponse,
-    invoker: Author,
-) -> CreatedMessage:
-    """Store and publish an interaction response in a guild that consists of content only, and return it.
+def can_encode_once(channel: ChannelRef, row: MessageRow) -> bool:
+    """Return whether the event of a new message has the fields of the response, plus those of its guild and author.
 
-    All related data is already loaded, so the message is encoded once and nothing is read back from the row."""
-    channel, interaction = channel_access.channel, response.interaction
-    guild_id = channel_access.guild_id
-    store.insert_response(call.tx, row)
-    related = views.RelatedData(call)
-    related.users |= {message_user.user.id: views.encoded_user(message_user.user) for message_user in (author, invoker)}
-    call.notify(MessageCreated(channel=channel, row=row, mentions=(), mention_roles=()))
-    view = views.build_message(wire.Message, related, row, decoded_extra=Extra(interaction=interaction))
-    unloaded_user_ids = {user.user.id for user in (author, invoker) if user.member is not None}
-    standing = channel_access.guild
-    roles_by_user: dict[int, tuple[RoleId, ...]] = {}
-    if standing is not None and standing.user_id in unloaded_user_ids:
+    The events of mentions and references differ from the response, and those of private channels from each other."""
+    return channel.guild_id is not None and row.mentions is None and row.reference is None and row.snapshots is None
+
+
+def _find_invoker(call: Call, channel: ChannelRef, new: NewMessage) -> Author | None:
+    """Return the user whose command a new message responds to, or None."""
+    if new.response is None or new.response.interaction.name is None:
+        return None
+    return new.response.invoker or store.find_author(call.tx, channel.guild_id, new.response.interaction.user_id)
+
+
+def _find_role_ids(
+    call: Call, channel: ChannelRef, standing: GuildAccess | None, new: NewMessage, invoker: Author | None
+) -> dict[int, tuple[RoleId, ...]]:
+    """Return the roles of the author and the invoking user by user ID; users who are not members are absent."""
+    if channel.guild_id is None:
+        return {}
+    user_ids = {user.user.id for user in (new.author, invoker) if user is not None and user.member is not None}
+    roles_by_user: dict[int, tuple[RoleId, ...]] = dict.fromkeys(user_ids, ())
+    if standing is not None and standing.user_id in user_ids:
         roles_by_user[standing.user_id] = tuple(access.sorted_role_ids(standing))
-        unloaded_user_ids.discard(standing.user_id)
-    if response.invoker_role_ids is not None:
-        roles_by_user[invoker.user.id] = response.invoker_role_ids
-        unloaded_user_ids.discard(invoker.user.id)
-    if unloaded_user_ids:
-        roles_by_user |= members.find_role_ids(call.tx, guild_id, unloaded_user_ids)
+        user_ids.discard(standing.user_id)
+    if (
+        invoker is not None
+        and invoker.user.id in user_ids
+        and new.response
+        and new.response.invoker_role_ids is not None
+    ):
+        roles_by_user[invoker.user.id] = new.response.invoker_role_ids
+        user_ids.discard(invoker.user.id)
+    if user_ids:
+        roles_by_user |= members.find_role_ids(call.tx, channel.guild_id, user_ids)
+    return roles_by_user
+
+
+def _publish_encoded(
+    call: Call,
+    channel: ChannelRef,
+    view: wire.Message,
+    author: Author,
+    invoker: Author | None,
+    roles_by_user: dict[int, tuple[RoleId, ...]],
+    unredacted_for: frozenset[int],
+) -> CreatedMessage:
+    """Publish a new message from the JSON of its view, and return it."""
     member: PartialMember | UnsetType = UNSET
     if author.member is not None:
-        member = views.encoded_member(author.member, roles_by_user.get(author.user.id, ()))
-    if invoker.member is not None and view.interaction:
-        view.interaction.member = views.encoded_member(invoker.member, roles_by_user.get(invoker.user.id, ()))
-    _emit_encoded(call, channel, view, codec.encode(view), member, visibility.find_reader_ids(call, row, ()))
-    if view.interaction:
+        member = views.encoded_member(author.member, roles_by_user[author.user.id])
+    if view.interaction and invoker is not None and invoker.member is not None:
+        view.interaction.member = views.encoded_member(invoker.member, roles_by_user[invoker.user.id])
+    encoded = codec.encode(view)
+    event_fields = views.encoded_event_fields(channel, member)
+    redacted = codec.encode(views.redact(view)) if views.has_content(view) else None
+    call.tx.emit(
+        wire.MESSAGE_CREATE,
+        views.append_fields(encoded, event_fields),
+        audience(call, channel),
+        redacted=None if redacted is None else msgspec.Raw(views.append_fields(redacted, event_fields)),
+        unredacted_for=unredacted_for,
+    )
+    if view.interaction and view.interaction.member:
         # Only the event includes the member.
         view.interaction.member = UNSET
-    return view, None
+        return view, None
+    return view, encoded
 
 
 # Updates
@@ -349,24 +361,4 @@ def _emit(
         unredacted_for=unredacted_for,
         partial_payloads=partial_views,
         oauth2_payloads=metadata_views,
-    )
-
-
-def _emit_encoded(
-    call: Call,
-    channel: ChannelRef,
-    view: wire.Message,
-    encoded: bytes,
-    member: PartialMember | UnsetType,
-    unredacted_for: frozenset[int],
-) -> None:
-    """Publish a new guild message without mentions from its JSON, with a redacted version."""
-    event_fields = views.encoded_event_fields(channel, member)
-    redacted = codec.encode(views.redact(view))
-    call.tx.emit(
-        wire.MESSAGE_CREATE,
-        views.append_fields(encoded, event_fields),
-        audience(call, channel),
-        redacted=msgspec.Raw(views.append_fields(redacted, event_fields)),
-        unredacted_for=unredacted_for,
     )

@@ -13,12 +13,11 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.embeds import Embed
 from hubbub.server.core.call import Call
-from hubbub.server.identity import users
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
-from hubbub.server.talk.messages import nonces, ports, resolution, rules, store, validation, views
-from hubbub.server.talk.messages.actions import CreatedMessage, store_and_publish, store_and_publish_response
-from hubbub.server.talk.messages.content import drafts, json_columns, mentions, rows
+from hubbub.server.talk.messages import actions, nonces, ports, resolution, rules, store, validation, views
+from hubbub.server.talk.messages.content import json_columns, mentions, rows
+from hubbub.server.talk.messages.content.drafts import Draft
 from hubbub.server.talk.messages.content.mentions import NO_MENTIONS, Mentions
 from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
@@ -27,6 +26,8 @@ from hubbub.server.talk.messages.content.records import (
     InteractionResponse,
     MessageRow,
 )
+from hubbub.server.talk.messages.content.references import ResolvedReference
+from hubbub.server.talk.messages.content.rows import NewMessage
 from hubbub.server.talk.messages.ports import MessageDraft
 
 CROSSPOST_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
@@ -53,9 +54,7 @@ def send(
     has_slowmode = rules.is_slowmode_applied(call, channel_access)
     if has_slowmode:
         rules.require_slowmode_elapsed(call, channel_access)
-    created, encoded = _create(
-        call, channel_access, body, author, message_type=MessageType.DEFAULT, message_id=message_id, nonce=nonce
-    )
+    created, encoded = _create(call, channel_access, body, author, message_id, nonce=nonce)
     if has_slowmode:
         channels.record_use(call.tx, channel_access.channel.id, call.user_id, "message", call.now_ms)
     return created if encoded is None else msgspec.Raw(encoded)
@@ -66,7 +65,6 @@ def create(
     channel_access: ChannelAccess,
     body: wire.CreateMessageContent,
     *,
-    message_type: int = 0,
     message_id: MessageId | None = None,
     author: Author | None = None,
     response: InteractionResponse | None = None,
@@ -80,16 +78,7 @@ def create(
         author = rules.require_author(call, channel_access.channel)
     if message_id is None:
         message_id = call.new_id(MessageId)
-    return _create(
-        call,
-        channel_access,
-        body,
-        author,
-        message_type=message_type,
-        message_id=message_id,
-        response=response,
-        origin=origin,
-    )[0]
+    return _create(call, channel_access, body, author, message_id, response=response, origin=origin)[0]
 
 
 def _create(
@@ -97,120 +86,51 @@ def _create(
     channel_access: ChannelAccess,
     body: wire.CreateMessageContent,
     author: Author,
-    *,
-    message_type: int,
     message_id: MessageId,
+    *,
     nonce: int | str | None = None,
     response: InteractionResponse | None = None,
     origin: ApplicationOrigin | None = None,
-) -> CreatedMessage:
+) -> actions.CreatedMessage:
     channel = channel_access.channel
-    reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
-    if (
-        body.embeds
-        or body.components
-        or body.attachments
-        or body.poll
-        or body.flags
-        or body.sticker_ids
-        or body.shared_client_theme
-        or call.files
-    ):
-        draft = validation.validate_create(call, channel_access, author, body)
-        content, flags = draft.content, draft.flags
-    else:
-        # The common case: content only.
-        draft = None
-        content, flags = drafts.clean_content(body.content or None), 0
-        if body.allowed_mentions:
-            form = errors.FormErrors()
-            mentions.check_allowed(body.allowed_mentions, form)
-            form.raise_if_any()
-    resolved_reference = resolution.resolve_reference(call, channel_access, reference) if reference else None
-    may_be_empty = (response is not None and response.may_be_empty) or (
-        origin is not None and origin.activity is not None
+    draft = validation.validate_create(call, channel_access, author, body)
+    reference, tts = None, False
+    if isinstance(body, wire.CreateMessage):
+        if body.message_reference:
+            reference = resolution.resolve_reference(call, channel_access, body.message_reference)
+        tts = bool(body.tts and channel_access.can(Permissions.SEND_TTS_MESSAGES))
+    snapshot = None if reference is None else reference.snapshot
+    may_be_empty = (
+        snapshot is not None
+        or (response is not None and response.may_be_empty)
+        or (origin is not None and origin.activity is not None)
     )
-    if (resolved_reference is None or resolved_reference.snapshot is None) and not may_be_empty:
-        if draft is None:
-            if not content:
-                raise errors.EMPTY_MESSAGE()
-        elif draft.is_empty:
-            raise errors.EMPTY_MESSAGE()
-    replied_author_id = (
-        None
-        if resolved_reference is None or resolved_reference.replied is None
-        else resolved_reference.replied.author_id
-    )
-    if "@" in content or replied_author_id is not None or flags & MessageFlags.IS_COMPONENTS_V2:
-        texts = (content,) if draft is None else draft.mention_texts()
-        requested = mentions.find_mentions(texts, body.allowed_mentions, replied_author_id)
+    if draft.is_empty and not may_be_empty:
+        raise errors.EMPTY_MESSAGE()
+    replied = None if reference is None else reference.replied
+    mentioned = NO_MENTIONS
+    if "@" in draft.content or replied is not None or draft.flags & MessageFlags.IS_COMPONENTS_V2:
+        replied_author_id = None if replied is None else replied.author_id
+        requested = mentions.find_mentions(draft.mention_texts(), body.allowed_mentions, replied_author_id)
         mentioned = resolution.resolve_mentions(call, channel_access, requested)
-    else:
-        mentioned = NO_MENTIONS
     if author.moderated_bits or channel.linked_lobby is not None:
-        moderated_texts = [content] if draft is None else list(draft.readable_texts())
-        if resolved_reference is not None and resolved_reference.snapshot is not None:
-            moderated_texts.append(resolved_reference.snapshot.content)
-        check_draft(call, channel_access, author, message_id, moderated_texts)
-    tts = bool(isinstance(body, wire.CreateMessage) and body.tts and channel_access.can(Permissions.SEND_TTS_MESSAGES))
-    row = MessageRow(
+        forwarded_texts = () if snapshot is None else (snapshot.content,)
+        check_draft(call, channel_access, author, message_id, (*draft.readable_texts(), *forwarded_texts))
+    row = rows.build_row(
         channel.id,
-        message_id or call.new_id(MessageId),
+        message_id,
         author.user.id,
-        resolved_reference.message_type if resolved_reference else message_type,
-        flags,
-        content,
+        draft,
+        mentioned=mentioned,
+        reference=reference,
+        tts=tts,
+        position=store.find_thread_position(call.tx, channel.id) if channel.is_thread else None,
+        webhook=None if author.webhook_id is None else author,
+        origin=origin,
+        response=response,
     )
-    is_plain = (
-        draft is None
-        and resolved_reference is None
-        and mentioned is NO_MENTIONS
-        and not tts
-        and not channel.is_thread
-        and author.webhook_id is None
-        and origin is None
-    )
-    if (
-        response is not None
-        and response.invoker is not None
-        and _is_plain_response(response)
-        and author.is_bot_response
-        and draft is None
-        and resolved_reference is None
-        and mentioned is NO_MENTIONS
-        and not tts
-        and channel.guild_id is not None
-        and not channel.is_thread
-    ):
-        return store_and_publish_response(
-            call, channel_access, rows.plain_response(row, author, response), author, response, response.invoker
-        )
-    if not is_plain:
-        position = store.find_thread_position(call.tx, channel.id) if channel.is_thread else None
-        row = rows.with_webhook(rows.with_content(row, draft, resolved_reference, mentioned, tts, position), author)
-    if origin is not None:
-        row = rows.with_application(row, origin)
-    if response is not None:
-        row = rows.with_response(row, response)
-    related = views.RelatedData(call)
-    related.users[author.user.id] = users.user_view(author.user)
-    if resolved_reference is not None and resolved_reference.replied is not None:
-        related.referenced[resolved_reference.replied.channel_id, resolved_reference.replied.id] = (
-            resolved_reference.replied
-        )
-    return store_and_publish(call, channel_access, row, related, mentioned, author, is_plain=is_plain, nonce=nonce)
-
-
-def _is_plain_response(response: InteractionResponse) -> bool:
-    """Return whether a response is public, responds to a command, and refers to no user but the invoking one."""
-    interaction = response.interaction
-    return (
-        not response.flags
-        and response.reference is None
-        and interaction.name is not None
-        and interaction.target_user_id is None
-        and interaction.triggering is None
-    )
+    new = NewMessage(row, author, mentioned, replied, response, nonce)
+    return actions.create(call, channel_access, new)
 
 
 def check_draft(
@@ -250,22 +170,16 @@ def create_system_message(
     `mentions` are the IDs of the users that it mentions; `mentions_everyone` notifies all members."""
     author = rules.require_author(call, channel, author_id)
     mentioned = Mentions(users=tuple(UserId(user_id) for user_id in mentions), everyone=mentions_everyone)
-    row = MessageRow(
-        channel_id=channel.id,
-        id=call.new_id(MessageId),
-        author_id=author_id,
-        type=int(message_type),
-        flags=0,
-        content=content,
-        mention_everyone=int(mentions_everyone),
-        mentions=rows.encode_json(list(mentioned.users)),
-        reference=rows.encode_json(reference),
-        embeds=rows.encode_json(list(embeds)),
-        extra=None if call_info is None else rows.encode_extra(Extra(call=call_info)),
+    row = rows.build_row(
+        channel.id,
+        call.new_id(MessageId),
+        author_id,
+        Draft(content=content, embeds=list(embeds), call=call_info),
+        message_type=int(message_type),
+        mentioned=mentioned,
+        reference=None if reference is None else ResolvedReference(int(message_type), reference),
     )
-    related = views.RelatedData(call)
-    related.users[author.user.id] = users.user_view(author.user)
-    return store_and_publish(call, channel, row, related, mentioned, author)[0]
+    return actions.create(call, channel, NewMessage(row, author, mentioned))[0]
 
 
 def create_crosspost(
@@ -274,8 +188,8 @@ def create_crosspost(
     """Create and publish a copy of `source` in a following channel, with a reference to the source.
 
     User mentions are retained; role mentions and @everyone of the source guild are not."""
-    mentioned = Mentions(users=tuple(json_columns.mentions(source)))
     resolution.mark_files_shared(call, source)
+    extra = Extra(author=rows.webhook_identity(author), shared=source.attachments is not None)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),
@@ -288,7 +202,9 @@ def create_crosspost(
         embeds=source.embeds,
         components=source.components,
         reference=rows.encode_json(reference),
-        extra=None if source.attachments is None else rows.encode_json(Extra(shared=True)),
+        webhook_id=author.webhook_id,
+        application_id=author.application_id,
+        extra=rows.encode_extra(extra),
     )
-    related = views.RelatedData(call)
-    return store_and_publish(call, channel, rows.with_webhook(row, author), related, mentioned, author)[0]
+    mentioned = Mentions(users=tuple(json_columns.mentions(source)))
+    return actions.create(call, channel, NewMessage(row, author, mentioned))[0]

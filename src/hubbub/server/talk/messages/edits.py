@@ -74,7 +74,7 @@ def complete_deferred(
         mentions=rows.encode_json(list(mentioned.users)),
         mention_roles=rows.encode_json(list(mentioned.roles)),
         mention_everyone=int(mentioned.everyone),
-        extra=rows.encode_json(extra),
+        extra=rows.encode_extra(extra),
     )
     if not row.is_ephemeral:
         call.notify(DeferredMessageCompleted(channel=channel_access.channel, row=completed_row))

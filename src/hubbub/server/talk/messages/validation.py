@@ -49,6 +49,22 @@ def validate_create(
     call: Call, channel_access: ChannelAccess, author: Author, body: wire.CreateMessageContent
 ) -> Draft:
     """Validate the body of a new message; raise if a part is rejected."""
+    if not (
+        body.embeds
+        or body.components
+        or body.attachments
+        or body.poll
+        or body.flags
+        or body.sticker_ids
+        or body.shared_client_theme
+        or call.files
+    ):
+        # The common case: content only.
+        if body.allowed_mentions:
+            form = errors.FormErrors()
+            mentions.check_allowed(body.allowed_mentions, form)
+            form.raise_if_any()
+        return Draft(content=clean_content(body.content or None))
     draft = Draft(
         content=clean_content(body.content or None), flags=drafts.settable_flags(body.flags or 0, call.now_ms)
     )

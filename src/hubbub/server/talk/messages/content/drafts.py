@@ -31,6 +31,8 @@ class Draft(msgspec.Struct, kw_only=True):
     stickers: list[StickerItem] = []
     poll: Poll | None = None
     theme: wire.SharedClientTheme | None = None
+    call: wire.MessageCall | None = None
+    """The voice call that a system message announces."""
 
     @property
     def is_empty(self) -> bool:
