@@ -159,7 +159,7 @@ def _publish_encoded(
         redacted=None if redacted is None else msgspec.Raw(views.append_fields(redacted, event_fields)),
         unredacted_for=unredacted_for,
     )
-    if view.interaction and view.interaction.member:
+    if view.interaction and view.interaction.member is not UNSET:
         # Only the event includes the member.
         view.interaction.member = UNSET
         return view, None
