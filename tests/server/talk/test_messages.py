@@ -13,7 +13,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.jobs import Job
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages import jobs, rules
+from hubbub.server.talk.messages import actions, jobs, rules
 from tests.world import NOW_MS, Actor, Guild, World
 
 INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.DIRECT_MESSAGES
@@ -921,7 +921,7 @@ async def test_messages_of_an_author_are_deleted_in_one_guild_only(world: World)
     await guild.send_message(bob)
     retained = await other.send_message(bob)
     await world.write(
-        lambda call: messages.delete_by_author_since(call, GuildId(guild.id), UserId(bob.id), NOW_MS - 1),
+        lambda call: actions.delete_by_author_since(call, GuildId(guild.id), UserId(bob.id), NOW_MS - 1),
         actor=guild.owner.id,
     )
     assert (await bob.get(f"/channels/{guild.general}/messages")).ok() == []

@@ -53,7 +53,6 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
     """Create a lobby message, and post it in the linked channel unless the guild's moderation blocks it.
 
     `member` is the author's membership in the lobby."""
-    content = messages.clean_content(body.content or None)
     form = errors.FormErrors()
     rules.check_metadata(form, "metadata", body.metadata)
     if row.linked_channel_id is None:
@@ -65,25 +64,20 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
         if isinstance(body.flags, int) and body.flags & CHANNEL_ONLY_FLAGS:
             form.add("flags", "LOBBY_NOT_LINKED", "These flags require a lobby with a linked channel.")
     form.raise_if_any()
-    if not content and row.linked_channel_id is None:
-        raise errors.EMPTY_MESSAGE()
     message_id = call.new_id(MessageId)
-    nonce = messages.parse_nonce(body)
-    if nonce is not None and messages.is_nonce_enforced(call, body):
-        duplicate = messages.find_by_nonce(
-            call,
-            row.id,
-            str(nonce),
-            message_id,
-            lambda earlier_id: store.find_message(call.tx, row.id, earlier_id),
-        )
-        if duplicate is not None:
-            return views.messages_with_authors(call, (duplicate,))[0]
-    draft = messages.Draft(content=content, flags=(body.flags or 0) & LOBBY_FLAGS)
     origin = messages.ApplicationOrigin(row.application_id)
-    message = _copy_channel_message(
-        row, messages.build_row(row.id, message_id, call.user_id, draft, origin=origin)
+    flags = (body.flags or 0) & LOBBY_FLAGS
+    message = _copy_message(
+        row,
+        messages.build_application_row(row.id, message_id, call.user_id, body.content or "", origin, flags=flags),
     )._replace(additional_name=member.additional_name, metadata=encode_metadata(body.metadata or None))
+    if not message.content and row.linked_channel_id is None:
+        raise errors.EMPTY_MESSAGE()
+    duplicate = messages.find_duplicate(
+        call, row.id, body, message_id, lambda earlier_id: store.find_message(call.tx, row.id, earlier_id)
+    )
+    if duplicate is not None:
+        return views.messages_with_authors(call, (duplicate,))[0]
     store.insert_message(call.tx, message)
     jobs.enqueue_once(
         call.tx,
@@ -93,7 +87,7 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
         key=f"{DELETE_EXPIRED}:{int(row.id)}",
     )
     if row.linked_channel_id is None or not _post_in_channel(call, row, message, body):
-        if not content:
+        if not message.content:
             raise errors.EMPTY_MESSAGE()
         _publish_lobby_message(call, row, wire.LOBBY_MESSAGE_CREATE, message, WebhookEventType.LOBBY_MESSAGE_CREATE)
     stored_message = store.find_message(call.tx, row.id, message.id)
@@ -134,7 +128,7 @@ def on_message_created(call: Call, signal: MessageCreated) -> None:
         return
     existing = store.find_message(call.tx, row.id, signal.row.id)
     if existing is None:
-        message = _copy_channel_message(row, signal.row)
+        message = _copy_message(row, signal.row)
         store.insert_message(call.tx, message)
     else:
         message = existing._replace(
@@ -216,7 +210,8 @@ def delete_expired(call: Call, sweep: LobbyMessageSweep) -> None:
         call.tx.enqueue(DELETE_EXPIRED, sweep, due_ms=due_ms, key=f"{DELETE_EXPIRED}:{int(sweep.lobby_id)}")
 
 
-def _copy_channel_message(row: LobbyRow, message: messages.MessageRow) -> LobbyMessageRow:
+def _copy_message(row: LobbyRow, message: messages.MessageRow) -> LobbyMessageRow:
+    """Return the lobby's copy of a message."""
     return LobbyMessageRow(
         lobby_id=row.id,
         id=message.id,

@@ -200,13 +200,8 @@ def _build_passing_message(row: PassingMessageRow, content: str, origin: Applica
     """Build the message row of a passing message, which is not stored.
 
     `origin` is None if it is no longer known, because the message was sent by an earlier request."""
-    return messages.build_row(
-        row.recipient_id,
-        row.id,
-        row.author_id,
-        messages.Draft(content=messages.clean_content(content)),
-        origin=origin or ApplicationOrigin(row.application_id),
-    )
+    origin = origin or ApplicationOrigin(row.application_id)
+    return messages.build_application_row(row.recipient_id, row.id, row.author_id, content, origin)
 
 
 def _publish_passing_message(

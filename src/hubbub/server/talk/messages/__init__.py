@@ -4,20 +4,17 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places.bans import MemberBanned
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.members import MemberAdded
-from hubbub.server.talk.messages import actions, data_export, jobs, ports, routes, views, welcome_messages
+from hubbub.server.talk.messages import actions, data_export, jobs, ports, routes, system_messages, views
 from hubbub.server.talk.messages.actions import (
     EPHEMERAL_LIFETIME_MS,
     audience,
     delete,
-    delete_by_author_since,
     set_pinned,
     update,
 )
-from hubbub.server.talk.messages.content.component_fields import SELECT_ENTITIES, SELECT_TYPES
 from hubbub.server.talk.messages.content.components import INTERACTIVE_TYPES, is_required, validate_modal_components
 from hubbub.server.talk.messages.content.components import text_contents as component_texts
 from hubbub.server.talk.messages.content.components import walk_components as each_component
-from hubbub.server.talk.messages.content.drafts import Draft, clean_content
 from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
     Author,
@@ -25,10 +22,10 @@ from hubbub.server.talk.messages.content.records import (
     MessageRow,
     StoredInteraction,
 )
-from hubbub.server.talk.messages.content.rows import build_row, encode_extra
-from hubbub.server.talk.messages.creation import CROSSPOST_FLAGS, create, create_crosspost, create_system_message
+from hubbub.server.talk.messages.content.rows import build_application_row, encode_extra
+from hubbub.server.talk.messages.creation import CROSSPOST_FLAGS, create, create_crosspost
 from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
-from hubbub.server.talk.messages.nonces import find_by_nonce, is_nonce_enforced, parse_nonce
+from hubbub.server.talk.messages.nonces import find_duplicate
 from hubbub.server.talk.messages.ports import MessageDraft
 from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,
@@ -45,7 +42,6 @@ from hubbub.server.talk.messages.signals import (
     MessagePinned,
     MessagesDeleted,
 )
-from hubbub.server.talk.messages.stage_messages import create_stage_message
 from hubbub.server.talk.messages.store import (
     AUTHOR_GUILD_COLUMNS,
     AUTHOR_WIDTH,
@@ -64,6 +60,7 @@ from hubbub.server.talk.messages.store import (
     reassign_author,
     set_reacted,
 )
+from hubbub.server.talk.messages.system_messages import create_stage_message, create_system_message
 from hubbub.server.talk.messages.validation import file_bytes_max, require_emojis
 
 SLICE = Slice(
@@ -71,7 +68,7 @@ SLICE = Slice(
     modules=(routes, data_export, ports),
     jobs={jobs.DELETE_CHANNEL_MESSAGES_JOB: jobs.delete_channel_messages, jobs.DELETE_FILES_JOB: jobs.delete_files},
     listeners={
-        MemberAdded: welcome_messages.on_member_added,
+        MemberAdded: system_messages.on_member_added,
         MemberBanned: actions.on_member_banned,
         ChannelsDeleted: jobs.on_channels_deleted,
     },
@@ -82,15 +79,11 @@ __all__ = [
     "AUTHOR_GUILD_COLUMNS",
     "AUTHOR_WIDTH",
     "CROSSPOST_FLAGS",
-    "SELECT_ENTITIES",
     "EPHEMERAL_LIFETIME_MS",
-    "Draft",
-    "build_row",
-    "clean_content",
+    "build_application_row",
     "ApplicationOrigin",
     "INTERACTIVE_TYPES",
     "USER_MESSAGE_TYPES",
-    "SELECT_TYPES",
     "SLICE",
     "MESSAGE_CHANNEL_TYPES",
     "Author",
@@ -115,7 +108,6 @@ __all__ = [
     "create",
     "create_stage_message",
     "delete",
-    "delete_by_author_since",
     "each_component",
     "edit",
     "encode_extra",
@@ -128,17 +120,15 @@ __all__ = [
     "find_many",
     "list_after",
     "get",
-    "is_nonce_enforced",
     "ports",
     "is_required",
     "list_newest",
-    "parse_nonce",
     "extend_ephemeral",
     "read_author",
     "list_recipients",
     "require_emojis",
     "require_send",
-    "find_by_nonce",
+    "find_duplicate",
     "set_flags",
     "set_pinned",
     "set_reacted",

@@ -1,23 +1,22 @@
-"""Create user and system messages; `actions.py` stores and publishes them."""
+"""Create messages from request bodies, and crossposts; `actions.py` stores and publishes them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import MessageId, UserId
+from hubbub.protocol.ids import MessageId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
-from hubbub.protocol.resources.embeds import Embed
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.talk.messages import actions, nonces, ports, resolution, rules, store, validation, views
 from hubbub.server.talk.messages.content import json_columns, mentions, rows
-from hubbub.server.talk.messages.content.drafts import Draft
 from hubbub.server.talk.messages.content.mentions import NO_MENTIONS, Mentions
 from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
@@ -26,7 +25,6 @@ from hubbub.server.talk.messages.content.records import (
     InteractionResponse,
     MessageRow,
 )
-from hubbub.server.talk.messages.content.references import ResolvedReference
 from hubbub.server.talk.messages.content.rows import NewMessage
 from hubbub.server.talk.messages.ports import MessageDraft
 
@@ -42,21 +40,20 @@ def send(
     The JSON encoded for the event is reused for the response if possible."""
     nonce = nonces.parse_nonce(body)
     message_id = call.new_id(MessageId)
-    if nonce is not None and nonces.is_nonce_enforced(call, body):
-        channel = channel_access.channel
-        existing_row = nonces.find_by_nonce(
-            call, channel.id, str(nonce), message_id, lambda existing_id: store.find(call.tx, channel.id, existing_id)
-        )
-        if existing_row is not None:
-            view = views.message(call, existing_row, guild_id=channel.guild_id)
-            view.nonce = nonce
-            return view
+    channel = channel_access.channel
+    existing_row = nonces.find_duplicate(
+        call, channel.id, body, message_id, lambda existing_id: store.find(call.tx, channel.id, existing_id)
+    )
+    if existing_row is not None:
+        view = views.message(call, existing_row, guild_id=channel.guild_id)
+        view.nonce = UNSET if nonce is None else nonce
+        return view
     has_slowmode = rules.is_slowmode_applied(call, channel_access)
     if has_slowmode:
         rules.require_slowmode_elapsed(call, channel_access)
     created, encoded = _create(call, channel_access, body, author, message_id, nonce=nonce)
     if has_slowmode:
-        channels.record_use(call.tx, channel_access.channel.id, call.user_id, "message", call.now_ms)
+        channels.record_use(call.tx, channel.id, call.user_id, "message", call.now_ms)
     return created if encoded is None else msgspec.Raw(encoded)
 
 
@@ -150,36 +147,6 @@ def check_draft(
         call,
         MessageDraft(channel_access=channel_access, message_id=MessageId(message_id), text=text, is_edited=is_edited),
     )
-
-
-def create_system_message(
-    call: Call,
-    channel: ChannelRef,
-    message_type: int,
-    author_id: int,
-    *,
-    content: str = "",
-    mentions: Sequence[int] = (),
-    mentions_everyone: bool = False,
-    reference: wire.MessageReference | None = None,
-    embeds: Sequence[Embed] = (),
-    call_info: wire.MessageCall | None = None,
-) -> wire.Message:
-    """Create and publish a system message; `call_info` is the voice call that it announces.
-
-    `mentions` are the IDs of the users that it mentions; `mentions_everyone` notifies all members."""
-    author = rules.require_author(call, channel, author_id)
-    mentioned = Mentions(users=tuple(UserId(user_id) for user_id in mentions), everyone=mentions_everyone)
-    row = rows.build_row(
-        channel.id,
-        call.new_id(MessageId),
-        author_id,
-        Draft(content=content, embeds=list(embeds), call=call_info),
-        message_type=int(message_type),
-        mentioned=mentioned,
-        reference=None if reference is None else ResolvedReference(int(message_type), reference),
-    )
-    return actions.create(call, channel, NewMessage(row, author, mentioned))[0]
 
 
 def create_crosspost(

@@ -27,20 +27,23 @@ def parse_nonce(body: wire.CreateMessage) -> int | str | None:
     return nonce
 
 
-def is_nonce_enforced(call: Call, body: wire.CreateMessage) -> bool:
+def _is_enforced(call: Call, body: wire.CreateMessage) -> bool:
     """Return whether a repeated nonce must return the earlier message."""
     if body.enforce_nonce is UNSET or body.enforce_nonce is None:
         return call.api_version >= changes.ENFORCE_NONCE_DEFAULT_VERSION
     return body.enforce_nonce and changes.ENFORCE_NONCE.is_active(call.now_ms)
 
 
-def find_by_nonce(
-    call: Call, channel_id: int, nonce: str, message_id: int, find: Callable[[int], RowT | None]
+def find_duplicate(
+    call: Call, channel_id: int, body: wire.CreateMessage, message_id: int, find: Callable[[int], RowT | None]
 ) -> RowT | None:
-    """Return the message that used a nonce in a channel or lobby within `NONCE_WINDOW_MS`, or None.
+    """Return the message of a channel or lobby that used the nonce of a body within `NONCE_WINDOW_MS`, or None.
 
     If there is none, the nonce is recorded for the new message `message_id`. `find` returns a message by ID."""
-    key = (call.user_id, channel_id, nonce)
+    nonce = parse_nonce(body)
+    if nonce is None or not _is_enforced(call, body):
+        return None
+    key = (call.user_id, channel_id, str(nonce))
     earlier_id = store.claim_nonce(call.tx, *key, message_id, call.now_ms, NONCE_WINDOW_MS)
     if earlier_id is None:
         return None

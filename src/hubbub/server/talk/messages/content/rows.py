@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from hubbub.protocol import codec, errors
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
-from hubbub.server.talk.messages.content.drafts import Draft
+from hubbub.server.talk.messages.content.drafts import Draft, clean_content
 from hubbub.server.talk.messages.content.mentions import NO_MENTIONS, Mentions
 from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
@@ -102,6 +102,14 @@ def build_row(
         application_id=application_id,
         extra=encode_extra(extra),
     )
+
+
+def build_application_row(
+    channel_id: int, message_id: int, author_id: int, content: str, origin: ApplicationOrigin, *, flags: int = 0
+) -> MessageRow:
+    """Return the row of a message that an application sends for its user outside of a channel: in a lobby, or relayed."""
+    draft = Draft(content=clean_content(content), flags=flags)
+    return build_row(channel_id, message_id, author_id, draft, origin=origin)
 
 
 def webhook_identity(author: Author) -> WebhookIdentity | None:
