@@ -13,7 +13,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import MessageId, Snowflake, UserId
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
-from hubbub.server.places.standing import access
+from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import actions
 from tests.world import Actor, Guild, World
@@ -110,7 +110,7 @@ class CreationSetup:
         assert author is not None
         if sender == "webhook":
             return author._replace(
-                user=author.user._replace(id=7, username="hook", avatar=None), member=None, webhook_id=7
+                user=author.user._replace(id=UserId(7), username="hook", avatar=None), member=None, webhook_id=7
             )
         if sender == "response":
             application_id = self.bot.application_id
@@ -156,9 +156,12 @@ async def test_content_alone_is_encoded_once(
 ) -> None:
     decisions: list[bool] = []
     original = actions.can_encode_once
-    monkeypatch.setattr(
-        actions, "can_encode_once", lambda *arguments: decisions.append(original(*arguments)) or decisions[-1]
-    )
+
+    def record_decision(channel: ChannelRef, row: messages.MessageRow) -> bool:
+        decisions.append(original(channel, row))
+        return decisions[-1]
+
+    monkeypatch.setattr(actions, "can_encode_once", record_decision)
 
     row, dispatches, response = await setup.create({"content": "hi"}, sender, setup.guild.general)
 
