@@ -10,7 +10,6 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,20 +17,18 @@ from aiohttp import web
 
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources.gateway import SessionStartLimit
-from hubbub.server.core import cdn_urls
+from hubbub.server.core import backends, cdn_urls
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
-from hubbub.server.core.bus import Bus, BusError, LocalBus
+from hubbub.server.core.bus import BusError
 from hubbub.server.core.call import Actor, Call
-from hubbub.server.core.clock import Clock, ControlledClock, RealClock
+from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.core.event_dispatch import NO_SESSIONS, Dispatch
 from hubbub.server.core.faults import Faults
-from hubbub.server.core.files import Files, make_private
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.jobs import Job, Worker
-from hubbub.server.core.logs import Secrets
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.outbound_streams import OutboundStreams
@@ -41,8 +38,7 @@ from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
-from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.core.store import Database, StoreUnavailable, Tx
+from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.core.url_maps import ActivitySite
 from hubbub.server.identity import (
@@ -248,11 +244,6 @@ PORTS: tuple[Binding, ...] = (
 )
 """The implementations of the ports of all slices; an App binds `gateway_info.find_session_start_limit` itself."""
 
-DATABASE_FILE = "hubbub.sqlite3"
-"""File name of the embedded database in the data folder."""
-FILES_FOLDER = "files"
-"""The folder of the file store in the data folder."""
-
 HEAVY_THREADS_MAX = 2
 """Threads for password hashing; few, so that logins cannot use all CPU cores."""
 
@@ -281,15 +272,15 @@ class App:
         payments: PaymentProvider | None = None,
     ) -> None:
         self.config = config
-        self.clock = clock or _new_clock(config)
+        self.clock = clock or backends.new_clock(config)
         self.slices = slices
         self.metrics = Metrics()
         self.ids = SnowflakeFactory(self.clock, worker=config.worker)
         self.presences = Presences()
-        self.database = _open_database(config)
+        self.database = backends.open_database(config)
         self.database.metrics = self.metrics
-        self.bus = _open_bus(config, self.metrics)
-        self.files = _open_files(config)
+        self.bus = backends.open_bus(config, self.metrics)
+        self.files = backends.open_files(config)
         self.images = ImageConverter()
         self.outbound = OutboundClient(allow_private=config.private_targets)
         self.streams = OutboundStreams(allow_private=config.private_targets)
@@ -326,7 +317,7 @@ class App:
 
     async def start(self, sock: socket.socket | None = None) -> None:
         """Start all parts and accept connections on the configured address, or on the given socket."""
-        sock = sock or _open_socket(self.config)
+        sock = sock or backends.open_socket(self.config)
         if self.config.public_url is None:
             host, port = sock.getsockname()[:2]
             url_host = f"[{host}]" if ":" in host else host
@@ -630,70 +621,9 @@ def _full_table() -> EndpointTable:
     return EndpointTable(SLICES)
 
 
-def _open_bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
-    if config.nats_url is None:
-        return LocalBus(metrics)
-    # Imported late, because the single-process default starts in half the time without the NATS library.
-    from hubbub.server.core.bus_nats import NatsBus
-
-    return NatsBus(
-        config.nats_url,
-        Dispatch,
-        prefix=config.bus.prefix,
-        pending_bytes_max=config.bus.pending_bytes_max,
-        metrics=metrics,
-    )
-
-
-def _new_clock(config: Config) -> Clock:
-    if config.control:
-        real_ms = RealClock().now_ms()
-        return ControlledClock(config.now_ms if config.now_ms is not None else real_ms)
-    return RealClock()
-
-
-def _open_database(config: Config) -> Database:
-    if config.database_url is not None:
-        # Imported late, because the embedded default starts faster without the PostgreSQL library.
-        from hubbub.server.core.postgres import PostgresDatabase
-
-        return PostgresDatabase(config.database_url)
-    if config.data is None:
-        return SqliteDatabase(None)
-    folder = Path(config.data)
-    try:
-        # The folder contains messages and personal data, so other users of the machine must not read it.
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreUnavailable(f"cannot use the data folder {folder}: {error.strerror}") from error
-    return SqliteDatabase(folder / DATABASE_FILE, cache_bytes=config.database_cache_bytes)
-
-
-def _open_files(config: Config) -> Files:
-    url = config.files_url
-    if url is None:
-        url = "memory://" if config.data is None else str(Path(config.data) / FILES_FOLDER)
-    try:
-        if config.files_url is None and config.data is not None:
-            make_private(Path(url))
-        return Files(url)
-    except OSError as error:
-        raise StoreUnavailable(f"cannot store files at {Secrets().clean(url)}: {error.strerror or error}") from error
-
-
 def _collect_listeners(slices: tuple[Slice, ...]) -> dict[type, list[Callable[[Call, Any], None]]]:
     listeners: dict[type, list[Callable[[Call, Any], None]]] = {}
     for slice_ in slices:
         for signal, listener in slice_.listeners.items():
             listeners.setdefault(signal, []).append(listener)
     return listeners
-
-
-def _open_socket(config: Config) -> socket.socket:
-    """Return a socket bound to the configured address."""
-    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.bind((config.host, config.port))
-    sock.setblocking(False)
-    return sock

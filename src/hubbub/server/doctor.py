@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from hubbub.server.app import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core import migrations
+from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.clock import RealClock
 from hubbub.server.core.config import Config, ConfigError

@@ -16,8 +16,9 @@ from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
 from hubbub.protocol.scopes import SCOPES
-from hubbub.server.app import DATABASE_FILE, App
+from hubbub.server.app import App
 from hubbub.server.core import auth
+from hubbub.server.core.backends import DATABASE_FILE
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
-from hubbub.server.app import DATABASE_FILE, FILES_FOLDER
+from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.config import Config
 from hubbub.server.terminal import print_error
 

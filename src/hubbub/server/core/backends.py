@@ -1,0 +1,84 @@
+"""The backends that a configuration selects: store, bus, file store, clock and listening socket."""
+
+import socket
+from pathlib import Path
+
+from hubbub.server.core.bus import Bus, LocalBus
+from hubbub.server.core.clock import Clock, ControlledClock, RealClock
+from hubbub.server.core.config import Config
+from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.files import Files, make_private
+from hubbub.server.core.logs import Secrets
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.core.store import Database, StoreUnavailable
+
+DATABASE_FILE = "hubbub.sqlite3"
+"""File name of the embedded database in the data folder."""
+FILES_FOLDER = "files"
+"""The folder of the file store in the data folder."""
+
+
+def open_bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
+    """Return the bus that the configuration selects; it is not started."""
+    if config.nats_url is None:
+        return LocalBus(metrics)
+    # Imported late, because the single-process default starts in half the time without the NATS library.
+    from hubbub.server.core.bus_nats import NatsBus
+
+    return NatsBus(
+        config.nats_url,
+        Dispatch,
+        prefix=config.bus.prefix,
+        pending_bytes_max=config.bus.pending_bytes_max,
+        metrics=metrics,
+    )
+
+
+def new_clock(config: Config) -> Clock:
+    """Return the clock: a controlled one for a rehearsal."""
+    if config.control:
+        real_ms = RealClock().now_ms()
+        return ControlledClock(config.now_ms if config.now_ms is not None else real_ms)
+    return RealClock()
+
+
+def open_database(config: Config) -> Database:
+    """Return the store that the configuration selects; it is not started."""
+    if config.database_url is not None:
+        # Imported late, because the embedded default starts faster without the PostgreSQL library.
+        from hubbub.server.core.postgres import PostgresDatabase
+
+        return PostgresDatabase(config.database_url)
+    if config.data is None:
+        return SqliteDatabase(None)
+    folder = Path(config.data)
+    try:
+        # The folder contains messages and personal data, so other users of the machine must not read it.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"cannot use the data folder {folder}: {error.strerror}") from error
+    return SqliteDatabase(folder / DATABASE_FILE, cache_bytes=config.database_cache_bytes)
+
+
+def open_files(config: Config) -> Files:
+    """Return the file store that the configuration selects."""
+    url = config.files_url
+    if url is None:
+        url = "memory://" if config.data is None else str(Path(config.data) / FILES_FOLDER)
+    try:
+        if config.files_url is None and config.data is not None:
+            make_private(Path(url))
+        return Files(url)
+    except OSError as error:
+        raise StoreUnavailable(f"cannot store files at {Secrets().clean(url)}: {error.strerror or error}") from error
+
+
+def open_socket(config: Config) -> socket.socket:
+    """Return a socket bound to the configured address."""
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((config.host, config.port))
+    sock.setblocking(False)
+    return sock
