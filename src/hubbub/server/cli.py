@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Final, NoReturn
 
 import hubbub
@@ -24,9 +25,10 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
     "http.allowed_origins": "",
     "identity.any_issuer": True,
     "activities.proxy_host": "activities.localhost",
+    "mail.mailbox": True,
 }
 
-REHEARSAL_SETTINGS: Final = ("control", "control_token", "now", "seed", "world")
+REHEARSAL_SETTINGS: Final = ("control", "control_token", "mail.mailbox", "now", "seed", "world")
 """Settings that are only available in `hubbub dev`."""
 
 MAIN_SETTINGS: Final[dict[str, str]] = {
@@ -93,7 +95,7 @@ def load_config(arguments: argparse.Namespace, defaults: dict[str, Any], *, is_r
     config = settings.load(flags, environ=os.environ, file=arguments.config, defaults=defaults)
     if not is_rehearsal:
         for key in REHEARSAL_SETTINGS:
-            if getattr(config, key):
+            if attrgetter(key)(config):
                 raise ConfigError(key, "hubbub serve", "is only available in rehearsals; use hubbub dev")
     return config
 

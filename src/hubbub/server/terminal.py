@@ -10,6 +10,7 @@ SERVER_MODULES: Final = frozenset(
     {
         "OpenSSL",
         "PIL",
+        "aiosmtplib",
         "argon2",
         "backports",
         "cryptography",

@@ -154,3 +154,50 @@ def test_kubernetes_service_variables_are_ignored() -> None:
         "HUBBUB_PORT_8080_TCP_ADDR": "10.0.0.1",
     }
     assert load(environ=environ) == Config()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"mail.sender": "chat@example.org"}, "mail.host (flag --mail-sender): is required with mail.sender"),
+        ({"mail.host": "smtp.example.org"}, "mail.sender (flag --mail-host): is required with mail.host"),
+        ({"mail.host": "smtp.example.org", "mail.sender": "nobody"}, "mail.sender (flag --mail-sender): 'nobody'"),
+        (
+            {"mail.host": "smtp.example.org", "mail.sender": "a@example.org", "mail.username": "chat"},
+            "mail.password (flag --mail-username): is required with mail.username",
+        ),
+        (
+            {
+                "mail.host": "smtp.example.org",
+                "mail.sender": "a@example.org",
+                "mail.username": "chat",
+                "mail.password": "hunter2",
+                "mail.security": "none",
+            },
+            "mail.security (flag --mail-security): none would send the password to smtp.example.org unencrypted",
+        ),
+        (
+            {"mail.security": "ssl"},
+            "mail.security (flag --mail-security): 'ssl' is not allowed; allowed: one of none, starttls",
+        ),
+    ],
+)
+def test_contradicting_mail_settings_name_the_setting_and_the_fix(settings: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load(settings)
+
+    assert message in str(error.value)
+    assert "hunter2" not in str(error.value)
+
+
+def test_mail_settings_have_ports_by_security() -> None:
+    common = {"mail.host": "smtp.example.org", "mail.sender": "Chat <a@example.org>"}
+
+    assert [load(common | {"mail.security": name}).mail.server_port for name in ("starttls", "tls", "none")] == [
+        587,
+        465,
+        25,
+    ]
+    assert load(common | {"mail.port": "2525"}).mail.server_port == 2525
+    assert load(common).mail.is_enabled
+    assert not load().mail.is_enabled

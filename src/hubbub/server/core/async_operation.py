@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from hubbub.protocol.operation import Operation
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.files import Files
+from hubbub.server.core.mail import Mailer, NoMailer
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.payments import NoPayments, PaymentProvider
 from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effects
@@ -37,11 +38,13 @@ class AsyncOperation:
         files: Files,
         outbound: OutboundClient | None = None,
         payments: PaymentProvider | None = None,
+        mailer: Mailer | None = None,
         perform: PerformOperation | None = None,
     ) -> None:
         """Create the context of a request or job; `actor` is None for a job or a request without a token.
 
-        `make_call` builds the call of each transaction. `perform` runs an operation and is given only to jobs."""
+        `make_call` builds the call of each transaction. `mailer` sends mail and `perform` runs an operation;
+        both are given only to jobs."""
         self._database = database
         self._make_call = make_call
         self._executor = executor
@@ -50,6 +53,8 @@ class AsyncOperation:
         self.outbound = outbound or OutboundClient()
         """The client for URLs that users supply."""
         self.payments = payments or NoPayments()
+        self.mailer = mailer or NoMailer()
+        """Sends mail; only jobs use it."""
         self._perform = perform
 
     def read(self, step: Callable[[Call], T], *, long: bool = False) -> Awaitable[T]:

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from datetime import datetime
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
@@ -246,6 +247,41 @@ class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Keywords that must not occur in guild names and descriptions, channel names or stage topics."""
 
 
+MAIL_PORTS: Final = {"starttls": 587, "tls": 465, "none": 25}
+"""Default port of the SMTP server by `mail.security`."""
+
+
+class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Outgoing mail. It is enabled by `mail.host`, or in a rehearsal by the mailbox."""
+
+    host: Annotated[str, Meta(min_length=1)] | None = None
+    """The host name of the SMTP server; None sends no mail."""
+    port: Annotated[int, Meta(ge=1, le=65_535)] | None = None
+    """The port of the SMTP server; by default 587, with tls 465, with none 25."""
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    """How the connection is encrypted: by STARTTLS, from the start, or not at all."""
+    username: Annotated[str, Meta(min_length=1)] | None = None
+    password: Annotated[str, Meta(min_length=1)] | None = None
+    sender: str | None = None
+    """The sender of every mail, such as `Example Chat <noreply@example.org>`; required with `mail.host`."""
+    authority: str | None = None
+    """A PEM file with the certificate authority of the SMTP server, if the system does not trust it."""
+    timeout_ms: Annotated[int, Meta(ge=1, le=60_000)] = 30_000
+    """How long the SMTP server may take for each step."""
+    mailbox: bool = False
+    """Whether a rehearsal keeps mail in memory instead of sending it."""
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether mail is sent, or kept in the mailbox of a rehearsal."""
+        return self.host is not None or self.mailbox
+
+    @property
+    def server_port(self) -> int:
+        """The port of the SMTP server."""
+        return MAIL_PORTS[self.security] if self.port is None else self.port
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """All settings of the server."""
 
@@ -301,6 +337,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     identity: IdentityConfig = IdentityConfig()
     auto_moderation: AutoModerationConfig = AutoModerationConfig()
     activities: ActivitiesConfig = ActivitiesConfig()
+    mail: MailConfig = MailConfig()
 
     @property
     def web_url(self) -> str:
@@ -361,8 +398,9 @@ _SCHEMES: Final = {
         ("http", "https"),
     ),
 }
+_LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
-_SECRET_KEYS: Final = ("control_token", "identity.steam_key")
+_SECRET_KEYS: Final = ("control_token", "identity.steam_key", "mail.password")
 """Settings that are secrets; error messages do not repeat their values."""
 _KEYWORD_LIST_KEYS: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
 _LIST_KEYS: Final = (
@@ -464,7 +502,31 @@ def _build_config(settings: Mapping[str, tuple[Any, str]]) -> Config:
         for field in msgspec.structs.fields(Config)
         if isinstance(values.get(field.name), dict)
     }
-    return Config(**groups, **values)
+    config = Config(**groups, **values)
+    _check_mail(config.mail, {key: source for key, (_, source) in settings.items() if key.startswith("mail.")})
+    return config
+
+
+def _check_mail(mail: MailConfig, sources: Mapping[str, str]) -> None:
+    """Raise ConfigError if mail settings contradict each other. `sources` has the source of each given setting."""
+    given = [key for key in sources if key != "mail.mailbox" and getattr(mail, key.partition(".")[2]) is not None]
+    if mail.host is None:
+        if given:
+            problem = f"is required with {given[0]}; set it to the host name of your SMTP server, or remove {given[0]}"
+            raise ConfigError("mail.host", sources[given[0]], problem)
+        return
+    source = sources.get("mail.host", "mail")
+    if mail.sender is None:
+        example = "such as Example Chat <noreply@example.org>"
+        raise ConfigError(
+            "mail.sender", source, f"is required with mail.host; set it to the sender of all mail, {example}"
+        )
+    if (mail.username is None) != (mail.password is None):
+        key, other = ("mail.username", "mail.password") if mail.username is None else ("mail.password", "mail.username")
+        raise ConfigError(key, sources.get(other, source), f"is required with {other}; set both or neither")
+    if mail.password is not None and mail.security == "none" and mail.host not in _LOCAL_HOSTS:
+        problem = f"none would send the password to {mail.host} unencrypted; use starttls or tls"
+        raise ConfigError("mail.security", sources.get("mail.security", source), problem)
 
 
 def _convert_setting(key: str, raw: Any, source: str) -> Any:
@@ -500,6 +562,8 @@ def _is_invalid(key: str, value: Any) -> bool:
         return not all(word.strip("* ") for word in value)
     if key == "http.allowed_origins":
         return not all(_is_origin(origin) for origin in value)
+    if key == "mail.sender":
+        return not _is_sender(value)
     if key == "now":
         return not EPOCH_MS <= codec.milliseconds(value) <= LATEST_MS
     if key == "files_url":
@@ -522,6 +586,11 @@ def _is_origin(text: str) -> bool:
         )
     except ValueError:
         return False
+
+
+def _is_sender(text: str) -> bool:
+    local_part, _, domain = parseaddr(text)[1].rpartition("@")
+    return bool(local_part and domain) and text.isprintable()
 
 
 def _display_value(key: str, raw: Any) -> str:
@@ -548,6 +617,8 @@ def describe_allowed(key: str) -> str:
         return "a folder, file://..., memory:// or s3://bucket/prefix?..."
     if key == "activities.proxy_host":
         return "a lowercase host name, such as activities.example.org"
+    if key == "mail.sender":
+        return "an email address, such as noreply@example.org or Example Chat <noreply@example.org>"
     if key == "now":
         return "a time such as 2026-12-01T00:00:00Z, from 2015 to 2083"
     return _describe_type(msgspec.inspect.type_info(KEYS[key]))

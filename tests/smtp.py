@@ -1,0 +1,110 @@
+"""A real SMTP server (aiosmtpd) for tests, which keeps the mail it receives and can reject it."""
+
+import asyncio
+import email
+import re
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from email.message import EmailMessage
+from email.policy import default
+from typing import Any
+
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+ACCEPTED = "250 OK"
+
+
+class SmtpReceiver:
+    """A running SMTP server and the mail it has received."""
+
+    def __init__(self) -> None:
+        self.mails: list[EmailMessage] = []
+        self.senders: list[str] = []
+        """Envelope senders, in the order of `mails`."""
+        self.recipient_response = ACCEPTED
+        """Response to every recipient."""
+        self.data_responses: list[str] = []
+        """Responses to the next mails; later ones are accepted."""
+        self.attempts = 0
+        """Number of recipients that clients named."""
+        self.logins: list[tuple[str, str]] = []
+        self.is_encrypted: list[bool] = []
+        """Whether each mail arrived over TLS."""
+        self.port = 0
+
+    async def handle_RCPT(self, server: SMTP, session: Session, envelope: Envelope, address: str, options: Any) -> str:
+        """Accept or reject a recipient."""
+        self.attempts += 1
+        if self.recipient_response == ACCEPTED:
+            envelope.rcpt_tos.append(address)
+        return self.recipient_response
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        """Receive a mail."""
+        if self.data_responses:
+            return self.data_responses.pop(0)
+        assert isinstance(envelope.content, bytes)
+        message = email.message_from_bytes(envelope.content, policy=default)
+        assert isinstance(message, EmailMessage)
+        self.mails.append(message)
+        self.senders.append(str(envelope.mail_from))
+        self.is_encrypted.append(session.ssl is not None)
+        return ACCEPTED
+
+    def authenticate(self, server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
+        """Accept the password `secret`."""
+        assert isinstance(data, LoginPassword)
+        self.logins.append((data.login.decode(), data.password.decode()))
+        return AuthResult(success=data.password == b"secret", handled=False)
+
+
+@asynccontextmanager
+async def run_smtp_server(
+    *, tls_context: ssl.SSLContext | None = None, implicit_tls: bool = False, requires_login: bool = False
+) -> AsyncIterator[SmtpReceiver]:
+    """Run a server on a free port. `tls_context` enables STARTTLS, or with `implicit_tls` encrypts from the start."""
+    receiver = SmtpReceiver()
+    starttls_context = None if implicit_tls else tls_context
+
+    def new_protocol() -> SMTP:
+        return SMTP(
+            receiver,
+            hostname="mail.test",
+            tls_context=starttls_context,
+            require_starttls=starttls_context is not None,
+            auth_required=requires_login,
+            auth_require_tls=tls_context is not None and not implicit_tls,
+            authenticator=receiver.authenticate,
+        )
+
+    server = await asyncio.get_running_loop().create_server(
+        new_protocol, "127.0.0.1", 0, ssl=tls_context if implicit_tls else None
+    )
+    receiver.port = server.sockets[0].getsockname()[1]
+    try:
+        yield receiver
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+def text_of(message: EmailMessage) -> str:
+    """Return the plain text of a mail."""
+    part = message.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def html_of(message: EmailMessage) -> str:
+    """Return the HTML of a mail."""
+    part = message.get_body(("html",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def token_in(text: str) -> str:
+    """Return the token of the link in a mail."""
+    match = re.search(r"token=([\w-]+)", text)
+    assert match is not None, text
+    return match[1]
