@@ -29,6 +29,7 @@ from hubbub.server.core.event_dispatch import NO_SESSIONS, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.jobs import Job, Worker
+from hubbub.server.core.mail import Mailbox, open_mailer
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.outbound_streams import OutboundStreams
@@ -42,6 +43,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.core.url_maps import ActivitySite
 from hubbub.server.identity import (
+    account_emails,
     accounts,
     applications,
     connections,
@@ -127,6 +129,7 @@ SLICES: tuple[Slice, ...] = (
     users.SLICE,
     applications.SLICE,
     accounts.SLICE,
+    account_emails.SLICE,
     connections.SLICE,
     identity_providers.SLICE,
     oauth2.SLICE,
@@ -285,6 +288,7 @@ class App:
         self.outbound = OutboundClient(allow_private=config.private_targets)
         self.streams = OutboundStreams(allow_private=config.private_targets)
         self.payments = payments or open_payments(config.payments, rehearsal=config.control)
+        self.mailer = open_mailer(config, self.clock)
         self.auth = Authenticator(self.database, self.clock, is_receiving=lambda: self.bus.is_healthy)
         self.listeners = _collect_listeners(slices)
         session_starts = gateway_info.find_session_start_limit.bind(self._find_session_start_limit)
@@ -492,6 +496,11 @@ class App:
             ports=self.ports,
         )
 
+    @property
+    def mailbox(self) -> Mailbox | None:
+        """The mailbox of a rehearsal, or None if mail is sent or disabled."""
+        return self.mailer if isinstance(self.mailer, Mailbox) else None
+
     def _reset_connection_state(self, call: Call) -> None:
         private_calls.reset(call)
         voice_states.reset(call)
@@ -576,6 +585,7 @@ class App:
                 files=self.files,
                 outbound=self.outbound,
                 payments=self.payments,
+                mailer=self.mailer,
                 perform=self._perform,
             )
             await function(operation, job)

@@ -30,6 +30,9 @@ MFA_TICKETS_MAX: Final = 10
 SESSIONS_MAX: Final = 100
 """Maximum number of sessions (user tokens) of a user; the oldest are revoked."""
 
+EmailAddress = Annotated[str, Meta(max_length=EMAIL_MAX, pattern=r"^[^@\s\"(),:;<>\[\\\]]+@[^@\s\"(),:;<>\[\\\]]+$")]
+"""An email address without quotes, comments or a display name."""
+
 MfaCode = Annotated[str, Meta(min_length=TOTP_DIGITS, max_length=24)]
 """Six-digit code of the authenticator app, or a backup code."""
 
@@ -41,7 +44,7 @@ class Register(Struct, kw_only=True):
     """Unique username of the account."""
     password: NewPassword
     """Password of the account, 8 to 128 characters."""
-    email: Annotated[str, Meta(max_length=EMAIL_MAX, pattern=r"^[^@\s]+@[^@\s]+$")] | None | UnsetType = UNSET
+    email: EmailAddress | None | UnsetType = UNSET
     """Email address of the account; absent or null for an account without one."""
     global_name: Annotated[str, Meta(max_length=GLOBAL_NAME_MAX)] | None | UnsetType = UNSET
     """Display name of the user; absent or null shows the username instead."""

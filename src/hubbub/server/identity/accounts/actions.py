@@ -13,7 +13,13 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.identity import oauth2, users
 from hubbub.server.identity.accounts import store, totp
-from hubbub.server.identity.accounts.signals import AccountBanned, AccountUnbanned
+from hubbub.server.identity.accounts.signals import (
+    AccountBanned,
+    AccountUnbanned,
+    PasswordChanged,
+    SecondFactorChanged,
+    SignedIn,
+)
 from hubbub.server.identity.accounts.store import AccountBanRow
 from hubbub.server.identity.users import UserRow
 
@@ -38,7 +44,7 @@ def create_user(
     if users.find_by_username(call.tx, name) is not None:
         form.add("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
     email_address = email.lower() if isinstance(email, str) else None
-    if email_address is not None and store.is_registered(call.tx, email_address):
+    if email_address is not None and is_email_registered(call, email_address):
         form.add("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")
     form.raise_if_any()
     row = UserRow(
@@ -50,6 +56,14 @@ def create_user(
     )
     users.insert(call.tx, row)
     return row
+
+
+def is_email_registered(call: Call, email: str) -> bool:
+    """Return whether another account has this address, so that it is rejected on a server that sends no mail.
+
+    On a server that sends mail, the result is always False: a rejection would reveal which addresses have accounts, and
+    only the owner of an address can confirm it."""
+    return not call.config.mail.is_enabled and store.is_registered(call.tx, email)
 
 
 def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
@@ -70,6 +84,7 @@ def sign_in(call: Call, user_id: UserId) -> str:
     token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now_ms, ids=call.ids, token_id=token_id)
     user_agent = call.headers.get("User-Agent", "")[:USER_AGENT_MAX]
     store.insert_sign_in(call.tx, token_id, user_id, call.ip, user_agent)
+    call.notify(SignedIn(user_id=user_id, ip=call.ip, user_agent=user_agent))
     return token
 
 
@@ -93,6 +108,14 @@ def change_password(call: Call, user_id: UserId, password_hash: str) -> None:
     """Store a new password and revoke every user token except the caller's."""
     set_password(call, user_id, password_hash)
     sign_out(call, user_id, except_id=call.actor.token_id)
+    call.notify(PasswordChanged(user_id=user_id))
+
+
+def reset_password(call: Call, user_id: UserId, password_hash: str) -> None:
+    """Store a new password for a user who forgot theirs, and revoke every user token."""
+    set_password(call, user_id, password_hash)
+    sign_out(call, user_id)
+    call.notify(PasswordChanged(user_id=user_id))
 
 
 # Bans
@@ -172,3 +195,4 @@ def disable_totp(call: Call, row: UserRow) -> None:
 def _set_mfa_enabled(call: Call, row: UserRow, *, enabled: bool) -> None:
     users.set_mfa_enabled(call.tx, row.id, enabled)
     users.publish_user(call, row._replace(mfa_enabled=int(enabled)))
+    call.notify(SecondFactorChanged(user_id=row.id, is_enabled=enabled))

@@ -14,6 +14,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.identity.accounts import actions, passwords, store, throttle, totp
+from hubbub.server.identity.accounts.signals import AccountRegistered
 from hubbub.server.identity.users import UserRow
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.
     def register(call: Call) -> wire.SessionToken:
         row = actions.create_user(call, body.username, email=body.email, global_name=body.global_name)
         actions.set_password(call, row.id, password_hash)
+        call.notify(AccountRegistered(user_id=row.id, email=row.email))
         return wire.SessionToken(user_id=row.id, token=actions.sign_in(call, row.id))
 
     return await operation.write(register)
@@ -143,12 +145,12 @@ async def change_password(operation: AsyncOperation, body: wire.ChangePassword) 
     """Change the password of the current user.
 
     All other sessions of the user end."""
-    user_id = await _require_password(operation, body.password)
+    user_id = await require_password(operation, body.password)
     password_hash = await operation.run_in_thread(passwords.hash_password, body.new_password)
     await operation.write(lambda call: actions.change_password(call, user_id, password_hash))
 
 
-async def _require_password(operation: AsyncOperation, password: str) -> UserId:
+async def require_password(operation: AsyncOperation, password: str) -> UserId:
     """Return the caller's user ID, or raise a form error if the password is wrong.
 
     Handlers call it for actions that a stolen token alone must not allow."""
@@ -177,7 +179,7 @@ async def enable_totp(operation: AsyncOperation, body: wire.EnableTotp) -> wire.
     secret = totp.clean_secret(body.secret)
     if secret is None:
         raise errors.invalid("secret", *errors.regex())
-    await _require_password(operation, body.password)
+    await require_password(operation, body.password)
 
     def enable(call: Call) -> wire.BackupCodes:
         row = _require_own_user(call)
@@ -196,7 +198,7 @@ async def disable_totp(operation: AsyncOperation, body: wire.DisableTotp) -> Non
     """Disable two-factor authentication.
 
     The request must contain the password and a current code."""
-    user_id = await _require_password(operation, body.password)
+    user_id = await require_password(operation, body.password)
     await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
 
     def disable(call: Call) -> None:
@@ -214,7 +216,7 @@ async def disable_totp(operation: AsyncOperation, body: wire.DisableTotp) -> Non
 @handles(wire.DELETE_ACCOUNT)
 async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) -> None:
     """Delete the account of the current user permanently."""
-    user_id = await _require_password(operation, body.password)
+    user_id = await require_password(operation, body.password)
     await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
 
     def delete(call: Call) -> None:

@@ -17,3 +17,32 @@ class AccountUnbanned(msgspec.Struct, frozen=True, kw_only=True):
     """An operator lifted a ban before it ended."""
 
     user_id: UserId
+
+
+class AccountRegistered(msgspec.Struct, frozen=True, kw_only=True):
+    """A user registered an account."""
+
+    user_id: UserId
+    email: str | None
+
+
+class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
+    """A user token was issued to a client."""
+
+    user_id: UserId
+    ip: str
+    user_agent: str
+    """User-Agent header of the client; empty if it sent none."""
+
+
+class PasswordChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """The user changed or reset the password."""
+
+    user_id: UserId
+
+
+class SecondFactorChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """The user enabled or disabled two-factor authentication."""
+
+    user_id: UserId
+    is_enabled: bool

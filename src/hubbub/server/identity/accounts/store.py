@@ -67,7 +67,10 @@ def find_credentials(tx: Tx, login: str) -> tuple[UserId, str] | None:
     """Return the ID and password hash of the user with this username or email address, or None. Bots are excluded."""
     row = tx.one(
         "SELECT a.user_id, a.password_hash FROM users u JOIN accounts a ON a.user_id = u.id "
-        "WHERE u.bot = 0 AND (u.username = ? OR u.email = ?)",
+        "WHERE u.bot = 0 AND (u.username = ? OR u.email = ?) "
+        # Unconfirmed addresses may repeat; the confirmed one has priority.
+        "ORDER BY CASE WHEN u.username = ? THEN 0 ELSE 1 END, u.verified DESC, u.id LIMIT 1",
+        login,
         login,
         login,
     )

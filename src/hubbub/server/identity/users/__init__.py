@@ -5,13 +5,21 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.users import ports, routes
-from hubbub.server.identity.users.actions import delete, publish_user, set_premium, set_primary_guild, update_profile
+from hubbub.server.identity.users.actions import (
+    delete,
+    publish_user,
+    set_email,
+    set_premium,
+    set_primary_guild,
+    update_profile,
+)
 from hubbub.server.identity.users.rules import clean_name, require_bot_name, require_username
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.identity.users.store import (
     PUBLIC_FIELDS,
     UserRow,
     find,
+    find_by_email,
     find_by_username,
     find_many,
     insert,
@@ -41,6 +49,7 @@ __all__ = [
     "delete",
     "find",
     "find_many",
+    "find_by_email",
     "find_by_username",
     "deleted_user",
     "insert",
@@ -48,6 +57,7 @@ __all__ = [
     "require_bot_name",
     "premium_type_scope",
     "require_username",
+    "set_email",
     "set_premium",
     "user_view",
     "set_primary_guild",

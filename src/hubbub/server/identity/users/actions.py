@@ -38,6 +38,14 @@ def set_premium(call: Call, row: UserRow, premium_type: PremiumType) -> None:
         publish_user(call, row._replace(premium_type=int(premium_type)))
 
 
+def set_email(call: Call, row: UserRow, email: str, *, verified: bool) -> UserRow:
+    """Set a user's email address and publish it to the user's own sessions. Return the changed row."""
+    row = row._replace(email=email, verified=int(verified))
+    store.set_email(call.tx, row.id, email, verified)
+    publish_user(call, row)
+    return row
+
+
 def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild | None) -> UserRow:
     """Store the primary guild whose tag a user displays, or None, and publish the change. Return the changed row."""
     row = row._replace(primary_guild=None if primary_guild is None else codec.encode(primary_guild).decode())

@@ -67,6 +67,11 @@ def find_by_username(tx: Tx, username: str) -> UserRow | None:
     return tx.find(UserRow, f"SELECT {COLUMNS} FROM users WHERE username = ? AND bot = 0", username)
 
 
+def find_by_email(tx: Tx, email: str) -> UserRow | None:
+    """Return the user with this confirmed email address, in lower case, or None."""
+    return tx.find(UserRow, f"SELECT {COLUMNS} FROM users WHERE email = ? AND verified = 1", email)
+
+
 def insert(tx: Tx, row: UserRow) -> None:
     """Insert a user."""
     tx.run(f"INSERT INTO users ({COLUMNS}) VALUES ({placeholders(row)})", *row)
@@ -119,3 +124,8 @@ def delete(tx: Tx, user_id: int) -> None:
 def set_mfa_enabled(tx: Tx, user_id: int, enabled: bool) -> None:
     """Store whether a user has a second factor."""
     tx.run("UPDATE users SET mfa_enabled = ? WHERE id = ?", int(enabled), user_id)
+
+
+def set_email(tx: Tx, user_id: int, email: str, verified: bool) -> None:
+    """Store a user's email address and whether it is confirmed."""
+    tx.run("UPDATE users SET email = ?, verified = ? WHERE id = ?", email, int(verified), user_id)

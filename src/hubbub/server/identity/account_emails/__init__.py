@@ -1,0 +1,24 @@
+"""Email addresses of accounts: confirmation, password reset, and mail about logins and account changes."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity import accounts, users
+from hubbub.server.identity.account_emails import actions, jobs, listeners, routes
+
+SLICE = Slice(
+    name="account_emails",
+    modules=(routes,),
+    jobs={
+        actions.CONFIRMATION_JOB: jobs.send_confirmation,
+        actions.RESET_JOB: jobs.send_reset,
+        actions.NOTICE_JOB: jobs.send_notice,
+    },
+    listeners={
+        accounts.AccountRegistered: listeners.on_account_registered,
+        accounts.SignedIn: listeners.on_signed_in,
+        accounts.PasswordChanged: listeners.on_password_changed,
+        accounts.SecondFactorChanged: listeners.on_second_factor_changed,
+        users.UserDeleted: listeners.on_user_deleted,
+    },
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,145 @@
+"""Enqueue mail, confirm and change email addresses, and reset passwords."""
+
+import secrets
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.resources import account_emails as wire
+from hubbub.server.core.auth import hash_token
+from hubbub.server.core.call import Call
+from hubbub.server.identity import accounts, users
+from hubbub.server.identity.account_emails import limits, store
+from hubbub.server.identity.account_emails.store import EmailTokenRow, Purpose
+from hubbub.server.identity.users import UserRow
+
+CONFIRMATION_JOB: Final = "send_confirmation"
+RESET_JOB: Final = "send_reset"
+NOTICE_JOB: Final = "send_notice"
+
+
+class Confirmation(msgspec.Struct, kw_only=True):
+    """Payload of a job that sends the link that confirms a user's address."""
+
+    user_id: UserId
+
+
+class Reset(msgspec.Struct, kw_only=True):
+    """Payload of a job that sends the link that resets a password, if an account has the address."""
+
+    email: str
+    requested_ms: int
+
+
+class Notice(msgspec.Struct, kw_only=True):
+    """Payload of a job that reports an event of an account to its user."""
+
+    template: str
+    to: str
+    username: str
+    created_ms: int
+    details: dict[str, str] = {}
+    """Additional values for the template."""
+
+
+# Jobs. Tokens are created by the job, so that they are stored as hashes only.
+
+
+def enqueue_confirmation(call: Call, user_id: UserId) -> None:
+    """Enqueue the mail that confirms the user's pending or unconfirmed address."""
+    call.tx.enqueue(CONFIRMATION_JOB, Confirmation(user_id=user_id), key=_job_key(call))
+
+
+def enqueue_reset(call: Call, email: str) -> None:
+    """Enqueue the mail that resets a password. The job finds out whether an account has this address."""
+    call.tx.enqueue(RESET_JOB, Reset(email=email, requested_ms=call.now_ms), key=_job_key(call))
+
+
+def enqueue_notice(call: Call, row: UserRow, template: str, **details: str) -> None:
+    """Enqueue a notice to the user's confirmed address, unless the user has none or received too many notices."""
+    if not call.config.mail.is_enabled or row.email is None or not row.verified:
+        return
+    if limits.try_consume(call, limits.for_notices(row.id)):
+        notice = Notice(template=template, to=row.email, username=row.username, created_ms=call.now_ms, details=details)
+        call.tx.enqueue(NOTICE_JOB, notice, key=_job_key(call))
+
+
+def _job_key(call: Call) -> str:
+    # The owner `mail/smtp/` limits concurrent connections; the ID keeps one mail from waiting for another.
+    return f"mail/smtp/{call.new_id(Snowflake)}"
+
+
+# Links
+
+
+def issue_token(call: Call, user_id: UserId, email: str, purpose: Purpose) -> str:
+    """Issue the token of a link to this address. Earlier links of the user with this purpose become invalid."""
+    token = secrets.token_urlsafe(32)
+    seconds = wire.RESET_TOKEN_SECONDS if purpose == "reset" else wire.CONFIRM_TOKEN_SECONDS
+    row = EmailTokenRow(user_id, email)
+    store.replace_token(call.tx, hash_token(token), row, purpose, call.now_ms + seconds * 1000, call.now_ms)
+    return token
+
+
+def require_token(call: Call, token: str, purpose: Purpose) -> EmailTokenRow:
+    """Return the link with this token. Raise a form error if it is unknown, used or expired."""
+    row = store.find_token(call.tx, hash_token(token), purpose, call.now_ms)
+    if row is None:
+        raise errors.invalid("token", "EMAIL_TOKEN_INVALID", "This link is invalid or has expired. Request a new one.")
+    return row
+
+
+def reset_password(call: Call, token: str, password_hash: str) -> None:
+    """Use a link: set the password and end all sessions of the user."""
+    user_id = require_token(call, token, "reset").user_id
+    accounts.reset_password(call, user_id, password_hash)
+
+
+def confirm_email(call: Call, token: str) -> None:
+    """Use a link: confirm the address that it was sent to and make it the user's address."""
+    user_id, email = require_token(call, token, "confirm")
+    row = users.find(call.tx, user_id)
+    if row is None or email != find_unconfirmed(call, row):
+        raise errors.invalid("token", "EMAIL_TOKEN_INVALID", "This link is invalid or has expired. Request a new one.")
+    if users.find_by_email(call.tx, email) is not None:
+        raise errors.invalid("token", "EMAIL_ALREADY_REGISTERED", "Another account uses this email address.")
+    if row.email is not None and row.email != email:
+        enqueue_notice(call, row, "email_changed")
+    store.delete_change(call.tx, user_id)
+    store.delete_tokens(call.tx, user_id)
+    users.set_email(call, row, email, verified=True)
+
+
+# Addresses
+
+
+def find_unconfirmed(call: Call, row: UserRow) -> str | None:
+    """Return the address that the user can confirm: the pending one, or the account's unconfirmed one; else None."""
+    return store.find_change(call.tx, row.id) or (None if row.verified else row.email)
+
+
+def change_email(call: Call, row: UserRow, email: str) -> UserRow:
+    """Change the address of an account and return the changed row.
+
+    With mail, the address is pending until it is confirmed. Without mail, it changes immediately."""
+    if not call.config.mail.is_enabled:
+        if accounts.is_email_registered(call, email) and email != row.email:
+            raise errors.invalid("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")
+        return users.set_email(call, row, email, verified=False)
+    limits.consume(call, limits.for_account(row.id), limits.for_address(email), limits.for_ip(call.ip))
+    store.delete_tokens(call.tx, row.id, "confirm")
+    if row.verified and email == row.email:
+        store.delete_change(call.tx, row.id)
+        return row
+    store.upsert_change(call.tx, row.id, email)
+    enqueue_confirmation(call, row.id)
+    return row
+
+
+def delete_of_user(call: Call, user_id: UserId) -> None:
+    """Delete the links, the pending address and the known clients of a user."""
+    store.delete_tokens(call.tx, user_id)
+    store.delete_change(call.tx, user_id)
+    store.delete_clients(call.tx, user_id)

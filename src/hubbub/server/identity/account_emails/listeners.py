@@ -1,0 +1,61 @@
+"""Reactions to logins and account changes: mail to the user."""
+
+import hashlib
+import ipaddress
+
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.identity.account_emails import actions, limits, store
+from hubbub.server.identity.accounts import AccountRegistered, PasswordChanged, SecondFactorChanged, SignedIn
+from hubbub.server.identity.users import UserDeleted
+
+
+def on_account_registered(call: Call, signal: AccountRegistered) -> None:
+    """Send the link that confirms the address of a new account.
+
+    Above a limit no mail is sent, but the registration succeeds; the user can request the link later."""
+    if not call.config.mail.is_enabled or signal.email is None:
+        return
+    if limits.try_consume(call, limits.for_address(signal.email), limits.for_ip(call.ip)):
+        actions.enqueue_confirmation(call, signal.user_id)
+
+
+def on_signed_in(call: Call, signal: SignedIn) -> None:
+    """Report a login from a client that the user has not used before, except for the first client."""
+    if not call.config.mail.is_enabled:
+        return
+    had_client = store.has_known_client(call.tx, signal.user_id)
+    is_known = store.record_client(call.tx, signal.user_id, _client_hash(signal), call.now_ms)
+    row = users.find(call.tx, signal.user_id)
+    if had_client and not is_known and row is not None:
+        actions.enqueue_notice(call, row, "new_login", ip=signal.ip, user_agent=signal.user_agent)
+
+
+def on_password_changed(call: Call, signal: PasswordChanged) -> None:
+    """Invalidate links that reset the password, and report the change."""
+    store.delete_tokens(call.tx, signal.user_id, "reset")
+    row = users.find(call.tx, signal.user_id)
+    if row is not None:
+        actions.enqueue_notice(call, row, "password_changed")
+
+
+def on_second_factor_changed(call: Call, signal: SecondFactorChanged) -> None:
+    """Report that two-factor authentication was enabled or disabled."""
+    row = users.find(call.tx, signal.user_id)
+    if row is not None:
+        actions.enqueue_notice(call, row, "second_factor_on" if signal.is_enabled else "second_factor_off")
+
+
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Delete the data of a deleted user."""
+    actions.delete_of_user(call, signal.user_id)
+
+
+def _client_hash(signal: SignedIn) -> bytes:
+    """Return the hash of a client: its user agent and its network, because addresses within a network change often."""
+    try:
+        address = ipaddress.ip_address(signal.ip)
+        network = str(ipaddress.ip_network((address, 24 if address.version == 4 else 48), strict=False))
+    except ValueError:
+        network = signal.ip
+    return hashlib.sha256(f"{network}\n{signal.user_agent}".encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,447 @@
+"""Tests of email addresses: confirmation, change, password reset and notices, with the mailbox of a rehearsal."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config, MailConfig
+from hubbub.server.core.jobs import list_failed
+from hubbub.server.core.mail import Mailbox, ReceivedMail
+from hubbub.server.identity.account_emails import limits
+from tests.fixtures.validator import ResponseMonitor
+from tests.server.identity.accounts import PASSWORD, enable_totp, log_in, totp_code
+from tests.smtp import run_smtp_server, text_of, token_in
+from tests.world import NOW_MS, Actor, World
+
+MARY = "mary@example.org"
+HOUR_MS = 3_600_000
+
+
+async def start_world(config: Config, mail: MailConfig) -> tuple[App, aiohttp.ClientSession, World]:
+    """Start a platform with these mail settings."""
+    app = App(msgspec.structs.replace(config, mail=mail), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    client = aiohttp.ClientSession()
+    return app, client, World(app, client)
+
+
+@pytest.fixture
+async def mail_world(store_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
+    """A running, empty platform that keeps mail in a mailbox."""
+    app, client, world = await start_world(store_config, MailConfig(mailbox=True))
+    yield world
+    await world.close()
+    await client.close()
+    await app.stop()
+
+
+async def mails(world: World) -> list[ReceivedMail]:
+    """Return the mails in the mailbox after all due jobs have run."""
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+    assert isinstance(world.app.mailer, Mailbox)
+    return list(world.app.mailer)
+
+
+async def newest_mail(world: World, to: str, subject: str) -> ReceivedMail:
+    """Return the newest mail and assert its recipient and a part of its subject."""
+    mail = (await mails(world))[-1]
+    assert mail.to == to
+    assert subject in mail.subject
+    return mail
+
+
+async def register(world: World, username: str = "mary", email: str = MARY) -> Actor:
+    """Register a user with an email address."""
+    body = {"username": username, "password": PASSWORD, "email": email}
+    headers = {"User-Agent": "phone/1"}
+    session = (await world.request("POST", "/auth/register", json=body, headers=headers)).ok()
+    return Actor(world, int(session["user_id"]), session["token"], username)
+
+
+async def register_confirmed(world: World, username: str = "mary", email: str = MARY) -> Actor:
+    """Register a user and confirm the email address."""
+    user = await register(world, username, email)
+    mail = await newest_mail(world, email, "Confirm")
+    (await world.request("POST", "/auth/verify", json={"token": token_in(mail.text)})).ok()
+    return user
+
+
+async def request_reset(world: World, email: str = MARY) -> Any:
+    """Request a link that resets the password."""
+    return await world.request("POST", "/auth/forgot", json={"email": email})
+
+
+# Confirmation
+
+
+async def test_a_new_account_confirms_its_address(mail_world: World) -> None:
+    mary = await register(mail_world)
+    session = await mary.connect()
+    mail = await newest_mail(mail_world, MARY, "Confirm")
+    assert token_in(mail.text) == token_in(mail.html)
+
+    assert (await mary.get("/users/@me/email")).ok() == {
+        "email": MARY,
+        "verified": False,
+        "pending_email": None,
+        "mail_enabled": True,
+    }
+    assert (await mail_world.request("POST", "/auth/verify", json={"token": token_in(mail.text)})).status == 204
+
+    assert (await session.next("USER_UPDATE"))["verified"] is True
+    me = (await mary.get("/users/@me")).ok()
+    assert (me["email"], me["verified"]) == (MARY, True)
+
+
+async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
+    mary = await register(mail_world)
+    first = token_in((await newest_mail(mail_world, MARY, "Confirm")).text)
+    (await mary.post("/auth/verify/resend")).ok()
+    second = token_in((await newest_mail(mail_world, MARY, "Confirm")).text)
+
+    replaced = await mail_world.request("POST", "/auth/verify", json={"token": first})
+    assert replaced.errors("token") == ["EMAIL_TOKEN_INVALID"]
+    mail_world.clock.advance(24 * HOUR_MS)
+    expired = await mail_world.request("POST", "/auth/verify", json={"token": second})
+    assert expired.errors("token") == ["EMAIL_TOKEN_INVALID"]
+
+    (await mary.post("/auth/verify/resend")).ok()
+    third = token_in((await newest_mail(mail_world, MARY, "Confirm")).text)
+    (await mail_world.request("POST", "/auth/verify", json={"token": third})).ok()
+    used = await mail_world.request("POST", "/auth/verify", json={"token": third})
+    assert used.errors("token") == ["EMAIL_TOKEN_INVALID"]
+    (await mary.post("/auth/verify/resend")).rejected(400, 0)
+
+
+async def test_a_registration_does_not_reveal_that_an_address_has_an_account(mail_world: World) -> None:
+    await register_confirmed(mail_world)
+
+    other = await register(mail_world, "eve")
+
+    assert (await other.get("/users/@me")).ok()["email"] == MARY
+    mail = await newest_mail(mail_world, MARY, "already have an account")
+    assert "eve" not in mail.text
+    assert "token=" not in mail.text
+    # The confirmed account keeps the address.
+    assert (await log_in(mail_world, MARY)).ok()["user_id"] != str(other.id)
+
+
+async def test_only_one_of_two_accounts_can_confirm_an_address(mail_world: World) -> None:
+    mary, eve = await register(mail_world), await register(mail_world, "eve")
+    first, second = [token_in(mail.text) for mail in await mails(mail_world)]
+
+    (await mail_world.request("POST", "/auth/verify", json={"token": first})).ok()
+
+    rejected = await mail_world.request("POST", "/auth/verify", json={"token": second})
+    assert rejected.errors("token") == ["EMAIL_ALREADY_REGISTERED"]
+    verified = [(await user.get("/users/@me")).ok()["verified"] for user in (mary, eve)]
+    assert sorted(verified) == [False, True]
+
+
+@pytest.mark.parametrize(
+    "address", ["mary", "a,b@example.org", "Mary <mary@example.org>", "mary@exa mple.org", "a@b@c"]
+)
+async def test_an_invalid_address_is_rejected(mail_world: World, address: str) -> None:
+    body = {"username": "mary", "password": PASSWORD, "email": address}
+
+    assert (await mail_world.request("POST", "/auth/register", json=body)).errors("email")
+
+
+# Change
+
+
+async def test_a_new_address_replaces_the_old_one_after_its_confirmation(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+    body = {"password": PASSWORD, "email": "New@example.org"}
+
+    settings = (await mary.post("/users/@me/email", json=body)).ok()
+
+    assert (settings["email"], settings["pending_email"]) == (MARY, "new@example.org")
+    token = token_in((await newest_mail(mail_world, "new@example.org", "Confirm")).text)
+    (await mail_world.request("POST", "/auth/verify", json={"token": token})).ok()
+    settings = (await mary.get("/users/@me/email")).ok()
+    assert (settings["email"], settings["verified"], settings["pending_email"]) == ("new@example.org", True, None)
+    await newest_mail(mail_world, MARY, "email address at")
+
+
+async def test_changing_the_address_requires_the_password(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+
+    response = await mary.post("/users/@me/email", json={"password": "guess", "email": "new@example.org"})
+
+    assert response.errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
+
+
+async def test_a_link_to_an_abandoned_address_is_invalid(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+    (await mary.post("/users/@me/email", json={"password": PASSWORD, "email": "first@example.org"})).ok()
+    token = token_in((await newest_mail(mail_world, "first@example.org", "Confirm")).text)
+    (await mary.post("/users/@me/email", json={"password": PASSWORD, "email": "second@example.org"})).ok()
+
+    response = await mail_world.request("POST", "/auth/verify", json={"token": token})
+
+    assert response.errors("token") == ["EMAIL_TOKEN_INVALID"]
+
+
+# Password reset
+
+
+async def test_a_user_resets_a_forgotten_password(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+
+    assert (await request_reset(mail_world, "Mary@Example.org")).status == 204
+    token = token_in((await newest_mail(mail_world, MARY, "Reset your password")).text)
+    (await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})).ok()
+
+    (await mary.get("/users/@me")).rejected(401, 0)
+    assert (await log_in(mail_world, "mary")).errors("login") == ["INVALID_LOGIN"]
+    (await log_in(mail_world, "mary", "new password", user_agent="phone/1")).ok()
+    await newest_mail(mail_world, MARY, "password at")
+    used = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "other password"})
+    assert used.errors("token") == ["EMAIL_TOKEN_INVALID"]
+
+
+async def test_a_reset_link_expires_after_an_hour(mail_world: World) -> None:
+    await register_confirmed(mail_world)
+    await request_reset(mail_world)
+    token = token_in((await newest_mail(mail_world, MARY, "Reset")).text)
+    mail_world.clock.advance(HOUR_MS)
+
+    response = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})
+
+    assert response.errors("token") == ["EMAIL_TOKEN_INVALID"]
+
+
+async def test_a_reset_keeps_the_second_factor(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+    secret, _ = await enable_totp(mail_world, mary)
+    await request_reset(mail_world)
+    token = token_in((await newest_mail(mail_world, MARY, "Reset")).text)
+
+    (await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})).ok()
+
+    login = (await log_in(mail_world, "mary", "new password")).ok()
+    assert (login["mfa"], login["token"]) == (True, None)
+    body = {"ticket": login["ticket"], "code": totp_code(mail_world, secret)}
+    (await mail_world.request("POST", "/auth/mfa/totp", json=body)).ok()
+
+
+async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_world: World) -> None:
+    await register_confirmed(mail_world)
+    await register(mail_world, "eve", "unconfirmed@example.org")
+    before = len(await mails(mail_world))
+
+    known, unknown, unconfirmed = [
+        await request_reset(mail_world, address) for address in (MARY, "nobody@example.org", "unconfirmed@example.org")
+    ]
+
+    responses = [(response.status, response.body) for response in (known, unknown, unconfirmed)]
+    assert responses == [(204, b"")] * 3
+    # Every request stores one job and reads nothing about the address, so its duration is the same.
+    assert [mail.to for mail in (await mails(mail_world))[before:]] == [MARY]
+
+
+async def test_a_changed_password_invalidates_reset_links(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+    await request_reset(mail_world)
+    token = token_in((await newest_mail(mail_world, MARY, "Reset")).text)
+    (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": "another password"})).ok()
+
+    response = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})
+
+    assert response.errors("token") == ["EMAIL_TOKEN_INVALID"]
+
+
+async def test_links_are_stored_as_hashes_and_not_in_jobs(mail_world: World) -> None:
+    await register_confirmed(mail_world)
+    await request_reset(mail_world)
+    assert "token" not in str(await mail_world.app.database.read(lambda tx: tx.all("SELECT payload FROM jobs")))
+    token = token_in((await newest_mail(mail_world, MARY, "Reset")).text)
+
+    rows = await mail_world.app.database.read(lambda tx: tx.all("SELECT * FROM email_tokens"))
+
+    assert len(rows) == 1
+    assert token not in str(rows)
+
+
+# Limits
+
+
+@pytest.mark.parametrize("address", [MARY, "nobody@example.org"])
+async def test_requests_per_address_are_limited_with_and_without_an_account(mail_world: World, address: str) -> None:
+    await register_confirmed(mail_world)
+    mail_world.clock.advance(limits.WINDOW_MS)
+
+    for _ in range(limits.ADDRESS_MAILS_MAX):
+        (await request_reset(mail_world, address)).ok()
+    rejected = await request_reset(mail_world, address)
+
+    assert rejected.rejected(429, 0)["retry_after"] == limits.WINDOW_MS / 1000
+    mail_world.clock.advance(limits.WINDOW_MS)
+    (await request_reset(mail_world, address)).ok()
+
+
+async def test_requests_per_ip_address_are_limited(mail_world: World) -> None:
+    for number in range(limits.IP_MAILS_MAX):
+        (await request_reset(mail_world, f"user{number}@example.org")).ok()
+
+    (await request_reset(mail_world, "another@example.org")).rejected(429, 0)
+
+
+async def test_requests_per_account_are_limited(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+    for number in range(limits.ACCOUNT_MAILS_MAX):
+        (await mary.post("/users/@me/email", json={"password": PASSWORD, "email": f"{number}@example.org"})).ok()
+
+    body = {"password": PASSWORD, "email": "another@example.org"}
+    (await mary.post("/users/@me/email", json=body)).rejected(429, 0)
+
+
+async def test_registrations_above_the_limit_succeed_without_mail(mail_world: World) -> None:
+    for number in range(limits.ADDRESS_MAILS_MAX + 1):
+        await register(mail_world, f"user{number}")
+
+    assert len(await mails(mail_world)) == limits.ADDRESS_MAILS_MAX
+
+
+# Notices
+
+
+async def test_a_login_from_a_new_client_is_reported(mail_world: World) -> None:
+    await register_confirmed(mail_world)
+    before = len(await mails(mail_world))
+
+    (await log_in(mail_world, "mary", user_agent="phone/1")).ok()
+    assert len(await mails(mail_world)) == before
+    (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
+
+    mail = await newest_mail(mail_world, MARY, "New login")
+    assert "desktop/2" in mail.text
+    assert "127.0.0.1" in mail.text
+    (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
+    assert len(await mails(mail_world)) == before + 1
+
+
+async def test_account_changes_are_reported(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+
+    (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": PASSWORD})).ok()
+    await newest_mail(mail_world, MARY, "password at")
+    secret, _ = await enable_totp(mail_world, mary)
+    await newest_mail(mail_world, MARY, "Two-factor authentication is on")
+    body = {"password": PASSWORD, "code": totp_code(mail_world, secret)}
+    (await mary.post("/users/@me/mfa/totp/disable", json=body)).ok()
+    await newest_mail(mail_world, MARY, "Two-factor authentication is off")
+
+
+async def test_an_unconfirmed_address_receives_no_notices(mail_world: World) -> None:
+    mary = await register(mail_world)
+    before = len(await mails(mail_world))
+
+    (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": PASSWORD})).ok()
+    (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
+
+    assert len(await mails(mail_world)) == before
+
+
+async def test_deleting_an_account_deletes_its_links_and_clients(mail_world: World) -> None:
+    mary = await register(mail_world)
+    await mails(mail_world)
+    (await mary.post("/users/@me/delete", json={"password": PASSWORD})).ok()
+
+    def count(tx: Any) -> int:
+        return sum(
+            len(tx.all(f"SELECT 1 FROM {table}")) for table in ("email_tokens", "email_changes", "known_clients")
+        )
+
+    assert await mail_world.app.database.read(count) == 0
+
+
+# Without mail
+
+
+async def test_a_server_without_mail_says_so_and_stays_usable(world: World) -> None:
+    mary = await register(world)
+
+    assert "does not send mail" in (await request_reset(world)).rejected(403, 0)["message"]
+    (await mary.post("/auth/verify/resend")).rejected(403, 0)
+    settings = (await mary.post("/users/@me/email", json={"password": PASSWORD, "email": "new@example.org"})).ok()
+    assert settings == {"email": "new@example.org", "verified": False, "pending_email": None, "mail_enabled": False}
+    await register(world, "eve")
+    taken = await mary.post("/users/@me/email", json={"password": PASSWORD, "email": MARY})
+    assert taken.errors("email") == ["EMAIL_ALREADY_REGISTERED"]
+
+
+# The queue
+
+
+async def test_mail_is_retried_until_the_server_accepts_it(store_config: Config) -> None:
+    async with run_smtp_server() as receiver:
+        settings = MailConfig(host="127.0.0.1", port=receiver.port, security="none", sender="chat@example.org")
+        app, client, world = await start_world(store_config, settings)
+        assert app.worker is not None
+        receiver.data_responses = ["451 Try later", "451 Try later"]
+        await register(world)
+        await app.worker.run_due()
+        assert receiver.mails == []
+        for delay_ms in (1_000, 2_000):
+            world.clock.advance(delay_ms)
+            await app.worker.run_due()
+
+        (mail,) = receiver.mails
+        assert mail["To"] == MARY
+        (await world.request("POST", "/auth/verify", json={"token": token_in(text_of(mail))})).ok()
+        await world.close()
+        await client.close()
+        await app.stop()
+
+
+async def test_a_rejected_recipient_is_not_retried_and_an_old_reset_is_dropped(store_config: Config) -> None:
+    async with run_smtp_server() as receiver:
+        settings = MailConfig(host="127.0.0.1", port=receiver.port, security="none", sender="chat@example.org")
+        app, client, world = await start_world(store_config, settings)
+        assert app.worker is not None
+        await register(world)
+        await app.worker.run_due()
+        token = token_in(text_of(receiver.mails[0]))
+        (await world.request("POST", "/auth/verify", json={"token": token})).ok()
+        receiver.recipient_response = "550 No such mailbox"
+        await request_reset(world)
+        await app.worker.run_due()
+        failed = await app.database.read(list_failed)
+        assert [job.kind for job in failed] == ["send_reset"]
+        attempts = receiver.attempts
+
+        receiver.recipient_response = "450 Busy"
+        await request_reset(world)
+        await app.worker.run_due()
+        assert receiver.attempts == attempts + 1
+        world.clock.advance(HOUR_MS)
+        await app.worker.run_due()
+        assert receiver.attempts == attempts + 1
+        assert await app.database.read(lambda tx: tx.all("SELECT 1 FROM jobs WHERE state = 'waiting'")) == []
+        await world.close()
+        await client.close()
+        await app.stop()
+
+
+async def test_a_slow_mail_server_does_not_delay_requests(store_config: Config) -> None:
+    stuck = await asyncio.start_server(lambda reader, writer: asyncio.sleep(3600), "127.0.0.1", 0)
+    port = stuck.sockets[0].getsockname()[1]
+    settings = MailConfig(host="127.0.0.1", port=port, security="none", sender="chat@example.org", timeout_ms=200)
+    app, client, world = await start_world(store_config, settings)
+
+    mary = await register(world)
+
+    (await mary.get("/users/@me")).ok()
+    await world.close()
+    await client.close()
+    await app.stop()
+    stuck.close()
