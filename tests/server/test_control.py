@@ -14,6 +14,7 @@ from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import MailConfig
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World, small_config
 
 SECOND_MS = 1000
@@ -44,7 +45,8 @@ class Rehearsal(World):
 @pytest.fixture
 async def rehearsal() -> AsyncIterator[Rehearsal]:
     """Run the demo world with a frozen clock."""
-    app = App(small_config(rate_limits="report"), clock=ControlledClock(NOW_MS, running=False))
+    config = small_config(rate_limits="report", mail=MailConfig(mailbox=True))
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()
     control.built_world = await worlds.load_initial(app, worlds.demo_world(), 0)
@@ -596,3 +598,21 @@ async def test_settle_waits_until_all_events_are_delivered(rehearsal: Rehearsal)
 
     await session.wait_processed()
     assert {"GUILD_MEMBER_UPDATE", "MESSAGE_CREATE"} <= set(session.unread_names())
+
+
+async def test_mail_is_listed_cleared_and_part_of_snapshots(rehearsal: Rehearsal) -> None:
+    body = {"username": "mary", "password": "correct horse", "email": "mary@example.org"}
+    (await rehearsal.request("POST", "/auth/register", json=body)).ok()
+
+    (mail,) = (await rehearsal.control_request("GET", "/mail")).ok()
+
+    assert (mail["id"], mail["to"]) == (1, "mary@example.org")
+    assert "/confirm-email?token=" in mail["text"]
+    assert (await rehearsal.control_request("GET", "/mail?to=bob@example.org")).ok() == []
+    assert len((await rehearsal.control_request("GET", "/mail?to=Mary@example.org")).ok()) == 1
+    snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
+    (await rehearsal.control_request("DELETE", "/mail")).ok()
+    assert (await rehearsal.control_request("GET", "/mail")).ok() == []
+    (await rehearsal.control_request("POST", f"/snapshots/{snapshot['id']}/restore")).ok()
+    assert (await rehearsal.control_request("GET", "/mail")).ok() == [mail]
+    (await rehearsal.control_request("GET", "/mail", token="wrong")).rejected(401, 0)

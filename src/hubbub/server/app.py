@@ -413,7 +413,13 @@ class App:
             routes=routes,
         )
         if "api" in self.config.roles:
-            web_server = WebServer(http=http_server, authenticator=self.auth, config=self.config, metrics=self.metrics)
+            web_server = WebServer(
+                http=http_server,
+                authenticator=self.auth,
+                config=self.config,
+                metrics=self.metrics,
+                mailbox=self.mailbox,
+            )
             http_server.add_routes(web_server.routes(), not_found_handler=web_server.not_found_handler)
             if self.config.activities.proxy_host is not None:
                 self._activities = ActivityServer(

@@ -23,6 +23,7 @@ from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, Fault, GatewayFault, HttpFault
+from hubbub.server.core.mail import Mailbox, ReceivedMail
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.ready_document import ReadyDocument, build_document
@@ -102,6 +103,8 @@ class ControlApi:
             ("GET", "/trace", self._get_trace),
             ("POST", "/trace", self._set_trace),
             ("DELETE", "/trace", self._clear_trace),
+            ("GET", "/mail", self._list_mail),
+            ("DELETE", "/mail", self._clear_mail),
             ("GET", "/rate-limits", self._get_rate_limits),
             ("DELETE", "/rate-limits", self._clear_rate_limits),
         ]
@@ -357,6 +360,26 @@ class ControlApi:
         """Respond once all earlier events have been delivered to the sessions."""
         if self.app.gateway is not None:
             await self.app.gateway.sessions.settle()
+
+    # Mail
+
+    async def _list_mail(self, request: web.Request) -> list[ReceivedMail]:
+        """Return the mails in the mailbox, oldest first, after all due jobs have run; `?to=` selects a recipient."""
+        mailbox = self._require_mailbox()
+        if self.app.worker is not None:
+            await self.app.worker.run_due()
+        recipient = request.query.get("to")
+        return [mail for mail in mailbox if recipient is None or mail.to == recipient.lower()]
+
+    async def _clear_mail(self, _: web.Request) -> None:
+        self._require_mailbox().replace(())
+
+    def _require_mailbox(self) -> Mailbox:
+        if self.app.mailbox is None:
+            raise errors.NOT_FOUND(
+                message="Mail is sent to the server mail.host; remove this setting to keep mail here"
+            )
+        return self.app.mailbox
 
     # Trace and rate limits
 

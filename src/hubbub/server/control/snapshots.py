@@ -9,6 +9,7 @@ from hubbub.protocol import codec, errors
 from hubbub.server.app import App
 from hubbub.server.control.bodies import CreateFork, Fork, ForkState, SnapshotState
 from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.mail import ReceivedMail
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.identity import game_sessions
 from hubbub.server.places import activity_instances, voice_states
@@ -29,6 +30,8 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The serialized database."""
     files: dict[str, tuple[bytes, str]]
     """Content and media type of each stored file, by key."""
+    mails: tuple[ReceivedMail, ...]
+    """Mail in the mailbox, oldest first."""
     now_ms: int
     """The time of the world's clock in Unix milliseconds."""
     is_clock_running: bool
@@ -165,6 +168,7 @@ class Snapshots:
         return WorldSnapshot(
             database_image=image,
             files=await app.files.export(),
+            mails=() if app.mailbox is None else tuple(app.mailbox),
             now_ms=clock.now_ms(),
             is_clock_running=clock.is_running,
             built_world=self._control.built_world,
@@ -174,6 +178,8 @@ class Snapshots:
         """Replace the data and files of a platform, and reset everything that depends on connections."""
         await _require_memory_database(app).restore(snapshot.database_image)
         await app.files.replace(snapshot.files)
+        if app.mailbox is not None:
+            app.mailbox.replace(snapshot.mails)
         app.auth.clear_cache()
         app.rate_limits.clear()
         if app.gateway is not None:

@@ -4,7 +4,6 @@ The response contains tokens without asking for the control token, so only a pag
 machine receives it (decisions/0061). Other clients use the ready file.
 """
 
-import ipaddress
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from hubbub.protocol import codec, errors
 from hubbub.server.core.config import Config
 from hubbub.server.ready_document import build_document
 from hubbub.server.transports.http import responses
+from hubbub.server.transports.web.local_requests import is_local_request
 from hubbub.server.transports.web.reference.examples import VARIABLES
 from hubbub.server.transports.web.reference.try_it import CALLERS
 from hubbub.server.worlds import BuiltWorld
@@ -29,7 +29,6 @@ _HEADERS: Final = {
 _DENIED_MESSAGE: Final = (
     "Only a browser on the machine of this server receives tokens. Use a token from the ready file."
 )
-_PROXY_HEADERS: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
 
 
 class DemoCaller(msgspec.Struct, kw_only=True):
@@ -83,33 +82,18 @@ class TryIt:
 
 
 def is_local_page(request: web.Request) -> bool:
-    """Return whether a page of this server sent a request, from a browser on this machine without a proxy.
-
-    The name in the Host header must be local too: a site can point its own name at this machine (DNS rebinding).
-    """
+    """Return whether a page of this server sent a request, from a browser on this machine without a proxy."""
     headers = request.headers
     try:
         origin = urlsplit(headers.get("Origin", "")).netloc
-        host = urlsplit(f"//{request.host}").hostname or ""
     except ValueError:
         return False
     return (
-        _is_loopback(request.remote or "")
-        and not any(name in headers for name in _PROXY_HEADERS)
-        and (host == "localhost" or _is_loopback(host))
+        is_local_request(request)
         and origin == request.host
         and headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
         and headers.get("Sec-Fetch-Dest", "empty") == "empty"
     )
-
-
-def _is_loopback(text: str) -> bool:
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    ipv4_address = getattr(address, "ipv4_mapped", None)
-    return (ipv4_address or address).is_loopback
 
 
 def _find_value(document: Any, path: tuple[str, ...]) -> str:

@@ -16,6 +16,7 @@ from hubbub.protocol.resources import users
 from hubbub.protocol.resources.users import MyUser
 from hubbub.server.core.call import Actor
 from hubbub.server.core.config import Config
+from hubbub.server.core.mail import Mailbox
 from hubbub.server.transports.web.forms import CSRF_FIELD, Form, FormProblems
 from hubbub.server.transports.web.sessions import WebSession
 
@@ -128,12 +129,15 @@ class PageRequest:
         templates: Environment,
         session: WebSession,
         actor: Actor | None,
+        mailbox: Mailbox | None = None,
     ) -> None:
         self.http_request = request
         self.config = config
         self.session = session
         self.actor = actor
         """The logged-in user, or None."""
+        self.mailbox = mailbox
+        """The mailbox of a rehearsal, or None."""
         self.form = Form()
         """The submitted form of a POST; empty otherwise."""
         self._http = http

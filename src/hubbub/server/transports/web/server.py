@@ -16,6 +16,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.config import Config
+from hubbub.server.core.mail import Mailbox
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.transports.http import HttpServer, fault_injection
@@ -27,11 +28,13 @@ from hubbub.server.transports.web import (
     consent,
     conversations,
     devices,
+    email,
     forms,
     guild_templates,
     home,
     invitations,
     login,
+    mailbox,
     portal,
     storefront,
     subscriptions,
@@ -50,6 +53,8 @@ PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
     consent,
     devices,
     account,
+    email,
+    mailbox,
     connected_apps,
     storefront,
     subscriptions,
@@ -68,11 +73,21 @@ PageFunction = Callable[[PageRequest], Awaitable[web.Response]]
 class WebServer:
     """Serves the HTML pages and the static files of the chat client."""
 
-    def __init__(self, *, http: HttpServer, authenticator: Authenticator, config: Config, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        *,
+        http: HttpServer,
+        authenticator: Authenticator,
+        config: Config,
+        metrics: Metrics,
+        mailbox: Mailbox | None = None,
+    ) -> None:
+        """Create the server of the pages; `mailbox` is that of a rehearsal, or None."""
         self._http = http
         self._authenticator = authenticator
         self._config = config
         self._metrics = metrics
+        self._mailbox = mailbox
         self._cookies = Cookies(config)
         self._assets = Assets()
         self._client_files = ClientFiles()
@@ -130,7 +145,13 @@ class WebServer:
         """Return the response to a page request; every error becomes an error page or a redirect."""
         session = WebSession(self._cookies, request)
         page_request = PageRequest(
-            request, http=self._http, config=self._config, templates=self._templates, session=session, actor=None
+            request,
+            http=self._http,
+            config=self._config,
+            templates=self._templates,
+            session=session,
+            actor=None,
+            mailbox=self._mailbox,
         )
         try:
             response = await self._dispatch(page, function, page_request)

@@ -1,0 +1,34 @@
+"""Requests from the machine of the server, which may receive the secrets of a rehearsal."""
+
+import ipaddress
+from typing import Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+_PROXY_HEADERS: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
+
+
+def is_local_request(request: web.Request) -> bool:
+    """Return whether a request comes from this machine without a proxy.
+
+    The name in the Host header must be local too: a site can point its own name at this machine (DNS rebinding).
+    """
+    try:
+        host = urlsplit(f"//{request.host}").hostname or ""
+    except ValueError:
+        return False
+    return (
+        _is_loopback(request.remote or "")
+        and not any(name in request.headers for name in _PROXY_HEADERS)
+        and (host == "localhost" or _is_loopback(host))
+    )
+
+
+def _is_loopback(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
