@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from hubbub.server import cli
-from hubbub.server.core.config import ActivitiesConfig, Config
+from hubbub.server.core.config import ActivitiesConfig, Config, MailConfig
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.doctor import Finding, run_checks
+from tests.smtp import run_smtp_server
 
 
 async def run_doctor(**settings: Any) -> dict[str, Finding]:
@@ -143,3 +144,22 @@ def test_the_exit_code_is_1_if_there_are_problems(tmp_path: Path, capsys: pytest
     assert "No problems found." in capsys.readouterr().out
     assert cli.main(["doctor", *settings, "--host", "0.0.0.0"]) == 1
     assert "1 problem" in capsys.readouterr().out
+
+
+async def test_the_smtp_server_is_checked(tmp_path: Path) -> None:
+    settings = {"host": "127.0.0.1", "security": "none", "sender": "chat@example.org"}
+    async with run_smtp_server(requires_login=True) as receiver:
+        settings |= {"port": receiver.port, "username": "chat"}
+        valid = (await run_doctor(mail=MailConfig(**settings, password="secret")))["mail"]
+        wrong = (await run_doctor(mail=MailConfig(**settings, password="hunter2")))["mail"]
+        unencrypted = (await run_doctor(mail=MailConfig(**{**settings, "security": "starttls"}, password="secret")))[
+            "mail"
+        ]
+    stopped = (await run_doctor(mail=MailConfig(**settings, password="secret")))["mail"]
+
+    assert (valid.level, "logged in as chat" in valid.message) == ("ok", True)
+    assert (wrong.level, wrong.fix) == ("problem", "check --mail-username and --mail-password")
+    assert "hunter2" not in wrong.message
+    assert (unencrypted.level, "STARTTLS" in unencrypted.message) == ("problem", True)
+    assert (stopped.level, "--mail-host" in stopped.fix) == ("problem", True)
+    assert receiver.mails == []

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+import msgspec
+
 from hubbub.server.core import migrations
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.bus import BusError
@@ -23,6 +25,7 @@ from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.files import Files
 from hubbub.server.core.logs import Secrets
+from hubbub.server.core.mail import MailError, SmtpMailer
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.payments import open_payments
 from hubbub.server.core.sqlite_files import is_locked
@@ -59,6 +62,7 @@ async def run_checks(config: Config) -> AsyncIterator[Finding]:
     if config.nats_url is not None:
         yield await _check_nats(config.nats_url)
     yield await _check_files(config)
+    yield await _check_mail(config)
     yield _check_port(config)
     yield _check_public_url(config)
     yield _check_voice(config)
@@ -260,6 +264,27 @@ async def _check_files(config: Config) -> Finding:
     if not is_intact:
         return Finding("problem", "files", "a file read back differs from what was written", "set another --files-url")
     return Finding("ok", "files", "readable and writable")
+
+
+async def _check_mail(config: Config) -> Finding:
+    mail = config.mail
+    if mail.host is None:
+        return Finding("ok", "mail", "disabled; set --mail-host and --mail-sender to enable password resets by email")
+    address = f"{mail.host}:{mail.server_port}"
+    try:
+        mailer = SmtpMailer(msgspec.structs.replace(mail, timeout_ms=int(TIMEOUT_SECONDS * 1000)), RealClock())
+        await mailer.check()
+    except ConfigError as error:
+        return Finding("problem", "mail", f"{error.key} ({error.source}): {error.problem}", "check the file")
+    except MailError as error:
+        fix = "check --mail-host, --mail-port, --mail-security and the SMTP server"
+        if "Authentication" in str(error):
+            fix = "check --mail-username and --mail-password"
+        elif "CERTIFICATE_VERIFY" in str(error).upper():
+            fix = "use the host name of the certificate, or set --mail-authority to the server's certificate authority"
+        return Finding("problem", "mail", f"{address}: {Secrets().clean(str(error))}", fix)
+    login = "" if mail.username is None else f", logged in as {mail.username}"
+    return Finding("ok", "mail", f"{address} accepts connections ({mail.security}{login})")
 
 
 def _check_port(config: Config) -> Finding:
