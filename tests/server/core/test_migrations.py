@@ -10,6 +10,7 @@ import pytest
 from hubbub.server.core import migrations
 from hubbub.server.core.migrations import MigrationError, migrate_postgres, migrate_sqlite, statements
 from hubbub.server.core.postgres import PostgresDatabase
+from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database
 from tests.fixtures.databases import OpenDatabase
 
@@ -216,3 +217,77 @@ def test_a_database_of_the_last_release_upgrades_and_keeps_its_rows(
 
     assert users == [[(1, "alice")]] * 2
     assert applied == [(len(migrations.load()),)] * 2
+
+
+# Upgrades of existing databases
+
+
+def create_old_database(path: Path, directory: Path) -> None:
+    """Create a database with the schema of a directory and one value."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    migrate_sqlite(connection, directory)
+    connection.execute("INSERT INTO meta (name, value) VALUES ('kept', 'yes')")
+    connection.close()
+
+
+async def test_an_upgrade_is_logged_and_the_embedded_database_is_copied_first(
+    tmp_path: Path, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="hubbub")
+    path = tmp_path / "hubbub.sqlite3"
+    create_old_database(path, directory)
+    copy_path = tmp_path / "hubbub.sqlite3.schema-1"
+
+    for _ in range(2):
+        database = SqliteDatabase(path)
+        await database.start()
+        assert await database.read(lambda tx: tx.value("SELECT value FROM meta WHERE name = 'kept'")) == "yes"
+        await database.close()
+
+    newest = len(migrations.load())
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages.count(f"Migrating the database from schema 1 to schema {newest}") == 1
+    assert len([message for message in messages if message.startswith("Applied migration 0002_")]) == 1
+    assert any(str(copy_path) in message for message in messages)
+    copy = sqlite3.connect(copy_path)
+    assert copy.execute("SELECT MAX(number) FROM schema_migrations").fetchone() == (1,)
+    assert copy.execute("SELECT value FROM meta WHERE name = 'kept'").fetchone() == ("yes",)
+    copy.close()
+    assert copy_path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_new_database_is_not_copied_and_logs_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="hubbub")
+    database = SqliteDatabase(tmp_path / "hubbub.sqlite3")
+    await database.start()
+    await database.close()
+
+    assert not [path for path in tmp_path.iterdir() if "schema-" in path.name]
+    assert "migration" not in caplog.text
+
+
+async def test_without_a_copy_the_database_is_not_changed(tmp_path: Path, directory: Path) -> None:
+    path = tmp_path / "hubbub.sqlite3"
+    create_old_database(path, directory)
+    # A folder of this name makes the copy fail for every user.
+    (tmp_path / "hubbub.sqlite3.schema-1" / "in-the-way").mkdir(parents=True)
+
+    with pytest.raises(MigrationError, match="cannot copy the database"):
+        await SqliteDatabase(path).start()
+
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT MAX(number) FROM schema_migrations").fetchone() == (1,)
+    connection.close()
+
+
+def test_an_upgrade_of_postgres_is_logged(
+    postgres_database: str, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="hubbub")
+    with psycopg.connect(postgres_database, autocommit=True) as connection:
+        migrate_postgres(connection, directory)
+        assert "Migrating" not in caplog.text
+        migrate_postgres(connection)
+
+    assert f"Migrating the database from schema 1 to schema {len(migrations.load())}" in caplog.text
+    assert "Applied migration 0002_" in caplog.text

@@ -7,6 +7,7 @@ back. No result is delivered and no event is published before the sync.
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import sqlite3
@@ -21,7 +22,7 @@ from typing import Any, Final, TypeVar
 
 from hubbub.server.core import migrations
 from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
-from hubbub.server.core.sqlite_files import copy_database
+from hubbub.server.core.sqlite_files import copy_before_upgrade, copy_database
 from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SqliteReadTx, SqliteTx, is_unavailable
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
@@ -379,7 +380,8 @@ class SqliteDatabase(Database):
         if self._path is None:
             migrations.load_schema_sqlite(self._connection)
         else:
-            migrations.migrate_sqlite(self._connection)
+            before_upgrade = functools.partial(copy_before_upgrade, self._connection, self._path)
+            migrations.migrate_sqlite(self._connection, before_upgrade=before_upgrade)
         self._cursor = self._connection.cursor()
         self._sequence = int(self._cursor.execute(GET_SEQUENCE).fetchone()[0])
 

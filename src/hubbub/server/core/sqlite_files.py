@@ -1,13 +1,19 @@
 """Files of the embedded database: the lock of its process, and copies."""
 
+import logging
 import os
 import sqlite3
 from pathlib import Path
+
+from hubbub.server.core.migrations import MigrationError
 
 try:
     import fcntl
 except ImportError:  # Windows: only SQLite's own locks protect the file there.
     fcntl = None  # type: ignore[assignment]
+
+
+log = logging.getLogger(__name__)
 
 
 def is_locked(path: Path) -> bool:
@@ -34,3 +40,23 @@ def copy_database(source: sqlite3.Connection, path: str | os.PathLike[str]) -> N
         source.backup(target)
     finally:
         target.close()
+
+
+def copy_before_upgrade(source: sqlite3.Connection, path: Path, schema: int) -> None:
+    """Copy a database beside itself before its schema is upgraded, so that the previous version can use the copy.
+
+    Raise MigrationError if the copy cannot be written; the database is then unchanged."""
+    copy_path = path.with_name(f"{path.name}.schema-{schema}")
+    partial_path = path.with_name(f"{copy_path.name}.partial")
+    try:
+        partial_path.unlink(missing_ok=True)
+        copy_database(source, partial_path)
+        partial_path.replace(copy_path)
+    except (OSError, sqlite3.Error) as error:
+        partial_path.unlink(missing_ok=True)
+        size_mib = path.stat().st_size // 1024**2 + 1
+        raise MigrationError(
+            f"cannot copy the database to {copy_path} before its migration: {error}. "
+            f"Free {size_mib} MiB on this disk and start again; the database was not changed"
+        ) from error
+    log.info("Copied the database to %s; delete the copy when you no longer need the previous version", copy_path)

@@ -7,15 +7,19 @@ new file.
 
 import functools
 import hashlib
+import logging
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     import psycopg
+
+log = logging.getLogger(__name__)
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -165,17 +169,28 @@ def pending(applied: Mapping[int, tuple[str, str]], migrations: Sequence[Migrati
     return [migration for migration in migrations if migration.number not in applied]
 
 
-def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) -> list[Migration]:
-    """Migrate a database and return the applied migrations; the connection must be in autocommit mode."""
+def migrate_sqlite(
+    connection: sqlite3.Connection,
+    directory: Path = DIRECTORY,
+    *,
+    before_upgrade: Callable[[int], None] | None = None,
+) -> list[Migration]:
+    """Migrate a database and return the applied migrations; the connection must be in autocommit mode.
+
+    `before_upgrade` is called with the current schema number before an existing database is migrated."""
     migrations = shipped_migrations() if directory == DIRECTORY else load(directory)
+    applied = _applied_sqlite(connection)
+    if applied and (todo := pending(applied, migrations)):
+        _log_upgrade(applied, todo)
+        if before_upgrade is not None:
+            before_upgrade(max(applied))
+    is_upgrade = bool(applied)
     newly_applied: list[Migration] = []
     while True:
+        started = time.monotonic()
         connection.execute("BEGIN IMMEDIATE")
         try:
-            applied: dict[int, tuple[str, str]] = {}
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'").fetchone():
-                rows = connection.execute("SELECT number, name, checksum FROM schema_migrations")
-                applied = {number: (name, checksum) for number, name, checksum in rows}
+            applied = _applied_sqlite(connection)
             todo = pending(applied, migrations)
             if todo:
                 for statement in todo[0].statements("sqlite"):
@@ -192,6 +207,25 @@ def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) 
         if not todo:
             return newly_applied
         newly_applied.append(todo[0])
+        if is_upgrade:
+            _log_applied(todo[0], started)
+
+
+def _applied_sqlite(connection: sqlite3.Connection) -> dict[int, tuple[str, str]]:
+    """Return name and checksum of the applied migrations by number."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'").fetchone():
+        return {}
+    rows = connection.execute("SELECT number, name, checksum FROM schema_migrations")
+    return {number: (name, checksum) for number, name, checksum in rows}
+
+
+def _log_upgrade(applied: Mapping[int, tuple[str, str]], todo: Sequence[Migration]) -> None:
+    log.info("Migrating the database from schema %d to schema %d", max(applied), todo[-1].number)
+
+
+def _log_applied(migration: Migration, started: float) -> None:
+    seconds = time.monotonic() - started
+    log.info("Applied migration %04d_%s in %.1f s", migration.number, migration.name, seconds)
 
 
 def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTORY) -> list[Migration]:
@@ -205,7 +239,10 @@ def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTO
             rows = connection.execute("SELECT number, name, checksum FROM schema_migrations")
             applied = {number: (name, checksum) for number, name, checksum in rows}
         todo = pending(applied, migrations)
+        if applied and todo:
+            _log_upgrade(applied, todo)
         for migration in todo:
+            started = time.monotonic()
             with connection.transaction():
                 for statement in migration.statements("postgres"):
                     connection.execute(statement.encode())
@@ -213,6 +250,8 @@ def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTO
                     "INSERT INTO schema_migrations (number, name, checksum) VALUES (%s, %s, %s)",
                     (migration.number, migration.name, migration.checksum),
                 )
+            if applied:
+                _log_applied(migration, started)
         return todo
     finally:
         connection.execute("SELECT pg_advisory_unlock(%s)", (ADVISORY_LOCK,))
