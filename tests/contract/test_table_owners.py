@@ -13,7 +13,7 @@ from pathlib import Path
 from hubbub.server.core import migrations
 from tests.contract.tables import SOURCE, display_path, parse_file, python_files, slice_files, slice_of
 
-CORE_TABLES = {"jobs", "meta", "quotas", "schema_migrations", "tokens"}
+CORE_TABLES = {"jobs", "meta", "process_leases", "quotas", "schema_migrations", "tokens"}
 """Tables that modules of `server/core` write."""
 
 CORE_READS = {

@@ -36,6 +36,7 @@ from hubbub.server.core.outbound_streams import OutboundStreams
 from hubbub.server.core.payments import PaymentProvider, open_payments
 from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
+from hubbub.server.core.process_leases import ProcessLease
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
@@ -309,6 +310,9 @@ class App:
         self.gateway: Gateway | None = None
         self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
+        self.on_fatal: Callable[[], None] | None = None
+        """Called when the process must stop, because another one took over its process number."""
+        self._process_lease: ProcessLease | None = None
         self._presence_feed: PresenceFeed | None = None
         self._presence_sweeper: asyncio.Task[None] | None = None
         self._heavy = ThreadPoolExecutor(HEAVY_THREADS_MAX, thread_name_prefix="hubbub-heavy")
@@ -333,6 +337,7 @@ class App:
         )
         self.database.on_commit = self.publish
         await self.database.start()
+        await self._acquire_process_number()
         await self.bus.start()
         self.bus.subscribe("nodes", self.auth.handle_dispatch)
         self.bus.on_gap(self.auth.clear_cache)
@@ -442,6 +447,22 @@ class App:
         await self._runner.setup()
         await web.SockSite(self._runner, sock, backlog=1024).start()
 
+    async def _acquire_process_number(self) -> None:
+        """Acquire the lease of the process number; the embedded database admits one process and needs no lease."""
+        if self.config.database_url is None:
+            return
+        lease = ProcessLease(self.database, self.config.worker, self._handle_lost_lease)
+        try:
+            await lease.acquire()
+        except BaseException:
+            await self.database.close()
+            raise
+        self._process_lease = lease
+
+    def _handle_lost_lease(self) -> None:
+        if self.on_fatal is not None:
+            self.on_fatal()
+
     async def _open_voice(self, voice_sockets: sockets.VoiceSockets) -> VoiceServer:
         self.voice = VoiceServer(
             voice_sockets,
@@ -484,6 +505,8 @@ class App:
         if self._presence_feed is not None:
             self._presence_feed.close()
         await self.bus.close()
+        if self._process_lease is not None:
+            await self._process_lease.release()
         await self.database.close()
         self._heavy.shutdown(wait=False, cancel_futures=True)
 

@@ -155,7 +155,7 @@ def _check_space(folder: Path) -> Finding:
 def _check_database(config: Config) -> Finding:
     try:
         if config.database_url is not None:
-            return _check_postgres(config.database_url)
+            return _check_postgres(config.database_url, config.worker)
         if config.data is None:
             return Finding("ok", "database", "in memory")
         return _check_embedded(Path(config.data) / DATABASE_FILE)
@@ -188,7 +188,7 @@ def _check_embedded(path: Path) -> Finding:
     return Finding("ok", "database", message)
 
 
-def _check_postgres(url: str) -> Finding:
+def _check_postgres(url: str, worker: int) -> Finding:
     import psycopg
 
     try:
@@ -198,6 +198,9 @@ def _check_postgres(url: str) -> Finding:
                 "information_schema.tables WHERE table_schema = current_schema() AND table_name = 'schema_migrations'",
             )
             version = connection.info.server_version // 10_000
+            lease = None
+            if connection.execute("SELECT 1 WHERE to_regclass('process_leases') IS NOT NULL").fetchone():
+                lease = connection.execute("SELECT holder FROM process_leases WHERE worker = %s", (worker,)).fetchone()
     except psycopg.Error as error:
         problem = Secrets().clean(str(error)).strip().splitlines()
         return Finding(
@@ -206,7 +209,15 @@ def _check_postgres(url: str) -> Finding:
             problem[0] if problem else "no response",
             "check --database-url and the database server",
         )
-    return Finding("ok", "database", f"PostgreSQL {version}, {message}")
+    message = f"PostgreSQL {version}, {message}"
+    if lease is not None:
+        return Finding(
+            "note",
+            "database",
+            f"{message}; process number {worker} is in use by {lease[0]}",
+            "stop that process before you start this one, or set another --worker",
+        )
+    return Finding("ok", "database", message)
 
 
 def _describe_schema(run_query: Callable[[str], list[tuple[object, ...]]], from_clause: str) -> str:

@@ -26,6 +26,7 @@ from hubbub.server.core.bus import BusError
 from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.logs import Logs
 from hubbub.server.core.migrations import MigrationError
+from hubbub.server.core.process_leases import ProcessNumberInUse
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.ready_document import ReadyDocument, ReadyFileError
 from hubbub.server.terminal import print_error
@@ -51,7 +52,7 @@ def run(config: Config, *, is_rehearsal: bool = False) -> int:
             return runner.run(_serve(config, is_rehearsal))
     except WorldError as error:
         return print_error(f"world {config.world or 'demo'}: {error if error.path else error.problem}", 2)
-    except (BusError, MigrationError, ReadyFileError, StoreUnavailable) as error:
+    except (BusError, MigrationError, ProcessNumberInUse, ReadyFileError, StoreUnavailable) as error:
         return print_error(error)
     except OSError as error:
         hint = "; choose another port with --port (0 picks a free one)" if error.errno == errno.EADDRINUSE else ""
@@ -87,6 +88,14 @@ async def _run_until_stopped(
     """Start the platform, announce it, wait for `stop_event`, and shut it down."""
     app = App(config)
     control = ControlApi(app) if config.control else None
+    code = 0
+
+    def stop_after_failure() -> None:
+        nonlocal code
+        code = 1
+        stop_event.set()
+
+    app.on_fatal = stop_after_failure
     await app.start()
     try:
         built = worlds.BuiltWorld()
@@ -106,7 +115,7 @@ async def _run_until_stopped(
             await control.close()
         await app.stop()
     log.info("Stopped")
-    return 0
+    return code
 
 
 def tune_garbage_collection() -> None:

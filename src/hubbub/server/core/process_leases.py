@@ -1,0 +1,146 @@
+"""Leases of process numbers: no two processes that share a database may use the same number in their IDs.
+
+A process increments the beat of its lease while it runs. Other processes compare beats, not times, because the clocks of
+machines differ.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from hubbub.server.core.store import Database, StoreUnavailable, Tx
+
+log = logging.getLogger(__name__)
+
+RENEW_SECONDS: Final = 2.0
+"""Interval at which a process renews its lease."""
+LEASE_SECONDS: Final = 10.0
+"""Time without a beat after which the lease of a killed process is taken over."""
+
+
+class LeaseRow(NamedTuple):
+    """The lease of a process number."""
+
+    owner: str
+    """Random name of the process."""
+    beat: int
+    """Number of renewals."""
+    holder: str
+    """Host name and process ID, for operators."""
+
+
+class ProcessNumberInUse(Exception):
+    """Another running process uses the process number."""
+
+
+def find_lease(tx: Tx, worker: int) -> LeaseRow | None:
+    """Return the lease of a process number, or None."""
+    return tx.find(LeaseRow, "SELECT owner, beat, holder FROM process_leases WHERE worker = ?", worker)
+
+
+class ProcessLease:
+    """The lease of this process."""
+
+    def __init__(
+        self,
+        database: Database,
+        worker: int,
+        on_lost: Callable[[], None],
+        *,
+        renew_seconds: float = RENEW_SECONDS,
+        lease_seconds: float = LEASE_SECONDS,
+    ) -> None:
+        """Create a lease; `on_lost` is called if another process takes it over."""
+        self._database = database
+        self._worker = worker
+        self._on_lost = on_lost
+        self._renew_seconds = renew_seconds
+        self._lease_seconds = lease_seconds
+        self._owner = secrets.token_hex(8)
+        self._task: asyncio.Task[None] | None = None
+
+    async def acquire(self) -> None:
+        """Acquire the lease and renew it in the background.
+
+        If a lease exists, wait until it is renewed, released or expired. Raise ProcessNumberInUse if it is renewed."""
+        loop = asyncio.get_running_loop()
+        first = await self._database.write(self._claim)
+        if first is not None:
+            log.warning(
+                "Waiting up to %.0f s for process number %d: %s used it and did not stop in order",
+                self._lease_seconds,
+                self._worker,
+                first.holder,
+            )
+        expires = loop.time() + self._lease_seconds
+        while first is not None:
+            await asyncio.sleep(self._renew_seconds / 4)
+            current = await self._database.write(self._claim)
+            if current is None:
+                break
+            if current != first:
+                raise ProcessNumberInUse(
+                    f"process number {self._worker} is in use by {current.holder}; "
+                    "start every process with its own --worker, from 0 to 31"
+                )
+            if loop.time() >= expires and await self._database.write(self._delete_expired(first)):
+                log.info("Took over process number %d from %s, which stopped responding", self._worker, first.holder)
+        self._task = loop.create_task(self._renew())
+
+    async def release(self) -> None:
+        """Release the lease, so that another process can use the number immediately."""
+        if self._task is None:
+            return
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+        self._task = None
+        with contextlib.suppress(StoreUnavailable):
+            await self._database.write(
+                lambda tx: tx.run(
+                    "DELETE FROM process_leases WHERE worker = ? AND owner = ?", self._worker, self._owner
+                )
+            )
+
+    def _claim(self, tx: Tx) -> LeaseRow | None:
+        """Insert the lease and return None, or return the existing lease of another process."""
+        row = find_lease(tx, self._worker)
+        if row is None:
+            tx.run(
+                "INSERT INTO process_leases (worker, owner, beat, holder) VALUES (?, ?, 0, ?)",
+                self._worker,
+                self._owner,
+                f"{socket.gethostname()} (process {os.getpid()})",
+            )
+        return row
+
+    def _delete_expired(self, row: LeaseRow) -> Callable[[Tx], int]:
+        return lambda tx: tx.run(
+            "DELETE FROM process_leases WHERE worker = ? AND owner = ? AND beat = ?", self._worker, row.owner, row.beat
+        )
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self._renew_seconds)
+            try:
+                is_held = await self._database.write(
+                    lambda tx: tx.run(
+                        "UPDATE process_leases SET beat = beat + 1 WHERE worker = ? AND owner = ?",
+                        self._worker,
+                        self._owner,
+                    )
+                )
+            except StoreUnavailable:
+                continue
+            if not is_held:
+                log.error(
+                    "Another process took over process number %d while this one did not respond; IDs could collide",
+                    self._worker,
+                )
+                self._on_lost()
+                return

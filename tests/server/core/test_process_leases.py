@@ -1,0 +1,97 @@
+"""Tests of the leases of process numbers."""
+
+import asyncio
+
+import pytest
+
+from hubbub.server.app import App
+from hubbub.server.core.config import Config
+from hubbub.server.core.process_leases import ProcessLease, ProcessNumberInUse, find_lease
+from hubbub.server.core.store import Database
+from hubbub.server.doctor import Finding, run_checks
+from tests.fixtures.postgres import DatabasePool
+from tests.world import small_config
+
+
+class Lease(ProcessLease):
+    """A lease with short times that records whether it was lost."""
+
+    def __init__(self, database: Database, worker: int = 0) -> None:
+        super().__init__(database, worker, lambda: self.lost.set(), renew_seconds=0.05, lease_seconds=1.0)
+        self.lost = asyncio.Event()
+
+    def kill(self) -> None:
+        """Stop renewing without a release, like a killed process."""
+        assert self._task is not None
+        self._task.cancel()
+
+
+async def test_a_number_in_use_is_refused_with_its_holder(database: Database) -> None:
+    first = Lease(database)
+    await first.acquire()
+
+    with pytest.raises(ProcessNumberInUse, match=r"process number 0 is in use by .*; start every process with its own"):
+        await Lease(database).acquire()
+
+    assert not first.lost.is_set()
+    other = Lease(database, worker=1)
+    await other.acquire()
+    await other.release()
+    await first.release()
+
+
+async def test_a_released_number_is_free_immediately(database: Database) -> None:
+    for _ in range(2):
+        lease = Lease(database)
+        await lease.acquire()
+        await lease.release()
+
+    assert await database.read(lambda tx: find_lease(tx, 0)) is None
+
+
+async def test_the_number_of_a_killed_process_is_taken_over(database: Database) -> None:
+    killed = Lease(database)
+    await killed.acquire()
+    killed.kill()
+
+    successor = Lease(database)
+    await successor.acquire()
+
+    await successor.release()
+
+
+async def test_a_process_notices_that_its_number_was_taken_over(database: Database) -> None:
+    paused = Lease(database)
+    await paused.acquire()
+    await database.write(lambda tx: tx.run("UPDATE process_leases SET owner = 'successor'"))
+
+    await asyncio.wait_for(paused.lost.wait(), 30)
+
+    await paused.release()
+    row = await database.read(lambda tx: find_lease(tx, 0))
+    assert row is not None
+    assert row.owner == "successor"
+
+
+async def find_database_finding(url: str) -> Finding:
+    """Return what `hubbub doctor` finds about the database."""
+    config = Config(port=0, database_url=url)
+    return next(
+        finding for finding in [finding async for finding in run_checks(config)] if finding.subject == "database"
+    )
+
+
+async def test_two_servers_with_one_number_do_not_start(migrated_databases: DatabasePool) -> None:
+    with migrated_databases.acquire() as url:
+        first, second, third = (App(small_config(database_url=url, worker=number)) for number in (0, 0, 1))
+        await first.start()
+        with pytest.raises(ProcessNumberInUse):
+            await second.start()
+        await third.start()
+        finding = await find_database_finding(url)
+        assert (finding.level, "process number 0 is in use by" in finding.message) == ("note", True)
+        await third.stop()
+        await first.stop()
+        restarted = App(small_config(database_url=url))
+        await restarted.start()
+        await restarted.stop()
