@@ -6,7 +6,7 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { SettingsForm, actionButton, listEntry, lockedNotice, openActionDialog, textSetting } from "./form.js";
 import { colorSwatch, colorsOf } from "./role_colors.js";
 import { openRole } from "./role_editor.js";
-import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sorting.js";
+import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 
 const ROLE_NAME_MAX = 100;
 /** Members change together, so the numbers are read once after them. */
