@@ -1,5 +1,6 @@
 """Steps that the tests of the guild settings share."""
 
+import re
 from typing import Any
 
 from tests.web.accessibility import AUDIT
@@ -28,7 +29,8 @@ async def save_changes(settings: Any, *, expect_notice: bool = True) -> None:
 
 async def choose_in_picker(page: Any, label: str, name: str) -> None:
     """Search for a role or member in a picker and choose the first result."""
-    await page.get_by_role("button", name=label).click()
+    # The button that clears the choice contains the label too.
+    await page.get_by_role("button", name=re.compile(f"^{label}")).click()
     await page.get_by_role("combobox", name=f"Search: {label}").fill(name)
     await page.get_by_role("option", name=name).first.click()
 

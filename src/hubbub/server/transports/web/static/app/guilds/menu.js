@@ -101,61 +101,10 @@ export function openInviteLink(context, channel) {
   });
 }
 
-function openNewChannel(context, guildId) {
-  const { api, state } = context;
-  openDialog("Create channel", close => {
-    const name = formField(
-      "Name",
-      h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, required: true, dir: "auto" }),
-    );
-    const kinds = [
-      [ChannelType.GUILD_TEXT, "Text"],
-      [ChannelType.GUILD_VOICE, "Voice"],
-      [ChannelType.GUILD_FORUM, "Forum"],
-      [ChannelType.GUILD_CATEGORY, "Category"],
-    ];
-    const kind = formField(
-      "Type",
-      h(
-        "select",
-        null,
-        kinds.map(([value, label]) => h("option", { value }, label)),
-      ),
-    );
-    const parents = state.channelsOf(guildId).filter(channel => channel.type === ChannelType.GUILD_CATEGORY);
-    const parent = formField(
-      "Category",
-      h(
-        "select",
-        null,
-        h("option", { value: "" }, "No category"),
-        parents.map(category => h("option", { value: category.id }, category.name)),
-      ),
-    );
-    const create = async event => {
-      event.preventDefault();
-      const type = Number(kind.input.value);
-      const json = { name: name.input.value, type };
-      if (type !== ChannelType.GUILD_CATEGORY && parent.input.value) json.parent_id = parent.input.value;
-      try {
-        const created = await api.request("POST", `/guilds/${guildId}/channels`, { json });
-        close();
-        if (type === ChannelType.GUILD_CATEGORY) return;
-        state.apply("CHANNEL_CREATE", created);
-        context.go(channelPath(created));
-      } catch (error) {
-        name.setError(error.sentence ?? "Something went wrong. Try again.");
-      }
-    };
-    return h(
-      "form",
-      { class: "stack", onsubmit: create },
-      name.node,
-      kind.node,
-      parent.node,
-      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Create")),
-    );
-  });
+async function openNewChannel(context, guildId) {
+  const module = await loadModule(() => import("../settings/channel_creation.js"));
+  const created = await module?.openChannelCreation(context, guildId);
+  if (created && created.type !== ChannelType.GUILD_CATEGORY) context.go(channelPath(created));
 }
 
 function markAllRead(context, guildId) {

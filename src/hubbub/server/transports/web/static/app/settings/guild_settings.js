@@ -6,6 +6,7 @@ import { h, icon, setChildren } from "../ui/dom.js";
 import { closePopup } from "../ui/popups.js";
 import { showNotice } from "../ui/notices.js";
 import { BANS_SCREEN } from "./bans.js";
+import { CHANNELS_SCREEN } from "./channels.js";
 import { GuildSettingsAccess } from "./guild_access.js";
 import { INVITES_SCREEN } from "./invites.js";
 import { MEMBERS_SCREEN } from "./members.js";
@@ -23,7 +24,7 @@ import { ROLES_SCREEN } from "./roles.js";
  */
 
 /** @type {SettingsScreen[]} */
-const SCREENS = [OVERVIEW_SCREEN, ROLES_SCREEN, MEMBERS_SCREEN, BANS_SCREEN, INVITES_SCREEN];
+const SCREENS = [OVERVIEW_SCREEN, ROLES_SCREEN, CHANNELS_SCREEN, MEMBERS_SCREEN, BANS_SCREEN, INVITES_SCREEN];
 
 /** Open the settings of a guild. */
 export function openGuildSettings(context, guildId, screenId = SCREENS[0].id) {

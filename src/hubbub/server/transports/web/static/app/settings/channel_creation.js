@@ -1,0 +1,112 @@
+/** The dialog that creates a channel. */
+
+import { ChannelType, Permissions } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { createPicker } from "../ui/picker.js";
+import { CHANNEL_TYPES, categoryOptions, hasAnnouncements } from "./channel_fields.js";
+import { normalizeOverwrites, withOverwrite, withPrivacy } from "./channel_overwrites.js";
+import { choiceSetting, openActionDialog, showFieldNotice, switchSetting, textSetting } from "./form.js";
+import { findTargets } from "./permission_preview.js";
+
+const CHANNEL_NAME_MAX = 100;
+const TARGETS_MAX = 25;
+
+/**
+ * Open the dialog that creates a channel. Resolve to the channel, or null.
+ *
+ * @param {any} context
+ * @param {string} guildId
+ * @param {string | null} [parentId] the category that is chosen first
+ */
+export async function openChannelCreation(context, guildId, parentId = null) {
+  const { state } = context,
+    guild = state.guilds.get(guildId);
+  const types = CHANNEL_TYPES.filter(
+    ([type]) =>
+      (type !== ChannelType.GUILD_ANNOUNCEMENT || hasAnnouncements(guild)) &&
+      (type !== ChannelType.GUILD_CATEGORY || parentId === null),
+  );
+  const type = choiceSetting(
+    "Type",
+    types.map(([value, label]) => [value, label]),
+    { hint: " " },
+  );
+  const parent = choiceSetting("Category", categoryOptions(state, guildId));
+  const privacy = privacySetting({ context, guildId, guild });
+  const draw = () => {
+    type.node.querySelector(".hint").textContent = types.find(([value]) => value === type.read())[2];
+    parent.node.hidden = type.read() === ChannelType.GUILD_CATEGORY;
+  };
+  type.node.addEventListener("change", draw);
+  type.write(ChannelType.GUILD_TEXT);
+  parent.write(parentId);
+  draw();
+  let created = null;
+  await openActionDialog({
+    title: "Create channel",
+    label: "Create",
+    danger: false,
+    fields: {
+      name: textSetting("Name", { maxlength: String(CHANNEL_NAME_MAX), required: true, autofocus: true }),
+      type,
+      parent_id: parent,
+      permission_overwrites: privacy,
+    },
+    run: async ({ name, type: chosen, parent_id: chosenParent, permission_overwrites: targets }) => {
+      const json = { name, type: chosen };
+      const isInCategory = chosen !== ChannelType.GUILD_CATEGORY && chosenParent !== null;
+      if (isInCategory) json.parent_id = chosenParent;
+      if (targets !== null)
+        json.permission_overwrites = privateOverwrites(
+          context,
+          guild,
+          isInCategory ? state.channels.get(chosenParent)?.permission_overwrites : [],
+          targets,
+        );
+      created = await context.api.request("POST", `/guilds/${guildId}/channels`, { json });
+      state.apply("CHANNEL_CREATE", created);
+    },
+  });
+  return created;
+}
+
+/** Return the overwrites of a private channel: those of its category, without access for everyone else. */
+function privateOverwrites({ state }, guild, inherited, targets) {
+  let overwrites = withPrivacy(normalizeOverwrites(inherited), guild.id, true);
+  const allowed = new Set(targets);
+  // Without this, creators who are not administrators would not see their own channel.
+  if (!state.canInGuild(guild.id, Permissions.ADMINISTRATOR)) allowed.add(state.me.id);
+  for (const id of allowed) {
+    const current = overwrites.find(overwrite => overwrite.id === id);
+    overwrites = withOverwrite(overwrites, {
+      id,
+      type: guild.roles.some(role => role.id === id) ? 0 : 1,
+      allow: BigInt(current?.allow ?? 0) | Permissions.VIEW_CHANNEL,
+      deny: BigInt(current?.deny ?? 0) & ~Permissions.VIEW_CHANNEL,
+    });
+  }
+  return overwrites;
+}
+
+/** Return the field for the private option: null, or the IDs of the roles and members who can see the channel. */
+function privacySetting(view) {
+  const isPrivate = switchSetting("Private", { hint: "Only the roles and members that you choose can see it." });
+  const picker = createPicker({
+    label: "Who can see it",
+    placeholder: "Roles and members",
+    min: 0,
+    max: TARGETS_MAX,
+    find: async query => (await findTargets(view, query)).filter(({ value }) => value !== view.guildId),
+  });
+  const chosen = h("div", { class: "field", hidden: true }, h("p", { class: "label" }, "Who can see it"), picker.node);
+  isPrivate.node.addEventListener("change", () => {
+    chosen.hidden = !isPrivate.read();
+  });
+  return {
+    node: h("div", { class: "stack" }, isPrivate.node, chosen),
+    read: () => (isPrivate.read() ? picker.values.map(({ value }) => value) : null),
+    write() {},
+    setError: showFieldNotice,
+    setDisabled() {},
+  };
+}

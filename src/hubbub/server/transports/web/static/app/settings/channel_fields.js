@@ -1,0 +1,251 @@
+/** The fields of a channel, by its type. */
+
+import { ChannelFlags, ChannelType, isForum, isVoice } from "../network/enums.js";
+import { formField } from "../ui/controls.js";
+import { h } from "../ui/dom.js";
+import { choiceSetting, showFieldNotice, switchSetting, textSetting } from "./form.js";
+
+const CHANNEL_NAME_MAX = 100;
+const TOPIC_MAX = 1024;
+const FORUM_TOPIC_MAX = 4096;
+const BITRATE_MIN = 8_000;
+const BITRATE_STEP = 8_000;
+const STAGE_BITRATE_MAX = 64_000;
+/** By the guild's premium tier; the last one also with VIP_REGIONS. */
+const BITRATE_MAX_BY_TIER = [96_000, 128_000, 256_000, 384_000];
+const VOICE_USER_LIMIT_MAX = 99;
+const STAGE_USER_LIMIT_MAX = 10_000;
+
+/** Labels of the channel types that can be created, with explanations. */
+export const CHANNEL_TYPES = [
+  [ChannelType.GUILD_TEXT, "Text", "Messages, files and threads."],
+  [ChannelType.GUILD_VOICE, "Voice", "Talk, share video and a screen."],
+  [ChannelType.GUILD_FORUM, "Forum", "Posts with tags, each with its own conversation."],
+  [ChannelType.GUILD_MEDIA, "Media", "A forum for images and videos."],
+  [ChannelType.GUILD_ANNOUNCEMENT, "Announcement", "News that other guilds can follow."],
+  [ChannelType.GUILD_STAGE_VOICE, "Stage", "A few speakers and an audience."],
+  [ChannelType.GUILD_CATEGORY, "Category", "A group of channels."],
+];
+
+const WAIT_OPTIONS = [
+  [0, "Off"],
+  [5, "5 seconds"],
+  [10, "10 seconds"],
+  [15, "15 seconds"],
+  [30, "30 seconds"],
+  [60, "1 minute"],
+  [120, "2 minutes"],
+  [300, "5 minutes"],
+  [600, "10 minutes"],
+  [900, "15 minutes"],
+  [1800, "30 minutes"],
+  [3600, "1 hour"],
+  [7200, "2 hours"],
+  [21600, "6 hours"],
+];
+const ARCHIVE_OPTIONS = [
+  [null, "Default"],
+  [60, "1 hour"],
+  [1440, "1 day"],
+  [4320, "3 days"],
+  [10080, "1 week"],
+];
+const VIDEO_OPTIONS = [
+  [1, "Automatic"],
+  [2, "720p"],
+];
+
+/** Return whether the guild can have announcement channels. */
+export const hasAnnouncements = guild => (guild.features ?? []).some(name => name === "NEWS" || name === "COMMUNITY");
+
+/** Return the pairs of ID and name for a choice of category. */
+export function categoryOptions(state, guildId) {
+  const categories = state
+    .channelsOf(guildId)
+    .filter(channel => channel.type === ChannelType.GUILD_CATEGORY)
+    .sort((a, b) => a.position - b.position);
+  return [[null, "No category"], ...categories.map(category => [category.id, category.name])];
+}
+
+/** Return a field for a whole number. */
+function numberSetting(label, { hint, ...attributes }) {
+  const input = h("input", { type: "number", class: "short-input", inputmode: "numeric", ...attributes });
+  const field = formField(label, input, hint);
+  return {
+    node: field.node,
+    read: () => (input.value === "" ? 0 : Number(input.value)),
+    write(value) {
+      input.value = String(value ?? 0);
+    },
+    setError: field.setError,
+    setDisabled(disabled) {
+      input.disabled = disabled;
+    },
+  };
+}
+
+/** Return a field for a bitrate in bits per second. */
+function bitrateSetting(max) {
+  const input = h("input", { type: "range", min: BITRATE_MIN, max, step: BITRATE_STEP });
+  const field = formField("Bitrate", input, "More sounds better and needs a faster connection.");
+  const output = h("output", { class: "soft small" });
+  const draw = () => {
+    const text = `${Number(input.value) / 1000} kbps`;
+    output.textContent = text;
+    input.setAttribute("aria-valuetext", text);
+  };
+  input.addEventListener("input", draw);
+  field.node.append(output);
+  return {
+    node: field.node,
+    read: () => Number(input.value),
+    write(value) {
+      // A value above the maximum of today stays until it is changed.
+      input.max = String(Math.max(max, value));
+      input.value = String(value);
+      draw();
+    },
+    setError: field.setError,
+    setDisabled(disabled) {
+      input.disabled = disabled;
+    },
+  };
+}
+
+const FLAG_SWITCHES = [
+  [ChannelFlags.REQUIRE_TAG, isForum, "Require a tag", "Every new post needs at least one tag."],
+  [
+    ChannelFlags.HIDE_MEDIA_DOWNLOAD_OPTIONS,
+    ({ type }) => type === ChannelType.GUILD_MEDIA,
+    "Hide download options",
+    "Clients do not offer to download the media.",
+  ],
+  [
+    ChannelFlags.IS_SPOILER_CHANNEL,
+    ({ type }) => type !== ChannelType.GUILD_STAGE_VOICE,
+    "Hide media as spoilers",
+    "Images and videos are shown after a click. Not possible in age-restricted channels.",
+  ],
+];
+
+/** Return a field for the flags of a channel; flags that the user cannot set stay. */
+function flagsSetting(channel) {
+  const switches = FLAG_SWITCHES.filter(([, isPossible]) => isPossible(channel)).map(([flag, , label, hint]) => ({
+    flag,
+    field: switchSetting(label, { hint }),
+  }));
+  let others = 0;
+  return {
+    node: h(
+      "div",
+      { class: "settings-section" },
+      switches.map(({ field }) => field.node),
+    ),
+    read: () => switches.reduce((flags, { flag, field }) => (field.read() ? flags | flag : flags), others),
+    write(value) {
+      others = value;
+      for (const { flag, field } of switches) {
+        field.write(Boolean(value & flag));
+        others &= ~flag;
+      }
+    },
+    setError: showFieldNotice,
+    setDisabled(disabled) {
+      for (const { field } of switches) field.setDisabled(disabled);
+    },
+  };
+}
+
+function bitrateMax(channel, guild) {
+  if (channel.type === ChannelType.GUILD_STAGE_VOICE) return STAGE_BITRATE_MAX;
+  const last = BITRATE_MAX_BY_TIER.length - 1;
+  const tier = (guild.features ?? []).includes("VIP_REGIONS") ? last : Math.min(guild.premium_tier ?? 0, last);
+  return BITRATE_MAX_BY_TIER[tier];
+}
+
+/**
+ * Return the fields of a channel in sections of title and names, by name in the request.
+ *
+ * @param {any} view
+ * @param {any} channel
+ * @param {{id: string, name: string}[]} regions the voice regions
+ */
+export function channelFields(view, channel, regions) {
+  const { guild, guildId, context } = view,
+    { type } = channel;
+  const name = { name: textSetting("Name", { maxlength: String(CHANNEL_NAME_MAX) }) };
+  if (type === ChannelType.GUILD_CATEGORY) return name;
+  const isText = type === ChannelType.GUILD_TEXT || type === ChannelType.GUILD_ANNOUNCEMENT;
+  const hasTopic = isText || isForum(channel) || type === ChannelType.GUILD_STAGE_VOICE;
+  return {
+    ...name,
+    ...(isText && hasAnnouncements(guild)
+      ? {
+          type: choiceSetting("Type", [
+            [ChannelType.GUILD_TEXT, "Text"],
+            [ChannelType.GUILD_ANNOUNCEMENT, "Announcement"],
+          ]),
+        }
+      : {}),
+    parent_id: choiceSetting("Category", categoryOptions(context.state, guildId)),
+    ...(hasTopic
+      ? {
+          topic: textSetting(isForum(channel) ? "Guidelines" : "Topic", {
+            multiline: true,
+            isNullable: true,
+            maxlength: String(isForum(channel) ? FORUM_TOPIC_MAX : TOPIC_MAX),
+          }),
+        }
+      : {}),
+    rate_limit_per_user: choiceSetting("Slow mode", WAIT_OPTIONS, {
+      hint: isForum(channel)
+        ? "How long members wait between two posts."
+        : "How long members wait between two messages. Members with “Bypass slow mode” do not wait.",
+    }),
+    nsfw: switchSetting("Age-restricted", { hint: "Members confirm that they are adults before they see it." }),
+    ...(isVoice(channel) ? voiceFields(channel, guild, regions) : threadFields(channel)),
+    flags: flagsSetting(channel),
+  };
+}
+
+function voiceFields(channel, guild, regions) {
+  const max = channel.type === ChannelType.GUILD_VOICE ? VOICE_USER_LIMIT_MAX : STAGE_USER_LIMIT_MAX;
+  return {
+    bitrate: bitrateSetting(bitrateMax(channel, guild)),
+    user_limit: numberSetting("User limit", { hint: `At most ${max}. 0 for no limit.`, min: "0", max: String(max) }),
+    video_quality_mode: choiceSetting("Video quality", VIDEO_OPTIONS),
+    rtc_region: choiceSetting("Region", [[null, "Automatic"], ...regions.map(region => [region.id, region.name])]),
+  };
+}
+
+function threadFields(channel) {
+  const what = isForum(channel) ? "posts" : "threads";
+  return {
+    default_auto_archive_duration: choiceSetting(`Close inactive ${what} after`, ARCHIVE_OPTIONS),
+    default_thread_rate_limit_per_user: choiceSetting(`Slow mode in new ${what}`, WAIT_OPTIONS),
+  };
+}
+
+/** Return the stored values of a channel's fields. */
+export function channelValues(channel) {
+  return {
+    name: channel.name,
+    type: channel.type,
+    parent_id: channel.parent_id ?? null,
+    topic: channel.topic ?? null,
+    rate_limit_per_user: channel.rate_limit_per_user ?? 0,
+    nsfw: channel.nsfw ?? false,
+    bitrate: channel.bitrate ?? STAGE_BITRATE_MAX,
+    user_limit: channel.user_limit ?? 0,
+    video_quality_mode: channel.video_quality_mode ?? 1,
+    rtc_region: channel.rtc_region ?? null,
+    default_auto_archive_duration: channel.default_auto_archive_duration ?? null,
+    default_thread_rate_limit_per_user: channel.default_thread_rate_limit_per_user ?? 0,
+    flags: channel.flags ?? 0,
+    available_tags: channel.available_tags ?? [],
+    default_reaction_emoji: channel.default_reaction_emoji ?? null,
+    default_sort_order: channel.default_sort_order ?? null,
+    default_forum_layout: channel.default_forum_layout ?? 0,
+    default_tag_setting: channel.default_tag_setting ?? null,
+  };
+}

@@ -1,0 +1,184 @@
+/** Guild settings: the channels in their order. */
+
+import { ChannelType, Permissions } from "../network/enums.js";
+import { channelPermissions } from "../state/permissions.js";
+import { iconButton } from "../ui/controls.js";
+import { h, icon, reconcile } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { channelIconName } from "../content/avatars.js";
+import { openChannelCreation } from "./channel_creation.js";
+import { openChannel } from "./channel_editor.js";
+import { CHANNEL_TYPES } from "./channel_fields.js";
+import { TreeMoves, listedChannels, mergeTree, orderRequests, readTree } from "./channel_tree.js";
+import { SettingsForm, actionButton, listEntry, lockedNotice } from "./form.js";
+import { accessSummary, plainMember, viewAsPicker } from "./permission_preview.js";
+import { SORTING_HINT, makeSortable, moveHandle } from "./sortable_list.js";
+
+const TYPE_LABELS = new Map(CHANNEL_TYPES.map(([type, label]) => [type, label]));
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const CHANNELS_SCREEN = { id: "channels", label: "Channels", icon: "hash", build };
+
+function build(view, focusedId = null) {
+  const { context, guildId } = view,
+    { state } = context;
+  /** @type {import("./channel_tree.js").ChannelTree} */
+  let tree = [];
+  /** The member to view as, or null. */
+  let viewer = null;
+  const find = id => state.channels.get(id);
+  const moves = new TreeMoves(find);
+  const list = h("ul", { class: "settings-list channel-tree", "aria-label": "Channels" });
+  const notice = h("div", { class: "settings-access" });
+  const add = h(
+    "button",
+    { type: "button", class: "button small", onclick: () => create(null) },
+    icon("plus"),
+    "Create channel",
+  );
+  const edit = id => view.requestPage(() => openChannel(view, id, () => showList(view, id)));
+  const create = async parentId => {
+    const created = await openChannelCreation(context, guildId, parentId);
+    if (created === null) return;
+    showNotice(`${created.name} was created.`, "done");
+    if (!form.isDirty) openChannel(view, created.id, () => showList(view, created.id));
+  };
+  const draw = () => {
+    const access = view.access,
+      why = access.whyNot(Permissions.MANAGE_CHANNELS);
+    notice.replaceChildren(...(why === null ? [] : [lockedNotice(`You cannot create or move channels. ${why}`)]));
+    add.disabled = why !== null;
+    const options = { view, access, why, viewer, edit, create };
+    reconcile(
+      list,
+      tree.flatMap(([groupId, ids]) => {
+        const category = groupId === null ? undefined : find(groupId);
+        const channels = ids.map(find).filter(Boolean);
+        return [
+          ...(category === undefined ? [] : [categoryEntry(category, channels.length, options)]),
+          ...channels.map(channel => channelEntry(channel, category !== undefined, options)),
+        ];
+      }),
+    );
+  };
+  const field = {
+    node: list,
+    read: () => tree,
+    write(value) {
+      tree = value;
+      draw();
+    },
+    setError() {},
+    setDisabled() {},
+  };
+  const move = changed => {
+    if (view.access.has(Permissions.MANAGE_CHANNELS)) field.write(changed);
+  };
+  const status = makeSortable(list, {
+    read: field.read,
+    write: field.write,
+    step: (id, direction) => move(moves.step(tree, id, direction)),
+    place: (id, otherId, isAfter) => move(moves.place(tree, id, otherId, isAfter)),
+    describe: id => describePlace(tree, id, find),
+  });
+  const current = () => listedChannels(state, guildId);
+  const form = new SettingsForm(
+    { order: field },
+    { order: readTree(current()) },
+    {
+      save: () => saveOrder(view, tree, find),
+      onInput: () => view.drawBar(),
+    },
+  );
+  view.useForm(form);
+  view.onChange(({ kind, id }) => {
+    if (kind === "members" && id !== context.me.id) return;
+    if (form.isDirty) tree = mergeTree(tree, current());
+    form.load({ order: readTree(current()) });
+    draw();
+  });
+  const picker = viewAsPicker(view, member => {
+    viewer = member;
+    draw();
+  });
+  if (focusedId !== null) queueMicrotask(() => focusEntry(list, focusedId));
+  return [
+    notice,
+    h("div", { class: "settings-tools" }, add, picker),
+    h("p", { class: "hint sorting-hint" }, `${SORTING_HINT} Moving a channel keeps its permissions.`),
+    list,
+    status,
+  ];
+}
+
+function showList(view, focusedId) {
+  view.setContent(CHANNELS_SCREEN.label, build(view, focusedId));
+}
+
+function focusEntry(list, key) {
+  const row = [...list.children].find(child => child.dataset.key === key);
+  (row?.querySelector("[data-focus=edit]") ?? list.closest(".settings-main"))?.focus();
+}
+
+async function saveOrder({ context, guildId }, tree, find) {
+  for (const json of orderRequests(tree, find))
+    await context.api.request("PATCH", `/guilds/${guildId}/channels`, { json });
+}
+
+function describePlace(tree, id, find) {
+  const { name } = find(id);
+  const categories = tree.slice(1).map(([groupId]) => groupId);
+  if (categories.includes(id)) return `${name}: category ${categories.indexOf(id) + 1} of ${categories.length}.`;
+  const [groupId, ids] = tree.find(([, group]) => group.includes(id));
+  return `${name}: ${ids.indexOf(id) + 1} of ${ids.length} in ${groupId === null ? "no category" : find(groupId).name}.`;
+}
+
+/** Return whether members without roles cannot see a channel. */
+const isHiddenFromEveryone = (guild, channel) =>
+  !(channelPermissions(guild, plainMember(), channel) & Permissions.VIEW_CHANNEL);
+
+function entry(channel, { details, mark, isNested, extra = [] }, { view, access, why, viewer, edit }) {
+  const canEdit = [Permissions.MANAGE_CHANNELS, Permissions.MANAGE_ROLES].some(
+    bits => access.whyNotIn(bits, channel.id) === null,
+  );
+  const isPrivate = isHiddenFromEveryone(view.guild, channel);
+  const summary = viewer === null ? null : accessSummary(view.guild, viewer, channel);
+  const label = canEdit ? "Edit" : "View";
+  return {
+    key: channel.id,
+    stamp: JSON.stringify([channel.name, channel.type, details, isNested, isPrivate, summary, label, why]),
+    build: () => {
+      const button = actionButton(label, () => edit(channel.id), { name: `${label} ${channel.name}` });
+      button.dataset.focus = "edit";
+      const node = listEntry({
+        mark: [moveHandle(channel.name, why), icon(mark)],
+        title: [
+          channel.name,
+          isPrivate ? h("span", { class: "tag" }, "Private") : null,
+          summary === null
+            ? null
+            : h("span", { class: `tag access${summary === "Hidden" ? " hidden-tag" : ""}` }, summary),
+        ],
+        details,
+        actions: [...extra, button],
+      });
+      node.classList.toggle("nested", isNested);
+      node.classList.toggle("category-row", channel.type === ChannelType.GUILD_CATEGORY);
+      node.classList.toggle("dimmed", summary === "Hidden");
+      return node;
+    },
+  };
+}
+
+function categoryEntry(category, count, options) {
+  const add = iconButton("plus", `Create channel in ${category.name}`, () => options.create(category.id), {
+    disabled: options.why !== null,
+  });
+  const details = [count === 0 ? "No channels" : count === 1 ? "1 channel" : `${count} channels`];
+  return entry(category, { details, mark: "down", isNested: false, extra: [add] }, options);
+}
+
+function channelEntry(channel, isNested, options) {
+  const details = [[TYPE_LABELS.get(channel.type), channel.nsfw ? "age-restricted" : null].filter(Boolean).join(" · ")];
+  return entry(channel, { details, mark: channelIconName(channel), isNested }, options);
+}

@@ -1,0 +1,239 @@
+/** The fields of a forum: tags, and the defaults of posts. */
+
+import { ChannelType } from "../network/enums.js";
+import { iconButton } from "../ui/controls.js";
+import { h, icon, reconcile } from "../ui/dom.js";
+import { customEmojiImage } from "../content/markdown.js";
+import { openEmojiPicker } from "../content/emoji_picker.js";
+import { choiceSetting, showFieldNotice } from "./form.js";
+import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
+
+const FORUM_TAGS_MAX = 20;
+const FORUM_TAG_NAME_MAX = 20;
+
+const SORT_OPTIONS = [
+  [null, "Default"],
+  [0, "Latest activity"],
+  [1, "Newest posts"],
+];
+const LAYOUT_OPTIONS = [
+  [0, "Default"],
+  [1, "List"],
+  [2, "Gallery"],
+];
+const MATCH_OPTIONS = [
+  [null, "Default"],
+  ["match_some", "Any of the chosen tags"],
+  ["match_all", "All of the chosen tags"],
+];
+
+/** Return the emoji of a tag or reaction as a node. */
+function emojiNode(guild, { emoji_id: id, emoji_name: name }) {
+  if (id) {
+    const emoji = (guild.emojis ?? []).find(other => other.id === id);
+    return emoji === undefined ? icon("smile") : customEmojiImage(emoji);
+  }
+  return name ? h("span", null, name) : icon("smile");
+}
+
+/** Return a button that shows and chooses an emoji; `onChoose` receives `{emoji_id, emoji_name}`. */
+function emojiButton(view, value, label, onChoose, disabled) {
+  const button = h(
+    "button",
+    { type: "button", class: "icon-button emoji-button", "aria-label": label, title: label, disabled },
+    emojiNode(view.guild, value),
+  );
+  button.addEventListener("click", () =>
+    openEmojiPicker(button, view.context, ({ id, name }) =>
+      onChoose(id ? { emoji_id: id, emoji_name: null } : { emoji_id: null, emoji_name: name }),
+    ),
+  );
+  return button;
+}
+
+/** Return the fields of a forum or media channel. */
+export function forumFields(view, channel) {
+  return {
+    available_tags: tagsSetting(view),
+    default_reaction_emoji: reactionSetting(view),
+    default_sort_order: choiceSetting("Sort posts by", SORT_OPTIONS),
+    ...(channel.type === ChannelType.GUILD_FORUM
+      ? { default_forum_layout: choiceSetting("Layout", LAYOUT_OPTIONS) }
+      : {}),
+    default_tag_setting: choiceSetting("Filter by", MATCH_OPTIONS, { hint: "When members choose several tags." }),
+  };
+}
+
+function reactionSetting(view) {
+  let value = null,
+    isDisabled = false;
+  const place = h("div", { class: "row" });
+  const node = h(
+    "div",
+    { class: "field" },
+    h("p", { class: "label" }, "Default reaction"),
+    h("p", { class: "hint" }, "Offered first on each post."),
+    place,
+  );
+  const set = emoji => {
+    value = emoji;
+    draw();
+    node.dispatchEvent(new Event("input", { bubbles: true }));
+    place.querySelector("button").focus();
+  };
+  const draw = () =>
+    place.replaceChildren(
+      emojiButton(view, value ?? {}, "Choose default reaction", set, isDisabled),
+      ...(value === null
+        ? []
+        : [iconButton("close", "Remove default reaction", () => set(null), { disabled: isDisabled })]),
+    );
+  return {
+    node,
+    read: () => value,
+    write(stored) {
+      value = stored === null ? null : { emoji_id: stored.emoji_id ?? null, emoji_name: stored.emoji_name ?? null };
+      draw();
+    },
+    setError: showFieldNotice,
+    setDisabled(disabled) {
+      isDisabled = disabled;
+      draw();
+    },
+  };
+}
+
+let tagCount = 0;
+
+/** Return the field for the tags of a forum: added, renamed, moved and removed. */
+function tagsSetting(view) {
+  /** Tags with a key for the list. @type {any[]} */
+  let tags = [],
+    isDisabled = false,
+    writeCount = 0;
+  const list = h("ul", { class: "settings-list", "aria-label": "Tags" });
+  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const none = h("p", { class: "soft small" });
+  const add = h(
+    "button",
+    { type: "button", class: "button small quiet", onclick: () => addTag() },
+    icon("plus"),
+    "Add tag",
+  );
+  const emit = () => list.dispatchEvent(new Event("input", { bubbles: true }));
+  const set = changed => {
+    tags = changed;
+    draw();
+    emit();
+  };
+  const change = (key, changes) => set(tags.map(tag => (tag.key === key ? { ...tag, ...changes } : tag)));
+  const addTag = () => {
+    const key = `new-${(tagCount += 1)}`;
+    set([...tags, { key, name: "", moderated: false, emoji_id: null, emoji_name: null }]);
+    list.lastElementChild.querySelector("input").focus();
+  };
+  const remove = key => {
+    set(tags.filter(tag => tag.key !== key));
+    add.focus();
+  };
+  const order = keys => set(keys.map(key => tags.find(tag => tag.key === key)));
+  const keys = () => tags.map(tag => tag.key);
+  const draw = () => {
+    add.disabled = isDisabled || tags.length >= FORUM_TAGS_MAX;
+    none.textContent =
+      tags.length >= FORUM_TAGS_MAX
+        ? `A forum has at most ${FORUM_TAGS_MAX} tags.`
+        : tags.length
+          ? SORTING_HINT
+          : "There are no tags yet. Tags help members to find posts.";
+    reconcile(
+      list,
+      tags.map(tag => ({
+        key: tag.key,
+        // The name is not part of the stamp: the field keeps the focus while the user types.
+        stamp: `${tag.emoji_id} ${tag.emoji_name} ${isDisabled} ${tag.version ?? ""}`,
+        build: () => tagRow(view, tag, isDisabled, change, remove),
+      })),
+    );
+  };
+  const status = makeSortable(list, {
+    read: () => tags,
+    write: set,
+    step: (key, direction) => order(stepId(keys(), key, direction)),
+    place: (key, other, isAfter) => order(placeId(keys(), key, other, isAfter)),
+    describe: key => `${tags.find(tag => tag.key === key).name}: ${keys().indexOf(key) + 1} of ${tags.length}.`,
+  });
+  return {
+    node: h("div", { class: "field" }, none, list, error, h("div", { class: "row" }, add), status),
+    read: () =>
+      tags.map(({ id, name, moderated, emoji_id, emoji_name }) => ({
+        ...(id ? { id } : {}),
+        name,
+        moderated,
+        emoji_id,
+        emoji_name,
+      })),
+    write(stored) {
+      // Rows are built again: their fields hold what the user typed.
+      writeCount += 1;
+      tags = stored.map(tag => ({
+        id: tag.id,
+        key: tag.key ?? tag.id ?? `new-${(tagCount += 1)}`,
+        version: writeCount,
+        name: tag.name,
+        moderated: tag.moderated ?? false,
+        emoji_id: tag.emoji_id ?? null,
+        emoji_name: tag.emoji_name ?? null,
+      }));
+      draw();
+    },
+    setError(text) {
+      error.hidden = !text;
+      error.textContent = text ?? "";
+    },
+    setDisabled(disabled) {
+      isDisabled = disabled;
+      draw();
+    },
+  };
+}
+
+function tagRow(view, tag, isDisabled, change, remove) {
+  const moderated = h("input", {
+    type: "checkbox",
+    disabled: isDisabled,
+    onchange: () => change(tag.key, { moderated: moderated.checked }),
+  });
+  moderated.checked = tag.moderated;
+  const handle = moveHandle(tag.name, isDisabled ? "You cannot change the tags." : null);
+  const emoji = emojiButton(view, tag, "Emoji", chosen => change(tag.key, chosen), isDisabled);
+  const bin = iconButton("bin", "Remove", () => remove(tag.key), { disabled: isDisabled });
+  const setLabels = text => {
+    handle.setAttribute("aria-label", `Move ${text || "tag"}`);
+    emoji.setAttribute("aria-label", `Emoji of ${text || "tag"}`);
+    bin.setAttribute("aria-label", `Remove ${text || "tag"}`);
+  };
+  const name = h("input", {
+    type: "text",
+    maxlength: String(FORUM_TAG_NAME_MAX),
+    "aria-label": "Tag name",
+    placeholder: "Tag name",
+    dir: "auto",
+    value: tag.name,
+    disabled: isDisabled,
+    oninput: () => {
+      setLabels(name.value);
+      change(tag.key, { name: name.value });
+    },
+  });
+  setLabels(tag.name);
+  return h(
+    "li",
+    { class: "settings-entry tag-row" },
+    handle,
+    emoji,
+    name,
+    h("label", { class: "choice small" }, moderated, "Moderators only"),
+    bin,
+  );
+}

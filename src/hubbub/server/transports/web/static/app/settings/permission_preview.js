@@ -1,0 +1,100 @@
+/** What a role or a member may do: the choice of one of them, and the permissions in a channel. */
+
+import { Permissions, isVoice } from "../network/enums.js";
+import { channelPermissions } from "../state/permissions.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { runAndReport } from "../ui/notices.js";
+import { MENTIONABLE_SELECT } from "../components/entity_choices.js";
+import { entityPicker, findGuildEntities } from "./entity_picker.js";
+import { permissionList } from "./permission_list.js";
+
+/** Return the choices of roles and members of a guild that match a query. */
+export const findTargets = (view, query) => findGuildEntities(view, MENTIONABLE_SELECT, query);
+
+/**
+ * Return a picker of a role or member to view as. `onChoose` receives a member, or null; a role is a member with only
+ * this role.
+ */
+export function viewAsPicker(view, onChoose) {
+  return entityPicker("View as", {
+    placeholder: "Role or member",
+    find: query => findTargets(view, query),
+    onChoose: choice =>
+      runAndReport(async () => {
+        onChoose(choice === undefined ? null : await findMember(view, choice.value), choice);
+      }),
+  });
+}
+
+/** Return the member with a user ID, or a member with only the role of this ID. */
+async function findMember({ context, guildId, guild }, id) {
+  if (guild.roles.some(role => role.id === id)) return { user: { id: "0" }, roles: id === guildId ? [] : [id] };
+  return context.state.member(guildId, id) ?? context.api.request("GET", `/guilds/${guildId}/members/${id}`);
+}
+
+/** Return a member with only the role @everyone. */
+export const plainMember = () => ({ user: { id: "0" }, roles: [] });
+
+/** Return in two or three words what a member can do in a channel. */
+export function accessSummary(guild, member, channel) {
+  const bits = channelPermissions(guild, member, channel);
+  if (!(bits & Permissions.VIEW_CHANNEL)) return "Hidden";
+  if (isVoice(channel)) return bits & Permissions.CONNECT ? "Can connect" : "Can only see it";
+  return bits & Permissions.SEND_MESSAGES ? "Can write" : "Can only read";
+}
+
+/**
+ * Return the part of a page that shows what a role or member may do in a channel.
+ *
+ * @param {any} view
+ * @param {() => any} readChannel returns the channel with its unsaved overwrites
+ * @param {bigint} bits the permissions of this type of channel
+ * @returns {{node: HTMLElement, draw: () => void}}
+ */
+export function permissionPreview(view, readChannel, bits) {
+  let member = null,
+    name = "";
+  const result = h("div", { class: "settings-form" });
+  const draw = () => {
+    const stamp = member === null ? "" : `${name} ${channelPermissions(view.guild, member, readChannel())}`;
+    if (result.dataset.stamp === stamp) return;
+    result.dataset.stamp = stamp;
+    if (member === null) {
+      setChildren(
+        result,
+        h("p", { class: "soft" }, "Choose a role or member to see what they can do in this channel."),
+      );
+      return;
+    }
+    const channel = readChannel();
+    const allowed = channelPermissions(view.guild, member, channel);
+    const canView = Boolean(allowed & Permissions.VIEW_CHANNEL);
+    setChildren(
+      result,
+      h(
+        "p",
+        { class: canView ? "notice" : "notice warm", role: "status" },
+        canView ? `${name} can see this channel.` : `${name} cannot see this channel.`,
+      ),
+      permissionList((bit, label) => previewRow(label, Boolean(allowed & bit)), bits),
+    );
+  };
+  const picker = viewAsPicker(view, (found, choice) => {
+    member = found;
+    name = choice?.label ?? "";
+    draw();
+  });
+  draw();
+  const hint = "Counts changes that are not saved yet. A role is shown without the other roles of its members.";
+  return { node: h("div", { class: "settings-form" }, h("p", { class: "hint" }, hint), picker, result), draw };
+}
+
+function previewRow(label, isAllowed) {
+  return h(
+    "p",
+    { class: isAllowed ? "preview-row allowed" : "preview-row" },
+    icon(isAllowed ? "check" : "close"),
+    h("span", null, label),
+    h("span", { class: "soft small" }, isAllowed ? "Allowed" : "Not allowed"),
+  );
+}
