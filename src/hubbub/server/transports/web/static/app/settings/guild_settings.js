@@ -5,12 +5,14 @@ import { confirmAction } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { closePopup } from "../ui/popups.js";
 import { showNotice } from "../ui/notices.js";
+import { AUDIT_LOG_SCREEN } from "./audit_log.js";
 import { BANS_SCREEN } from "./bans.js";
 import { CHANNELS_SCREEN } from "./channels.js";
 import { GuildSettingsAccess } from "./guild_access.js";
 import { INVITES_SCREEN } from "./invites.js";
 import { MEMBERS_SCREEN } from "./members.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
+import { OWNERSHIP_SCREEN } from "./ownership.js";
 import { ROLES_SCREEN } from "./roles.js";
 
 /**
@@ -24,7 +26,16 @@ import { ROLES_SCREEN } from "./roles.js";
  */
 
 /** @type {SettingsScreen[]} */
-const SCREENS = [OVERVIEW_SCREEN, ROLES_SCREEN, CHANNELS_SCREEN, MEMBERS_SCREEN, BANS_SCREEN, INVITES_SCREEN];
+const SCREENS = [
+  OVERVIEW_SCREEN,
+  ROLES_SCREEN,
+  CHANNELS_SCREEN,
+  MEMBERS_SCREEN,
+  BANS_SCREEN,
+  INVITES_SCREEN,
+  AUDIT_LOG_SCREEN,
+  OWNERSHIP_SCREEN,
+];
 
 /** Open the settings of a guild. */
 export function openGuildSettings(context, guildId, screenId = SCREENS[0].id) {
@@ -40,6 +51,8 @@ class GuildSettings {
   #form = null;
   /** Called after changes of the guild or its members. @type {((detail: any) => void) | null} */
   #onChange = null;
+  /** Whether the user is deleting the guild. */
+  isLeaving = false;
 
   constructor(context, guildId) {
     this.context = context;
@@ -206,10 +219,10 @@ class GuildSettings {
   #onStateChange(detail) {
     if (detail.kind === "guilds" && this.guild === undefined) {
       this.box.close();
-      showNotice("You are no longer a member of this guild.");
+      if (!this.isLeaving) showNotice("You are no longer a member of this guild.");
       return;
     }
-    if (detail.guildId !== this.guildId || !["guilds", "members", "channels"].includes(detail.kind)) return;
+    if (detail.guildId !== this.guildId || !["guilds", "members", "channels", "auditLog"].includes(detail.kind)) return;
     if (this.guild === undefined) return;
     this.title.textContent = this.guild.name;
     this.#onChange?.(detail);

@@ -77,6 +77,9 @@ export const GATEWAY_HANDLERS = {
     changeGuild(state, data.guild_id, { roles });
   },
 
+  /** Entries are not stored: the settings read the log when they show it. */
+  GUILD_AUDIT_LOG_ENTRY_CREATE: (state, data) => state.emitChange("auditLog", data.id, data.guild_id),
+
   // Channels and threads
 
   CHANNEL_CREATE: changeChannel,

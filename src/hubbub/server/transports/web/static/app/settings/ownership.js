@@ -1,0 +1,105 @@
+/** Guild settings: transfer of the ownership, and deletion of the guild. */
+
+import { ApiError } from "../network/api.js";
+import { h } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { USER_SELECT } from "../components/entity_choices.js";
+import { entityPicker, findGuildEntities } from "./entity_picker.js";
+import { actionButton, lockedNotice, openActionDialog, settingsSection, textSetting } from "./form.js";
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const OWNERSHIP_SCREEN = { id: "ownership", label: "Ownership", icon: "lock", build };
+
+function build(view) {
+  const { access, context, guildId, guild } = view;
+  const { isOwner } = access;
+  view.onChange(() => {
+    if (view.access.isOwner !== isOwner || view.guild.owner_id !== guild.owner_id) view.show(OWNERSHIP_SCREEN.id);
+  });
+  const owner = context.state.user(guild.owner_id);
+  const name = owner === undefined ? "another member" : context.state.displayName(owner, guildId);
+  const why = isOwner ? null : "Only the owner can do this.";
+  return h(
+    "div",
+    { class: "settings-form" },
+    isOwner ? null : lockedNotice(`Only the owner can transfer or delete the guild. The owner is ${name}.`),
+    settingsSection("Transfer ownership", transferControls(view, why)),
+    settingsSection(
+      "Delete guild",
+      h("p", null, "All channels, messages and roles are deleted, for all members. This cannot be undone."),
+      h(
+        "div",
+        { class: "row" },
+        actionButton("Delete guild", () => remove(view), { danger: true, why }),
+      ),
+    ),
+  );
+}
+
+function transferControls(view, why) {
+  let newOwner = null;
+  const isPossible = ({ value }) => value !== view.guild.owner_id && !view.context.state.user(value)?.bot;
+  const button = actionButton("Transfer ownership", () => transfer(view, newOwner), { danger: true, why });
+  button.disabled = true;
+  const picker = entityPicker("New owner", {
+    placeholder: "Choose a member",
+    disabled: why !== null,
+    find: async query => (await findGuildEntities(view, USER_SELECT, query)).filter(isPossible),
+    onChoose: choice => {
+      newOwner = choice ?? null;
+      button.disabled = newOwner === null;
+    },
+  });
+  return [
+    h("p", null, "The new owner can do everything, and can remove you. Apps cannot own a guild."),
+    picker,
+    h("div", { class: "row" }, button),
+  ];
+}
+
+/** Return a field in which the user types the name of the guild. */
+function nameConfirmation(guild) {
+  return textSetting(`Type “${guild.name}” to confirm`, { required: true });
+}
+
+/** Throw the error of a field unless the user typed the name of the guild. */
+function requireName(guild, typed) {
+  if (typed.trim() === guild.name) return;
+  const message = `This is not the name of the guild: ${guild.name}`;
+  throw new ApiError(0, 0, message, { name: { _errors: [{ message }] } });
+}
+
+async function transfer(view, choice) {
+  const { context, guildId, guild } = view;
+  const isDone = await openActionDialog({
+    title: `Transfer ${guild.name} to ${choice.label}?`,
+    text: "You stay a member with your roles. Only the new owner can transfer it back.",
+    label: "Transfer ownership",
+    fields: { name: nameConfirmation(guild) },
+    run: async ({ name }) => {
+      requireName(guild, name);
+      const changed = await context.api.request("PATCH", `/guilds/${guildId}`, { json: { owner_id: choice.value } });
+      context.state.apply("GUILD_UPDATE", changed);
+    },
+  });
+  if (isDone) showNotice(`${choice.label} owns the guild now.`, "done");
+}
+
+async function remove(view) {
+  const { context, guildId, guild } = view;
+  const isDone = await openActionDialog({
+    title: `Delete ${guild.name}?`,
+    text: "All channels, messages and roles are deleted, for all members. This cannot be undone.",
+    label: "Delete guild",
+    fields: { name: nameConfirmation(guild) },
+    run: async ({ name }) => {
+      requireName(guild, name);
+      view.isLeaving = true;
+      await context.api.request("DELETE", `/guilds/${guildId}`);
+    },
+  });
+  if (!isDone) return;
+  context.state.apply("GUILD_DELETE", { id: guildId });
+  context.go("/app");
+  showNotice(`${guild.name} was deleted.`, "done");
+}
