@@ -1,6 +1,5 @@
 /** The menu of a guild, and its dialogs. */
 
-import { CHANNEL_NAME_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions, isMessageable, isThread, isForum } from "../network/enums.js";
 import { formField } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
