@@ -4,60 +4,95 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import CommandOptionType, ComponentType
 from hubbub.testing import forms
 
 COMMAND: dict[str, Any] = {
     "name": "settings",
     "options": [
         {
-            "type": 2,
+            "type": CommandOptionType.SUB_COMMAND_GROUP,
             "name": "sound",
-            "options": [{"type": 1, "name": "set", "options": [{"type": 4, "name": "volume"}]}],
+            "options": [
+                {
+                    "type": CommandOptionType.SUB_COMMAND,
+                    "name": "set",
+                    "options": [{"type": CommandOptionType.INTEGER, "name": "volume"}],
+                }
+            ],
         },
-        {"type": 1, "name": "show"},
+        {"type": CommandOptionType.SUB_COMMAND, "name": "show"},
     ],
 }
 
 MODAL: dict[str, Any] = {
     "components": [
-        {"type": 10, "content": "Welcome"},
-        {"type": 1, "components": [{"type": 4, "custom_id": "name", "label": "Name", "value": "nobody"}]},
+        {"type": ComponentType.TEXT_DISPLAY, "content": "Welcome"},
         {
-            "type": 18,
+            "type": ComponentType.ACTION_ROW,
+            "components": [{"type": ComponentType.TEXT_INPUT, "custom_id": "name", "label": "Name", "value": "nobody"}],
+        },
+        {
+            "type": ComponentType.LABEL,
             "label": "Colour",
             "component": {
-                "type": 21,
+                "type": ComponentType.RADIO_GROUP,
                 "custom_id": "colour",
                 "options": [{"value": "r"}, {"value": "b", "default": True}],
             },
         },
-        {"type": 18, "label": "Sure?", "component": {"type": 23, "custom_id": "sure"}},
-        {"type": 18, "label": "Where", "component": {"type": 8, "custom_id": "where"}},
-        {"type": 18, "label": "Sizes", "component": {"type": 22, "custom_id": "sizes", "options": [{"value": "s"}]}},
+        {
+            "type": ComponentType.LABEL,
+            "label": "Sure?",
+            "component": {"type": ComponentType.CHECKBOX, "custom_id": "sure"},
+        },
+        {
+            "type": ComponentType.LABEL,
+            "label": "Where",
+            "component": {"type": ComponentType.CHANNEL_SELECT, "custom_id": "where"},
+        },
+        {
+            "type": ComponentType.LABEL,
+            "label": "Sizes",
+            "component": {"type": ComponentType.CHECKBOX_GROUP, "custom_id": "sizes", "options": [{"value": "s"}]},
+        },
     ]
 }
 
 
 def resolve_value(value: Any, object_type: str | None) -> Any:
-    """Describe the entity that a value was resolved as."""
+    """Return the value with the object type that it was resolved as, in place of a real lookup."""
     return value if object_type is None else f"{object_type} {value}"
 
 
 def test_options_inside_sub_commands() -> None:
     assert forms.build_options(COMMAND, ["sound", "set"], {"volume": 7}, resolve_value) == [
         {
-            "type": 2,
+            "type": CommandOptionType.SUB_COMMAND_GROUP,
             "name": "sound",
             "options": [
-                {"type": 1, "name": "set", "options": [{"type": 4, "name": "volume", "value": 7}]},
+                {
+                    "type": CommandOptionType.SUB_COMMAND,
+                    "name": "set",
+                    "options": [{"type": CommandOptionType.INTEGER, "name": "volume", "value": 7}],
+                },
             ],
         }
     ]
-    assert forms.build_options(COMMAND, ["show"], {}, resolve_value) == [{"type": 1, "name": "show", "options": []}]
+    assert forms.build_options(COMMAND, ["show"], {}, resolve_value) == [
+        {"type": CommandOptionType.SUB_COMMAND, "name": "show", "options": []}
+    ]
 
 
 @pytest.mark.parametrize(
-    ("option_type", "resolved_value"), [(7, "channel general"), (8, "role general"), (3, "general"), (6, "general")]
+    ("option_type", "resolved_value"),
+    [
+        (CommandOptionType.CHANNEL, "channel general"),
+        (CommandOptionType.ROLE, "role general"),
+        (CommandOptionType.STRING, "general"),
+        # Only channels and roles are resolved by name.
+        (CommandOptionType.USER, "general"),
+    ],
 )
 def test_options_by_name(option_type: int, resolved_value: str) -> None:
     command = {"name": "go", "options": [{"type": option_type, "name": "to"}]}
@@ -67,11 +102,26 @@ def test_options_by_name(option_type: int, resolved_value: str) -> None:
 
 def test_a_modal_is_submitted_with_its_default_values() -> None:
     assert forms.build_modal_components(MODAL, {}, resolve_value) == [
-        {"type": 1, "components": [{"type": 4, "custom_id": "name", "value": "nobody"}]},
-        {"type": 18, "component": {"type": 21, "custom_id": "colour", "value": "b"}},
-        {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": False}},
-        {"type": 18, "component": {"type": 8, "custom_id": "where", "values": []}},
-        {"type": 18, "component": {"type": 22, "custom_id": "sizes", "values": []}},
+        {
+            "type": ComponentType.ACTION_ROW,
+            "components": [{"type": ComponentType.TEXT_INPUT, "custom_id": "name", "value": "nobody"}],
+        },
+        {
+            "type": ComponentType.LABEL,
+            "component": {"type": ComponentType.RADIO_GROUP, "custom_id": "colour", "value": "b"},
+        },
+        {
+            "type": ComponentType.LABEL,
+            "component": {"type": ComponentType.CHECKBOX, "custom_id": "sure", "value": False},
+        },
+        {
+            "type": ComponentType.LABEL,
+            "component": {"type": ComponentType.CHANNEL_SELECT, "custom_id": "where", "values": []},
+        },
+        {
+            "type": ComponentType.LABEL,
+            "component": {"type": ComponentType.CHECKBOX_GROUP, "custom_id": "sizes", "values": []},
+        },
     ]
 
 
@@ -92,9 +142,20 @@ def test_a_modal_by_custom_ids_and_labels() -> None:
 
 
 def test_components_are_found_at_any_depth() -> None:
-    deep = {"type": 9, "components": [], "accessory": {"type": 2, "custom_id": "deep", "label": "Deep"}}
-    message = {"components": [{"type": 17, "components": [deep, {"type": 2, "label": "Link", "url": "http://x"}]}]}
-    assert forms.find_component(message, "Deep", (2,))["custom_id"] == "deep"
-    assert forms.find_component(message, "deep", (2,))["label"] == "Deep"
+    deep = {
+        "type": ComponentType.SECTION,
+        "components": [],
+        "accessory": {"type": ComponentType.BUTTON, "custom_id": "deep", "label": "Deep"},
+    }
+    message = {
+        "components": [
+            {
+                "type": ComponentType.CONTAINER,
+                "components": [deep, {"type": ComponentType.BUTTON, "label": "Link", "url": "http://x"}],
+            }
+        ]
+    }
+    assert forms.find_component(message, "Deep", (ComponentType.BUTTON,))["custom_id"] == "deep"
+    assert forms.find_component(message, "deep", (ComponentType.BUTTON,))["label"] == "Deep"
     with pytest.raises(AssertionError, match="no such component 'Shallow'; it has: deep, Link"):
-        forms.find_component(message, "Shallow", (2,))
+        forms.find_component(message, "Shallow", (ComponentType.BUTTON,))
