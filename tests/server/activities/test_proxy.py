@@ -462,7 +462,7 @@ async def test_the_frame_relay_is_embeddable_only_by_the_web_client(activity: Pr
 
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert page.headers["Content-Security-Policy"].endswith(f"; frame-ancestors {activity.world.url}")
-    assert f'data-host="{activity.world.url}"' in page.body.decode()
+    assert f'data-host-origin="{activity.world.url}"' in page.body.decode()
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert (await activity.request("/.platform/frame.html", "POST")).status == 405
     assert (await activity.request("/.platform/frame.html", headers={"Host": f"1.{PROXY_HOST}"})).status == 404

@@ -28,7 +28,7 @@ from hubbub.server.core.outbound_http import UnreachableError
 from hubbub.server.core.outbound_streams import OutboundStreams
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.core.url_maps import ActivitySite, MappedPath
-from hubbub.server.transports.activities import headers, pages, shim
+from hubbub.server.transports.activities import headers, pages, relay_page
 from hubbub.server.transports.activities.pages import ClientDisconnected, ProxyError
 from hubbub.server.transports.activities.proxy import ForwardLimits, forward
 from hubbub.server.transports.activities.sockets import ActivitySockets, is_websocket_request
@@ -160,11 +160,11 @@ class ActivityServer:
 
     def _platform_page(self, request: web.Request, path: str) -> web.Response:
         """Serve one of the platform's own pages on an activity's host."""
-        if path not in (shim.PAGE, shim.SCRIPT):
+        if path not in (relay_page.PAGE_PATH, relay_page.SCRIPT_PATH):
             raise ProxyError(404)
         if request.method not in _READ_METHODS:
             raise ProxyError(405)
-        return shim.page(self._web_origin) if path == shim.PAGE else shim.script()
+        return relay_page.page(self._web_origin) if path == relay_page.PAGE_PATH else relay_page.script()
 
     def _application_id(self, request: web.Request) -> int:
         """Return the application ID in the host name of a request; raise 404 if there is none."""

@@ -11,31 +11,31 @@ from typing import Final
 
 from aiohttp import web
 
-PAGE: Final = "/.platform/frame.html"
-SCRIPT: Final = "/.platform/frame.js"
+PAGE_PATH: Final = "/.platform/frame.html"
+SCRIPT_PATH: Final = "/.platform/frame.js"
 
 ALLOW: Final = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad"
 """Permissions policy of the activity's frame (spec/activities.md#4)."""
 
-_PAGE: Final = """<!doctype html>
+_PAGE_TEMPLATE: Final = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Activity</title>
 <style>html, body, iframe {{ border: 0; height: 100%; margin: 0; width: 100%; }} body {{ overflow: hidden; }}</style>
-<script src="{script}" data-host="{host}" data-allow="{allow}" defer></script>
+<script src="{script}" data-host-origin="{host_origin}" data-allow="{allow}" defer></script>
 </html>
 """
 
-_SCRIPT: Final = """// Relay messages between the activity and the embedding page; ignore other origins.
-const { host, allow } = document.currentScript.dataset;
+_SCRIPT_SOURCE: Final = """// Relay messages between the activity and the embedding page; ignore other origins.
+const { hostOrigin, allow } = document.currentScript.dataset;
 const embedder = window.opener ?? window.parent;
 const frame = document.createElement("iframe");
 frame.allow = allow;
 frame.title = document.title;
 frame.src = `/${location.search}`;
 window.addEventListener("message", ({ data, origin, source }) => {
-  if (source === frame.contentWindow && origin === location.origin) embedder.postMessage(data, host);
-  else if (source === embedder && origin === host) frame.contentWindow.postMessage(data, location.origin);
+  if (source === frame.contentWindow && origin === location.origin) embedder.postMessage(data, hostOrigin);
+  else if (source === embedder && origin === hostOrigin) frame.contentWindow.postMessage(data, location.origin);
 });
 document.body.append(frame);
 """
@@ -43,14 +43,16 @@ document.body.append(frame);
 
 def page(web_origin: str) -> web.Response:
     """Return the relay page, which only pages at the origin `web_origin` may embed."""
-    text = _PAGE.format(script=SCRIPT, host=escape(web_origin), allow=ALLOW)
+    text = _PAGE_TEMPLATE.format(script=SCRIPT_PATH, host_origin=escape(web_origin), allow=ALLOW)
     policy = f"default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; frame-ancestors {web_origin}"
     return web.Response(text=text, content_type="text/html", headers=_response_headers(policy))
 
 
 def script() -> web.Response:
     """Return the script of the relay page."""
-    return web.Response(text=_SCRIPT, content_type="text/javascript", headers=_response_headers("default-src 'none'"))
+    return web.Response(
+        text=_SCRIPT_SOURCE, content_type="text/javascript", headers=_response_headers("default-src 'none'")
+    )
 
 
 def _response_headers(policy: str) -> dict[str, str]:
