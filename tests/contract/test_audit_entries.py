@@ -185,10 +185,10 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     (await owner.patch(member_path, json={"flags": MemberFlags.BYPASSES_VERIFICATION})).ok()
     seen = set[int]().union(*map(expected_entries, mutating_endpoints()))
 
-    async def expect(*kinds: int, answer: Any) -> None:
-        assert answer.status < 300 or kinds[0] >= A.AUTO_MODERATION_BLOCK_MESSAGE, answer.body
+    async def expect(*kinds: int, response: Any) -> None:
+        assert response.status < 300 or kinds[0] >= A.AUTO_MODERATION_BLOCK_MESSAGE, response.body
         entries = await audit_log.new_entries()
-        assert {each["action_type"] for each in entries} == set(kinds), answer.body
+        assert {each["action_type"] for each in entries} == set(kinds), response.body
         seen.update(kinds)
 
     # A member in a voice channel is moved, then disconnected.
@@ -196,20 +196,20 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     await builder.join_voice(user, prepared.voice)
     other = str(await guild.channel("other", type=2))
     await audit_log.new_entries()
-    await expect(A.MEMBER_MOVE, answer=await owner.patch(member_path, json={"channel_id": other}))
-    await expect(A.MEMBER_DISCONNECT, answer=await owner.patch(member_path, json={"channel_id": None}))
+    await expect(A.MEMBER_MOVE, response=await owner.patch(member_path, json={"channel_id": other}))
+    await expect(A.MEMBER_DISCONNECT, response=await owner.patch(member_path, json={"channel_id": None}))
     status = f"/channels/{prepared.voice}/voice-status"
-    await expect(A.VOICE_CHANNEL_STATUS_UPDATE, answer=await owner.put(status, json={"status": "here"}))
-    await expect(A.VOICE_CHANNEL_STATUS_DELETE, answer=await owner.put(status, json={"status": ""}))
+    await expect(A.VOICE_CHANNEL_STATUS_UPDATE, response=await owner.put(status, json={"status": "here"}))
+    await expect(A.VOICE_CHANNEL_STATUS_DELETE, response=await owner.put(status, json={"status": ""}))
 
     # Existing objects are updated and deleted.
     overwrite = f"{general_path}/permissions/{guild.id}"
     for kind, bits in ((A.CHANNEL_OVERWRITE_CREATE, "1"), (A.CHANNEL_OVERWRITE_UPDATE, "2")):
         body = {"type": 0, "allow": "0", "deny": bits}
-        await expect(kind, answer=await owner.put(overwrite, json=body))
+        await expect(kind, response=await owner.put(overwrite, json=body))
     thread = f"/channels/{prepared.thread}"
-    await expect(A.THREAD_UPDATE, answer=await owner.patch(thread, json={"name": "renamed"}))
-    await expect(A.THREAD_DELETE, answer=await owner.delete(thread))
+    await expect(A.THREAD_UPDATE, response=await owner.patch(thread, json={"name": "renamed"}))
+    await expect(A.THREAD_DELETE, response=await owner.delete(thread))
     endpoints = {each.name: each for each in mutating_endpoints()}
     for name, kinds_when_repeated in (
         ("put_guilds_onboarding", {A.ONBOARDING_PROMPT_CREATE, A.ONBOARDING_PROMPT_DELETE}),
@@ -217,16 +217,16 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     ):
         for kinds in (PARTIAL_WRITES[name], kinds_when_repeated):
             request = await builder.request(endpoints[name], owner)
-            await expect(*kinds, answer=await request.send(endpoints[name], owner))
+            await expect(*kinds, response=await request.send(endpoints[name], owner))
     (prompt,) = (await owner.get(f"{guild_path}/onboarding")).ok()["prompts"]
     body = {"prompts": [prompt | {"title": "renamed"}], "enabled": False, "mode": 1}
     kinds = (A.ONBOARDING_UPDATE, A.ONBOARDING_PROMPT_UPDATE)
-    await expect(*kinds, answer=await owner.put(f"{guild_path}/onboarding", json=body))
+    await expect(*kinds, response=await owner.put(f"{guild_path}/onboarding", json=body))
 
     # A webhook is updated and deleted with its token, without a user.
     hook = f"/webhooks/{prepared.object_ids['webhook_id']}/{prepared.object_ids['webhook_token']}"
-    await expect(A.WEBHOOK_UPDATE, answer=await world.request("PATCH", hook, json={"name": "renamed"}))
-    await expect(A.WEBHOOK_DELETE, answer=await world.request("DELETE", hook))
+    await expect(A.WEBHOOK_UPDATE, response=await world.request("PATCH", hook, json={"name": "renamed"}))
+    await expect(A.WEBHOOK_DELETE, response=await world.request("DELETE", hook))
 
     # The permissions of an application command are changed.
     bot = prepared.bot
@@ -235,8 +235,8 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": False}]}
     token = await world.access_token(owner, bot.application_id, "applications.commands.permissions.update")
     headers = {"Authorization": f"Bearer {token}"}
-    answer = await world.request("PUT", f"{commands}/{command}/permissions", json=body, headers=headers)
-    await expect(A.APPLICATION_COMMAND_PERMISSION_UPDATE, answer=answer)
+    response = await world.request("PUT", f"{commands}/{command}/permissions", json=body, headers=headers)
+    await expect(A.APPLICATION_COMMAND_PERMISSION_UPDATE, response=response)
 
     # Auto moderation rules are triggered.
     rules = await builder.clear_list("auto-moderation/rules")
@@ -256,15 +256,15 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
         rules, json={"name": "names", "event_type": 2, "trigger_type": 6, "actions": [{"type": 4}], **keywords}
     )
     await audit_log.new_entries()
-    answer = await user.post(f"{general_path}/messages", json={"content": "forbidden"})
+    response = await user.post(f"{general_path}/messages", json={"content": "forbidden"})
     kinds = (
         A.AUTO_MODERATION_BLOCK_MESSAGE,
         A.AUTO_MODERATION_FLAG_TO_CHANNEL,
         A.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
     )
-    await expect(*kinds, answer=answer)
-    answer = await owner.patch(member_path, json={"nick": "forbidden"})
-    await expect(A.AUTO_MODERATION_QUARANTINE_USER, A.MEMBER_UPDATE, answer=answer)
+    await expect(*kinds, response=response)
+    response = await owner.patch(member_path, json={"nick": "forbidden"})
+    await expect(A.AUTO_MODERATION_QUARANTINE_USER, A.MEMBER_UPDATE, response=response)
 
     # The operator migrates split permissions to the roles with the old ones.
     await guild.role("old", P.MANAGE_MESSAGES)

@@ -15,8 +15,8 @@ async def test_an_undeclared_response_to_any_client_is_reported(
     seen = []
     assert not response_monitor.problems
     complain = response_monitor.find_problem
-    response_monitor.find_problem = lambda endpoint, answer: (
-        seen.append((endpoint.name, answer.status, answer.json)) or "wrong"
+    response_monitor.find_problem = lambda endpoint, response: (
+        seen.append((endpoint.name, response.status, response.json)) or "wrong"
     )  # type: ignore[method-assign]
     try:
         # A plain client, which checks nothing itself.

@@ -53,11 +53,11 @@ def _rejected_value(kind: Any) -> tuple[Any, list[str]] | None:
     return None
 
 
-def unmentioned(answer: ApiResponse, paths: list[str]) -> list[str]:
+def unmentioned(response: ApiResponse, paths: list[str]) -> list[str]:
     """Return the paths that the validation error does not mention."""
-    if answer.status != 400 or answer.json.get("code") != 50035:
-        return [f"{answer.status} {answer.body[:200]!r}"]
-    return [path for path in paths if not _mentioned(answer.json["errors"], path.split("."))]
+    if response.status != 400 or response.json.get("code") != 50035:
+        return [f"{response.status} {response.body[:200]!r}"]
+    return [path for path in paths if not _mentioned(response.json["errors"], path.split("."))]
 
 
 def _mentioned(node: Any, steps: list[str]) -> bool:
@@ -122,8 +122,8 @@ async def test_every_invalid_body_field_is_reported(callers: Callers) -> None:
         found = invalid_value(form)
         if found is not None:
             seen.add(endpoint.name)
-            answer = await callers.send(endpoint, example_url(endpoint), json=found[0])
-            missing += [f"{endpoint.name}: {path}" for path in unmentioned(answer, found[1])]
+            response = await callers.send(endpoint, example_url(endpoint), json=found[0])
+            missing += [f"{endpoint.name}: {path}" for path in unmentioned(response, found[1])]
 
     assert not missing, "\n".join(missing)
     assert {endpoint.name for endpoint, _ in endpoints_with_body()} == seen
@@ -134,8 +134,8 @@ async def test_a_body_of_the_wrong_json_type_is_rejected(callers: Callers) -> No
     for endpoint, form in endpoints_with_body():
         bare = get_args(form)[0] if get_origin(form) is Annotated else form
         value: Any = {"0": 1} if get_origin(bare) is list else ["no"]
-        answer = await callers.send(endpoint, example_url(endpoint), json=value)
-        missing += [f"{endpoint.name}: {path}" for path in unmentioned(answer, [])]
+        response = await callers.send(endpoint, example_url(endpoint), json=value)
+        missing += [f"{endpoint.name}: {path}" for path in unmentioned(response, [])]
 
     assert not missing, "\n".join(missing)
 
@@ -153,8 +153,8 @@ async def test_every_invalid_query_parameter_is_reported(callers: Callers) -> No
         if names:
             body = None if endpoint.operation.body is NoneType else {}
             path = f"{example_url(endpoint)}&{'&'.join(f'{name}=no!' for name in names)}"
-            answer = await callers.send(endpoint, path, json=body)
-            missing += [f"{endpoint.name}: {name}" for name in unmentioned(answer, names)]
+            response = await callers.send(endpoint, path, json=body)
+            missing += [f"{endpoint.name}: {name}" for name in unmentioned(response, names)]
 
     assert not missing, "\n".join(missing)
 
@@ -175,7 +175,7 @@ async def test_every_invalid_path_id_is_reported(callers: Callers) -> None:
         for name, is_id in zip(endpoint.operation.parameters, endpoint.snowflake_parameters, strict=True):
             if is_id:
                 body = None if endpoint.operation.body is NoneType else {}
-                answer = await callers.send(endpoint, example_url(endpoint, **{name: "no!"}), json=body)
-                missing += [f"{endpoint.name}: {path}" for path in unmentioned(answer, [name])]
+                response = await callers.send(endpoint, example_url(endpoint, **{name: "no!"}), json=body)
+                missing += [f"{endpoint.name}: {path}" for path in unmentioned(response, [name])]
 
     assert not missing, "\n".join(missing)

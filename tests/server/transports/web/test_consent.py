@@ -38,9 +38,9 @@ async def test_approval_redirects_with_a_valid_code(world: World) -> None:
 
     assert done.status == 303
     assert done.location.startswith(REDIRECT + "?")
-    answer = url_parameters(done.location)
-    assert (answer["state"], answer["iss"]) == ("xyz", world.url)
-    tokens = (await client.exchange(answer["code"])).ok()
+    parameters = url_parameters(done.location)
+    assert (parameters["state"], parameters["iss"]) == ("xyz", world.url)
+    tokens = (await client.exchange(parameters["code"])).ok()
     assert tokens["scope"] == "identify"
 
 
@@ -49,8 +49,8 @@ async def test_denial_redirects_with_an_error_and_grants_nothing(world: World) -
 
     done = await browser.submit(await browser.open(url), "Cancel", follow=False)
 
-    answer = url_parameters(done.location)
-    assert (answer["error"], answer["state"]) == ("access_denied", "xyz")
+    parameters = url_parameters(done.location)
+    assert (parameters["error"], parameters["state"]) == ("access_denied", "xyz")
     assert "No connected apps" in (await browser.open("/settings/apps")).text
 
 

@@ -15,25 +15,25 @@ def code_now(world: World, later: int = 0) -> str:
 async def test_registration_signs_the_user_in(world: World) -> None:
     browser = Browser(world)
 
-    answer = await browser.register("mary")
+    response = await browser.register("mary")
 
     assert browser.history[-2].location == "/settings/account"
     token = browser.cookies["hubbub_session"]
     me = (await world.request("GET", "/users/@me", headers={"Authorization": token})).ok()
     assert me["username"] == "mary"
-    assert answer.status == 200
+    assert response.status == 200
 
 
 async def test_invalid_registration_fields_are_reported(world: World) -> None:
     browser = Browser(world)
     page = await browser.open("/register")
 
-    answer = await browser.submit(page, "Create account", username="m", password="short")
+    response = await browser.submit(page, "Create account", username="m", password="short")
 
-    assert answer.status == 400
-    assert 'id="error-username"' in answer.body
-    assert 'aria-describedby="hint-password error-password"' in answer.body
-    assert "short" not in answer.body
+    assert response.status == 400
+    assert 'id="error-username"' in response.body
+    assert 'aria-describedby="hint-password error-password"' in response.body
+    assert "short" not in response.body
 
 
 async def test_a_user_logs_in_and_out(world: World) -> None:
@@ -55,12 +55,12 @@ async def test_a_wrong_password_is_reported_once_and_the_name_is_kept(world: Wor
     await browser.register("mary")
     other = Browser(world)
 
-    answer = await other.log_in("mary", "not this one")
+    response = await other.log_in("mary", "not this one")
 
-    assert answer.status == 400
-    assert answer.text.count("Incorrect username or password") == 1
-    assert 'value="mary"' in answer.body
-    assert "not this one" not in answer.body
+    assert response.status == 400
+    assert response.text.count("Incorrect username or password") == 1
+    assert 'value="mary"' in response.body
+    assert "not this one" not in response.body
 
 
 async def test_the_login_asks_for_the_authenticator_code(world: World) -> None:
@@ -91,10 +91,10 @@ async def test_an_expired_mfa_ticket_restarts_the_login(world: World) -> None:
     second = await other.log_in("mary")
 
     world.app.clock.advance(301_000)
-    answer = await other.submit(second, "Log in", code=code_now(world))
+    response = await other.submit(second, "Log in", code=code_now(world))
 
-    assert "Log in again" in answer.text
-    assert answer.form("Log in").names[-2:] == ["login", "password"]
+    assert "Log in again" in response.text
+    assert response.form("Log in").names[-2:] == ["login", "password"]
 
 
 async def test_the_login_returns_to_the_requested_page(world: World) -> None:
@@ -115,9 +115,9 @@ async def test_a_session_revoked_over_the_api_ends_in_the_browser(world: World) 
     token = browser.cookies["hubbub_session"]
     (await world.request("POST", "/auth/logout", headers={"Authorization": token})).ok()
 
-    answer = await browser.open("/settings/account")
+    response = await browser.open("/settings/account")
 
-    assert answer.url.startswith("/login")
+    assert response.url.startswith("/login")
     assert "hubbub_session" not in browser.cookies
 
 

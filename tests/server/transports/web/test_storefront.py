@@ -131,11 +131,13 @@ async def test_a_cross_site_form_buys_nothing(world: World) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 
     for origin in ("https://evil.example", world.url):
-        answer = await browser.request("POST", f"{store_of(bot)}/{hat}", headers=headers | {"Origin": origin}, data="")
-        assert answer.status == 403
-    answer = await Browser(world).request("POST", f"{store_of(bot)}/{hat}", headers=headers, data="")
+        response = await browser.request(
+            "POST", f"{store_of(bot)}/{hat}", headers=headers | {"Origin": origin}, data=""
+        )
+        assert response.status == 403
+    response = await Browser(world).request("POST", f"{store_of(bot)}/{hat}", headers=headers, data="")
 
-    assert answer.location == f"/login?next={store_of(bot)}/{hat}"
+    assert response.location == f"/login?next={store_of(bot)}/{hat}"
     assert await owned_skus(alice, bot) == []
 
 
