@@ -122,10 +122,12 @@ class Actor:
         returned are skipped. If the event does not arrive, `EventNotReceived` is raised and lists the events that did.
         """
         __tracebackhide__ = True
-        seconds = self._context.within if within is None else within
-        return self._run_action(self._expect(event, where, seconds, fields), f"expect {event}")
+        timeout_seconds = self._context.timeout_seconds if within is None else within
+        return self._run_action(self._expect(event, where, timeout_seconds, fields), f"expect {event}")
 
-    async def _expect(self, event: str, where: EventPredicate | None, within: float, fields: dict[str, Any]) -> Result:
+    async def _expect(
+        self, event: str, where: EventPredicate | None, timeout_seconds: float, fields: dict[str, Any]
+    ) -> Result:
         __tracebackhide__ = True
         is_first_connection = self._session is None
         # A session that has ended is not replaced, because its events are lost; the failure reports that.
@@ -134,7 +136,7 @@ class Actor:
             data = await session.wait_event(
                 event,
                 _combine_predicates(where, fields),
-                within=within,
+                timeout_seconds=timeout_seconds,
                 match_description=_describe_match(where, fields),
             )
         except EventNotReceived as error:

@@ -25,11 +25,11 @@ class Identified(Protocol):
 class PlatformContext:
     """State that the actors of one platform share."""
 
-    def __init__(self, background: Background, ready: ReadyDocument, within: float) -> None:
+    def __init__(self, background: Background, ready: ReadyDocument, timeout_seconds: float) -> None:
         self.background = background
         self.ready = ready
         self.control = Control(background.http, ready.control, ready.control_token)
-        self.within = within
+        self.timeout_seconds = timeout_seconds
         """Default time in seconds to wait for an event."""
         self.applications: NamedObjects[Application] = NamedObjects("application", ready.applications)
         self.names: dict[str, str] = {}

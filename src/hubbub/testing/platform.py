@@ -15,11 +15,11 @@ from hubbub.testing.users import User
 class Platform:
     """A complete platform for one test."""
 
-    def __init__(self, process: PlatformProcess, ready: ReadyDocument, within: float) -> None:
+    def __init__(self, process: PlatformProcess, ready: ReadyDocument, timeout_seconds: float) -> None:
         self._process = process
         self.ready = ready
         """The ready document (docs/worlds.md)."""
-        self.context = PlatformContext(process.background, ready, within)
+        self.context = PlatformContext(process.background, ready, timeout_seconds)
         """The state that the actors of this platform share."""
         self.api, self.gateway, self.web, self.cdn = ready.api, ready.gateway, ready.web, ready.cdn
         self.users: NamedObjects[User] = NamedObjects("user", {})
@@ -72,7 +72,7 @@ class Platform:
     # Diagnostics
 
     def trace(self, **query: str) -> Result:
-        """Return the delivery trace: `events`, and `refused` requests (docs/control.md)."""
+        """Return the delivery trace: its `events`, and the rejected requests as `refused` (docs/control.md)."""
         __tracebackhide__ = True
         return self.context.background.run(self.context.get("/trace", query), "trace")
 
@@ -182,7 +182,9 @@ class Faults:
         return self._add_fault("gateway", "invalid_session", user=user, resumable=resumable, **options)
 
     def reject_identify(self, user: Any = None, code: int = 4004, times: int | None = 1) -> Result:
-        """Close the next connections that identify or resume, with the close code `code`."""
+        """Close the next `times` connections of a user, or of any user, when they send Identify or Resume.
+
+        `code` is the close code; `times=None` means all connections."""
         __tracebackhide__ = True
         return self._add_fault("gateway", "close", user=user, code=code, moment="identify", times=times)
 
@@ -202,7 +204,7 @@ class Faults:
             user = user.bot
         if user is not None:
             fault["user_id"] = user if isinstance(user, str) else user.id
-        # Only for `times` does null differ from absent.
+        # Null differs from absent only for `times`.
         fields = {key: value for key, value in fault.items() if value is not None or key == "times"}
         return self._context.background.run(
             self._post_fault({"transport": transport, "effect": effect, **fields}), f"fault {effect}"

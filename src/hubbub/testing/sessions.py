@@ -76,9 +76,9 @@ class ActorSession:
         session = cls(http, url, actor_name, identify)
         session._task = asyncio.get_running_loop().create_task(session._run())
         try:
-            ready = await session.wait_event("READY", within=CONNECT_TIMEOUT_SECONDS)
+            ready = await session.wait_event("READY", timeout_seconds=CONNECT_TIMEOUT_SECONDS)
             for guild in ready["guilds"]:
-                await session.wait_event("GUILD_CREATE", _has_id(guild["id"]), within=CONNECT_TIMEOUT_SECONDS)
+                await session.wait_event("GUILD_CREATE", _has_id(guild["id"]), timeout_seconds=CONNECT_TIMEOUT_SECONDS)
         except BaseException:
             await session.close()
             raise
@@ -169,10 +169,10 @@ class ActorSession:
         self._event_received.set()
         self._event_received = asyncio.Event()
 
-    async def wait_until(self, predicate: Callable[[], bool], within: float) -> bool:
-        """Wait until `predicate` returns True; return False after `within` seconds or if the session has ended."""
+    async def wait_until(self, predicate: Callable[[], bool], timeout_seconds: float) -> bool:
+        """Wait until `predicate` returns True; return False after `timeout_seconds` or if the session has ended."""
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(timeout_seconds):
                 while not predicate():
                     if not self.is_open:
                         return False
@@ -195,14 +195,14 @@ class ActorSession:
         return self.received[position].data
 
     async def wait_event(
-        self, name: str, where: EventPredicate | None = None, *, within: float, match_description: str = ""
+        self, name: str, where: EventPredicate | None = None, *, timeout_seconds: float, match_description: str = ""
     ) -> Any:
-        """Wait for the first matching event, consume it and return its data; raise `EventNotReceived` after `within` seconds.
+        """Wait for the first matching event, consume it and return its data; raise `EventNotReceived` after `timeout_seconds`.
 
         `match_description` describes `where` in the error message."""
         __tracebackhide__ = True
-        if not await self.wait_until(lambda: self.find(name, where) is not None, within):
-            raise EventNotReceived(self._missing_event_message(name, within, match_description))
+        if not await self.wait_until(lambda: self.find(name, where) is not None, timeout_seconds):
+            raise EventNotReceived(self._missing_event_message(name, timeout_seconds, match_description))
         position = self.find(name, where)
         assert position is not None
         return self.consume(position)
@@ -223,9 +223,9 @@ class ActorSession:
                 CONNECT_TIMEOUT_SECONDS,
             )
 
-    def _missing_event_message(self, name: str, within: float, match_description: str) -> str:
+    def _missing_event_message(self, name: str, timeout_seconds: float, match_description: str) -> str:
         if self.is_open:
-            text = f"{self.actor_name} did not receive {name}{match_description} within {within:g} s"
+            text = f"{self.actor_name} did not receive {name}{match_description} within {timeout_seconds:g} s"
         else:
             text = f"{self.actor_name} cannot receive {name}{match_description}: the session was closed with {self.closed_with}"
         unmatched = [

@@ -78,7 +78,9 @@ class User(Actor):
 
     async def _consume_own_event(self, session: ActorSession, event: str, object_id: str) -> None:
         """Consume the event of the user's own action, so that `expect` does not return it."""
-        await session.wait_event(event, lambda data: data.get("id") == object_id, within=self._context.within)
+        await session.wait_event(
+            event, lambda data: data.get("id") == object_id, timeout_seconds=self._context.timeout_seconds
+        )
 
     def react(self, message: Mapping[str, Any], emoji: str) -> Result:
         """Add a reaction to a message."""
@@ -185,7 +187,7 @@ class User(Actor):
         session = await self._ensure_session()
         channel_id, guild_id = await self._resolve_channel(channel)
         state = await self._set_voice_state(session, {"guild_id": guild_id, "channel_id": channel_id, **flags})
-        server = await session.wait_event("VOICE_SERVER_UPDATE", within=self._context.within)
+        server = await session.wait_event("VOICE_SERVER_UPDATE", timeout_seconds=self._context.timeout_seconds)
         return Result({**server, "session_id": state["session_id"]})
 
     def leave_voice(self) -> Result:
@@ -212,7 +214,7 @@ class User(Actor):
         return await session.wait_event(
             "VOICE_STATE_UPDATE",
             lambda data: all(data.get(key) == value for key, value in expected.items()),
-            within=self._context.within,
+            timeout_seconds=self._context.timeout_seconds,
         )
 
     # Applications
@@ -242,7 +244,7 @@ class User(Actor):
         values: Mapping[str, Any],
         target: Actor | Mapping[str, Any] | str | None,
         application: str | Application | None,
-        within: float | None,
+        timeout_seconds: float | None,
     ) -> Result:
         __tracebackhide__ = True
         channel_id, guild_id = await self._resolve_channel(channel)
@@ -261,7 +263,7 @@ class User(Actor):
             data["options"] = forms.build_options(command_object, path, values, partial(self._resolve_value, files))
         interaction_type = InteractionType.APPLICATION_COMMAND
         return await self._send_interaction(
-            interaction_type, channel_id, guild_id, command_object["application_id"], data, None, within, files
+            interaction_type, channel_id, guild_id, command_object["application_id"], data, None, timeout_seconds, files
         )
 
     def complete(
@@ -289,7 +291,7 @@ class User(Actor):
         option: str,
         values: Mapping[str, Any],
         application: str | Application | None,
-        within: float | None,
+        timeout_seconds: float | None,
     ) -> ResultList:
         __tracebackhide__ = True
         channel_id, guild_id = await self._resolve_channel(channel)
@@ -298,7 +300,7 @@ class User(Actor):
         data["options"] = forms.build_options(command_object, path, values, partial(self._resolve_value, []), option)
         interaction_type = InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE
         response = await self._send_interaction(
-            interaction_type, channel_id, guild_id, command_object["application_id"], data, None, within
+            interaction_type, channel_id, guild_id, command_object["application_id"], data, None, timeout_seconds
         )
         return ResultList(response["choices"])
 
@@ -328,7 +330,7 @@ class User(Actor):
         identifier: str,
         types: tuple[int, ...],
         values: tuple[Any, ...] | None,
-        within: float | None,
+        timeout_seconds: float | None,
     ) -> Result:
         __tracebackhide__ = True
         component = forms.find_component(message, identifier, types)
@@ -342,7 +344,7 @@ class User(Actor):
         application_id = message.get("application_id") or message["author"]["id"]
         interaction_type = InteractionType.MESSAGE_COMPONENT
         return await self._send_interaction(
-            interaction_type, channel_id, guild_id, application_id, data, message, within
+            interaction_type, channel_id, guild_id, application_id, data, message, timeout_seconds
         )
 
     def submit(
@@ -352,7 +354,9 @@ class User(Actor):
         __tracebackhide__ = True
         return self._run_action(self._submit(modal, fields or {}, within), "submit")
 
-    async def _submit(self, modal: Mapping[str, Any], fields: Mapping[str, Any], within: float | None) -> Result:
+    async def _submit(
+        self, modal: Mapping[str, Any], fields: Mapping[str, Any], timeout_seconds: float | None
+    ) -> Result:
         __tracebackhide__ = True
         data = {"id": modal["id"], "custom_id": modal["custom_id"]}
         files: list[File] = []
@@ -363,7 +367,7 @@ class User(Actor):
         # The response may update the message from which the modal was opened.
         message = modal.component_message if isinstance(modal, Result) else None
         return await self._send_interaction(
-            interaction_type, channel_id, guild_id, application_id, data, message, within, files
+            interaction_type, channel_id, guild_id, application_id, data, message, timeout_seconds, files
         )
 
     async def _find_command(
@@ -393,7 +397,7 @@ class User(Actor):
         application_id: str,
         data: dict[str, Any],
         message: Mapping[str, Any] | None,
-        within: float | None,
+        timeout_seconds: float | None,
         files: Sequence[File] = (),
     ) -> Result:
         """Send an interaction and return the first response."""
@@ -414,13 +418,13 @@ class User(Actor):
             body["message_id"] = message["id"]
         await self._send_with_files(CREATE_INTERACTION, body, files)
         outcome = InteractionOutcome(session, nonce, first_position, message)
-        seconds = self._context.within if within is None else within
-        if not await session.wait_until(outcome.process_events, seconds):
+        timeout_seconds = self._context.timeout_seconds if timeout_seconds is None else timeout_seconds
+        if not await session.wait_until(outcome.process_events, timeout_seconds):
             name = self._context.name_of(application_id)
             if not session.is_open:
                 closed_with = session.closed_with
                 raise InteractionFailed(f"{self.name} cannot receive the response of {name}: closed with {closed_with}")
-            raise InteractionFailed(f"{name} did not respond to {self.name} within {seconds:g} s")
+            raise InteractionFailed(f"{name} did not respond to {self.name} within {timeout_seconds:g} s")
         if outcome.failure is not None:
             name, code = self._context.name_of(application_id), outcome.failure.get("reason_code")
             failure = (
