@@ -67,13 +67,13 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     node: str
     """The node that sent the message."""
-    session_presences: list[SessionPresence] = msgspec.field(default_factory=list, name="said")
-    """For `NODE_REPORT`: the presences of sessions of the node."""
+    session_presences: list[SessionPresence] = msgspec.field(default_factory=list)
+    """Presences of the node's sessions; used by `NODE_REPORT`."""
     full: bool = False
     """Whether `session_presences` holds all sessions of the node."""
     user_id: int = 0
     session_id: str = ""
-    """For `NODE_SESSION_ENDED`: the session that ended."""
+    """Session that ended; used by `NODE_SESSION_ENDED`."""
 
 
 class PresenceFeed:
