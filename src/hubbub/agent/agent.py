@@ -116,7 +116,7 @@ class Agent:
         """Remove a connection and everything that it set."""
         self.context.connections.remove(connection)
         await connection.stop()
-        self.context.remove_connection(connection)
+        self.context.clear_connection_state(connection)
 
     async def fetch_application(self, client_id: str) -> Application:
         """Fetch an application by client ID; raise `ConnectionClosed` if it does not exist."""

@@ -83,12 +83,12 @@ async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
         for signal_number in STOP_SIGNALS:
             asyncio.get_running_loop().add_signal_handler(signal_number, task.cancel)
     try:
-        return await _run(arguments, environ)
+        return await _sign_in_and_serve(arguments, environ)
     except asyncio.CancelledError:
         return 0
 
 
-async def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
+async def _sign_in_and_serve(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if sys.platform == "win32":
         raise SettingError("agent", "requires Linux or macOS; Windows is not supported yet")
     url = parse_url(arguments.url or environ.get(URL_VARIABLE) or WEB_BASE)

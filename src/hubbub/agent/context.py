@@ -75,7 +75,7 @@ class AgentContext:
         for pid, activity in pending.items():
             self.activities.put(connection, pid, activity)
 
-    def remove_connection(self, connection: ProgramConnection) -> None:
+    def clear_connection_state(self, connection: ProgramConnection) -> None:
         """Remove everything that a closed connection set."""
         self.activities.remove(connection)
         for key in [key for key in self._process_watches if key[0] is connection]:
