@@ -101,13 +101,13 @@ def attribute_docstrings(kind: type) -> dict[str, Spans]:
     for base in reversed(kind.__mro__):
         module = sys.modules.get(base.__module__)
         if base.__module__.startswith("hubbub.") and module is not None and module.__file__:
-            docstrings = _attribute_docstrings(module.__file__).get(base.__name__, {})
+            docstrings = _parse_attribute_docstrings(module.__file__).get(base.__name__, {})
             docstrings_by_name |= {name: parse_docstring(text, vars(module)) for name, text in docstrings.items()}
     return docstrings_by_name
 
 
 @functools.cache
-def _attribute_docstrings(path: str) -> dict[str, dict[str, str]]:
+def _parse_attribute_docstrings(path: str) -> dict[str, dict[str, str]]:
     """Return the docstrings that follow assignments in the classes of a source file, by class and name."""
     return {
         node.name: {

@@ -15,7 +15,7 @@ CODE_FIELDS: Final = ("code",)
 REGISTER_FIELDS: Final = ("username", "global_name", "email", "password")
 
 MASKED_ERROR_CODES: Final = frozenset({"INVALID_LOGIN", "BASE_TYPE_BAD_LENGTH"})
-"""Form error codes of a login that must not reveal whether the username exists."""
+"""Codes of form errors that are replaced at login, because they would reveal whether the username exists."""
 
 AUTHORIZE_PATHS: Final = ("/oauth2/authorize?", "/oauth2/authorize#")
 
@@ -53,7 +53,7 @@ async def log_in(request: PageRequest) -> web.Response:
         return request.render(
             "login_code.html", ticket=result.ticket, next=request.next_path, external_redirect=_may_leave_site(request)
         )
-    return _log_in(request, result.token)
+    return _start_session(request, result.token)
 
 
 @page("POST", "/login/code", public=True)
@@ -76,7 +76,7 @@ async def log_in_with_code(request: PageRequest) -> web.Response:
             next=request.next_path,
             external_redirect=_may_leave_site(request),
         )
-    return _log_in(request, result.token)
+    return _start_session(request, result.token)
 
 
 @page("GET", "/register", public=True)
@@ -105,12 +105,12 @@ async def register(request: PageRequest) -> web.Response:
             next=request.next_path,
             external_redirect=_may_leave_site(request),
         )
-    return _log_in(request, result.token)
+    return _start_session(request, result.token)
 
 
 @page("POST", "/logout", public=True)
 async def log_out(request: PageRequest) -> web.Response:
-    """End the session."""
+    """End the login session."""
     if request.actor is not None:
         await request.call(accounts.AUTH_LOGOUT)
     target = _login_path(request)
@@ -119,7 +119,7 @@ async def log_out(request: PageRequest) -> web.Response:
     return request.redirect(target, notice="You have been logged out.")
 
 
-def _log_in(request: PageRequest, token: str) -> web.Response:
+def _start_session(request: PageRequest, token: str) -> web.Response:
     request.session.sign_in(token)
     return request.redirect(request.next_path or DEFAULT_PAGE)
 

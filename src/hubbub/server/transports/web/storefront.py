@@ -39,7 +39,7 @@ async def show_store(request: PageRequest) -> web.Response:
 @page("GET", SKU, public=True)
 async def show_sku(request: PageRequest) -> web.Response:
     """Show a SKU, whether or not the store lists it."""
-    return await _show_sku(request)
+    return await _render_sku(request)
 
 
 @page("POST", SKU)
@@ -53,11 +53,11 @@ async def buy(request: PageRequest) -> web.Response:
         )
         await request.call(subscriptions.CREATE_PURCHASE, body=body)
     except ApiError as error:
-        return await _show_sku(request, error)
+        return await _render_sku(request, error)
     return request.redirect(request.http_request.path, notice=f"You now own {sku.name}. Thank you for your purchase.")
 
 
-async def _show_sku(request: PageRequest, error: ApiError | None = None) -> web.Response:
+async def _render_sku(request: PageRequest, error: ApiError | None = None) -> web.Response:
     application_id = request.path_parameter("application_id")
     sku = await request.call(skus.GET_STORE_SKU, application_id, request.path_parameter("sku_id"))
     store = await request.call(skus.GET_STORE, application_id)

@@ -12,8 +12,9 @@ from markupsafe import Markup, escape
 PACKAGE_DIR: Final = Path(__file__).parent
 STATIC: Final = "/static"
 BOOTSTRAP: Final = "bootstrap.js"
+"""Script of the chat client that hides the page before it is drawn."""
 MAIN: Final = "main.js"
-"""Entry points of the chat client: `BOOTSTRAP` hides the page before it is drawn, `MAIN` replaces it."""
+"""Entry point of the chat client's modules, which replaces the page."""
 
 _CONTENT_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
@@ -118,7 +119,7 @@ class ClientFiles:
         return web.Response(body=data, headers={**headers, "Content-Type": content_type})
 
 
-def new_template_environment(assets: Assets, modules: ClientFiles) -> Environment:
+def new_template_environment(assets: Assets, client_files: ClientFiles) -> Environment:
     """Create the Jinja environment with its globals and filters."""
     templates = Environment(
         loader=FileSystemLoader(PACKAGE_DIR / "templates"),
@@ -129,7 +130,7 @@ def new_template_environment(assets: Assets, modules: ClientFiles) -> Environmen
         auto_reload=False,
     )
     templates.globals["asset"] = assets
-    templates.globals["modules"] = modules
+    templates.globals["modules"] = client_files
     templates.filters["moment"] = format_time
     templates.filters["initials"] = initials
     templates.filters["hue"] = hue

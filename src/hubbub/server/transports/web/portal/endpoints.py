@@ -21,8 +21,8 @@ from hubbub.server.transports.web.portal.common import (
     update_application,
 )
 
-EVENTS = APPLICATION_PATH + "/webhooks"
-INTERACTIONS = APPLICATION_PATH + "/interactions"
+EVENTS_PATH = APPLICATION_PATH + "/webhooks"
+INTERACTIONS_PATH = APPLICATION_PATH + "/interactions"
 
 EVENT_DESCRIPTIONS = {
     WebhookEventType.APPLICATION_AUTHORIZED: "A user authorized the application",
@@ -50,14 +50,14 @@ FORGED_SIGNATURE_TEXT = "Turned off by the platform: the endpoint accepted a for
 # Webhook events
 
 
-@page("GET", EVENTS)
+@page("GET", EVENTS_PATH)
 async def show_events(request: PageRequest) -> web.Response:
     """Show the webhook URL, the selected events and the failed deliveries."""
     application = await load_application(request)
     return render(request, "webhooks.html", application, **await _events_context(request, application))
 
 
-@page("POST", EVENTS)
+@page("POST", EVENTS_PATH)
 async def change_events(request: PageRequest) -> web.Response:
     """Save the webhook settings. The URL is verified before it is stored."""
     form = request.form
@@ -80,7 +80,7 @@ async def change_events(request: PageRequest) -> web.Response:
     )
 
 
-@page("POST", EVENTS + "/retry")
+@page("POST", EVENTS_PATH + "/retry")
 async def retry_events(request: PageRequest) -> web.Response:
     """Retry one failed delivery, or all."""
     event_id = request.form.trimmed("event_id")
@@ -91,6 +91,7 @@ async def retry_events(request: PageRequest) -> web.Response:
         else:
             await request.call(webhook_events.RETRY_FAILED_WEBHOOK_EVENTS, application_id)
     except ApiError as error:
+        # The event is no longer among the failed ones: another attempt has delivered or discarded it.
         if error.kind is not errors.NOT_FOUND:
             raise
     return request.redirect(section_path(request, "/webhooks"), notice="Delivery restarted.")
@@ -101,13 +102,13 @@ async def _events_context(request: PageRequest, application: Application) -> dic
         webhook_events.LIST_FAILED_WEBHOOK_EVENTS, request.path_parameter("application_id"), query={"limit": ["20"]}
     )
     status = application.event_webhooks_status
-    is_forged = status == EventWebhooksStatus.DISABLED_BY_PLATFORM and not application.event_webhooks_url
+    has_accepted_forgery = status == EventWebhooksStatus.DISABLED_BY_PLATFORM and not application.event_webhooks_url
     return {
         "failed": failed,
         "url": application.event_webhooks_url or "",
         "on": status == EventWebhooksStatus.ENABLED,
         "condition": FORGED_SIGNATURE_TEXT
-        if is_forged
+        if has_accepted_forgery
         else STATUS_TEXTS.get(status if status is not UNSET else 1, "Off"),
         "chosen": application.event_webhooks_types or [],
         "events": [(str(kind), description) for kind, description in EVENT_DESCRIPTIONS.items()],
@@ -117,14 +118,14 @@ async def _events_context(request: PageRequest, application: Application) -> dic
 # Interactions
 
 
-@page("GET", INTERACTIONS)
+@page("GET", INTERACTIONS_PATH)
 async def show_interactions(request: PageRequest) -> web.Response:
     """Show the interactions endpoint, the linked roles URL and the activity settings."""
     application = await load_application(request)
     return render(request, "interactions.html", application, **await _activities_context(request, application))
 
 
-@page("POST", INTERACTIONS)
+@page("POST", INTERACTIONS_PATH)
 async def change_interactions(request: PageRequest) -> web.Response:
     """Save the endpoint URLs. The interactions endpoint is verified before it is stored."""
     names = ("interactions_endpoint_url", "role_connections_verification_url")
@@ -137,14 +138,14 @@ async def change_interactions(request: PageRequest) -> web.Response:
     return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
 
-@page("POST", INTERACTIONS + "/activities")
+@page("POST", INTERACTIONS_PATH + "/activities")
 async def change_activities(request: PageRequest) -> web.Response:
     """Turn activities on or off."""
     await update_application(request, {"activities": request.form.checked("activities")})
     return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
 
-@page("POST", INTERACTIONS + "/url-map")
+@page("POST", INTERACTIONS_PATH + "/url-map")
 async def change_url_map(request: PageRequest) -> web.Response:
     """Save the URL mappings of the activity: one prefix and target per line."""
     lines = [line.split(maxsplit=1) for line in request.form.text("url_map").splitlines() if line.strip()]

@@ -39,10 +39,10 @@ async def show_store(request: PageRequest) -> web.Response:
 async def create_sku(request: PageRequest) -> web.Response:
     """Create a SKU."""
     form = request.form
-    kind, flags, _ = KINDS.get(form.trimmed("kind"), (0, 0, ""))
+    sku_type, flags, _ = KINDS.get(form.trimmed("kind"), (0, 0, ""))
     price = form.trimmed("price")
     body = {
-        "type": int(kind),
+        "type": int(sku_type),
         "flags": flags,
         "name": form.trimmed("name"),
         "description": form.optional("description"),

@@ -51,7 +51,7 @@ class Field:
 
 def describe(kind: Any, links: Mapping[Any, TextSpan]) -> Spans:
     """Describe a type. `links` maps classes to their displayed names and URLs."""
-    return tuple(_describe(kind, links))
+    return tuple(_yield_spans(kind, links))
 
 
 def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, in_request: bool = True) -> list[Field]:
@@ -94,12 +94,12 @@ def classes(kind: Any) -> Iterator[type]:
             yield from classes(part)
 
 
-def _describe(kind: Any, links: Mapping[Any, TextSpan], meta: Meta | None = None) -> Iterator[TextSpan]:
+def _yield_spans(kind: Any, links: Mapping[Any, TextSpan], meta: Meta | None = None) -> Iterator[TextSpan]:
     origin = get_origin(kind)
     if origin is Annotated:
         base, *extras = get_args(kind)
         meta = next((extra for extra in extras if isinstance(extra, Meta)), meta)
-        yield from _describe(base, links, meta)
+        yield from _yield_spans(base, links, meta)
         return
     if origin in _UNIONS:
         yield from _describe_union(get_args(kind), links, meta)
@@ -122,14 +122,14 @@ def _describe_single(kind: Any, origin: Any, links: Mapping[Any, TextSpan]) -> I
             yield TextSpan(repr(value).replace("'", '"'), code=True)
     elif origin in _ARRAYS:
         yield TextSpan("array of ")
-        yield from _describe(arguments[0], links)
+        yield from _yield_spans(arguments[0], links)
     elif kind == dict[str, Any]:
         yield TextSpan("object")
     elif origin is dict:
         yield TextSpan("object of ")
-        yield from _describe(arguments[1], links)
+        yield from _yield_spans(arguments[1], links)
         yield TextSpan(" by ")
-        yield from _describe(arguments[0], links)
+        yield from _yield_spans(arguments[0], links)
     elif isinstance(kind, type):
         yield links[kind] if kind in links else TextSpan(_class_name(kind))
     else:
@@ -155,7 +155,7 @@ def _describe_union(parts: tuple[Any, ...], links: Mapping[Any, TextSpan], meta:
     for index, part in enumerate(members):
         if index:
             yield TextSpan(" or ")
-        yield from _describe(part, links, None if part is type(None) else meta)
+        yield from _yield_spans(part, links, None if part is type(None) else meta)
 
 
 def _limits_text(kind: Any, meta: Meta) -> str:

@@ -9,7 +9,7 @@ import { customEmojiImage } from "../content/markdown.js";
 
 const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
 const RESULTS_MAX = 8;
-let count = 0;
+let listCount = 0;
 
 /** The suggestion list of a composer. */
 export class Suggestions {
@@ -21,13 +21,14 @@ export class Suggestions {
   /** The mention of each selected name. @type {Map<string, string>} */
   #mentions = new Map();
 
+  /** `context` holds the `state` of the client, and the `guildId` and `channelId` of the composer. */
   constructor(composer, context) {
     this.#composer = composer;
     this.#context = context;
     this.#list = h("ul", {
       class: "suggestions",
       role: "listbox",
-      id: `suggestions-${(count += 1)}`,
+      id: `suggestions-${(listCount += 1)}`,
       "aria-label": "Suggestions",
       hidden: true,
     });
@@ -48,13 +49,13 @@ export class Suggestions {
 
   #update() {
     const { field } = this.#composer;
-    const typed =
+    const match =
       field.selectionStart === field.selectionEnd ? TRIGGER.exec(field.value.slice(0, field.selectionStart)) : null;
-    if (typed === null || (typed[1] === ":" && typed[2].length < 2)) {
+    if (match === null || (match[1] === ":" && match[2].length < 2)) {
       this.#close();
       return;
     }
-    this.#suggestions = FIND[typed[1]](this.#context, typed[2].toLowerCase()).slice(0, RESULTS_MAX);
+    this.#suggestions = SUGGESTION_SOURCES[match[1]](this.#context, match[2].toLowerCase()).slice(0, RESULTS_MAX);
     this.#active = 0;
     this.#draw();
   }
@@ -76,7 +77,7 @@ export class Suggestions {
               this.#choose(index);
             },
           },
-          suggestion.mark,
+          suggestion.icon,
           h("span", null, suggestion.label),
           suggestion.hint ? h("span", { class: "soft small" }, suggestion.hint) : null,
         ),
@@ -120,20 +121,21 @@ export class Suggestions {
 
 const matches = (query, ...names) => names.some(name => name?.toLowerCase().includes(query));
 
-const FIND = {
+/** Functions that return the suggestions for a query, by trigger character. */
+const SUGGESTION_SOURCES = {
   "@"({ state, guildId, channelId }, query) {
     const channel = state.channels.get(channelId);
-    const people = guildId
+    const users = guildId
       ? [...(state.members.get(guildId)?.values() ?? [])].map(member => member.user)
       : (channel?.recipients ?? []);
-    const userSuggestions = people
+    const userSuggestions = users
       .filter(user => matches(query, user.username, user.global_name, state.displayName(user, guildId)))
       .map(user => ({
         text: `@${user.username}`,
         mention: `<@${user.id}>`,
         label: state.displayName(user, guildId),
         hint: user.username,
-        mark: userAvatar(user, state.displayName(user, guildId)),
+        icon: userAvatar(user, state.displayName(user, guildId)),
       }));
     const roles = (state.guilds.get(guildId)?.roles ?? [])
       .filter(
@@ -143,13 +145,13 @@ const FIND = {
           matches(query, role.name),
       )
       .map(role => ({ text: `@${role.name}`, mention: `<@&${role.id}>`, label: `@${role.name}`, hint: "role" }));
-    const all =
+    const everyoneSuggestions =
       guildId && state.can(channelId, Permissions.MENTION_EVERYONE)
         ? ["everyone", "here"]
             .filter(name => matches(query, name))
             .map(name => ({ text: `@${name}`, label: `@${name}` }))
         : [];
-    return [...userSuggestions.slice(0, RESULTS_MAX - 2), ...roles, ...all];
+    return [...userSuggestions.slice(0, RESULTS_MAX - 2), ...roles, ...everyoneSuggestions];
   },
   "#"({ state, guildId }, query) {
     if (!guildId) return [];
@@ -170,12 +172,12 @@ const FIND = {
         text: `:${emoji.name}:`,
         mention: `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}>`,
         label: `:${emoji.name}:`,
-        mark: customEmojiImage(emoji),
+        icon: customEmojiImage(emoji),
       })),
       ...COMMON_EMOJI.filter(([, names]) => matches(query, names)).map(([emoji, names]) => ({
         text: emoji,
         label: names.split(" ")[0],
-        mark: h("span", { class: "emoji-text" }, emoji),
+        icon: h("span", { class: "emoji-text" }, emoji),
       })),
     ];
   },
