@@ -26,7 +26,7 @@ class Receiver:
         self.port = 0
         self.requests: list[dict[str, Any]] = []
         """Decoded bodies of the accepted requests, in order."""
-        self.invalid_signatures = 0
+        self.invalid_signature_count = 0
         """Number of requests with an invalid signature."""
         self.request_headers: list[Any] = []
         """Headers of all requests, in order."""
@@ -47,7 +47,7 @@ class Receiver:
         self._closed = asyncio.Event()
 
     @property
-    def url(self) -> str:
+    def events_url(self) -> str:
         """The URL for webhook events."""
         return f"http://127.0.0.1:{self.port}/events"
 
@@ -68,8 +68,8 @@ class Receiver:
     async def open(self) -> None:
         """Start listening, on the same port as before if there was one."""
         app = web.Application()
-        app.router.add_post("/events", self._event)
-        app.router.add_post("/interactions", self._interaction)
+        app.router.add_post("/events", self._handle_event)
+        app.router.add_post("/interactions", self._handle_interaction)
         self._closed = asyncio.Event()
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -98,7 +98,7 @@ class Receiver:
         for _ in range(10):
             await asyncio.sleep(0)
 
-    async def _event(self, request: web.Request) -> web.Response:
+    async def _handle_event(self, request: web.Request) -> web.Response:
         body = await self._read(request)
         if body is None:
             return web.Response(status=401)
@@ -113,7 +113,7 @@ class Receiver:
             await self._closed.wait()
         return web.Response(status=status, content_type="application/json")
 
-    async def _interaction(self, request: web.Request) -> web.Response:
+    async def _handle_interaction(self, request: web.Request) -> web.Response:
         body = await self._read(request)
         if body is None:
             return web.Response(status=401)
@@ -135,7 +135,7 @@ class Receiver:
         data = await request.read()
         self.request_headers.append(request.headers)
         if not self._has_valid_signature(request, data):
-            self.invalid_signatures += 1
+            self.invalid_signature_count += 1
             if not self.accept_invalid_signatures:
                 return None
         body: dict[str, Any] = jsonlib.loads(data)
@@ -165,20 +165,20 @@ def extend_timeouts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 async def receive_interactions(receiver: Receiver, bot: Actor) -> None:
     """Make the receiver the interactions endpoint of the bot's application."""
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
-    url = receiver.url.replace("/events", "/interactions")
+    url = receiver.events_url.replace("/events", "/interactions")
     (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
     receiver.requests.clear()
-    receiver.invalid_signatures = 0
+    receiver.invalid_signature_count = 0
 
 
 async def subscribe_to_events(receiver: Receiver, bot: Actor, *types: str) -> None:
     """Subscribe the receiver to webhook events of the bot's application."""
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     body = {
-        "event_webhooks_url": receiver.url,
+        "event_webhooks_url": receiver.events_url,
         "event_webhooks_status": EventWebhooksStatus.ENABLED,
         "event_webhooks_types": types,
     }
     (await bot.patch("/applications/@me", json=body)).ok()
     receiver.requests.clear()
-    receiver.invalid_signatures = 0
+    receiver.invalid_signature_count = 0

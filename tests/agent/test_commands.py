@@ -7,6 +7,7 @@ import pytest
 
 from hubbub.agent.commands import HANDLERS
 from hubbub.protocol import rpc_scopes
+from hubbub.protocol.enums import ChannelType, SkuType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.rpc import RpcErrorCode
 from tests import oauth
@@ -233,7 +234,7 @@ async def test_guilds_and_channels_are_returned(agent_setup: AgentSetup) -> None
     assert await program.call("GET_GUILDS") == {"guilds": [guild_view]}
     assert await program.call("GET_GUILD", {"guild_id": guild_id}) == guild_view | {"members": []}
     channels = (await program.call("GET_CHANNELS", {"guild_id": guild_id}))["channels"]
-    assert {"id": str(agent_setup.guild.general), "name": "general", "type": 0} in channels
+    assert {"id": str(agent_setup.guild.general), "name": "general", "type": ChannelType.GUILD_TEXT} in channels
     general = await program.call("GET_CHANNEL", {"channel_id": str(agent_setup.guild.general)})
     assert (general["name"], general["guild_id"], general["voice_states"]) == ("general", guild_id, [])
     assert [(message["content"], message["author"]["username"]) for message in general["messages"]] == [
@@ -324,7 +325,7 @@ async def test_browser_commands_open_the_right_pages(agent_setup: AgentSetup) ->
 async def test_skus_and_entitlements_are_returned(agent_setup: AgentSetup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.agent.commands.store.POLL_INTERVAL_SECONDS", 0.01)
     program, game = await agent_setup.connect_program(), agent_setup.game
-    sku_fields = {"type": 2, "name": "Boots", "price": 100, "published": True}
+    sku_fields = {"type": SkuType.DURABLE, "name": "Boots", "price": 100, "published": True}
     sku_id = (await game.owner.post(f"/applications/{game.id}/skus", json=sku_fields)).ok()["id"]
 
     (sku,) = await program.call("GET_SKUS")
@@ -351,7 +352,7 @@ async def test_a_purchase_that_is_not_completed_times_out(
 ) -> None:
     monkeypatch.setattr("hubbub.agent.commands.store.POLL_INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("hubbub.agent.commands.store.PURCHASE_TIMEOUT_SECONDS", 0.1)
-    sku_fields = {"type": 2, "name": "Boots", "price": 100, "published": True}
+    sku_fields = {"type": SkuType.DURABLE, "name": "Boots", "price": 100, "published": True}
     sku_id = (await agent_setup.game.owner.post(f"/applications/{agent_setup.game.id}/skus", json=sku_fields)).ok()[
         "id"
     ]

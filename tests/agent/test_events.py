@@ -6,7 +6,7 @@ import pytest
 
 from hubbub.agent.terminal import Terminal
 from hubbub.protocol import changes
-from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.enums import ActivityType, ChannelType, GatewayOpcode, SkuType
 from hubbub.protocol.rpc import RpcErrorCode
 from hubbub.server.identity import oauth2
 from tests.agent.setups import JOINABLE_ACTIVITY, AgentSetup, TwoMachines
@@ -37,7 +37,7 @@ async def test_user_and_relationship_changes_are_published(agent_setup: AgentSet
     assert (payload["type"], payload["user"]["id"]) == (1, str(agent_setup.zoe.id))
     await session.send(
         GatewayOpcode.PRESENCE_UPDATE,
-        {"status": "dnd", "since": None, "afk": False, "activities": [{"name": "Chess", "type": 0}]},
+        {"status": "dnd", "since": None, "afk": False, "activities": [{"name": "Chess", "type": ActivityType.PLAYING}]},
     )
     payload = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "dnd")
     assert payload["presence"]["activity"]["name"] == "Chess"
@@ -79,7 +79,11 @@ async def test_guild_and_channel_changes_are_published(agent_setup: AgentSetup) 
     guild_view = {"id": str(agent_setup.guild.id), "name": "Old Town", "icon_url": None}
     assert await program.next("GUILD_STATUS") == {"guild": guild_view, "online": 0}
     channel_id = await agent_setup.guild.channel("attic")
-    assert await program.next("CHANNEL_CREATE") == {"id": str(channel_id), "name": "attic", "type": 0}
+    assert await program.next("CHANNEL_CREATE") == {
+        "id": str(channel_id),
+        "name": "attic",
+        "type": ChannelType.GUILD_TEXT,
+    }
     other_guild_id = (await agent_setup.mary.post("/guilds", json={"name": "Elsewhere"})).ok()["id"]
     assert await program.next("GUILD_CREATE") == {"id": other_guild_id, "name": "Elsewhere"}
 
@@ -187,7 +191,7 @@ async def test_a_new_entitlement_is_published(agent_setup: AgentSetup) -> None:
     program, game = await agent_setup.connect_program(), agent_setup.game
     await program.subscribe("ENTITLEMENT_CREATE")
     await program.subscribe("ENTITLEMENT_DELETE")
-    sku_fields = {"type": 2, "name": "Boots", "price": 100, "published": True}
+    sku_fields = {"type": SkuType.DURABLE, "name": "Boots", "price": 100, "published": True}
     sku_id = (await game.owner.post(f"/applications/{game.id}/skus", json=sku_fields)).ok()["id"]
 
     entitlements = (await agent_setup.mary.post("/users/@me/purchases", json={"sku_id": sku_id})).ok()

@@ -6,6 +6,7 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import AutoModerationActionType, ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
 from tests.media import data_uri, mp3, png
@@ -102,18 +103,18 @@ class PreparedGuild:
             "create_message": {"content": "hello"},
             "bulk_delete_messages": {"messages": ["1", "2"]},
             "create_thread_from_message": {"name": "talk"},
-            "create_thread": {"name": "talk", "type": 11},
+            "create_thread": {"name": "talk", "type": ChannelType.PUBLIC_THREAD},
             "create_auto_moderation_rule": {
                 "name": "no links",
                 "event_type": 1,
                 "trigger_type": 1,
                 "trigger_metadata": {"keyword_filter": ["http"]},
-                "actions": [{"type": 1}],
+                "actions": [{"type": AutoModerationActionType.BLOCK_MESSAGE}],
             },
             "vote_in_poll": {"answer_ids": ["1"]},
             "create_webhook": {"name": "news"},
             "follow_channel": {"webhook_channel_id": self.object_ids["channel_id"]},
-            "set_channel_permission_overwrite": {"type": 1, "allow": "0", "deny": "0"},
+            "set_channel_permission_overwrite": {"type": OverwriteType.MEMBER, "allow": "0", "deny": "0"},
             "action_guild_join_request": {"action": "APPROVED"},
         }
 
@@ -157,7 +158,7 @@ async def prepare_guild(
     values["article_id"] = await create(f"/channels/{values['news_id']}/messages", json={"content": "news"})
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
     values["poll_id"] = await create(f"{general}/messages", json={"poll": poll})
-    values["thread_id"] = await create(f"{general}/threads", json={"name": "thread", "type": 11})
+    values["thread_id"] = await create(f"{general}/threads", json={"name": "thread", "type": ChannelType.PUBLIC_THREAD})
     await create("/stage-instances", json={"channel_id": values["stage_id"], "topic": "talk"})
     image = {"name": "first", "image": data_uri(png())}
     values["emoji_id"] = await create(f"{guild_path}/emojis", json=image)
@@ -177,7 +178,7 @@ async def prepare_guild(
         "event_type": 1,
         "trigger_type": 1,
         "trigger_metadata": {"keyword_filter": ["forbidden"]},
-        "actions": [{"type": 1}],
+        "actions": [{"type": AutoModerationActionType.BLOCK_MESSAGE}],
     }
     values["rule_id"] = await create(f"{guild_path}/auto-moderation/rules", json=rule)
     start = codec.timestamp(NOW_MS + HOUR_MS)

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import CommandType, InteractionType, OverwriteType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
@@ -261,7 +262,7 @@ async def _onboarding_responses(builder: RequestBuilder, caller: Actor, request:
     names = [f"begin-{number}" for number in range(7)]
     # Onboarding requires channels in which @everyone may write; an overwrite makes them so.
     bits = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
-    open_to_all = [{"id": str(builder.guild.id), "type": 0, "allow": str(int(bits)), "deny": "0"}]
+    open_to_all = [{"id": str(builder.guild.id), "type": OverwriteType.ROLE, "allow": str(int(bits)), "deny": "0"}]
     channels = [
         builder.guild.channels.get(name) or await builder.guild.channel(name, permission_overwrites=open_to_all)
         for name in names
@@ -652,11 +653,11 @@ async def _command(builder: RequestBuilder, caller: Actor, request: Request) -> 
     path = f"/applications/{bot.application_id}/guilds/{builder.guild.id}/commands"
     command = await builder.create(path, actor=bot, json={"name": "greet", "description": "says hello"})
     request.body = {
-        "type": 2,
+        "type": InteractionType.APPLICATION_COMMAND,
         "application_id": str(bot.application_id),
         "guild_id": str(builder.guild.id),
         "channel_id": str(builder.guild.general),
-        "data": {"id": command, "name": "greet", "type": 1},
+        "data": {"id": command, "name": "greet", "type": CommandType.CHAT_INPUT},
     }
 
 

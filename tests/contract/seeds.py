@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import CommandPermissionType, CommandType, InteractionType
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.places import activity_instances, members
 from tests.contract.prepared_guild import HOUR_MS, PreparedGuild
@@ -155,7 +156,7 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
         "set_guild_application_command_permissions": Seed(
             await bearer("applications.commands.permissions.update"),
             {"command_id": commands["guild"]},
-            {"permissions": [{"id": str(guild.id), "type": 1, "permission": True}]},
+            {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": True}]},
         ),
         "get_guild_application_command_permissions": Seed(bot, {"command_id": commands["guild"]}),
         "get_my_guild_member": Seed(await bearer("guilds.members.read")),
@@ -188,11 +189,11 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
             friend,
             {},
             {
-                "type": 2,
+                "type": InteractionType.APPLICATION_COMMAND,
                 "application_id": str(bot.application_id),
                 "guild_id": str(guild.id),
                 "channel_id": str(guild.general),
-                "data": {"id": commands["guild"], "name": "greet", "type": 1},
+                "data": {"id": commands["guild"], "name": "greet", "type": CommandType.CHAT_INPUT},
             },
         ),
         "set_guild_mfa_level": Seed(owner, {}, {"level": 0}),

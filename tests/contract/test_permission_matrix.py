@@ -268,10 +268,10 @@ async def matrix(request: pytest.FixtureRequest, small_world: World) -> Matrix:
         await guild.add_role(owner, highest)
         (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(highest), "position": 20}])).ok()
         await other.allow_permissions(callers[3], P.ADMINISTRATOR)
-    return await _matrix(prepared, [*callers, owner], other)
+    return await _grant_matrix_roles(prepared, [*callers, owner], other)
 
 
-async def _matrix(prepared: PreparedGuild, callers: list[Actor], other: Guild) -> Matrix:
+async def _grant_matrix_roles(prepared: PreparedGuild, callers: list[Actor], other: Guild) -> Matrix:
     guild = prepared.guild
     role = await guild.role("able")
     await guild.add_role(callers[1], role)
@@ -281,10 +281,10 @@ async def _matrix(prepared: PreparedGuild, callers: list[Actor], other: Guild) -
     return Matrix(prepared, callers, role, (other.id, other.general))
 
 
-def outcome(answer: ApiResponse) -> tuple[int, int]:
+def outcome(response: ApiResponse) -> tuple[int, int]:
     """Return the status and the error code of a response."""
-    body = answer.json if answer.status >= 400 else None
-    return answer.status, body.get("code", 0) if isinstance(body, dict) else 0
+    body = response.json if response.status >= 400 else None
+    return response.status, body.get("code", 0) if isinstance(body, dict) else 0
 
 
 def single_bits(bits: int) -> list[int]:
@@ -296,66 +296,66 @@ def single_bits(bits: int) -> list[int]:
 async def test_every_operation_requires_the_documented_permissions(matrix: Matrix) -> None:
     wrong: list[str] = []
 
-    def expect(endpoint: Endpoint, caller: str, answer: ApiResponse, expected: bool) -> None:
-        if not expected or answer.status >= 500:
-            wrong.append(f"{endpoint.name}, {caller}: {answer.status} {answer.body[:200]!r}")
+    def expect(endpoint: Endpoint, caller: str, response: ApiResponse, expected: bool) -> None:
+        if not expected or response.status >= 500:
+            wrong.append(f"{endpoint.name}, {caller}: {response.status} {response.body[:200]!r}")
 
     kind = Auth.BOT if matrix.unprivileged.bot else Auth.USER
     for endpoint in endpoints_for(kind):
         name, request, bits = endpoint.name, await matrix.request(endpoint, matrix.able), required_permissions(endpoint)
         in_channel, in_guild = "channel_id" in request.values, endpoint in guild_endpoints()
 
-        answer = await request.send(endpoint, matrix.outsider)
+        response = await request.send(endpoint, matrix.outsider)
         if endpoint.operation.needs:
-            expect(endpoint, "outsider", answer, outcome(answer) == (403, 50001))
+            expect(endpoint, "outsider", response, outcome(response) == (403, 50001))
         elif name not in PUBLIC:
             rejections = ((403, 50001), (404, 10004)) if in_guild else REJECTED
             rejections = ((404, 10006),) if name in TARGETED_INVITES else rejections
-            expect(endpoint, "outsider", answer, outcome(answer) in rejections)
+            expect(endpoint, "outsider", response, outcome(response) in rejections)
 
         if name != "leave_guild":
-            answer = await request.send(endpoint, matrix.unprivileged)
+            response = await request.send(endpoint, matrix.unprivileged)
             if in_channel:
-                expect(endpoint, "without permissions", answer, outcome(answer) == (403, 50001))
+                expect(endpoint, "without permissions", response, outcome(response) == (403, 50001))
             elif endpoint.operation.needs or name in OWNERS_ONLY:
-                expect(endpoint, "without permissions", answer, outcome(answer) == (403, 50013))
+                expect(endpoint, "without permissions", response, outcome(response) == (403, 50013))
             elif bits and name not in CALLER_STATE:
                 rejections = ((404, 10006),) if name in TARGETED_INVITES else REJECTED
-                expect(endpoint, "without permissions", answer, outcome(answer) in rejections)
+                expect(endpoint, "without permissions", response, outcome(response) in rejections)
             else:
-                allowed = outcome(answer) not in REJECTED or name in PUBLIC | CALLER_STATE
-                expect(endpoint, "without permissions", answer, allowed)
+                allowed = outcome(response) not in REJECTED or name in PUBLIC | CALLER_STATE
+                expect(endpoint, "without permissions", response, allowed)
 
         if name not in UNCHECKED_MESSAGE and (set(request.values) - SHARED_PARAMETERS or not in_guild):
-            answer = await matrix.in_other_guild(request).send(endpoint, matrix.other_owner)
+            response = await matrix.in_other_guild(request).send(endpoint, matrix.other_owner)
             # The other channel may have another type, or the guild may lack a feature: these checks come first.
             rejections = ((403, 50001), (400, 50024)) if in_guild else REJECTED
-            expect(endpoint, "wrong guild", answer, answer.status == 404 or outcome(answer) in rejections)
+            expect(endpoint, "wrong guild", response, response.status == 404 or outcome(response) in rejections)
 
         needed = bits & ~P.VIEW_CHANNEL if in_guild else bits
         for bit in single_bits(needed):
             # Without one of the bits the caller is rejected; in a visible channel, for missing permissions.
             await matrix.enable(bits & ~bit)
-            answer = await request.send(endpoint, matrix.able)
+            response = await request.send(endpoint, matrix.able)
             rejections = ((403, 50013),) if in_channel and bit != P.CONNECT else REJECTED
-            expect(endpoint, f"all but {bit:#x}", answer, outcome(answer) in rejections)
+            expect(endpoint, f"all but {bit:#x}", response, outcome(response) in rejections)
 
         await matrix.enable(bits)
-        answer = await request.send(endpoint, matrix.able)
+        response = await request.send(endpoint, matrix.able)
         if name in OWNERS_ONLY:
             # By the time the guild is deleted, the caller has left it.
-            expect(endpoint, "able", answer, outcome(answer) in REJECTED)
+            expect(endpoint, "able", response, outcome(response) in REJECTED)
         elif name not in JOIN_REQUEST_OPERATIONS:
-            expect(endpoint, "able", answer, answer.status < 300)
+            expect(endpoint, "able", response, response.status < 300)
 
         if matrix.owner.bot and name in OWNERS_ONLY:
             continue
         request = await matrix.request(endpoint, matrix.owner)
-        answer = await request.send(endpoint, matrix.owner)
+        response = await request.send(endpoint, matrix.owner)
         if name == "leave_guild" and not matrix.owner.bot:
-            expect(endpoint, "owner", answer, outcome(answer) == (400, 50055))
+            expect(endpoint, "owner", response, outcome(response) == (400, 50055))
         elif name not in JOIN_REQUEST_OPERATIONS:
-            expect(endpoint, "owner", answer, answer.status < 300)
+            expect(endpoint, "owner", response, response.status < 300)
 
     assert not wrong, "\n".join(wrong)
 
@@ -371,10 +371,10 @@ async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix
             continue
         request = await matrix.builder.request(endpoint, matrix.able)
         await matrix.builder.set_mfa_level(1)
-        answer = await request.send(endpoint, matrix.able)
+        response = await request.send(endpoint, matrix.able)
         await matrix.builder.set_mfa_level(0)
-        if (outcome(answer) == (401, 60003)) is not bool(required_permissions(endpoint) & P.ELEVATED):
-            wrong.append(f"{endpoint.name}: {answer.status} {answer.body[:200]!r}")
+        if (outcome(response) == (401, 60003)) is not bool(required_permissions(endpoint) & P.ELEVATED):
+            wrong.append(f"{endpoint.name}: {response.status} {response.body[:200]!r}")
 
     assert not wrong, "\n".join(wrong)
 
@@ -464,24 +464,24 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
         owner = prepared.guild.owner
         plain = await bearer(world, owner, prepared.bot.application_id, "identify")
         foreign = await bearer(world, owner, stranger.application_id, scope)
-        answers = {"a token without the scope": (outcome(await send(plain)), (403, 50026))}
-        answers["a token of another application"] = (outcome(await send(foreign)), (403, 20012))
+        outcomes = {"a token without the scope": (outcome(await send(plain)), (403, 50026))}
+        outcomes["a token of another application"] = (outcome(await send(foreign)), (403, 20012))
         if Auth.BOT in endpoint.operation.auth:
-            answers["another bot"] = (outcome(await send(stranger)), (403, 20012))
+            outcomes["another bot"] = (outcome(await send(stranger)), (403, 20012))
             unknown = {**values, "guild_id": "1"}
-            answers["an unknown guild"] = (outcome(await send(prepared.bot, unknown)), (404, 10004))
-        for caller_name, (actual, expected) in answers.items():
+            outcomes["an unknown guild"] = (outcome(await send(prepared.bot, unknown)), (404, 10004))
+        for caller_name, (actual, expected) in outcomes.items():
             if actual != expected:
                 wrong.append(f"{endpoint.name}, {caller_name}: {actual}")
-        answer = (
+        response = (
             await send(prepared.bot)
             if Auth.BOT in endpoint.operation.auth
             else await send(await bearer(world, owner, prepared.bot.application_id, scope))
         )
         # The permissions of a command are unknown until they are set.
         unset = endpoint.name == "get_guild_application_command_permissions"
-        if outcome(answer) != (404, 10066) if unset else answer.status >= 400:
-            wrong.append(f"{endpoint.name}, own application: {answer.status} {answer.body[:200]!r}")
+        if outcome(response) != (404, 10066) if unset else response.status >= 400:
+            wrong.append(f"{endpoint.name}, own application: {response.status} {response.body[:200]!r}")
 
     assert not wrong, "\n".join(wrong)
 

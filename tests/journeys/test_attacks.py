@@ -376,8 +376,8 @@ async def test_a_reason_cannot_inject_headers(server: Server, alice: ApiUser) ->
 
 async def test_a_declared_size_above_the_limit_is_rejected_before_upload(server: Server, alice: ApiUser) -> None:
     path = f"/api/v10/channels/{general_channel_id(server)}/messages"
-    for kind, length in (("application/json", 100 * 2**20), ("multipart/form-data; boundary=x", 10**15)):
-        request = request_head("POST", path, alice, Content_Type=kind, Content_Length=str(length))
+    for content_type, length in (("application/json", 100 * 2**20), ("multipart/form-data; boundary=x", 10**15)):
+        request = request_head("POST", path, alice, Content_Type=content_type, Content_Length=str(length))
         assert_api_error(await send_raw_request(server, request + b"{"), 413)
 
 
@@ -427,10 +427,10 @@ MALFORMED_UPLOADS: dict[str, tuple[str, bytes]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "body"), MALFORMED_UPLOADS.values(), ids=MALFORMED_UPLOADS.keys())
-async def test_a_malformed_upload_is_rejected(server: Server, alice: ApiUser, kind: str, body: bytes) -> None:
+@pytest.mark.parametrize(("content_type", "body"), MALFORMED_UPLOADS.values(), ids=MALFORMED_UPLOADS.keys())
+async def test_a_malformed_upload_is_rejected(server: Server, alice: ApiUser, content_type: str, body: bytes) -> None:
     path = f"/api/v10/channels/{general_channel_id(server)}/messages"
-    request = request_head("POST", path, alice, Content_Type=kind, Content_Length=str(len(body)))
+    request = request_head("POST", path, alice, Content_Type=content_type, Content_Length=str(len(body)))
     assert_api_error(await send_raw_request(server, request, body=body), 400)
 
 
@@ -456,8 +456,8 @@ async def test_a_file_name_cannot_be_a_path(server: Server, alice: ApiUser) -> N
         path = f"/api/v10/channels/{general_channel_id(server)}/messages"
         body = b'--x\r\nContent-Disposition: form-data; name="files[0]"; filename="'
         body += name.encode("utf-8", "surrogateescape") + b'"\r\n\r\ndata\r\n--x--\r\n'
-        kind = "multipart/form-data; boundary=x"
-        request = request_head("POST", path, alice, Content_Type=kind, Content_Length=str(len(body)))
+        content_type = "multipart/form-data; boundary=x"
+        request = request_head("POST", path, alice, Content_Type=content_type, Content_Length=str(len(body)))
         status, message, _ = await send_raw_request(server, request + body)
         assert status == 200, (name, message)
         [attachment] = message["attachments"]
@@ -467,7 +467,7 @@ async def test_a_file_name_cannot_be_a_path(server: Server, alice: ApiUser) -> N
 
 
 async def test_slow_senders_time_out(short_timeout_server: Server, client: aiohttp.ClientSession) -> None:
-    """Send half a head, half a body, a body byte by byte, and nothing: each connection ends soon after its timeout."""
+    """Send nothing, half a head, half a body and half an upload, byte by byte: the server ends each connection."""
     server, alice = short_timeout_server, demo_users(client, short_timeout_server)["alice"]
     request_starts = [b"", b"GET /api/v10/gateway HTTP/1.1\r\nX-A: b"] * 5
     path, form = f"/api/v10/channels/{general_channel_id(server)}/messages", "multipart/form-data; boundary=x"
@@ -515,9 +515,9 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
 async def connect_gateway(
     client: aiohttp.ClientSession, server: Server, query: str = ""
 ) -> aiohttp.ClientWebSocketResponse:
-    socket = await client.ws_connect(f"{server.gateway}?v=10&encoding=json{query}", max_msg_size=0)
-    assert (await socket.receive_json(timeout=TIMEOUT_SECONDS))["op"] == GatewayOpcode.HELLO
-    return socket
+    websocket = await client.ws_connect(f"{server.gateway}?v=10&encoding=json{query}", max_msg_size=0)
+    assert (await websocket.receive_json(timeout=TIMEOUT_SECONDS))["op"] == GatewayOpcode.HELLO
+    return websocket
 
 
 async def wait_close_code(websocket: aiohttp.ClientWebSocketResponse) -> int | None:
@@ -706,11 +706,11 @@ async def test_invalid_session_commands_close_the_session_or_are_ignored(
 
 async def test_a_flood_of_frames_ends_the_connection(tmp_path: Path, client: aiohttp.ClientSession) -> None:
     async with running_server(tmp_path, "dev", "--rate-limits", "real") as limited_server:
-        socket = await connect_gateway(client, limited_server)
+        websocket = await connect_gateway(client, limited_server)
         with contextlib.suppress(ConnectionError):
             for _ in range(500):
-                await socket.send_str('{"op":1,"d":null}')
-        assert await wait_close_code(socket) == CloseCode.RATE_LIMITED
+                await websocket.send_str('{"op":1,"d":null}')
+        assert await wait_close_code(websocket) == CloseCode.RATE_LIMITED
 
 
 async def test_idle_connections_time_out_together(short_timeout_server: Server, client: aiohttp.ClientSession) -> None:
@@ -749,12 +749,12 @@ async def test_invalid_handshake_parameters_close_with_a_code(server: Server, cl
         "v=10&encoding=json&compress=x%0d%0a": CloseCode.DECODE_ERROR,
     }
     for query, code in parameters.items():
-        async with client.ws_connect(f"{server.gateway}?{query}") as socket:
-            assert await wait_close_code(socket) == code
+        async with client.ws_connect(f"{server.gateway}?{query}") as websocket:
+            assert await wait_close_code(websocket) == code
 
 
 @pytest.mark.parametrize("method", ["DELETE", "PUT", "PATCH"])
-async def test_operator_endpoints_reject_other_methods(server: Server, method: str) -> None:
+async def test_endpoints_outside_the_api_reject_other_methods(server: Server, method: str) -> None:
     for path in ("/healthz", "/readyz", "/metrics", "/cdn", "/control/clock"):
         assert_api_error(await send_raw_request(server, request_head(method, path)), 404)
 

@@ -18,9 +18,9 @@ from hubbub.server.identity.identity_providers import issuers
 from tests.issuer import Issuer, configuration_path, configure_issuer, request_token, request_unmerge
 from tests.players import (
     BOT_ISSUED,
+    create_provisional_player,
     create_social_game,
     link_account,
-    provisional_player,
     request_bot_token,
     request_link_tokens,
 )
@@ -345,7 +345,7 @@ async def test_taking_over_a_linked_account(any_issuer_world: World, issuer: Iss
 
 async def test_a_stolen_player_token_of_another_game(world: World) -> None:
     client, evil_client, mallory = await create_social_game(world), await create_social_game(world), await world.user()
-    victim = await provisional_player(client, "victim")
+    victim = await create_provisional_player(client, "victim")
 
     code = await evil_client.request_code(mallory, "sdk.social_layer")
     response = await evil_client.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=victim.token)

@@ -67,7 +67,7 @@ async def test_csrf_on_consent(world: World, headers: dict[str, str], token_kind
 
 @pytest.mark.parametrize("path", ["/login", "/register", "/logout", "/activate/answer", "/settings/account/delete"])
 async def test_csrf_on_other_forms(world: World, path: str) -> None:
-    """Also without a login: being signed in to the attacker's account is an attack too."""
+    """Forms of signed-out pages are rejected too, because a forged login would use the attacker's account."""
     browser = Browser(world)
     if path not in ("/login", "/register"):
         await browser.register("mary")

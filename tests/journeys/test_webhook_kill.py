@@ -34,7 +34,7 @@ class EntitlementApplication:
         self.application_path = f"/applications/{application['id']}"
         types = ["ENTITLEMENT_CREATE", "ENTITLEMENT_DELETE"]
         settings = {
-            "event_webhooks_url": self.receiver.url,
+            "event_webhooks_url": self.receiver.events_url,
             "event_webhooks_status": EventWebhooksStatus.ENABLED,
             "event_webhooks_types": types,
         }

@@ -12,7 +12,7 @@ from tests.world import WAIT_TIMEOUT_SECONDS, World
 BEARER = AuthorizationTokenType.BEARER
 
 
-async def provisional_player(world: World, application: oauth.Client, name: str) -> tuple[Client, int]:
+async def create_provisional_player(world: World, application: oauth.Client, name: str) -> tuple[Client, int]:
     """Create a provisional player."""
     client = new_client(world)
     await client.update_token(BEARER, (await request_provisional_token(application, name)).ok()["access_token"])
@@ -67,8 +67,8 @@ async def test_messages_between_strangers_are_not_stored(world: World) -> None:
 
 async def test_provisional_players_can_message_while_both_are_connected(world: World) -> None:
     application = await create_game(world)
-    sender, _ = await provisional_player(world, application, "hero-1")
-    recipient, recipient_id = await provisional_player(world, application, "hero-2")
+    sender, _ = await create_provisional_player(world, application, "hero-1")
+    recipient, recipient_id = await create_provisional_player(world, application, "hero-2")
     created, updated = CallbackRecorder(), CallbackRecorder()
     recipient.set_message_created_callback(created)
     recipient.set_message_updated_callback(updated)

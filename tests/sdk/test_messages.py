@@ -10,8 +10,6 @@ from hubbub.sdk import ChannelType, DisclosureTypes, ErrorType, SdkError
 from tests.sdk.players import create_friends, create_game, create_player
 from tests.world import World
 
-HOUR_MS = 3_600_000
-
 
 async def test_friends_send_edit_and_delete_messages(world: World) -> None:
     mary, zoe = await create_friends(world)
@@ -44,7 +42,7 @@ async def test_friends_send_edit_and_delete_messages(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_the_first_message_shown_in_the_chat_client_carries_a_disclosure(world: World) -> None:
+async def test_a_disclosure_notice_is_inserted_before_the_first_message(world: World) -> None:
     mary, zoe = await create_friends(world)
     created = zoe.record_event("message_created")
 

@@ -20,13 +20,14 @@ ROOT = Path(__file__).parents[2]
 
 IS_PLUGIN_INSTALLED = any(point.name == "hubbub" for point in importlib.metadata.entry_points(group="pytest11"))
 PLUGIN_ARGUMENTS = () if IS_PLUGIN_INSTALLED else ("-p", "hubbub.testing.plugin")
-"""pytest finds the plugin by itself when this checkout is installed."""
+"""Arguments that load the plugin; empty if this checkout is installed, because pytest then finds it by its entry point."""
 
 WITHOUT_SUITE_PLUGINS = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
+"""Arguments that disable plugins of this suite, which must not affect the result."""
 WITHOUT_THIRD_PARTY_PLUGINS = tuple(
     f"-pno:{name}" for name in ("anyio", "asyncio", "hypothesispytest", "timeout", "xdist", "xdist.looponfail")
 )
-"""Without third-party plugins, which import modules of their own."""
+"""Arguments that disable third-party plugins, because they may import the modules that a test expects to be absent."""
 
 LONG_TIMEOUT_INI = "hubbub_within = 30\n"
 ASYNCIO_INI = "asyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
@@ -44,10 +45,7 @@ class ProjectRunner:
         for name in names:
             target = f"test_{name}" if name.endswith(".py") else name
             shutil.copy(INNER_TESTS / name, self._pytester.path / target)
-        # Only the plugins that the test asks for: those of this suite must not affect the result.
-        return self._pytester.runpytest_subprocess(
-            *PLUGIN_ARGUMENTS, "-p", "no:schemathesis", "-p", "no:cacheprovider", *arguments
-        )
+        return self._pytester.runpytest_subprocess(*PLUGIN_ARGUMENTS, *WITHOUT_SUITE_PLUGINS, *arguments)
 
 
 @pytest.fixture

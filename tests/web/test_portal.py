@@ -121,14 +121,14 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         receiver.use_verify_key_of((await alice.get(f"/applications/{application_id}")).ok())
         receiver.accept_invalid_signatures = True
         await page.goto(f"{portal_url}/webhooks")
-        await page.get_by_label("URL (optional)").fill(receiver.url)
+        await page.get_by_label("URL (optional)").fill(receiver.events_url)
         await page.get_by_label("Application deauthorized").check()
         await click(page, "Verify and save")
         await page.locator("#error-event_webhooks_url").wait_for()
         receiver.accept_invalid_signatures = False
         await click(page, "Verify and save")
         await page.get_by_text("Endpoint verified and saved.").wait_for()
-        assert await page.get_by_label("URL (optional)").input_value() == receiver.url
+        assert await page.get_by_label("URL (optional)").input_value() == receiver.events_url
 
         # Trusted identity providers.
         await page.goto(f"{portal_url}/identity")

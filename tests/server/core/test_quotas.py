@@ -22,10 +22,10 @@ TWO_PER_MINUTE = RateLimit(2, 60.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)
 class QuotaHarness:
     """A database, a clock and a configuration for counting quotas."""
 
-    def __init__(self, database: SqliteDatabase, mode: str = "real") -> None:
+    def __init__(self, database: SqliteDatabase, rate_limits: str = "real") -> None:
         self.database = database
         self.clock = ControlledClock(1_000_000, running=False)
-        self.config = Config(rate_limits=mode)  # type: ignore[arg-type]
+        self.config = Config(rate_limits=rate_limits)  # type: ignore[arg-type]
 
     async def run_step(self, step: Callable[[Call], Any]) -> Any:
         """Run a step in a transaction."""
@@ -86,7 +86,7 @@ async def test_a_failed_operation_is_not_counted(harness: QuotaHarness) -> None:
 
 
 async def test_quotas_apply_only_with_real_rate_limits(harness: QuotaHarness) -> None:
-    rehearsal = QuotaHarness(harness.database, "report")
+    report_harness = QuotaHarness(harness.database, "report")
 
     for _ in range(5):
-        await rehearsal.run_step(lambda call: quotas.consume_quota(call, "rename", 7, TWO_PER_MINUTE))
+        await report_harness.run_step(lambda call: quotas.consume_quota(call, "rename", 7, TWO_PER_MINUTE))

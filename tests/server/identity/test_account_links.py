@@ -17,10 +17,10 @@ from tests.oauth import Client, assert_oauth2_error
 from tests.players import (
     BOT_ISSUED,
     SOCIAL,
-    bearer_for_token,
+    create_bearer,
+    create_provisional_player,
     create_social_game,
     link_account,
-    provisional_player,
     request_bot_token,
     request_link_tokens,
 )
@@ -39,7 +39,10 @@ async def create_linked_user(
     world: World, client: Client, external_user_id: str = "hero"
 ) -> tuple[Actor, dict[str, Any]]:
     """Link a provisional account to a new user; return the user and the game's token response."""
-    user, player = await world.user(), await provisional_player(client, external_user_id, preferred_global_name="Hero")
+    user, player = (
+        await world.user(),
+        await create_provisional_player(client, external_user_id, preferred_global_name="Hero"),
+    )
     return user, await request_link_tokens(client, user, player.token)
 
 
@@ -98,7 +101,7 @@ async def test_every_way_to_end_a_link_revokes_its_tokens_and_sessions(world: Wo
     assert assert_oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant") == (
         'Invalid "refresh_token" in request'
     )
-    player = await provisional_player(client, "hero")
+    player = await create_provisional_player(client, "hero")
     assert player.id != user.id
     (signal,) = signals
     is_banned = unlink is ban_user
@@ -114,13 +117,13 @@ async def test_the_new_provisional_account_keeps_the_users_display_name(world: W
 
     await deauthorize_as_user(client, user, tokens)
 
-    assert (await (await provisional_player(client, "hero")).get("/users/@me")).ok()["global_name"] == "Alice"
+    assert (await (await create_provisional_player(client, "hero")).get("/users/@me")).ok()["global_name"] == "Alice"
 
 
 async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
     client = await create_social_game(world)
     assert client.bot is not None
-    await provisional_player(client, "hero")
+    await create_provisional_player(client, "hero")
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
 
     (await client.bot.post(path, json={"external_user_id": "hero"})).rejected(400, 50229)
@@ -161,7 +164,7 @@ async def test_a_merge_raises_a_signal_with_both_accounts(world: World) -> None:
     client = await create_social_game(world)
     signals = record_signals(world)
 
-    user, player = await world.user(), await provisional_player(client, "hero")
+    user, player = await world.user(), await create_provisional_player(client, "hero")
     await request_link_tokens(client, user, player.token)
 
     assert signals == [AccountsMerged(family_id=ApplicationId(client.id), source_id=player.id, user_id=user.id)]
@@ -169,9 +172,11 @@ async def test_a_merge_raises_a_signal_with_both_accounts(world: World) -> None:
 
 async def test_ending_the_link_of_one_game_keeps_the_link_of_another(world: World) -> None:
     first_game, second_game = await create_social_game(world), await create_social_game(world)
-    user, player = await world.user(), await provisional_player(first_game, "hero")
+    user, player = await world.user(), await create_provisional_player(first_game, "hero")
     first_tokens = await request_link_tokens(first_game, user, player.token)
-    second_tokens = await request_link_tokens(second_game, user, (await provisional_player(second_game, "hero")).token)
+    second_tokens = await request_link_tokens(
+        second_game, user, (await create_provisional_player(second_game, "hero")).token
+    )
 
     await revoke_access_token(first_game, user, first_tokens)
 
@@ -183,7 +188,7 @@ async def test_the_device_flow_can_link_an_account(world: World) -> None:
     from hubbub.protocol.resources.oauth2 import DEVICE_GRANT
 
     client = await create_social_game(world)
-    user, player = await world.user(), await provisional_player(client, "hero")
+    user, player = await world.user(), await create_provisional_player(client, "hero")
     device = (await client.post_form("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
     fields = {"grant_type": DEVICE_GRANT, "device_code": device["device_code"]}
     credential = {"external_auth_type": BOT_ISSUED, "external_auth_token": player.token}
@@ -211,7 +216,7 @@ async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World
     user, _ = await create_linked_user(world, client)
     ends_ms = world.clock.now_ms() + DAY_MS
     await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
-    player = await provisional_player(client, "hero")
+    player = await create_provisional_player(client, "hero")
 
     (await user.get("/users/@me")).rejected(401, 0)
     (await exchange_with_player_token(client, other_user, player.token)).rejected(400, 530017)
@@ -225,10 +230,10 @@ async def test_a_restricted_account_has_no_relationships_on_the_platform(world: 
     client, other, friend = await create_social_game(world), await world.user(), await world.user()
     user, _ = await create_linked_user(world, client)
     await befriend(user, friend)
-    await link_account(client, friend, (await provisional_player(client, "friend")).token)
+    await link_account(client, friend, (await create_provisional_player(client, "friend")).token)
     ends_ms = world.clock.now_ms() + DAY_MS
     await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
-    player = await provisional_player(client, "hero")
+    player = await create_provisional_player(client, "hero")
 
     # Neither the friends of the banned account nor new requests appear in a friends list of the platform.
     friend_ids = {int(relationship["id"]) for relationship in (await friend.get("/users/@me/relationships")).ok()}
@@ -239,14 +244,14 @@ async def test_a_restricted_account_has_no_relationships_on_the_platform(world: 
         (await other.put(f"/users/@me/relationships/{player.id}", json={})).rejected(400, 80000)
         assert (await other.get("/users/@me/relationships")).ok() == []
         world.clock.set(ends_ms - 1)
-        player = await provisional_player(client, "hero")
+        player = await create_provisional_player(client, "hero")
     # Game friends, who are within the game, and blocks are not affected.
-    teammate = await provisional_player(client, "teammate")
+    teammate = await create_provisional_player(client, "teammate")
     (await player.put(f"/users/@me/game-relationships/{teammate.id}", json={})).ok()
     (await player.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).ok()
     (await player.delete(f"/users/@me/relationships/{other.id}")).ok()
     world.clock.set(ends_ms)
-    player = await provisional_player(client, "hero")
+    player = await create_provisional_player(client, "hero")
     (await player.put(f"/users/@me/relationships/{other.id}", json={})).ok()
 
 
@@ -254,7 +259,7 @@ async def test_lifting_a_ban_allows_merging_again(world: World) -> None:
     client, other_user = await create_social_game(world), await world.user()
     user, _ = await create_linked_user(world, client)
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
-    player = await provisional_player(client, "hero")
+    player = await create_provisional_player(client, "hero")
     world.clock.set(world.clock.now_ms() + 6 * DAY_MS)
     (await exchange_with_player_token(client, other_user, player.token)).rejected(400, 530017)
 
@@ -316,7 +321,7 @@ async def test_the_control_api_bans_and_unbans_users(rehearsal: RehearsalWorld) 
     from tests.issuer import request_token
 
     tokens = (await request_token(rehearsal.demo_game, credential, auth_type)).ok()
-    player = await bearer_for_token(rehearsal.demo_game, tokens["access_token"])
+    player = await create_bearer(rehearsal.demo_game, tokens["access_token"])
     (await rehearsal.control_request("POST", f"/users/{player.id}/ban", json={})).rejected(400, 50229)
     bot_application_id = rehearsal.control.built_world.applications["demo-bot"].id
     (await rehearsal.control_request("POST", f"/users/{int(bot_application_id)}/ban", json={})).rejected(404, 10013)
@@ -407,7 +412,7 @@ async def test_the_games_of_a_family_share_their_players(world: World) -> None:
     publisher_token = (await request_bot_token(parent, "hero")).ok()["access_token"]
 
     players = [
-        await bearer_for_token(child, (await request_child_token(parent, publisher_token, child)).ok()["access_token"])
+        await create_bearer(child, (await request_child_token(parent, publisher_token, child)).ok()["access_token"])
         for child in (first_game, second_game)
     ]
 
@@ -498,7 +503,7 @@ async def test_revoking_the_token_of_a_game_keeps_the_link(world: World) -> None
 async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(world: World) -> None:
     parent, child = await create_social_game(world), await create_social_game(world)
     signals = record_signals(world)
-    player = await provisional_player(child, "hero")
+    player = await create_provisional_player(child, "hero")
     user, tokens = await create_linked_user(world, child, "other")
     signals.clear()
     bearer = child.bearer(user, tokens["access_token"])

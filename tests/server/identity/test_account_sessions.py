@@ -311,7 +311,7 @@ async def test_the_oldest_mfa_tickets_end_above_the_limit(world: World, monkeypa
         world.clock.advance(1000)
 
     async def verify(ticket: str) -> list[str]:
-        answer = await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": "zzzzzz"})
-        return list(answer.json["errors"])
+        response = await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": "zzzzzz"})
+        return list(response.json["errors"])
 
     assert [await verify(ticket) for ticket in tickets] == [["ticket"], ["code"], ["code"]]

@@ -22,7 +22,7 @@ from hubbub.server.places import members
 from tests.fixtures.validator import ResponseMonitor
 from tests.media import data_uri, png
 from tests.oauth import REDIRECT, url_parameters
-from tests.players import create_social_game, link_account, provisional_player, request_link_tokens
+from tests.players import create_provisional_player, create_social_game, link_account, request_link_tokens
 from tests.server.identity.accounts import create_user_with_password, enable_totp, totp_code
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
 
@@ -332,8 +332,8 @@ async def test_deleting_an_application_removes_a_commands_only_installation(worl
 
 async def test_deleting_a_game_deletes_its_provisional_accounts_only(world: World) -> None:
     client = await create_social_game(world)
-    player, alice = await provisional_player(client, "one"), await world.user()
-    linked_bearer = await link_account(client, alice, (await provisional_player(client, "two")).token)
+    player, alice = await create_provisional_player(client, "one"), await world.user()
+    linked_bearer = await link_account(client, alice, (await create_provisional_player(client, "two")).token)
 
     (await client.owner.delete(f"/applications/{client.id}")).ok()
 
@@ -485,7 +485,6 @@ async def advance_to_day(world: World, day: int) -> None:
     await world.app.worker.run_due()
 
 
-MEMBERS = ApplicationFlags.GATEWAY_GUILD_MEMBERS
 GUILD_MEMBERS_LIMITED = ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
 
 
@@ -691,7 +690,7 @@ async def test_testers_have_no_merge_limit(world: World) -> None:
     (await bob.put(f"/users/@me/testing/{client.id}")).ok()
 
     for number in range(6):
-        player = await provisional_player(client, str(number))
+        player = await create_provisional_player(client, str(number))
         tokens = await request_link_tokens(client, bob, player.token)
         (await client.post_form("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 

@@ -9,7 +9,7 @@ from joserfc.jwk import KeySet
 from hubbub.protocol.flags import UserFlags
 from hubbub.server.identity import applications, identities, users
 from tests.oauth import Client, assert_oauth2_error
-from tests.players import bearer_for_token, create_social_game, link_account, provisional_player, request_bot_token
+from tests.players import create_bearer, create_provisional_player, create_social_game, link_account, request_bot_token
 from tests.world import ApiResponse, World
 
 PROVISIONAL = UserFlags.PROVISIONAL_ACCOUNT
@@ -30,7 +30,7 @@ async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None
         "openid sdk.social_layer",
     )
     assert (tokens["refresh_token"], response.headers["Cache-Control"]) == (None, "no-store")
-    player = await bearer_for_token(client, tokens["access_token"])
+    player = await create_bearer(client, tokens["access_token"])
     me = (await player.get("/users/@me")).ok()
     assert me["global_name"] == "Hero One"
     assert me["flags"] & PROVISIONAL
@@ -44,9 +44,9 @@ async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None
 async def test_the_same_external_id_maps_to_the_same_account(world: World) -> None:
     client, other_client = await create_social_game(world), await create_social_game(world)
 
-    first_player = await provisional_player(client, "hero-1", preferred_global_name="First")
-    same_player = await provisional_player(client, "hero-1", preferred_global_name="Second")
-    other_player = await provisional_player(other_client, "hero-1")
+    first_player = await create_provisional_player(client, "hero-1", preferred_global_name="First")
+    same_player = await create_provisional_player(client, "hero-1", preferred_global_name="Second")
+    other_player = await create_provisional_player(other_client, "hero-1")
 
     assert first_player.id == same_player.id
     assert other_player.id != first_player.id
@@ -84,10 +84,13 @@ async def test_provisional_accounts_require_the_social_layer(world: World) -> No
 
 async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(world: World) -> None:
     client = await create_social_game(world)
-    first_player, second_player = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
+    first_player, second_player = (
+        await create_provisional_player(client, "hero-1"),
+        await create_provisional_player(client, "hero-2"),
+    )
 
-    attached_player = await provisional_player(client, "hero-3", provisional_user_id=str(first_player.id))
-    same_player = await provisional_player(client, "hero-3")
+    attached_player = await create_provisional_player(client, "hero-3", provisional_user_id=str(first_player.id))
+    same_player = await create_provisional_player(client, "hero-3")
 
     assert attached_player.id == same_player.id == first_player.id
     (await request_bot_token(client, "hero-3", provisional_user_id=str(second_player.id))).rejected(400, 530023)
@@ -100,9 +103,9 @@ async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest
     from hubbub.server.identity.identities import actions
 
     client = await create_social_game(world)
-    await provisional_player(client, "hero-1")
+    await create_provisional_player(client, "hero-1")
     monkeypatch.setattr(actions.secrets, "token_bytes", lambda count: b"\0" * count)
-    await provisional_player(client, "hero-2")
+    await create_provisional_player(client, "hero-2")
 
     (await request_bot_token(client, "hero-3")).rejected(503, 530006)
 
@@ -112,7 +115,7 @@ async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest
 
 async def test_a_player_changes_their_display_name(world: World) -> None:
     client = await create_social_game(world)
-    player = await provisional_player(client, "hero-1")
+    player = await create_provisional_player(client, "hero-1")
 
     user = (await player.patch("/users/@me/account", json={"global_name": " New   Name "})).ok()
 
@@ -141,7 +144,7 @@ async def test_changing_the_display_name_of_a_user_requires_the_scope(world: Wor
 async def test_a_bot_stores_a_profile_of_each_player(world: World) -> None:
     client = await create_social_game(world)
     assert client.bot is not None
-    player = await provisional_player(client, "hero/1 é")
+    player = await create_provisional_player(client, "hero/1 é")
     path = f"/applications/{client.id}/users/{player.id}/identities/hero%2F1%20%C3%A9/profile"
 
     initial = (await client.bot.get(path)).ok()
@@ -158,7 +161,7 @@ async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
     client, other_client = await create_social_game(world), await create_social_game(world)
     assert client.bot is not None
     assert other_client.bot is not None
-    player = await provisional_player(client, "hero-1")
+    player = await create_provisional_player(client, "hero-1")
     path = f"/applications/{client.id}/users/{player.id}/identities/hero-1/profile"
 
     assert (await client.bot.patch(path, json={"username": "x" * 1025})).errors("username") == ["BASE_TYPE_MAX_LENGTH"]
@@ -174,8 +177,11 @@ async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
 
 async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None:
     client, other_client = await create_social_game(world), await create_social_game(world)
-    first_player, second_player = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
-    foreign_player = await provisional_player(other_client, "hero-3")
+    first_player, second_player = (
+        await create_provisional_player(client, "hero-1"),
+        await create_provisional_player(client, "hero-2"),
+    )
+    foreign_player = await create_provisional_player(other_client, "hero-3")
 
     user_ids = [str(player.id) for player in (first_player, second_player, foreign_player)]
     identities_found = (await first_player.post("/application-identities", json={"user_ids": user_ids})).ok()
@@ -192,7 +198,7 @@ async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None
 
 async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
     client = await create_social_game(world)
-    player = await provisional_player(client, "hero-1", preferred_global_name="Hero")
+    player = await create_provisional_player(client, "hero-1", preferred_global_name="Hero")
     actor = await world.app.auth.find_by_token(player.token)
 
     def build_ready_fields(call: Any) -> Any:
@@ -211,7 +217,7 @@ async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
 
 async def test_a_provisional_account_is_merged_into_a_user_account(world: World) -> None:
     client = await create_social_game(world)
-    alice, player = await world.user(), await provisional_player(client, "hero-1")
+    alice, player = await world.user(), await create_provisional_player(client, "hero-1")
 
     linked_bearer = await link_account(client, alice, player.token)
 
@@ -229,7 +235,7 @@ async def test_a_provisional_account_is_merged_into_a_user_account(world: World)
 
 async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: World) -> None:
     client, other_client = await create_social_game(world), await create_social_game(world)
-    alice, player = await world.user(), await provisional_player(client, "hero-1")
+    alice, player = await world.user(), await create_provisional_player(client, "hero-1")
     bearer = client.bearer(alice, (await client.request_tokens(alice, "sdk.social_layer"))["access_token"])
     other_bearer = other_client.bearer(
         alice, (await other_client.request_tokens(alice, "sdk.social_layer"))["access_token"]
@@ -261,9 +267,9 @@ async def test_invalid_merges_are_rejected(world: World) -> None:
     client, other_client = await create_social_game(world), await create_social_game(world)
     alice, bob = await world.user(), await world.user()
     first_player, second_player, foreign_player = (
-        await provisional_player(client, "1"),
-        await provisional_player(client, "2"),
-        await provisional_player(other_client, "3"),
+        await create_provisional_player(client, "1"),
+        await create_provisional_player(client, "2"),
+        await create_provisional_player(other_client, "3"),
     )
     linked_bearer = await link_account(client, alice, first_player.token)
 
@@ -279,7 +285,10 @@ async def test_invalid_merges_are_rejected(world: World) -> None:
 
 async def test_a_provisional_account_cannot_be_a_merge_destination(world: World) -> None:
     client = await create_social_game(world)
-    first_player, second_player = await provisional_player(client, "1"), await provisional_player(client, "2")
+    first_player, second_player = (
+        await create_provisional_player(client, "1"),
+        await create_provisional_player(client, "2"),
+    )
     user = await world.user()
     code = await client.request_code(user, "sdk.social_layer")
     await world.write(lambda call: call.tx.run("UPDATE authorization_codes SET user_id = ?", second_player.id))
@@ -293,7 +302,7 @@ async def test_a_provisional_account_cannot_be_a_merge_destination(world: World)
 
 async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
     client = await create_social_game(world)
-    alice, player = await world.user(), await provisional_player(client, "1")
+    alice, player = await world.user(), await create_provisional_player(client, "1")
     code = await client.request_code(alice, "sdk.social_layer")
     credential = {"external_auth_type": "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"}
 
@@ -333,7 +342,7 @@ async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: Wo
     alice = await world.user()
 
     async def merge_once(user: Any, number: int) -> ApiResponse:
-        player = await provisional_player(client, f"{user.id}-{number}")
+        player = await create_provisional_player(client, f"{user.id}-{number}")
         response = await exchange_with_credential(client, user, player.token)
         if response.status == 200:
             (await client.post_form("/oauth2/token/revoke", token=response.json["access_token"])).ok()

@@ -11,7 +11,7 @@ from hubbub.server.core import outbound_cache
 from hubbub.server.identity.identity_providers.issuers import find_issuer_problem
 from tests.issuer import Issuer, RehearsalWorld, configuration_path, configure_issuer, request_token, request_unmerge
 from tests.oauth import assert_oauth2_error, create_pkce_pair
-from tests.players import bearer_for_token, create_social_game, link_account, request_link_tokens
+from tests.players import create_bearer, create_social_game, link_account, request_link_tokens
 from tests.world import NOW_MS, World
 
 DAY_SECONDS = 86_400
@@ -204,10 +204,10 @@ async def test_a_player_gets_an_access_token_with_an_id_token(any_issuer_world: 
     tokens = (await request_token(client, issuer.sign_token("ada", preferred_username="Ada"))).ok()
     second_tokens = (await request_token(client, issuer.sign_token("ada", aud=["other", "game"]))).ok()
 
-    player = await bearer_for_token(client, tokens["access_token"])
+    player = await create_bearer(client, tokens["access_token"])
     me = (await player.get("/users/@me")).ok()
     assert me["global_name"] == "Ada"
-    assert (await bearer_for_token(client, second_tokens["access_token"])).id == player.id
+    assert (await create_bearer(client, second_tokens["access_token"])).id == player.id
     (identity,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
     assert identity["external_user_id"] == "ada"
 
@@ -221,9 +221,7 @@ async def test_without_a_valid_name_the_player_has_no_display_name(
 
     tokens = (await request_token(client, issuer.sign_token("ada", preferred_username=name))).ok()
 
-    assert (await (await bearer_for_token(client, tokens["access_token"])).get("/users/@me")).ok()[
-        "global_name"
-    ] is None
+    assert (await (await create_bearer(client, tokens["access_token"])).get("/users/@me")).ok()["global_name"] is None
 
 
 async def test_every_invalid_id_token_has_a_specific_error_code(any_issuer_world: World, issuer: Issuer) -> None:
@@ -293,7 +291,7 @@ async def test_only_a_confidential_client_gets_a_refresh_token(any_issuer_world:
     assert (await request_token(public_client, issuer.sign_token())).ok()["refresh_token"] is None
 
     refreshed = (await client.refresh(tokens["refresh_token"])).ok()
-    player = await bearer_for_token(client, refreshed["access_token"])
+    player = await create_bearer(client, refreshed["access_token"])
     assert player.id
     assert (await player.patch("/users/@me/account", json={"global_name": "Still"})).ok()["global_name"] == "Still"
 
@@ -335,9 +333,7 @@ async def test_a_linked_account_is_unmerged_with_its_credential(any_issuer_world
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
     assert_oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
-    player = await bearer_for_token(
-        client, (await request_token(client, issuer.sign_token("ada"))).ok()["access_token"]
-    )
+    player = await create_bearer(client, (await request_token(client, issuer.sign_token("ada"))).ok()["access_token"])
     assert player.id != alice.id
     (await request_unmerge(client, issuer.sign_token("ada"))).rejected(400, 50229)
     (await request_unmerge(client, issuer.sign_token("unknown"))).rejected(404, 10013)
@@ -472,7 +468,7 @@ async def test_every_provider_can_be_rehearsed_offline(
     auth_type, credential = await rehearsal.issue_credential(provider, "76561198000000001", name="Ada", kind=kind)
     tokens = (await request_token(client, credential, auth_type)).ok()
 
-    player = await bearer_for_token(client, tokens["access_token"])
+    player = await create_bearer(client, tokens["access_token"])
     assert (await player.get("/users/@me")).ok()["global_name"] == "Ada"
     verifier, challenge = create_pkce_pair()
     code = await client.request_code(bob, "sdk.social_layer", code_challenge=challenge, code_challenge_method="S256")

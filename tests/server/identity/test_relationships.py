@@ -10,7 +10,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Call
 from hubbub.server.identity import identities, oauth2, relationships, users
 from tests.oauth import assert_oauth2_error, create_application, set_application_columns
-from tests.players import provisional_player
+from tests.players import create_provisional_player
 from tests.world import Actor, World, befriend
 
 FRIEND, BLOCKED, INCOMING, OUTGOING = (
@@ -270,7 +270,7 @@ async def test_a_game_friend_must_have_authorized_the_game(world: World) -> None
 async def test_a_provisional_account_has_friends_of_both_kinds(world: World) -> None:
     alice = await world.user()
     game = await create_application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
-    guest = await provisional_player(game, "guest-1")
+    guest = await create_provisional_player(game, "guest-1")
     alice_bearer = await world.bearer(alice, game.id)
 
     await befriend(alice_bearer, guest)

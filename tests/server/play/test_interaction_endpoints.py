@@ -65,7 +65,7 @@ async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_bod
     await run_command(setup)
 
     [interaction] = receiver.interactions
-    assert receiver.invalid_signatures == 0
+    assert receiver.invalid_signature_count == 0
     assert (interaction["type"], interaction["data"]["name"], interaction["member"]["user"]["id"]) == (
         2,
         "greet",
@@ -83,7 +83,7 @@ async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_bod
 
 
 async def test_a_ping_has_the_common_fields_of_interactions(setup: InteractionSetup, receiver: Receiver) -> None:
-    for url in (None, receiver.url.replace("/events", "/interactions")):
+    for url in (None, receiver.events_url.replace("/events", "/interactions")):
         (await setup.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
 
     [ping] = [body for body in receiver.requests if body["type"] == 1]
@@ -332,7 +332,7 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
     (
         await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"})
     ).rejected(400, 40043)
-    endpoint = receiver.url.replace("/events", "/interactions")
+    endpoint = receiver.events_url.replace("/events", "/interactions")
     (await owner.patch(application_path, json={"interactions_endpoint_url": endpoint})).ok()
     (
         await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"})
@@ -362,13 +362,13 @@ async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(
     setup: InteractionSetup, receiver: Receiver
 ) -> None:
     await setup.world.clock.run_for(25 * 3_600_000)
-    assert receiver.invalid_signatures == 1
+    assert receiver.invalid_signature_count == 1
     assert (await setup.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is not None
     receiver.accept_invalid_signatures = True
 
     await setup.world.clock.run_for(25 * 3_600_000)
 
-    assert receiver.invalid_signatures == 2
+    assert receiver.invalid_signature_count == 2
     assert (await setup.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is None
     received = await setup.run_command(await setup.create_command())
     assert received.payload["data"]["name"] == "greet"

@@ -234,7 +234,7 @@ async def test_players_do_not_see_the_event_webhook_url(private_targets_world: W
     receiver.use_verify_key_of((await game.backend.get("/applications/@me")).ok())
     alice = await game.add_player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
-    url = receiver.url
+    url = receiver.events_url
     body = {"override_event_webhooks_url": url}
     assert (await game.backend.patch(f"/lobbies/{lobby_id}", json=body)).ok()["override_event_webhooks_url"] == url
 
@@ -247,9 +247,9 @@ async def test_an_event_webhook_url_is_verified_before_it_is_stored(
 ) -> None:
     game = await create_game(private_targets_world)
     receiver.use_verify_key_of((await game.backend.get("/applications/@me")).ok())
-    body = {"override_event_webhooks_url": receiver.url}
+    body = {"override_event_webhooks_url": receiver.events_url}
     lobby = (await game.backend.post("/lobbies", json=body)).ok()
-    assert (lobby["override_event_webhooks_url"], receiver.invalid_signatures) == (receiver.url, 1)
+    assert (lobby["override_event_webhooks_url"], receiver.invalid_signature_count) == (receiver.events_url, 1)
     assert [request["type"] for request in receiver.requests] == [0]
     plain = await create_lobby(game.backend)
     (await game.backend.patch(f"/lobbies/{lobby['id']}", json={"override_event_webhooks_url": None})).ok()

@@ -27,11 +27,11 @@ async def test_a_url_is_pinged_and_probed_before_it_is_stored(private_targets_wo
     bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
 
-    application = (await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.url})).ok()
+    application = (await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.events_url})).ok()
 
-    assert application["event_webhooks_url"] == receiver.url
+    assert application["event_webhooks_url"] == receiver.events_url
     assert receiver.requests == [{"version": 1, "application_id": str(bot.application_id), "type": 0}]
-    assert receiver.invalid_signatures == 1
+    assert receiver.invalid_signature_count == 1
     for headers in receiver.request_headers:
         assert headers["Content-Type"] == "application/json"
         assert headers["User-Agent"]
@@ -46,7 +46,7 @@ async def test_a_url_with_an_invalid_response_is_rejected(
     bot, other = await private_targets_world.bot(), await private_targets_world.bot()
     receiver.use_verify_key_of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
     receiver.accept_invalid_signatures = fault == "trusting"
-    url = receiver.url
+    url = receiver.events_url
     if fault == "closed":
         await receiver.close()
     if fault == "wrong response":
@@ -63,7 +63,7 @@ async def test_a_url_with_an_invalid_response_is_rejected(
 async def test_local_addresses_are_not_requested(world: World, receiver: Receiver) -> None:
     bot = await world.bot()
 
-    response = await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.url})
+    response = await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.events_url})
 
     assert response.errors("event_webhooks_url") == ["APPLICATION_EVENT_WEBHOOKS_URL_INVALID"]
     assert receiver.request_headers == []
@@ -74,10 +74,10 @@ async def test_an_interactions_endpoint_must_respond_with_a_pong(
 ) -> None:
     bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
-    url = receiver.url.replace("/events", "/interactions")
+    url = receiver.events_url.replace("/events", "/interactions")
 
     application = (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
-    rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": receiver.url})
+    rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": receiver.events_url})
 
     assert application["interactions_endpoint_url"] == url
     assert receiver.requests[0]["type"] == 1
@@ -93,7 +93,7 @@ async def test_an_invalid_pong_is_rejected(private_targets_world: World, receive
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     receiver.ping_response = pong
 
-    url = receiver.url.replace("/events", "/interactions")
+    url = receiver.events_url.replace("/events", "/interactions")
     rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})
 
     assert rejected.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
@@ -112,7 +112,7 @@ async def test_both_urls_are_validated_together_and_only_for_managers(
 
     stranger = await private_targets_world.user()
     path = f"/applications/{bot.application_id}"
-    (await stranger.patch(path, json={"event_webhooks_url": receiver.url})).rejected(403, 20012)
+    (await stranger.patch(path, json={"event_webhooks_url": receiver.events_url})).rejected(403, 20012)
     assert receiver.request_headers == []
     assert (await bot.patch("/applications/@me", json={"event_webhooks_types": ["NONSENSE"]})).errors(
         "event_webhooks_types.0"
@@ -203,7 +203,9 @@ async def test_a_lobby_url_overrides_the_application_url(private_targets_world: 
     bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
 
-    await send_event(private_targets_world, bot, 7, "hi", type=WebhookEventType.LOBBY_MESSAGE_CREATE, url=receiver.url)
+    await send_event(
+        private_targets_world, bot, 7, "hi", type=WebhookEventType.LOBBY_MESSAGE_CREATE, url=receiver.events_url
+    )
 
     assert (await receiver.wait_for_events(1))[0]["type"] == "LOBBY_MESSAGE_CREATE"
 
@@ -269,7 +271,7 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(private_targets_world
     await private_targets_world.clock.run_for(600_000)
 
     assert await webhooks_status() == EventWebhooksStatus.DISABLED_BY_PLATFORM
-    assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.url
+    assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.events_url
     # No more events are queued, and the owner can enable them again.
     count = len(receiver.events)
     await send_event(private_targets_world, bot, 101)
@@ -339,12 +341,12 @@ async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(
     await run_due_jobs(private_targets_world)
 
     await private_targets_world.clock.run_for(2 * DAY_MS)
-    assert receiver.invalid_signatures == 2
+    assert receiver.invalid_signature_count == 2
     receiver.default_status = 500
     await receiver.close()
     await private_targets_world.clock.run_for(DAY_MS)
     await receiver.open()
-    assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.url
+    assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.events_url
     receiver.accept_invalid_signatures = True
     await private_targets_world.clock.run_for(DAY_MS)
 
@@ -353,9 +355,9 @@ async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(
         None,
         EventWebhooksStatus.DISABLED_BY_PLATFORM,
     )
-    count = receiver.invalid_signatures
+    count = receiver.invalid_signature_count
     await private_targets_world.clock.run_for(3 * DAY_MS)
-    assert receiver.invalid_signatures == count
+    assert receiver.invalid_signature_count == count
     response = await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})
     assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
 
@@ -389,4 +391,4 @@ async def test_a_removed_url_is_not_probed(private_targets_world: World, receive
     (await bot.patch("/applications/@me", json={"event_webhooks_url": None})).ok()
     await private_targets_world.clock.run_for(3 * DAY_MS)
 
-    assert receiver.invalid_signatures == 0
+    assert receiver.invalid_signature_count == 0

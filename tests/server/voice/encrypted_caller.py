@@ -8,12 +8,12 @@ import davey
 from hubbub.protocol.voice import VoiceOpcode
 from tests.server.voice.caller import Caller
 
-GROUP_TIMEOUT_SECONDS = 60.0
-"""How long to wait for a group; it takes long with many clients on a busy machine."""
+WAIT_TIMEOUT_SECONDS = 60.0
+"""How long to wait for a group or a condition, in seconds; with many clients on a busy machine it takes long."""
 
 
 class EncryptedCaller:
-    """A caller that reads its socket continuously, as voice libraries do, and maintains its MLS group."""
+    """A voice client that reads its socket continuously, as voice libraries do, and maintains its MLS group."""
 
     def __init__(self, caller: Caller, channel_id: int) -> None:
         self.caller = caller
@@ -96,7 +96,7 @@ class EncryptedCaller:
     async def wait_group_members(self, *members: "EncryptedCaller") -> None:
         """Wait until the MLS group has exactly these members."""
         expected = {member.caller.actor.id for member in members}
-        async with asyncio.timeout(GROUP_TIMEOUT_SECONDS):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             while not (
                 self.dave_session.ready and {int(user) for user in self.dave_session.get_user_ids() or ()} == expected
             ):
@@ -105,7 +105,7 @@ class EncryptedCaller:
 
     async def wait_until(self, condition: Any) -> None:
         """Wait until a condition holds; it is checked after each frame."""
-        async with asyncio.timeout(GROUP_TIMEOUT_SECONDS):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             while not condition():
                 self._frame_handled.clear()
                 await self._frame_handled.wait()

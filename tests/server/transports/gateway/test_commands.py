@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.enums import ActivityType, CloseCode, GatewayOpcode
 from hubbub.protocol.intents import Intents
 from tests.server.transports.gateway.harness import (
     GUILD_ID,
@@ -157,10 +157,16 @@ async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Gatew
     for client in (sender, watcher, without_intent):
         await take_events(client)
     activities = [
-        {"name": "Chess", "type": 0, "details": "dropped", "state": "round 2", "url": "https://twitch.tv/x"},
-        {"name": "Live", "type": 1, "url": "https://twitch.tv/x"},
-        {"name": "Bad", "type": 1, "url": "https://example.com/x"},
-        {"name": "", "type": 0},
+        {
+            "name": "Chess",
+            "type": ActivityType.PLAYING,
+            "details": "dropped",
+            "state": "round 2",
+            "url": "https://twitch.tv/x",
+        },
+        {"name": "Live", "type": ActivityType.STREAMING, "url": "https://twitch.tv/x"},
+        {"name": "Bad", "type": ActivityType.STREAMING, "url": "https://example.com/x"},
+        {"name": "", "type": ActivityType.PLAYING},
         {"name": "Unknown", "type": 9},
     ]
     await sender.send(
@@ -178,9 +184,14 @@ async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Gatew
             "guild_id": str(GUILD_ID),
             "status": "dnd",
             "activities": [
-                {"name": "Chess", "type": 0, "state": "round 2", "created_at": created_at},
-                {"name": "Live", "type": 1, "url": "https://twitch.tv/x", "created_at": created_at},
-                {"name": "Bad", "type": 1, "created_at": created_at},
+                {"name": "Chess", "type": ActivityType.PLAYING, "state": "round 2", "created_at": created_at},
+                {
+                    "name": "Live",
+                    "type": ActivityType.STREAMING,
+                    "url": "https://twitch.tv/x",
+                    "created_at": created_at,
+                },
+                {"name": "Bad", "type": ActivityType.STREAMING, "created_at": created_at},
             ],
             "client_status": {"web": "dnd"},
         }

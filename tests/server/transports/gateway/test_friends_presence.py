@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import GatewayOpcode, RelationshipType
+from hubbub.protocol.enums import ActivityType, GatewayOpcode, RelationshipType
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.config import Config
@@ -14,7 +14,7 @@ from tests.world import Actor, Session, World, befriend, small_config
 RELATIONSHIPS, GAME_RELATIONSHIPS = "/users/@me/relationships", "/users/@me/game-relationships"
 CHESS_ACTIVITY = {
     "name": "Chess Deluxe",
-    "type": 0,
+    "type": ActivityType.PLAYING,
     "state": "In a match",
     "state_url": "https://game.example/match",
     "details": "Round 2",
@@ -158,7 +158,7 @@ async def test_invalid_activity_fields_are_omitted(world: World) -> None:
     assert shown.keys() == {"name", "type", "application_id", "session_id", "id", "created_at"}
     # An activity without a name gets the name of its application.
     assert shown["name"] == "Chess"
-    await set_presence(game_session, "online", {"name": "x" * 129, "type": 0})
+    await set_presence(game_session, "online", {"name": "x" * 129, "type": ActivityType.PLAYING})
     assert (await alice_session.next("PRESENCE_UPDATE"))["activities"] == []
     for kind in (1, 4, 6):
         await set_presence(game_session, "idle", {"name": "Not a game", "type": kind})
@@ -190,7 +190,7 @@ async def test_game_friends_see_each_other_only_in_their_game(world: World) -> N
     in_game = await alice_player.connect(Intents.ALL)
     # They are not platform friends, so presence from Bob's chat client is not visible to Alice.
     bob_session = await bob.connect()
-    await set_presence(bob_session, "dnd", {"name": "Secret hobby", "type": 0})
+    await set_presence(bob_session, "dnd", {"name": "Secret hobby", "type": ActivityType.PLAYING})
 
     game_session = await bob_player.connect(Intents.ALL)
     await set_presence(game_session, "online", CHESS_ACTIVITY)
@@ -228,11 +228,11 @@ async def test_several_sessions_are_merged_into_one_presence(world: World) -> No
     await befriend(alice, bob)
     alice_session = await alice.connect()
     desktop = await bob.connect()
-    await set_presence(desktop, "dnd", {"name": "Custom Status", "type": 4, "state": "hi"})
+    await set_presence(desktop, "dnd", {"name": "Custom Status", "type": ActivityType.CUSTOM, "state": "hi"})
     first = await (await world.bearer(bob, chess.id)).connect(Intents.ALL, properties={"device": "console"})
-    await set_presence(first, "online", {"type": 0, "state": "one"})
+    await set_presence(first, "online", {"type": ActivityType.PLAYING, "state": "one"})
     second = await (await world.bearer(bob, go.id)).connect(Intents.ALL, properties={"os": "android"})
-    await set_presence(second, "online", {"type": 0})
+    await set_presence(second, "online", {"type": ActivityType.PLAYING})
 
     update = await alice_session.next("PRESENCE_UPDATE", lambda update: len(update["activities"]) == 3)
 
@@ -242,7 +242,7 @@ async def test_several_sessions_are_merged_into_one_presence(world: World) -> No
     assert update["client_status"] == {"web": "dnd", "desktop": "online", "mobile": "online"}
     created_at = update["activities"][1]["created_at"]
     world.clock.advance(5_000)
-    await set_presence(first, "idle", {"type": 0, "state": "one"})
+    await set_presence(first, "idle", {"type": ActivityType.PLAYING, "state": "one"})
     update = await alice_session.next(
         "PRESENCE_UPDATE", lambda update: update["client_status"].get("desktop") == "idle"
     )
@@ -259,7 +259,7 @@ async def test_an_invisible_user_is_offline_in_games_too(world: World) -> None:
     alice_session = await alice.connect()
     desktop = await bob.connect()
     game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
-    await set_presence(game_session, "online", {"type": 0})
+    await set_presence(game_session, "online", {"type": ActivityType.PLAYING})
     await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"])
 
     await set_presence(desktop, "invisible")
@@ -281,7 +281,7 @@ async def test_users_may_set_activities_from_their_client(world: World) -> None:
         bob_session,
         "online",
         CHESS_ACTIVITY | {"application_id": "77", "buttons": [button]},
-        {"name": "Live", "type": 1},
+        {"name": "Live", "type": ActivityType.STREAMING},
     )
 
     update = await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"])

@@ -89,7 +89,7 @@ async def test_ready_has_the_fields_that_the_sdk_needs(world: World) -> None:
 async def test_ready_has_the_profiles_of_every_user_it_names(world: World) -> None:
     client = await players.create_social_game(world)
     alice, friend, lobby_member, dm_recipient, stranger = [
-        await players.provisional_player(client, name, preferred_global_name=name.title())
+        await players.create_provisional_player(client, name, preferred_global_name=name.title())
         for name in ("alice", "friend", "lobby-member", "dm-recipient", "stranger")
     ]
     for one, other in ((alice, friend), (friend, alice)):

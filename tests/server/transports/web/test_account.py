@@ -99,11 +99,11 @@ async def test_the_data_export_contains_all_messages(world: World) -> None:
     guild = await world.guild(mary)
     messages = [await guild.send_message(mary, f"number {number} </script>") for number in range(3)]
 
-    answer = await browser.request("GET", "/settings/account/export")
+    response = await browser.request("GET", "/settings/account/export")
 
-    assert answer.headers["Content-Disposition"].startswith("attachment")
-    assert answer.headers["Cache-Control"] == "no-store"
-    export = json.loads(answer.body)
+    assert response.headers["Content-Disposition"].startswith("attachment")
+    assert response.headers["Cache-Control"] == "no-store"
+    export = json.loads(response.body)
     assert export["user"]["username"] == "mary"
     assert [message["id"] for message in export["messages"]] == [message["id"] for message in messages]
 
@@ -111,9 +111,9 @@ async def test_the_data_export_contains_all_messages(world: World) -> None:
 async def test_the_data_export_of_a_user_without_messages_is_complete(world: World) -> None:
     browser = await signed_in_browser(world)
 
-    answer = await browser.request("GET", "/settings/account/export")
+    response = await browser.request("GET", "/settings/account/export")
 
-    assert json.loads(answer.body)["messages"] == []
+    assert json.loads(response.body)["messages"] == []
 
 
 async def test_an_account_is_deleted_with_its_password(world: World) -> None:

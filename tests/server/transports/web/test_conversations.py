@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import ComponentType, MessageReferenceType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import ActivitiesConfig, Config
 from hubbub.server.transports.web.page_requests import client_policy
@@ -204,7 +205,7 @@ async def test_replies_edits_files_and_reactions_are_shown(world: World) -> None
     files = [{"id": 0, "description": "a cat"}, {"id": 1}, {"id": 2}]
     names = (("cat.png", PNG), ("notes.txt", b"hello"), ("SPOILER_end.png", PNG))
     (await send_files(alice, f"/channels/{guild.general}/messages", *names, attachments=files)).ok()
-    forwarded = {"type": 1, "message_id": first["id"], "channel_id": str(guild.general)}
+    forwarded = {"type": MessageReferenceType.FORWARD, "message_id": first["id"], "channel_id": str(guild.general)}
     (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": forwarded})).ok()
     browser = browser_of(bob)
 
@@ -297,13 +298,13 @@ async def test_a_cross_site_form_sends_no_message(world: World) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 
     for origin in ("https://evil.example", world.url):
-        answer = await browser.request(
+        response = await browser.request(
             "POST", page_path(guild), headers=headers | {"Origin": origin}, data="content=hello"
         )
-        assert answer.status == 403
-    answer = await Browser(world).request("POST", page_path(guild), headers=headers, data="content=hello")
+        assert response.status == 403
+    response = await Browser(world).request("POST", page_path(guild), headers=headers, data="content=hello")
 
-    assert answer.location == f"/login?next={page_path(guild)}"
+    assert response.location == f"/login?next={page_path(guild)}"
     assert (await alice.get(f"/channels/{guild.general}/messages")).ok() == []
 
 
@@ -376,9 +377,20 @@ async def test_embeds_polls_and_components_are_shown(world: World) -> None:
     await guild.send_message(bot, "", embeds=[embed])
     answers = [{"poll_media": {"text": text}} for text in ("Sun", "Snow")]
     await guild.send_message(alice, "", poll={"question": {"text": "And tomorrow?"}, "answers": answers})
-    parts = [{"type": 17, "components": [{"type": 10, "content": "Deep inside"}]}, {"type": 14}]
+    parts = [
+        {
+            "type": ComponentType.CONTAINER,
+            "components": [{"type": ComponentType.TEXT_DISPLAY, "content": "Deep inside"}],
+        },
+        {"type": ComponentType.SEPARATOR},
+    ]
     (await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": parts})).ok()
-    (await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": [{"type": 14}]})).ok()
+    (
+        await bot.post(
+            f"/channels/{guild.general}/messages",
+            json={"flags": 1 << 15, "components": [{"type": ComponentType.SEPARATOR}]},
+        )
+    ).ok()
 
     page = await browser_of(alice).open(page_path(guild))
 

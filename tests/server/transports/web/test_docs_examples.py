@@ -117,8 +117,8 @@ async def send(world: World, command: str, values: dict[str, str]) -> tuple[int,
             method = value
         elif option == "-d":
             body = value
-    async with world.client.request(method, URL(arguments[-1], encoded=True), headers=headers, data=body) as answer:
-        return answer.status, await answer.text("utf-8", "replace")
+    async with world.client.request(method, URL(arguments[-1], encoded=True), headers=headers, data=body) as response:
+        return response.status, await response.text("utf-8", "replace")
 
 
 async def test_every_operation_has_examples_in_all_languages(demo: Demo) -> None:

@@ -62,8 +62,8 @@ async def test_unknown_paths_respond_with_a_page_or_json(world: World) -> None:
         ("POST", "/nowhere", {"Accept": "text/html"}),
         ("GET", "/api/v10/nowhere", {"Accept": "text/html"}),
     ):
-        answer = await browser.request(method, path, headers=headers)
-        assert (answer.status, answer.headers["Content-Type"]) == (404, "application/json")
+        response = await browser.request(method, path, headers=headers)
+        assert (response.status, response.headers["Content-Type"]) == (404, "application/json")
 
 
 async def test_settings_redirect_to_the_account_page(world: World) -> None:

@@ -304,16 +304,16 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
     receiver.use_verify_key_of((await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok())
     receiver.accept_invalid_signatures = True
     page = await browser.open(f"{portal_path}/webhooks")
-    fields = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
+    fields = {"event_webhooks_url": receiver.events_url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
 
     page = await browser.submit(page, "Verify and save", **fields)
     assert (page.status, 'id="error-event_webhooks_url"' in page.body) == (400, True)
-    assert f'value="{receiver.url}"' in page.body
+    assert f'value="{receiver.events_url}"' in page.body
     receiver.accept_invalid_signatures = False
     page = await browser.submit(page, "Verify and save", **fields)
     assert "Endpoint verified and saved." in page.text
     application = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()
-    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (receiver.url, 2)
+    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (receiver.events_url, 2)
     receiver.accept_invalid_signatures = True
     await private_targets_world.clock.run_for(25 * 3_600_000)
     assert "accepted a forged signature" in (await browser.open(f"{portal_path}/webhooks")).text
@@ -321,7 +321,7 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
     bad = await browser.submit(
         await browser.open(f"{portal_path}/interactions"),
         "Verify and save",
-        interactions_endpoint_url=f"{receiver.url}/x",
+        interactions_endpoint_url=f"{receiver.events_url}/x",
     )
     assert 'id="error-interactions_endpoint_url"' in bad.body
 
@@ -332,7 +332,7 @@ async def test_failed_deliveries_can_be_retried(private_targets_world: World, re
     portal_path, _ = await create_application(browser)
     identifier = portal_path.rpartition("/")[2]
     receiver.use_verify_key_of((await alice.get(f"/applications/{identifier}")).ok())
-    fields = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
+    fields = {"event_webhooks_url": receiver.events_url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
     await browser.submit(await browser.open(f"{portal_path}/webhooks"), "Verify and save", **fields)
     await browser.submit(await browser.open(f"{portal_path}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
     # A delivery that fails with 500 is retried until its retry period is over.
