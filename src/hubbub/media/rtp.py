@@ -76,7 +76,7 @@ def picture_loss(ssrc: int) -> bytes:
 
 
 def bitrate_limit(ssrc: int, bits_per_second: int) -> bytes:
-    """Return an RTCP REMB message, which tells the sender of a stream the bandwidth that it may use."""
+    """Return an RTCP REMB message, which limits the bandwidth of the sender of a stream."""
     exponent = max(bits_per_second.bit_length() - _MANTISSA_BITS, 0)
     limit = exponent << _MANTISSA_BITS | bits_per_second >> exponent
     header = _FEEDBACK_FORMAT.pack(0x80 | _APPLICATION_FEEDBACK, _PAYLOAD_FEEDBACK, 5, SERVER_SSRC, 0)

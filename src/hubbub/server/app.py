@@ -218,7 +218,7 @@ PORTS: tuple[Binding, ...] = (
     guilds.ports.remove_member.bind(members.remove),
     guilds.ports.insert_channels.bind(channels.insert_initial),
     guilds.ports.insert_owner.bind(members.insert_owner),
-    guilds.ports.delete_rows.bind(
+    guilds.ports.delete_guild_contents.bind(
         members.delete_of_guild,
         bans.delete_of_guild,
         invites.delete_of_guild,

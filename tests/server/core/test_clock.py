@@ -22,9 +22,9 @@ def test_only_a_move_to_an_earlier_time_counts_as_set_back() -> None:
     clock = ControlledClock(NOON_MS, running=False)
     clock.advance(5)
     clock.set(NOON_MS + 5)
-    assert clock.set_backs == 0
+    assert clock.backward_set_count == 0
     clock.set(NOON_MS)
-    assert clock.set_backs == 1
+    assert clock.backward_set_count == 1
 
 
 def test_advancing_fires_due_timers_in_order_at_their_own_time() -> None:

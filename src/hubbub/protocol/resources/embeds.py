@@ -88,7 +88,7 @@ class EmbedMedia(Struct, kw_only=True):
     description: str | UnsetType = UNSET
     """Alternative text."""
     flags: int | UnsetType = UNSET
-    """Flags of the media, those of an attachment."""
+    """Attachment flags of the media."""
 
 
 class Embed(Struct, kw_only=True):

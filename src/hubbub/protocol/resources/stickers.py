@@ -147,7 +147,7 @@ class UpdateGuildSticker(Struct, kw_only=True):
     tags: StickerTags | UnsetType = UNSET
     """Emoji names or keywords that suggest the sticker."""
     description: StickerDescription | None | UnsetType = UNSET
-    """Description of the sticker; null removes it."""
+    """Description of the sticker; empty, or from 2 to 100 characters; null removes it."""
 
 
 class GuildStickers(Struct, kw_only=True):
@@ -163,7 +163,7 @@ GUILD_STICKERS_UPDATE = Event("GUILD_STICKERS_UPDATE", GuildStickers, intents=In
 """Sent when a sticker of a guild is created, changed or deleted."""
 
 _GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
-_UPDATE_ERRORS: Final = (*_GUILD_ERRORS, errors.UNKNOWN_STICKER, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
+_CHANGE_ERRORS: Final = (*_GUILD_ERRORS, errors.UNKNOWN_STICKER, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
 
 LIST_GUILD_STICKERS = Operation("GET", "/guilds/{guild_id}/stickers", result=list[Sticker], raises=_GUILD_ERRORS)
 
@@ -206,7 +206,7 @@ UPDATE_GUILD_STICKER = Operation(
     "/guilds/{guild_id}/stickers/{sticker_id}",
     body=UpdateGuildSticker,
     result=Sticker,
-    raises=_UPDATE_ERRORS,
+    raises=_CHANGE_ERRORS,
     emits=(GUILD_STICKERS_UPDATE,),
     audits=(AuditLogAction.STICKER_UPDATE,),
 )
@@ -214,7 +214,7 @@ UPDATE_GUILD_STICKER = Operation(
 DELETE_GUILD_STICKER = Operation(
     "DELETE",
     "/guilds/{guild_id}/stickers/{sticker_id}",
-    raises=_UPDATE_ERRORS,
+    raises=_CHANGE_ERRORS,
     emits=(GUILD_STICKERS_UPDATE,),
     audits=(AuditLogAction.STICKER_DELETE,),
 )

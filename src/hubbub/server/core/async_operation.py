@@ -22,7 +22,7 @@ from hubbub.server.core.store import Database, Tx
 T = TypeVar("T")
 
 PerformOperation = Callable[[Operation[Any, Any], Sequence[Any], str, bytes], Awaitable[None]]
-"""Performs an operation: the operation, its path parameters, and content type and bytes of its body."""
+"""Function that performs an operation from its path parameters, and the content type and bytes of its body."""
 
 
 class AsyncOperation:

@@ -57,12 +57,12 @@ class Timer:
 class Clock(ABC):
     """The source of time, with timers that follow it."""
 
-    set_backs: int = 0
+    backward_set_count: int = 0
     """How many times the clock was deliberately set to an earlier time."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._working = 0
+        self._active_work_count = 0
         self._idle: asyncio.Event | None = None
 
     @abstractmethod
@@ -105,21 +105,21 @@ class Clock(ABC):
             self._end()
 
     async def settle(self) -> None:
-        """Return once all timers that were due have completed their work."""
+        """Wait until all due timers have completed their work."""
         while True:
             for _ in range(SETTLE_ROUNDS):
                 await asyncio.sleep(0)
-            if not self._working:
+            if not self._active_work_count:
                 return
             self._idle = self._idle or asyncio.Event()
             await self._idle.wait()
 
     def _begin(self) -> None:
-        self._working += 1
+        self._active_work_count += 1
 
     def _end(self) -> None:
-        self._working -= 1
-        if not self._working and self._idle is not None:
+        self._active_work_count -= 1
+        if not self._active_work_count and self._idle is not None:
             self._idle.set()
             self._idle = None
 
@@ -181,7 +181,7 @@ class ControlledClock(Clock):
         self._timers: list[tuple[int, int, Timer]] = []
         self._order = itertools.count()
         self._alarm: asyncio.TimerHandle | None = None
-        self._moving = False
+        self._is_moving = False
         self._sweep_at = SWEEP_TIMERS_MIN
 
     def now_ms(self) -> int:
@@ -239,19 +239,19 @@ class ControlledClock(Clock):
             self._arm()
 
     def _move(self, target_ms: int) -> None:
-        if self._moving:
+        if self._is_moving:
             raise RuntimeError("a timer callback must not move the clock that fires it")
         running = self.is_running
         if target_ms < self.now_ms():
-            self.set_backs += 1
-        self._moving = True
+            self.backward_set_count += 1
+        self._is_moving = True
         try:
             while (due_ms := self._next_due()) is not None and due_ms <= target_ms:
                 # A callback sees its due time, not the target time.
                 self._reading = (max(due_ms, min(self.now_ms(), target_ms)), None)
                 self._fire(heapq.heappop(self._timers)[2])
         finally:
-            self._moving = False
+            self._is_moving = False
             self._reading = (target_ms, time.monotonic() if running else None)
             self._arm()
 
@@ -262,7 +262,7 @@ class ControlledClock(Clock):
 
     def _arm(self) -> None:
         """Schedule a wake-up on the event loop for the earliest timer, if the clock is running."""
-        if self._moving:
+        if self._is_moving:
             return
         if self._alarm is not None:
             self._alarm.cancel()
@@ -280,7 +280,7 @@ class ControlledClock(Clock):
 
     def _on_alarm(self) -> None:
         self._alarm = None
-        if self.is_running and not self._moving:
+        if self.is_running and not self._is_moving:
             now_ms = self.now_ms()
             while (due_ms := self._next_due()) is not None and due_ms <= now_ms:
                 self._fire(heapq.heappop(self._timers)[2])

@@ -40,15 +40,15 @@ class SnowflakeFactory:
         """Millisecond to its next free counter, in order of first use."""
         self._forgotten: tuple[int, int, int] | None = None
         """First and last millisecond removed from `_used`, and the highest next counter among them."""
-        self._set_backs = clock.set_backs
+        self._backward_set_count = clock.backward_set_count
         self._last_ms = -1
 
     def new(self, kind: type[S]) -> S:
         """Return a new ID with the current timestamp."""
         with self._lock:
             current_ms = max(0, self._clock.now_ms() - EPOCH_MS)
-            if self._clock.set_backs != self._set_backs:
-                self._set_backs = self._clock.set_backs
+            if self._clock.backward_set_count != self._backward_set_count:
+                self._backward_set_count = self._clock.backward_set_count
                 ms = current_ms
             else:
                 # Every millisecond up to the last one used is full, or the wall clock was corrected.

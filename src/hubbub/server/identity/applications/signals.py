@@ -7,13 +7,13 @@ from hubbub.server.identity.applications.store import ApplicationRow
 
 
 class InteractionsEndpointChanged(msgspec.Struct, frozen=True):
-    """The interactions endpoint URL of an application changed."""
+    """The interactions endpoint URL of an application was set, possibly to the same value."""
 
     application_id: ApplicationId
 
 
 class EventWebhooksChanged(msgspec.Struct, frozen=True):
-    """The webhook event URL or status of an application changed."""
+    """The webhook event URL or status of an application was set, possibly to the same value."""
 
     application_id: ApplicationId
 
@@ -25,7 +25,7 @@ class IntentsEnabled(msgspec.Struct, frozen=True):
 
 
 class ActivitiesToggled(msgspec.Struct, frozen=True):
-    """An application enabled or disabled activities (flag EMBEDDED)."""
+    """Activities (flag EMBEDDED) were enabled or disabled for an application, or it was created with activities."""
 
     row: ApplicationRow
 

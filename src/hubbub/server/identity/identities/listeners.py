@@ -31,9 +31,9 @@ def link_account(
 
 
 def on_application_deauthorized(call: Call, signal: ApplicationDeauthorized) -> None:
-    """Detach a user's identities when the user deauthorizes the head of a family.
+    """Detach a user's identities when the authorization of the head of a family was revoked.
 
-    Deauthorizing another game of the family keeps the identities."""
+    Revoking the authorization of another game of the family keeps the identities."""
     if applications.find_family_id(call.tx, signal.application_id) == signal.application_id:
         actions.detach_identities(call, signal.application_id, signal.user_id)
 

@@ -117,7 +117,7 @@ def set_nickname(call: Call, row: RelationshipRow, nickname: str | None) -> None
 
 
 def on_user_changed(call: Call, signal: users.UserChanged) -> None:
-    """Publish a user's changed name or avatar to related users.
+    """Publish a user's changed profile to related users, unless only the guild tag changed.
 
     Recipients are friends, users with a pending request, and users who block the changed user. Game friends receive the
     platform's event in that game, since games have no event of their own (spec/sdk.md#9.6); so do users who

@@ -7,7 +7,7 @@ from hubbub.server.identity.users.store import UserRow
 
 
 class UserChanged(msgspec.Struct, frozen=True):
-    """Raised after a user's profile changed. Listeners publish the change to the user's guilds and friends."""
+    """Raised after a user's profile or displayed guild tag changed. Listeners publish the change to other users."""
 
     row: UserRow
     tag_only: bool = False

@@ -17,7 +17,7 @@ from hubbub.server.places.channels.actions import (
 )
 from hubbub.server.places.channels.routes import delete_guild_channel, update_guild_channel
 from hubbub.server.places.channels.rules import can_link_lobby, consume_rename_quota
-from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelChanged
+from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
 from hubbub.server.places.channels.store import COLUMNS as CHANNEL_COLUMNS
 from hubbub.server.places.channels.store import TEXT_COLUMNS as TEXT_CHANNEL_COLUMNS
 from hubbub.server.places.channels.store import (
@@ -73,7 +73,7 @@ __all__ = [
     "TEXT_CHANNEL_COLUMNS",
     "ChannelRow",
     "ChannelsDeleted",
-    "LinkedChannelChanged",
+    "LinkedChannelRenamed",
     "OverwriteRow",
     "ThreadMemberRow",
     "any_channel",

@@ -17,7 +17,7 @@ from hubbub.server.identity import users
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import permission_split, rules, store, views
-from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelChanged
+from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
 from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
 
 AUDITED_FIELDS: Final = (
@@ -127,7 +127,7 @@ def update(
     if after != before or overwrites_changed:
         publish(call, wire.CHANNEL_UPDATE, after, view)
     if after.linked_lobby is not None and after.name != before.name:
-        call.notify(LinkedChannelChanged(after.id))
+        call.notify(LinkedChannelRenamed(after.id))
     if overwrites_changed and after.type == ChannelType.GUILD_CATEGORY:
         _sync_children(call, after.id, old_overwrites, new_overwrites)
     if overwrites_changed:

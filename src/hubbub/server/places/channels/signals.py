@@ -3,7 +3,7 @@
 import msgspec
 
 
-class LinkedChannelChanged(msgspec.Struct, frozen=True):
+class LinkedChannelRenamed(msgspec.Struct, frozen=True):
     """A channel that is linked to a lobby was renamed."""
 
     channel_id: int

@@ -94,7 +94,7 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:
-    """Clear the tag of a member who left the guild."""
+    """Clear the tag that a former member of the guild displays."""
     user = users.find(call.tx, signal.user_id)
     if user is None or user.primary_guild is None:
         return

@@ -61,21 +61,23 @@ def create(
 
 
 def update(call: Call, before: GuildRow, after: GuildRow, extra_changes: Sequence[AuditLogChange] = ()) -> wire.Guild:
-    """Store, audit and publish a changed guild. Does nothing if nothing changed.
+    """Store, audit and publish a changed guild, and return it.
 
-    `extra_changes` holds further changes for the audit log entry, such as those of the welcome screen."""
+    `extra_changes` holds further changes for the audit log entry, such as those of the welcome screen; they are recorded
+    even if the guild itself is unchanged."""
     role_rows = roles.list_of_guild(call.tx, before.id)
     guild = views.guild(call.tx, after, role_rows, now_ms=call.now_ms)
+    audit_changes = list(extra_changes)
     if after != before:
         if (after.name, after.description) != (before.name, before.description):
             ports.check_names(call, (after.name, after.description or ""))
         store.update(call.tx, before, after)
         previous_guild = views.guild(call.tx, before, role_rows, now_ms=call.now_ms)
         audited_fields = [key for key in guild.__struct_fields__ if key not in _UNAUDITED_FIELDS]
-        extra_changes = [*audit.differences(previous_guild, guild, audited_fields), *extra_changes]
+        audit_changes = [*audit.differences(previous_guild, guild, audited_fields), *extra_changes]
         publish_update(call, guild)
-    if extra_changes:
-        audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=extra_changes)
+    if audit_changes:
+        audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=audit_changes)
     return guild
 
 
@@ -117,7 +119,7 @@ def delete(call: Call, row: GuildRow) -> None:
     member_ids = store.list_member_ids(call.tx, row.id)
     call.notify(GuildDeleted(GuildId(row.id)))
     roles.delete_of_guild(call.tx, row.id)
-    ports.delete_rows(call, row.id)
+    ports.delete_guild_contents(call, row.id)
     store.delete(call.tx, row.id)
     payload = codec.encode(wire.UnavailableGuild(id=GuildId(row.id)))
     for batch in batches(member_ids, _DELETE_BATCH_SIZE):

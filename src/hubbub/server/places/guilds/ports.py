@@ -30,5 +30,5 @@ def insert_owner(call: Call, guild_id: int, user_id: int) -> None:
 
 
 @multi_port
-def delete_rows(call: Call, guild_id: int) -> None:
+def delete_guild_contents(call: Call, guild_id: int) -> None:
     """Delete the rows of a guild that remain after the listeners of `GuildDeleted` ran."""

@@ -61,7 +61,7 @@ def on_member_added(call: Call, signal: MemberAdded) -> None:
 
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:
-    """Publish the removal of the integration when its bot leaves the guild."""
+    """Publish the removal of the integration when its bot leaves the guild or is removed."""
     row = applications.find_by_bot(call.tx, signal.user_id)
     if row is not None:
         publish_deleted(call, signal.guild_id, row)

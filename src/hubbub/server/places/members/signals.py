@@ -22,14 +22,14 @@ class MemberRenamed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemberRemoved(msgspec.Struct, frozen=True, kw_only=True):
-    """A user left a guild; listeners remove the user's other state there (voice, threads)."""
+    """A user left a guild or was removed from it; listeners remove the user's other state there (voice, threads)."""
 
     guild_id: GuildId
     user_id: UserId
 
 
 class VoiceModerated(msgspec.Struct, frozen=True, kw_only=True):
-    """A connected member's guild mute or deafen changed; the member's row is already updated."""
+    """The guild mute or deafen of a member changed, connected to voice or not; the member's row is already updated."""
 
     guild_id: GuildId
     user_id: UserId

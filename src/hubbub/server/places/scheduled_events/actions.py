@@ -280,7 +280,9 @@ def on_stage_instance_closed(call: Call, signal: StageInstanceClosed) -> None:
 
 
 def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
-    """Schedule the end of an active event when its voice channel becomes empty; cancel the job when a user joins."""
+    """Restart or cancel the idle timer of an active event after any voice state in its channel changed.
+
+    The event ends after `EVENT_IDLE_MS` without connected members."""
     for row in store.list_of_channels(call.tx, (signal.channel_id,)):
         if row.status == EventStatus.ACTIVE and row.entity_type == EventEntityType.VOICE:
             jobs.cancel_jobs(call.tx, END_JOB, _job_key(END_JOB, row.id))
@@ -309,7 +311,7 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:
-    """Withdraw the responses of a removed member."""
+    """Withdraw the responses of a member who left the guild or was removed."""
     responses = store.list_responses_of_user(call.tx, signal.guild_id, signal.user_id)
     rows = {
         row.id: row for row in store.find_many(call.tx, signal.guild_id, [response.event_id for response in responses])

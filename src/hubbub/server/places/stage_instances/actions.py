@@ -15,9 +15,7 @@ from hubbub.server.places import guilds, voice_states
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.stage_instances import ports, store, views
-from hubbub.server.places.stage_instances.signals import (
-    StageInstanceClosed,
-)
+from hubbub.server.places.stage_instances.signals import StageInstanceClosed
 from hubbub.server.places.stage_instances.store import StageInstanceRow
 from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
 
@@ -49,9 +47,11 @@ def create(
     `notify_everyone` makes the start message notify the whole guild. `scheduled_event_id` is the event that the stage
     belongs to; the function does not start the event."""
     guilds.ports.check_names(call, (topic,))
-    opener_id = None if call.actor_or_none is None else int(call.user_id)
+    starter_id = None if call.actor_or_none is None else int(call.user_id)
     stage_instance_id = call.new_id(StageInstanceId)
-    row = StageInstanceRow(channel_id, stage_instance_id, guild_id, topic, privacy_level, scheduled_event_id, opener_id)
+    row = StageInstanceRow(
+        channel_id, stage_instance_id, guild_id, topic, privacy_level, scheduled_event_id, starter_id
+    )
     store.insert(call.tx, row)
     _record_audit_entry(call, AuditLogAction.STAGE_INSTANCE_CREATE, None, row)
     _publish(call, wire.STAGE_INSTANCE_CREATE, row)
@@ -102,7 +102,9 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 
 
 def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
-    """Reschedule the end of a stage without speakers after a member joined or left its channel."""
+    """Restart or cancel the idle timer of a stage after any voice state in its channel changed.
+
+    The stage ends after `STAGE_IDLE_MS` without speakers."""
     row = store.find(call.tx, signal.channel_id)
     if row is not None:
         jobs.cancel_jobs(call.tx, CLOSE_JOB, _close_job_key(row))
@@ -110,7 +112,7 @@ def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
 
 
 def on_speaker_added(call: Call, signal: SpeakerAdded) -> None:
-    """Post a message in the stage's chat when a member becomes a speaker."""
+    """Post a message in the stage's chat when a member joins as a speaker or becomes a speaker."""
     row = store.find(call.tx, signal.channel_id)
     if row is not None:
         _post_message(call, MessageType.STAGE_SPEAKER, row, author_id=signal.user_id, topic="")

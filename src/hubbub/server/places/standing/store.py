@@ -39,7 +39,7 @@ OTHER_ROLE: Final = 3
 """First column of a role of the other user; then its ID, permissions and position."""
 
 Grants = list[tuple[int, ...]]
-"""Roles and overwrites that decide permissions in a channel; the first column tells them apart."""
+"""Roles and overwrites that decide permissions in a channel; the first column distinguishes them."""
 
 _REF_COLUMNS = ", ".join(ChannelRef._fields)
 _MEMBERSHIP_COLUMNS = "g.owner_id, g.mfa_level, m.user_id, m.pending, m.flags, m.timed_out_until_ms"

@@ -82,7 +82,7 @@ def send_voice_server(call: Call, row: VoiceStateRow, game_session_id: str | Non
 
 
 def reallocate(call: Call, endpoint: str) -> None:
-    """Move all users of a lost voice server to another server.
+    """Move all users of a voice server that was lost or shuts down to another server.
 
     If no server is available, the new tickets have no endpoint, and the users wait for one."""
     store.delete_server(call.tx, endpoint)

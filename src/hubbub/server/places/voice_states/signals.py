@@ -7,7 +7,7 @@ from hubbub.server.places.voice_states.store import CallStateRow
 
 
 class VoiceChannelChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised after the members of a voice channel, or its speakers, changed."""
+    """Raised after a member joined or left a voice channel, or a voice state in it changed in any other way."""
 
     guild_id: GuildId
     channel_id: ChannelId
@@ -38,6 +38,6 @@ class CallerMustLeave(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallerDisplaced(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised when the voice server of a call was lost and its participants need another one."""
+    """Raised for each participant of a call whose voice server was lost or shuts down: they need another server."""
 
     row: CallStateRow

@@ -152,7 +152,9 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 
 def on_activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
-    """Create the default entry point command when activities are enabled; delete it when they are disabled."""
+    """Create the default entry point command when activities are enabled, if the application has none.
+
+    When activities are disabled, delete the application's entry point command."""
     rows = [
         row
         for row in store.list_of_scope(call.tx, signal.row.id, GLOBAL_GUILD_ID)

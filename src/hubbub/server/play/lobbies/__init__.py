@@ -9,7 +9,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.game_sessions import OAuth2SessionEnded, OAuth2SessionStarted
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged, profiles
 from hubbub.server.identity.users import UserChanged, UserDeleted
-from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelChanged
+from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelRenamed
 from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
 from hubbub.server.play.lobbies.lobby_messages import check_message
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
@@ -50,7 +50,7 @@ SLICE = Slice(
         MessageChanged: lobby_messages.on_message_changed,
         MessagesDeleted: lobby_messages.on_messages_deleted,
         ChannelsDeleted: channel_links.on_channels_deleted,
-        LinkedChannelChanged: channel_links.on_channel_changed,
+        LinkedChannelRenamed: channel_links.on_linked_channel_renamed,
         AccountsMerged: actions.on_accounts_merged,
         AccountUnmerged: actions.on_account_unmerged,
         ProfileChanged: actions.on_profile_changed,

@@ -108,7 +108,7 @@ def update_members(
         raise errors.MAX_LOBBY_MEMBERS()
     if leaving_members:
         call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member.user_id for member in leaving_members)))
-    removal_payloads = views.member_changes(call.tx, row, leaving_members)
+    removal_payloads = views.member_changes_in_lobby(call.tx, row, leaving_members)
     for member in leaving_members:
         store.delete_member(call.tx, row.id, member.user_id)
     for member in (*added_members, *changed_members):
@@ -119,7 +119,7 @@ def update_members(
             publish(call, row, wire.LOBBY_MEMBER_REMOVE, removal_payloads[member.user_id], staying_ids)
     removed_payload = wire.LobbyDeleted(id=LobbyId(row.id), reason="removed")
     publish(call, row, wire.LOBBY_DELETE, removed_payload, (member.user_id for member in leaving_members))
-    payloads = views.member_changes(
+    payloads = views.member_changes_in_lobby(
         call.tx, row, (*added_members, *changed_members), include_profiles=bool(added_members)
     )
     for member in added_members:
@@ -217,7 +217,7 @@ def _expiry_job_key(lobby_id: int) -> str:
 
 
 def on_session_started(call: Call, signal: OAuth2SessionStarted) -> None:
-    """Mark a user's lobbies as active when the user connects, and publish the connection."""
+    """Mark a user's lobbies as active when a session starts; publish the connection if it is the user's first session."""
     rows = store.list_of_user(call.tx, signal.application_id, signal.user_id)
     if idle_rows := [row for row in rows if row.idle_ms is not None]:
         _mark_active(call, idle_rows)
@@ -226,7 +226,7 @@ def on_session_started(call: Call, signal: OAuth2SessionStarted) -> None:
 
 
 def on_session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
-    """Publish that a user disconnected, and mark lobbies without connected members as idle.
+    """Publish that a user disconnected when their last session ends, and mark lobbies without connected members as idle.
 
     The user remains a member."""
     if not signal.is_last:
@@ -249,7 +249,7 @@ def _publish_member_event(
     """Publish a member event about a user to the other members of the lobbies; return all members by lobby ID."""
     members_by_lobby = store.list_members_by_lobby(call.tx, [row.id for row in rows])
     own_memberships = [member for row in rows for member in members_by_lobby[row.id] if member.user_id == user_id]
-    payloads = {int(change.lobby_id): change for change in views.membership_changes(call.tx, own_memberships)}
+    payloads = {int(change.lobby_id): change for change in views.member_changes_of_user(call.tx, own_memberships)}
     for row in rows:
         other_ids = [member.user_id for member in members_by_lobby[row.id] if member.user_id != user_id]
         if other_ids and row.id in payloads:
@@ -281,7 +281,7 @@ def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> Non
 
 
 def on_user_changed(call: Call, signal: users.UserChanged) -> None:
-    """Publish a user's new name or avatar to the members of their lobbies."""
+    """Publish a user's changed profile to the members of their lobbies, unless only the guild tag changed."""
     if signal.tag_only or signal.row.bot:
         return
     for application_id in sorted(

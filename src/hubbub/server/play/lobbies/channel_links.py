@@ -9,7 +9,7 @@ from hubbub.protocol.resources.channels import Channel, LinkedLobby
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import channels, invites
-from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelChanged
+from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelRenamed
 from hubbub.server.places.invites import InviteRow, TargetList
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.play.lobbies import actions, store
@@ -75,8 +75,8 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
         _clear_link(call, row)
 
 
-def on_channel_changed(call: Call, signal: LinkedChannelChanged) -> None:
-    """Publish a lobby whose linked channel changed."""
+def on_linked_channel_renamed(call: Call, signal: LinkedChannelRenamed) -> None:
+    """Publish a lobby whose linked channel was renamed."""
     for row in store.list_of_channels(call.tx, (signal.channel_id,)):
         actions.publish_update(call, row)
 

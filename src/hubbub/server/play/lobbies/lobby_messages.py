@@ -144,9 +144,9 @@ def on_message_created(call: Call, signal: MessageCreated) -> None:
 
 
 def on_message_changed(call: Call, signal: MessageChanged) -> None:
-    """Publish an edit in a linked channel.
+    """Publish a changed message of a linked channel to the lobby's members.
 
-    The moderation metadata is cleared because it no longer applies (spec/sdk.md#11.4)."""
+    An edit also clears the moderation metadata, which no longer applies (spec/sdk.md#11.4), and sends a webhook event."""
     if signal.channel.linked_lobby is None:
         return
     row = _find_linked_lobby(call, signal.channel.linked_lobby)

@@ -30,7 +30,7 @@ async def create_lobby(operation: AsyncOperation, body: wire.CreateLobby) -> wir
         return call.actor.application_id
 
     await _require_webhook_url(operation, body, check)
-    return await operation.write(lambda call: _create_lobby(call, check(call), body))
+    return await operation.write(lambda call: _store_new_lobby(call, check(call), body))
 
 
 def _check_body(body: wire.CreateLobby) -> None:
@@ -47,7 +47,7 @@ async def _require_webhook_url(operation: AsyncOperation, body: wire.CreateLobby
         await applications.require_event_endpoint(operation, "override_event_webhooks_url", url, check)
 
 
-def _create_lobby(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:
+def _store_new_lobby(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:
     row = actions.create(
         call,
         application_id,
@@ -78,10 +78,10 @@ async def edit_lobby(operation: AsyncOperation, lobby_id: LobbyId, body: wire.Up
         return row.application_id
 
     await _require_webhook_url(operation, body, check)
-    return await operation.write(lambda call: _edit_lobby(call, lobby_id, body))
+    return await operation.write(lambda call: _store_lobby_changes(call, lobby_id, body))
 
 
-def _edit_lobby(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
+def _store_lobby_changes(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     row = rules.require_lobby(call, lobby_id)
     _check_body(body)
     after = row

@@ -107,7 +107,7 @@ def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
     return identities.profiles(tx, applications.find_family_id(tx, application_id), user_ids)
 
 
-def member_changes(
+def member_changes_in_lobby(
     tx: Tx, row: LobbyRow, members: Iterable[LobbyMemberRow], *, include_profiles: bool = False
 ) -> dict[int, wire.LobbyMemberChange]:
     """Return the payloads of member events of a lobby, by user ID; deleted users are omitted.
@@ -133,7 +133,7 @@ def member_changes(
     }
 
 
-def membership_changes(tx: Tx, memberships: Sequence[LobbyMemberRow]) -> list[wire.LobbyMemberChange]:
+def member_changes_of_user(tx: Tx, memberships: Sequence[LobbyMemberRow]) -> list[wire.LobbyMemberChange]:
     """Return the payloads of member events about one user, one for each of the user's memberships.
 
     All memberships belong to lobbies of one application."""
@@ -185,7 +185,7 @@ def message(row: LobbyMessageRow, author: User) -> wire.LobbyMessage:
         channel_id=ChannelId(row.channel_id),
         author=author,
         flags=row.flags,
-        lobby_member=_lobby_member(row),
+        lobby_member=_message_lobby_member(row),
         metadata=decode_metadata(row.metadata) or UNSET,
         moderation_metadata=decode_metadata(row.moderation_metadata) or UNSET,
         timestamp=codec.timestamp(Snowflake(row.id).created_ms),
@@ -200,7 +200,7 @@ def message(row: LobbyMessageRow, author: User) -> wire.LobbyMessage:
 def linked_message(row: LobbyMessageRow, payload: DispatchedMessage) -> wire.LinkedLobbyMessage:
     """Return a linked channel's message for lobby members, with all its fields."""
     fields = {name: getattr(payload, name) for name in payload.__struct_fields__}
-    fields["lobby_member"] = _lobby_member(row)
+    fields["lobby_member"] = _message_lobby_member(row)
     return wire.LinkedLobbyMessage(
         **fields,
         lobby_id=LobbyId(row.lobby_id),
@@ -209,7 +209,7 @@ def linked_message(row: LobbyMessageRow, payload: DispatchedMessage) -> wire.Lin
     )
 
 
-def _lobby_member(row: LobbyMessageRow) -> MessageLobbyMember | UnsetType:
+def _message_lobby_member(row: LobbyMessageRow) -> MessageLobbyMember | UnsetType:
     return UNSET if row.additional_name is None else MessageLobbyMember(additional_name=row.additional_name)
 
 

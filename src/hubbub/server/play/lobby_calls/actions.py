@@ -40,7 +40,7 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, lobby_deleted: bool = Fal
 
 
 def reassign_server(call: Call, row: CallStateRow) -> None:
-    """Assign a participant to another voice server, after the current one was lost.
+    """Assign a participant to another voice server, after the current one was lost or while it shuts down.
 
     If no voice server is available, the participant waits for one."""
     lobby = lobbies.find(call.tx, row.call_id)
@@ -56,13 +56,13 @@ def on_members_leaving(call: Call, signal: LobbyMembersLeaving) -> None:
 
 
 def on_caller_must_leave(call: Call, signal: CallerMustLeave) -> None:
-    """Remove a participant that the voice server lost permanently."""
+    """Remove a participant whose session ended, or whose connection the voice server lost or rejected."""
     if signal.row.kind == CallKind.LOBBY:
         leave(call, [signal.row])
 
 
 def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
-    """Assign another voice server to a participant whose voice server was lost."""
+    """Assign another voice server to a participant whose voice server was lost or shuts down."""
     if signal.row.kind == CallKind.LOBBY:
         reassign_server(call, signal.row)
 

@@ -163,7 +163,7 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
 
 
 def on_event_webhooks_changed(call: Call, signal: EventWebhooksChanged) -> None:
-    """Reset failures after the owner changed the webhook settings, and reschedule the probe."""
+    """Reset the failures after the webhook URL or status was set. Schedule the probe, or cancel it if there is no URL."""
     store.delete_failures(call.tx, signal.application_id)
     row = applications.find(call.tx, signal.application_id)
     if row is None or applications.decode_settings(row).event_webhooks_url is None:

@@ -13,7 +13,7 @@ _PROFANITY: Final = AutoModerationKeywordPresetType.PROFANITY
 _SEXUAL_CONTENT: Final = AutoModerationKeywordPresetType.SEXUAL_CONTENT
 _SLURS: Final = AutoModerationKeywordPresetType.SLURS
 
-PROFANITY: Final = (
+PROFANITY_KEYWORDS: Final = (
     "*fuck*",
     "a**hole*",
     "apeshit",
@@ -99,7 +99,7 @@ PROFANITY: Final = (
     "whore*",
 )
 
-SEXUAL_CONTENT: Final = (
+SEXUAL_CONTENT_KEYWORDS: Final = (
     "blow job*",
     "blowjob*",
     "boobs",
@@ -136,7 +136,7 @@ SEXUAL_CONTENT: Final = (
 )
 
 # Phrases only: which words are slurs depends on region and language, so operators supply the list (decisions/0024).
-SLURS: Final = (
+SLUR_KEYWORDS: Final = (
     "dirty foreigner*",
     "half-breed*",
     "halfbreed*",
@@ -148,9 +148,9 @@ SLURS: Final = (
 )
 
 PRESET_KEYWORDS: Final = {
-    _PROFANITY: PROFANITY,
-    _SEXUAL_CONTENT: SEXUAL_CONTENT,
-    _SLURS: SLURS,
+    _PROFANITY: PROFANITY_KEYWORDS,
+    _SEXUAL_CONTENT: SEXUAL_CONTENT_KEYWORDS,
+    _SLURS: SLUR_KEYWORDS,
 }
 
 

@@ -1,4 +1,4 @@
-"""SQL for auto moderation rules, and for the data that checks count."""
+"""SQL for auto moderation rules, quarantined members, and the messages and mentions that spam checks count."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -171,7 +171,8 @@ def has_rules_for(tx: Tx, guild_id: int, bit: int) -> bool:
 def list_guilds_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of a user's guilds that have profile rules."""
     rows = tx.all(
-        "SELECT g.id FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ? AND g.moderated >= ? ORDER BY g.id",
+        "SELECT g.id FROM members m JOIN guilds g ON g.id = m.guild_id "
+        "WHERE m.user_id = ? AND (g.moderated & ?) <> 0 ORDER BY g.id",
         user_id,
         CHECKS_MEMBERS,
     )
@@ -210,7 +211,7 @@ def list_messages_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limi
 
 
 def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mention_count: int, since_ms: int) -> None:
-    """Store the number of mentions of a message, and delete the counts of messages created before `since_ms`."""
+    """Store the number of mentions in a message, and delete the counts of messages created before `since_ms`."""
     tx.run("DELETE FROM mention_counts WHERE guild_id = ? AND message_id < ?", guild_id, int(Snowflake.at(since_ms)))
     tx.run(
         "INSERT INTO mention_counts (guild_id, message_id, user_id, mentions) VALUES (?, ?, ?, ?) "

@@ -4,14 +4,14 @@ import msgspec
 
 
 class RecipientAdded(msgspec.Struct, frozen=True, kw_only=True):
-    """A user joined a group."""
+    """A user was added to a group."""
 
     channel_id: int
     user_id: int
 
 
 class RecipientRemoving(msgspec.Struct, frozen=True, kw_only=True):
-    """A user is about to leave a group and is still a recipient."""
+    """A user is about to leave a group or to be removed from it, and is still a recipient."""
 
     channel_id: int
     user_id: int

@@ -26,7 +26,8 @@ WEBHOOK_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
 def install(call: Call, request: InstallationRequest) -> Guild:
     """Install an application in a guild, with its bot if the `bot` scope was requested.
 
-    If the application is already installed, only its scopes are updated."""
+    If the application is already installed, its scopes are updated, and its bot is added if it was requested and is not
+    a member yet."""
     permissions = rules.check_installation(call, request)
     application, guild_id = request.application, request.guild_id
     is_new = oauth2.upsert_installation(
@@ -72,24 +73,25 @@ def _build_guild(call: Call, guild_id: GuildId) -> Guild:
 
 def check_webhook_channel(call: Call, channel_id: int) -> None:
     """Raise unless the caller may create webhooks in a channel."""
-    _require_webhook_channel(call, channel_id)
+    _load_webhook_channel(call, channel_id)
 
 
-def _require_webhook_channel(call: Call, channel_id: int) -> tuple[ChannelRef, GuildId]:
+def _load_webhook_channel(call: Call, channel_id: int) -> tuple[ChannelRef, GuildId]:
+    """Return a channel in which the caller may create webhooks, with its guild ID; otherwise raise."""
     channel = access.require_channel(call, channel_id, WEBHOOK_PERMISSIONS).channel
     return channel, webhooks.require_webhook_channel(channel)
 
 
 def create_webhook(call: Call, application: ApplicationRow, channel_id: int) -> Webhook:
     """Create an application-owned webhook in a channel where the caller has MANAGE_WEBHOOKS."""
-    channel, guild_id = _require_webhook_channel(call, channel_id)
+    channel, guild_id = _load_webhook_channel(call, channel_id)
     name = application.name[:WEBHOOK_NAME_MAX]
     webhook = webhooks.create(call, channel, guild_id, name, application.icon, application_id=application.id)
     return webhooks.webhook_with_token(call, webhook)
 
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:
-    """Uninstall the application of a bot that left the guild."""
+    """Uninstall the application of a bot that left the guild or was removed."""
     row = applications.find_by_bot(call.tx, signal.user_id)
     if row is not None:
         oauth2.delete_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, signal.guild_id)
@@ -101,7 +103,9 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
-    """Uninstall a deleted application from guilds it was in without a bot; its bot's departure handles the others."""
+    """Uninstall a deleted application from guilds it was in without a bot.
+
+    Its other installations were already deleted by `on_member_removed`, when its bot was removed from the guilds."""
     for installation in oauth2.list_guild_installations(call.tx, signal.row.id):
         oauth2.delete_installation(
             call.tx, signal.row.id, ApplicationIntegrationType.GUILD_INSTALL, installation.target_id

@@ -33,7 +33,7 @@ class PollExpiry(msgspec.Struct):
 
 
 def schedule_end(call: Call, signal: messages.MessageCreated | messages.DeferredMessageCompleted) -> None:
-    """Schedule the end of the poll of a new message, if it has one."""
+    """Schedule the end of the poll of a new message or of a completed deferred response, if it has one."""
     poll = rules.find_poll(signal.row)
     if poll is not None:
         due_ms = codec.milliseconds(datetime.fromisoformat(poll.expiry))

@@ -19,11 +19,11 @@ SLICE = Slice(
     modules=(routes, commands),
     jobs={commands.JOIN_JOB: commands.join_after_delay, actions.RING_TIMEOUT_JOB: actions.expire_rings},
     listeners={
-        CallerMustLeave: actions.on_caller_left,
+        CallerMustLeave: actions.on_caller_must_leave,
         CallerDisplaced: actions.on_caller_displaced,
         PendingJoinsCanceled: commands.on_pending_joins_canceled,
         RecipientAdded: actions.on_recipient_added,
-        RecipientRemoving: actions.on_recipient_removed,
+        RecipientRemoving: actions.on_recipient_removing,
         UserBlocked: actions.on_user_blocked,
     },
     ready=views.ready_fields,

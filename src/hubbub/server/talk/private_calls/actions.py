@@ -175,14 +175,14 @@ def _publish_ringing(call: Call, private_call: CallRow) -> None:
 # Listeners
 
 
-def on_caller_left(call: Call, signal: CallerMustLeave) -> None:
-    """Remove a user after the voice server lost them permanently, or after they joined another channel."""
+def on_caller_must_leave(call: Call, signal: CallerMustLeave) -> None:
+    """Remove a user whose session ended, whose connection the voice server lost or rejected, or who joined another channel."""
     if signal.row.kind == CallKind.PRIVATE:
         leave(call, [signal.row])
 
 
 def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
-    """Assign a new voice server to a user after the previous voice server was lost."""
+    """Assign another voice server to a user whose voice server was lost or shuts down."""
     if signal.row.kind == CallKind.PRIVATE:
         _send_voice_server(call, signal.row)
         voice_states.calls.notify_voice_server(call, signal.row)
@@ -195,8 +195,8 @@ def on_recipient_added(call: Call, signal: RecipientAdded) -> None:
         call.tx.emit(wire.CALL_CREATE, views.private_call(call.tx, private_call), UserAudience.of(signal.user_id))
 
 
-def on_recipient_removed(call: Call, signal: RecipientRemoving) -> None:
-    """Remove a recipient who leaves a group channel from its call."""
+def on_recipient_removing(call: Call, signal: RecipientRemoving) -> None:
+    """Remove a recipient who leaves a group channel, or is removed from it, from its call."""
     private_call = store.find(call.tx, signal.channel_id)
     if private_call is None:
         return

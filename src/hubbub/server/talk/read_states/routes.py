@@ -11,8 +11,8 @@ from hubbub.server.talk.read_states import actions, store
 @handles(wire.ACK_MESSAGE)
 def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.AckMessage) -> wire.AckResult:
     """Mark a channel as read up to a message."""
-    channel_access = access.get_channel_standing(call, channel_id)
-    actions.mark_read(call, {ChannelId(channel_access.channel.id): message_id}, allow_backward=body.manual is True)
+    standing = access.get_channel_standing(call, channel_id)
+    actions.mark_read(call, {ChannelId(standing.channel.id): message_id}, allow_backward=body.manual is True)
     return wire.AckResult()
 
 
@@ -20,7 +20,7 @@ def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: 
 def ack_bulk(call: Call, body: wire.AckBulk) -> None:
     """Mark several channels as read.
 
-    Channels that the caller is not in are ignored."""
+    Channels outside the caller's guilds and private channels are ignored."""
     message_ids_by_channel = {read_state.channel_id: read_state.message_id for read_state in body.read_states}
     accessible_ids = store.filter_accessible(call.tx, call.user_id, message_ids_by_channel)
     actions.mark_read(

@@ -62,7 +62,7 @@ class RemovalPayload(msgspec.Struct, kw_only=True):
 def on_message_changed(
     call: Call, signal: messages.MessageCreated | messages.MessageChanged | messages.MessagePinned
 ) -> None:
-    """Record that a message was created or changed."""
+    """Record that a guild message was created, changed, pinned or unpinned, so that it is indexed again."""
     row = signal.row
     if signal.channel.guild_id is not None and row.type in messages.USER_MESSAGE_TYPES:
         if store.record_change(call.tx, signal.channel.guild_id, row.channel_id, row.id):
@@ -70,7 +70,7 @@ def on_message_changed(
 
 
 def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
-    """Record that messages were deleted."""
+    """Record that guild messages were deleted, so that they are removed from the index."""
     guild_id = signal.channel.guild_id
     if guild_id is None:
         return

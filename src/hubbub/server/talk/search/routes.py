@@ -58,7 +58,7 @@ def _find_guild_to_index(call: Call, guild_id: GuildId, is_fresh: bool) -> Guild
 async def _search_with_index(operation: AsyncOperation, search: Callable[[Call, bool], ResultT | GuildId]) -> ResultT:
     """Return the result of `search`; if the index is outdated, update the index once and search again.
 
-    `search` returns the guild ID if the index is outdated. Its second argument tells it to ignore pending changes."""
+    `search` returns the guild ID if the index is outdated. Its second argument is whether to ignore pending changes."""
     result = await operation.read(lambda call: search(call, False), long=True)
     if isinstance(result, GuildId):
         await _prepare_index(operation, result)

@@ -44,7 +44,7 @@ def build_embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
     return request
 
 
-def _build_embed(
+def _new_titled_embed(
     payload: GithubWebhook, title: str, url: str, *, text: str | None = None, color: int = 0
 ) -> EmbedRequest:
     """Build an embed whose title starts with the name of the repository or, without one, of the sender."""
@@ -105,16 +105,18 @@ def _commit_comment_embed(payload: GithubWebhook) -> EmbedRequest | None:
     if not comment:
         return None
     sha = (comment.commit_id or "")[:SHA_LENGTH]
-    return _build_embed(payload, f"New comment on commit `{sha}`", comment.html_url, text=comment.body)
+    return _new_titled_embed(payload, f"New comment on commit `{sha}`", comment.html_url, text=comment.body)
 
 
 def _create_embed(payload: GithubWebhook) -> EmbedRequest | None:
-    return _build_embed(payload, f"New {payload.ref_type or 'ref'} created: {payload.ref or ''}", _source_url(payload))
+    return _new_titled_embed(
+        payload, f"New {payload.ref_type or 'ref'} created: {payload.ref or ''}", _source_url(payload)
+    )
 
 
 def _delete_embed(payload: GithubWebhook) -> EmbedRequest | None:
     ref_type = (payload.ref_type or "ref").capitalize()
-    return _build_embed(payload, f"{ref_type} deleted: {payload.ref or ''}", _source_url(payload))
+    return _new_titled_embed(payload, f"{ref_type} deleted: {payload.ref or ''}", _source_url(payload))
 
 
 # Issues and pull requests
@@ -126,7 +128,9 @@ def _issues_embed(payload: GithubWebhook) -> EmbedRequest | None:
         return None
     color = {"opened": ORANGE, "reopened": YELLOW}.get(action, 0)
     text = issue.body or None if action == "opened" else None
-    return _build_embed(payload, f"Issue {action}: {_numbered_title(issue)}", issue.html_url, text=text, color=color)
+    return _new_titled_embed(
+        payload, f"Issue {action}: {_numbered_title(issue)}", issue.html_url, text=text, color=color
+    )
 
 
 def _issue_comment_embed(payload: GithubWebhook) -> EmbedRequest | None:
@@ -136,7 +140,7 @@ def _issue_comment_embed(payload: GithubWebhook) -> EmbedRequest | None:
     is_pull_request = issue.pull_request is not UNSET and issue.pull_request is not None
     subject, color = ("pull request", PINK) if is_pull_request else ("issue", SAND)
     title = f"New comment on {subject} #{issue.number}: {issue.title}"
-    return _build_embed(payload, title, comment.html_url, text=comment.body, color=color)
+    return _new_titled_embed(payload, title, comment.html_url, text=comment.body, color=color)
 
 
 def _pull_request_embed(payload: GithubWebhook) -> EmbedRequest | None:
@@ -145,7 +149,7 @@ def _pull_request_embed(payload: GithubWebhook) -> EmbedRequest | None:
         return None
     color = {"opened": GREEN, "reopened": YELLOW}.get(action, 0)
     text = pull_request.body or None if action == "opened" else None
-    return _build_embed(
+    return _new_titled_embed(
         payload,
         f"Pull request {action}: {_numbered_title(pull_request)}",
         pull_request.html_url,
@@ -163,7 +167,7 @@ def _pull_request_review_embed(payload: GithubWebhook) -> EmbedRequest | None:
         state, "Pull request review submitted"
     )
     color = {"approved": GREEN, "changes requested": RED}.get(state, PINK)
-    return _build_embed(
+    return _new_titled_embed(
         payload, f"{title}: {_numbered_title(pull_request)}", review.html_url, text=review.body or None, color=color
     )
 
@@ -173,7 +177,7 @@ def _pull_request_review_comment_embed(payload: GithubWebhook) -> EmbedRequest |
     if not pull_request or not comment or payload.action not in ("created", None, UNSET):
         return None
     title = f"New review comment on pull request #{pull_request.number}: {pull_request.title}"
-    return _build_embed(payload, title, comment.html_url, text=comment.body, color=PINK)
+    return _new_titled_embed(payload, title, comment.html_url, text=comment.body, color=PINK)
 
 
 # The repository
@@ -182,29 +186,29 @@ def _pull_request_review_comment_embed(payload: GithubWebhook) -> EmbedRequest |
 def _fork_embed(payload: GithubWebhook) -> EmbedRequest | None:
     if not payload.forkee:
         return None
-    return _build_embed(payload, f"Fork created: {payload.forkee.full_name}", payload.forkee.html_url)
+    return _new_titled_embed(payload, f"Fork created: {payload.forkee.full_name}", payload.forkee.html_url)
 
 
 def _member_embed(payload: GithubWebhook) -> EmbedRequest | None:
     member: GithubUser | None = payload.member or None
     if member is None or payload.action not in ("added", None, UNSET):
         return None
-    return _build_embed(payload, f"New collaborator added: {member.login}", member.html_url)
+    return _new_titled_embed(payload, f"New collaborator added: {member.login}", member.html_url)
 
 
 def _public_embed(payload: GithubWebhook) -> EmbedRequest | None:
-    return _build_embed(payload, "Now open sourced!", _source_url(payload))
+    return _new_titled_embed(payload, "Now open sourced!", _source_url(payload))
 
 
 def _release_embed(payload: GithubWebhook) -> EmbedRequest | None:
     release = payload.release
     if not release or payload.action not in ("published", None, UNSET):
         return None
-    return _build_embed(payload, f"New release published: {release.tag_name}", release.html_url)
+    return _new_titled_embed(payload, f"New release published: {release.tag_name}", release.html_url)
 
 
 def _watch_embed(payload: GithubWebhook) -> EmbedRequest | None:
-    return _build_embed(payload, "New star added", _source_url(payload))
+    return _new_titled_embed(payload, "New star added", _source_url(payload))
 
 
 # Checks
@@ -217,7 +221,7 @@ def _check_run_embed(payload: GithubWebhook) -> EmbedRequest | None:
     text = (run.output.title or run.output.summary or None) if run.output else None
     title = f"{run.name} {run.conclusion} on {_check_target(run.check_suite)}"
     url = run.details_url or run.html_url
-    return _build_embed(payload, title, url, text=text, color=_conclusion_color(run.conclusion))
+    return _new_titled_embed(payload, title, url, text=text, color=_conclusion_color(run.conclusion))
 
 
 def _check_suite_embed(payload: GithubWebhook) -> EmbedRequest | None:
@@ -225,7 +229,7 @@ def _check_suite_embed(payload: GithubWebhook) -> EmbedRequest | None:
     if not suite or not suite.conclusion or payload.action not in ("completed", None, UNSET):
         return None
     title = f"{suite.app.name} checks {suite.conclusion} on {_check_target(suite)}"
-    return _build_embed(payload, title, _source_url(payload), color=_conclusion_color(suite.conclusion))
+    return _new_titled_embed(payload, title, _source_url(payload), color=_conclusion_color(suite.conclusion))
 
 
 def _check_target(suite: GithubCheckSuite) -> str:
@@ -248,11 +252,13 @@ def _discussion_embed(payload: GithubWebhook) -> EmbedRequest | None:
         return None
     if payload.action == "created":
         title = f"New discussion #{discussion.number}: {discussion.title}"
-        return _build_embed(payload, title, discussion.html_url, text=discussion.body or None, color=SAND)
+        return _new_titled_embed(payload, title, discussion.html_url, text=discussion.body or None, color=SAND)
     if payload.action == "answered":
         text = payload.answer.body if payload.answer else None
         title = f"Answer marked for discussion #{discussion.number}: {discussion.title}"
-        return _build_embed(payload, title, discussion.answer_html_url or discussion.html_url, text=text, color=GREEN)
+        return _new_titled_embed(
+            payload, title, discussion.answer_html_url or discussion.html_url, text=text, color=GREEN
+        )
     return None
 
 
@@ -261,7 +267,7 @@ def _discussion_comment_embed(payload: GithubWebhook) -> EmbedRequest | None:
     if not discussion or not comment or payload.action not in ("created", None, UNSET):
         return None
     title = f"New comment on discussion #{discussion.number}: {discussion.title}"
-    return _build_embed(payload, title, comment.html_url, text=comment.body, color=SAND)
+    return _new_titled_embed(payload, title, comment.html_url, text=comment.body, color=SAND)
 
 
 EMBED_BUILDERS: Final[Mapping[str, EmbedBuilder]] = {

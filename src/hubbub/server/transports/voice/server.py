@@ -168,7 +168,7 @@ class VoiceServer:
             self._clock.now_ms()
         )
         if is_outdated or not is_known:
-            # The specification requires a rejection; a close code tells clients the reason (decisions/0050).
+            # The specification requires a rejection; a close code gives clients the reason (decisions/0050).
             raise CloseConnection(VoiceCloseCode.BAD_REQUEST, "Unsupported version; use v=4 to v=9")
         hello = protocol.VoiceHello(v=connection.version, heartbeat_interval=self._settings.heartbeat_interval_ms)
         connection.send_payload(VoiceOpcode.HELLO, hello)

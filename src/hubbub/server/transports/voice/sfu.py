@@ -39,7 +39,7 @@ BYE_COUNT: Final = 3
 BYE_INTERVAL_SECONDS: Final = 0.15
 """Interval in seconds between RTCP BYE packets."""
 BITRATE_INTERVAL_SECONDS: Final = 1.0
-"""Interval in seconds between messages that tell a browser the bitrate of its video."""
+"""Interval in seconds between messages that limit the bitrate of a browser's video."""
 VIDEO_BITRATE: Final = 2_500_000
 """Bits per second that a browser may use for its video; without this message browsers stay at a tenth of it."""
 KEY_FRAME_INTERVAL_SECONDS: Final = 0.3

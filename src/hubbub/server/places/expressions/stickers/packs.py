@@ -41,8 +41,8 @@ _STANDARD_STICKERS: Final = (
 _STANDARD_BY_ID: Final = {sticker.id: sticker for sticker in _STANDARD_STICKERS}
 
 
-def pack() -> wire.StickerPack:
-    """Return the standard pack."""
+def standard_pack() -> wire.StickerPack:
+    """Return the sticker pack that is part of the program, with all its stickers."""
     return wire.StickerPack(
         id=PACK_ID,
         sku_id=PACK_ID,

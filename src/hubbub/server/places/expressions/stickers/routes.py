@@ -100,7 +100,7 @@ def get_sticker(call: Call, sticker_id: StickerId) -> wire.Sticker:
 @handles(wire.LIST_STICKER_PACKS)
 def list_sticker_packs(call: Call) -> wire.StickerPacks:
     """List sticker packs."""
-    return wire.StickerPacks(sticker_packs=[packs.pack()])
+    return wire.StickerPacks(sticker_packs=[packs.standard_pack()])
 
 
 @handles(wire.GET_STICKER_PACK)
@@ -108,4 +108,4 @@ def get_sticker_pack(call: Call, pack_id: Snowflake) -> wire.StickerPack:
     """Get a sticker pack."""
     if pack_id != packs.PACK_ID:
         raise errors.UNKNOWN_STICKER_PACK()
-    return packs.pack()
+    return packs.standard_pack()
