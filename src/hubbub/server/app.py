@@ -8,7 +8,7 @@ import contextlib
 import functools
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -28,7 +28,8 @@ from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.core.event_dispatch import NO_SESSIONS, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.images import ImageConverter
-from hubbub.server.core.jobs import Job, Worker
+from hubbub.server.core.job_handlers import job_handlers
+from hubbub.server.core.jobs import Worker
 from hubbub.server.core.mail import Mailbox, open_mailer
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.outbound_http import OutboundClient
@@ -38,7 +39,7 @@ from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.process_leases import ProcessLease
 from hubbub.server.core.rate_limits import RateLimits
-from hubbub.server.core.slices import Slice
+from hubbub.server.core.slices import Slice, collect_listeners
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
@@ -121,6 +122,7 @@ from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.discovery import DiscoveryEndpoint
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpServer
+from hubbub.server.transports.operator_endpoints import OperatorEndpoints
 from hubbub.server.transports.voice import VoiceServer, sockets
 from hubbub.server.transports.web import WebServer
 
@@ -291,7 +293,7 @@ class App:
         self.payments = payments or open_payments(config.payments, rehearsal=config.control)
         self.mailer = open_mailer(config, self.clock)
         self.auth = Authenticator(self.database, self.clock, is_receiving=lambda: self.bus.is_healthy)
-        self.listeners = _collect_listeners(slices)
+        self.listeners = collect_listeners(slices)
         session_starts = gateway_info.find_session_start_limit.bind(self._find_session_start_limit)
         self.ports = compose(slices, (*ports, session_starts))
         self.rate_limits = RateLimits(
@@ -319,7 +321,7 @@ class App:
         self._http_server: HttpServer | None = None
         self._activities: ActivityServer | None = None
         self._runner: web.AppRunner | None = None
-        self._draining = False
+        self._operator_endpoints = OperatorEndpoints(self.database, self.bus, self.metrics)
 
     # Lifecycle
 
@@ -345,9 +347,7 @@ class App:
             # A single process, so no client is connected yet: state left by a killed process is outdated.
             await self.database.write(lambda tx: self._reset_connection_state(self.make_call(tx)))
         routes: list[web.RouteDef] = [
-            web.get("/healthz", self._healthz),
-            web.get("/readyz", self._readyz),
-            web.get("/metrics", self._metrics),
+            *self._operator_endpoints.routes(),
             *DiscoveryEndpoint(self.config).routes(),
             *self.routes,
         ]
@@ -392,7 +392,13 @@ class App:
             # A process that dies between a commit and its notification leaves jobs that no worker is notified of, so
             # workers poll. Not in a rehearsal, whose clock may jump over days.
             poll_ms = POLL_MS if self.config.database_url is not None and not self.config.control else None
-            self.worker = Worker(self.database, self.clock, self._job_handlers(), metrics=self.metrics, poll_ms=poll_ms)
+            self.worker = Worker(
+                self.database,
+                self.clock,
+                job_handlers(self.slices, self.make_call, self._make_operation),
+                metrics=self.metrics,
+                poll_ms=poll_ms,
+            )
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
         http_server = HttpServer(
@@ -479,7 +485,7 @@ class App:
 
     async def stop(self) -> None:
         """Drain and stop: sessions receive Reconnect, requests finish, then everything closes."""
-        self._draining = True
+        self._operator_endpoints.draining = True
         if self.voice is not None:
             await self.voice.close()
         if self.gateway is not None:
@@ -583,43 +589,19 @@ class App:
 
         return await self.database.read(find)
 
-    def _job_handlers(self) -> dict[str, Callable[..., Any]]:
-        """Return the handlers of all slices by kind of job."""
-        handlers: dict[str, Callable[..., Any]] = {}
-        for slice_ in self.slices:
-            for kind, function in slice_.jobs.items():
-                is_async = asyncio.iscoroutinefunction(function)
-                handlers[kind] = self._async_job_handler(function) if is_async else self._sync_job_handler(function)
-        return handlers
-
-    def _sync_job_handler(self, function: Callable[[Call, Job], None]) -> Callable[[Tx, Job], None]:
-        """Return a job handler that runs a function inside the worker's transaction."""
-
-        def run(tx: Tx, job: Job) -> None:
-            function(self.make_call(tx), job)
-
-        return run
-
-    def _async_job_handler(
-        self, function: Callable[[AsyncOperation, Job], Awaitable[None]]
-    ) -> Callable[[Job], Awaitable[None]]:
-        """Return a job handler that runs an async function, which opens its own transactions."""
-
-        async def run(job: Job) -> None:
-            operation = AsyncOperation(
-                self.database,
-                self.make_call,
-                self._heavy,
-                None,
-                files=self.files,
-                outbound=self.outbound,
-                payments=self.payments,
-                mailer=self.mailer,
-                perform=self._perform,
-            )
-            await function(operation, job)
-
-        return run
+    def _make_operation(self) -> AsyncOperation:
+        """Return the operation in which the handler of an async job runs."""
+        return AsyncOperation(
+            self.database,
+            self.make_call,
+            self._heavy,
+            None,
+            files=self.files,
+            outbound=self.outbound,
+            payments=self.payments,
+            mailer=self.mailer,
+            perform=self._perform,
+        )
 
     async def _perform(
         self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, data: bytes
@@ -628,41 +610,8 @@ class App:
         assert self._http_server is not None
         await self._http_server.run_with_body(self.table.for_operation(operation), path, content_type, data)
 
-    # Endpoints for operators
-
-    async def _healthz(self, _: web.Request) -> web.Response:
-        return web.Response(text="ok\n")
-
-    async def _readyz(self, _: web.Request) -> web.Response:
-        problems = []
-        if self._draining:
-            problems.append("draining")
-        if not self.bus.is_healthy:
-            problems.append("bus")
-        try:
-            await self.database.check()
-        except Exception:
-            log.warning("The store is not ready", exc_info=True)
-            problems.append("store")
-        return web.Response(
-            text=f"not ready: {', '.join(problems)}\n" if problems else "ready\n", status=503 if problems else 200
-        )
-
-    async def _metrics(self, _: web.Request) -> web.Response:
-        return web.Response(
-            body=self.metrics.render(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        )
-
 
 @functools.cache
 def _full_table() -> EndpointTable:
     """Return the table of all operations; it never changes, so all Apps of a process share it."""
     return EndpointTable(SLICES)
-
-
-def _collect_listeners(slices: tuple[Slice, ...]) -> dict[type, list[Callable[[Call, Any], None]]]:
-    listeners: dict[type, list[Callable[[Call, Any], None]]] = {}
-    for slice_ in slices:
-        for signal, listener in slice_.listeners.items():
-            listeners.setdefault(signal, []).append(listener)
-    return listeners

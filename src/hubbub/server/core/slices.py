@@ -1,6 +1,6 @@
 """The declaration of a resource slice: handlers, jobs, signal listeners, and its parts of READY and GUILD_CREATE."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, TypeVar
@@ -119,3 +119,12 @@ class Slice:
                 command = getattr(value, "__command__", None)
                 if command is not None and value.__module__ == module.__name__:
                     yield command, value
+
+
+def collect_listeners(slices: Iterable[Slice]) -> dict[type, list[Callable[[Call, Any], None]]]:
+    """Return the listeners of all slices by type of signal."""
+    listeners: dict[type, list[Callable[[Call, Any], None]]] = {}
+    for slice_ in slices:
+        for signal, listener in slice_.listeners.items():
+            listeners.setdefault(signal, []).append(listener)
+    return listeners

@@ -6,7 +6,6 @@ back. No result is delivered and no event is published before the sync.
 """
 
 import asyncio
-import contextlib
 import functools
 import logging
 import os
@@ -15,21 +14,16 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
 from hubbub.server.core import migrations
 from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
-from hubbub.server.core.sqlite_files import copy_before_upgrade, copy_database
+from hubbub.server.core.sqlite_files import CACHE_BYTES, connect, copy_before_upgrade, copy_database, lock, serialize
+from hubbub.server.core.sqlite_queue import Batch, ExclusiveTask, Handover, Task, UndoError, Unit
 from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SqliteReadTx, SqliteTx, is_unavailable
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
-
-try:
-    import fcntl
-except ImportError:  # Windows: only SQLite's own locks protect the file there.
-    fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
 
@@ -47,54 +41,8 @@ READ_DELIVERY_SECONDS: Final = 0.001
 """Interval in seconds at which results of a read batch are delivered."""
 LONG_READ_SECONDS: Final = 0.003
 """Duration of a read in seconds after which a helper thread takes over the reads that wait behind it."""
-CACHED_STATEMENTS: Final = 512
-CACHE_BYTES: Final = 64 * 1024 * 1024
-"""Page cache of each connection in bytes."""
 
 _SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
-
-
-class _UndoError(Exception):
-    """A unit failed after it had written, and other units of the batch are in the same transaction."""
-
-
-class _ExclusiveTask:
-    """A function that the writer thread runs between batches, with exclusive use of the connection."""
-
-    __slots__ = ("future", "work")
-
-    def __init__(self, work: Callable[[], Any], future: "asyncio.Future[Any]") -> None:
-        self.work = work
-        self.future = future
-
-
-_Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]", bool]
-"""The function, the future that waits for it, and whether it may write."""
-
-
-@dataclass(slots=True)
-class _Batch:
-    """Units that have run in the open transaction, and their results, delivered after the commit."""
-
-    units: list[_Unit]
-    finished_units: list[FinishedUnit]
-    started: float
-    committed: "asyncio.Future[None] | None" = None
-    """A future that is resolved after the commit, if any."""
-
-
-class _Handover:
-    """An entry of the writer's queue at which the event loop runs quick units on the connection; the writer commits them."""
-
-    __slots__ = ("ended", "reached")
-
-    def __init__(self, reached: "asyncio.Future[None]") -> None:
-        self.reached = reached
-        self.ended: SimpleQueue[_Batch | None] = SimpleQueue()
-
-
-_Task = _Unit | _ExclusiveTask | _Batch | _Handover
-"""An entry of the writer's queue."""
 
 
 class SqliteDatabase(Database):
@@ -112,17 +60,17 @@ class SqliteDatabase(Database):
         self._path = None if path is None else Path(path)
         self._waiting_max = queued_units_max
         self._cache_bytes = cache_bytes
-        self._writes: SimpleQueue[_Task | None] = SimpleQueue()
+        self._writes: SimpleQueue[Task | None] = SimpleQueue()
         self._submitted = 0
         """Number of entries put into the writer's queue; if equal to `_completed`, the connection is free."""
         self._completed = 0
         """Number of entries of the writer's queue that are done."""
-        self._quick: deque[_Unit] = deque()
+        self._quick: deque[Unit] = deque()
         """Quick units that wait for the connection."""
         self._quick_active = False
         """Whether a batch of quick units waits for the connection or its commit; further quick units are collected."""
-        self._reads: SimpleQueue[_Unit | None] = SimpleQueue()
-        self._pending_reads: deque[_Unit] = deque()
+        self._reads: SimpleQueue[Unit | None] = SimpleQueue()
+        self._pending_reads: deque[Unit] = deque()
         self._read_started = 0.0
         self._queued_read_count = 0
         self._watchdog: asyncio.TimerHandle | None = None
@@ -146,7 +94,7 @@ class SqliteDatabase(Database):
         """Open the database and migrate the schema to the current version."""
         self._loop = asyncio.get_running_loop()
         self._delivery = CommitDelivery(self, self._loop)
-        self._lock()
+        self._lock_file = None if self._path is None else lock(self._path)
         try:
             opened: asyncio.Future[Any] = self._loop.create_future()
             self._start_thread("hubbub-store-writer", self._write_loop, opened)
@@ -208,7 +156,7 @@ class SqliteDatabase(Database):
         result: T = await future
         return result
 
-    def _submit(self, task: "_Task") -> None:
+    def _submit(self, task: Task) -> None:
         """Put an entry into the writer's queue; the writer owns the connection until it is done."""
         self._submitted += 1
         self._writes.put(task)
@@ -223,11 +171,11 @@ class SqliteDatabase(Database):
             if batch is not None:
                 self._submit(batch)
         else:
-            handover = _Handover(self._loop.create_future())
+            handover = Handover(self._loop.create_future())
             handover.reached.add_done_callback(lambda _: self._use_handover(handover))
             self._submit(handover)
 
-    def _use_handover(self, handover: _Handover) -> None:
+    def _use_handover(self, handover: Handover) -> None:
         """Run the quick units on the event loop and return the connection to the writer."""
         batch = None
         try:
@@ -235,9 +183,9 @@ class SqliteDatabase(Database):
         finally:
             handover.ended.put(batch)
 
-    def _quick_batch(self) -> _Batch | None:
+    def _quick_batch(self) -> Batch | None:
         """Run the waiting quick units in a transaction; return None if the transaction failed."""
-        batch = _Batch([], [], time.monotonic(), self._loop.create_future())
+        batch = Batch([], [], time.monotonic(), self._loop.create_future())
         try:
             self._cursor.execute("BEGIN IMMEDIATE")
             self._run_units(batch, self._take_quick)
@@ -250,7 +198,7 @@ class SqliteDatabase(Database):
         batch.committed.add_done_callback(self._end_quick)
         return batch
 
-    def _take_quick(self) -> _Unit | None:
+    def _take_quick(self) -> Unit | None:
         return self._quick.popleft() if self._quick else None
 
     def _end_quick(self, _: "asyncio.Future[None] | None" = None) -> None:
@@ -305,7 +253,7 @@ class SqliteDatabase(Database):
 
     async def serialize(self) -> bytes:
         """Return the whole database as the bytes of a file, taken between two batches."""
-        return await self._between_batches(self._serialize)
+        return await self._between_batches(lambda: serialize(self._connection))
 
     async def restore(self, image: bytes) -> None:
         """Replace the whole database by one that `serialize` returned."""
@@ -325,28 +273,10 @@ class SqliteDatabase(Database):
         """Run a function on the writer thread between two batches and return its result."""
         if not self._open:
             raise self._unavailable()
-        task = _ExclusiveTask(work, self._loop.create_future())
+        task = ExclusiveTask(work, self._loop.create_future())
         self._submit(task)
         result: T = await task.future
         return result
-
-    def _lock(self) -> None:
-        """Lock the database against other processes: commit numbers and events are counted in this process."""
-        if self._path is None or fcntl is None:
-            return
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock_file = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if self._lock_file is not None:
-                os.close(self._lock_file)
-                self._lock_file = None
-                raise StoreUnavailable(f"{self._path} is in use by another process") from error
-            raise StoreUnavailable(f"cannot open {self._path}: {error}") from error
-        with contextlib.suppress(OSError):  # SQLite reports the error better.
-            # SQLite would create the file, and its companion files with the same mode, readable for all users.
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
 
     def _start_thread(self, name: str, target: Callable[..., None], opened: "asyncio.Future[Any]") -> None:
         thread = threading.Thread(target=target, args=(opened,), name=name, daemon=True)
@@ -354,26 +284,7 @@ class SqliteDatabase(Database):
         thread.start()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            ":memory:" if self._path is None else self._path,
-            isolation_level=None,
-            cached_statements=CACHED_STATEMENTS,
-            timeout=10.0,
-            # The event loop also uses the writer's connection, at a handover.
-            check_same_thread=False,
-        )
-        # The operations maintain references, because they must return the platform's errors anyway (decisions/0003).
-        connection.execute("PRAGMA foreign_keys = OFF")
-        # Savepoints store the pages to restore in temporary storage.
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute(f"PRAGMA cache_size = -{self._cache_bytes // 1024}")
-        if self._path is not None:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA mmap_size = 1073741824")
-            connection.execute("PRAGMA wal_autocheckpoint = 4000")
-            connection.execute("PRAGMA journal_size_limit = 67108864")
-        return connection
+        return connect(self._path, self._cache_bytes)
 
     def _open_writer(self) -> None:
         self._connection = self._connect()
@@ -397,19 +308,19 @@ class SqliteDatabase(Database):
             self._delivery.add([(opened, None, error, None)])
             return
         self._delivery.add([(opened, None, None, None)])
-        entry: _Task | None
+        entry: Task | None
         while (entry := self._writes.get()) is not None:
-            if isinstance(entry, _Batch):
+            if isinstance(entry, Batch):
                 self._commit(entry, entries=1)
-            elif isinstance(entry, _ExclusiveTask):
+            elif isinstance(entry, ExclusiveTask):
                 self._run_exclusive(entry)
-            elif isinstance(entry, _Handover):
+            elif isinstance(entry, Handover):
                 self._hand_over(entry)
             elif not self._run_batch(entry):
                 break
         self._connection.close()
 
-    def _run_exclusive(self, task: _ExclusiveTask) -> None:
+    def _run_exclusive(self, task: ExclusiveTask) -> None:
         finished: FinishedUnit
         try:
             finished = (task.future, task.work(), None, None)
@@ -418,7 +329,7 @@ class SqliteDatabase(Database):
         self._completed += 1
         self._delivery.add([finished])
 
-    def _hand_over(self, handover: _Handover) -> None:
+    def _hand_over(self, handover: Handover) -> None:
         """Let the event loop use the connection, and commit its batch."""
         self._delivery.add([(handover.reached, None, None, None)])
         batch = handover.ended.get()
@@ -427,12 +338,12 @@ class SqliteDatabase(Database):
         else:
             self._commit(batch, entries=1)
 
-    def _run_batch(self, first: _Unit) -> bool:
+    def _run_batch(self, first: Unit) -> bool:
         """Run and commit all waiting units. Return False once the end of the queue was reached."""
-        batch = _Batch([], [], time.monotonic())
-        entry: _Task | None = first
+        batch = Batch([], [], time.monotonic())
+        entry: Task | None = first
 
-        def take() -> _Unit | None:
+        def take() -> Unit | None:
             nonlocal entry
             if batch.units:
                 if not self._writes.qsize():
@@ -449,13 +360,13 @@ class SqliteDatabase(Database):
             self._delivery.add(self._fail_batch(units, batch.finished_units, error))
         else:
             self._commit(batch, entries=len(batch.units))
-        if isinstance(entry, _ExclusiveTask):
+        if isinstance(entry, ExclusiveTask):
             self._run_exclusive(entry)
-        elif isinstance(entry, _Handover):
+        elif isinstance(entry, Handover):
             self._hand_over(entry)
         return entry is not None
 
-    def _run_units(self, batch: _Batch, take: Callable[[], _Unit | None]) -> None:
+    def _run_units(self, batch: Batch, take: Callable[[], Unit | None]) -> None:
         """Run units in the open transaction until none is left or the batch is full."""
         units, finished_units = batch.units, batch.finished_units
         self._has_stamp = False
@@ -465,10 +376,10 @@ class SqliteDatabase(Database):
                 finished_units.append(self._run_unit(unit, guard=False, is_first=not finished_units))
                 if time.monotonic() > batch.started + BATCH_SECONDS_MAX:
                     break
-        except _UndoError:
+        except UndoError:
             batch.finished_units = self._rerun_guarded(units)
 
-    def _commit(self, batch: _Batch, *, entries: int) -> None:
+    def _commit(self, batch: Batch, *, entries: int) -> None:
         """Commit a batch and deliver its results; `entries` is the number of queue entries it consists of."""
         finished_units = batch.finished_units
         try:
@@ -485,7 +396,7 @@ class SqliteDatabase(Database):
             finished_units.append((batch.committed, None, None, None))
         self._delivery.add(finished_units)
 
-    def _rerun_guarded(self, units: list[_Unit]) -> list[FinishedUnit]:
+    def _rerun_guarded(self, units: list[Unit]) -> list[FinishedUnit]:
         """Run a batch again with a savepoint per unit, because one of them failed after it had written.
 
         This is rare, since most units fail before they write; the other batches save two statements per unit."""
@@ -494,7 +405,7 @@ class SqliteDatabase(Database):
         self._has_stamp = False
         return [self._run_unit(unit, guard=True, is_first=False) for unit in units]
 
-    def _run_unit(self, unit: _Unit, *, guard: bool, is_first: bool) -> FinishedUnit:
+    def _run_unit(self, unit: Unit, *, guard: bool, is_first: bool) -> FinishedUnit:
         """Run one unit of the batch; if it fails, only this unit is rolled back.
 
         `guard` runs it in a savepoint; `is_first` means that the transaction contains no other unit."""
@@ -519,7 +430,7 @@ class SqliteDatabase(Database):
                     self._cursor.execute("ROLLBACK")
                     self._cursor.execute("BEGIN IMMEDIATE")
                 else:
-                    raise _UndoError from error
+                    raise UndoError from error
             return (future, None, error, None)
         tx.end()
         if tx.has_written and guard:
@@ -540,7 +451,7 @@ class SqliteDatabase(Database):
             self._cursor.execute("PRAGMA query_only = OFF")
 
     def _fail_batch(
-        self, units: list[_Unit], finished_units: list[FinishedUnit], error: BaseException
+        self, units: list[Unit], finished_units: list[FinishedUnit], error: BaseException
     ) -> list[FinishedUnit]:
         """Roll back a batch whose commit failed. Each unit gets its own error, or else StoreUnavailable."""
         log.error("A batch of %d units of work failed", len(units), exc_info=error)
@@ -589,7 +500,7 @@ class SqliteDatabase(Database):
                 self._helper_signals.put(True)
             self._watchdog = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
 
-    def _collect_reads(self, unit: _Unit | None) -> bool:
+    def _collect_reads(self, unit: Unit | None) -> bool:
         """Collect the waiting reads; one snapshot that is not yet open is recent enough for all of them."""
         while unit is not None:
             self._pending_reads.append(unit)
@@ -611,7 +522,7 @@ class SqliteDatabase(Database):
         cursor = connection.cursor()
         while self._helper_signals.get():
             while self._pending_reads or self._reads.qsize():
-                reads: deque[_Unit] = deque()
+                reads: deque[Unit] = deque()
                 try:
                     reads.append(self._pending_reads.popleft())
                 except IndexError:
@@ -626,7 +537,7 @@ class SqliteDatabase(Database):
                 self._read_batch(connection, cursor, reads)
         connection.close()
 
-    def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, reads: "deque[_Unit]") -> None:
+    def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, reads: "deque[Unit]") -> None:
         """Run the given reads over one snapshot."""
         finished_units: list[FinishedUnit] = []
         delivered_seconds = time.monotonic()
@@ -660,12 +571,6 @@ class SqliteDatabase(Database):
                 log.exception("A read transaction could not be ended")
             if finished_units:
                 self._delivery.add(finished_units)
-
-    def _serialize(self) -> bytes:
-        image = bytearray(self._connection.serialize())
-        # Bytes 18 and 19 of the header declare a write-ahead log, which a serialized image does not have.
-        image[18:20] = b"\x01\x01"
-        return bytes(image)
 
     def _restore(self, image: bytes) -> None:
         source = sqlite3.connect(":memory:", isolation_level=None)

@@ -1,11 +1,14 @@
-"""Files of the embedded database: the lock of its process, and copies."""
+"""Files of the embedded database: the lock of its process, connections, and copies."""
 
+import contextlib
 import logging
 import os
 import sqlite3
 from pathlib import Path
+from typing import Final
 
 from hubbub.server.core.migrations import MigrationError
+from hubbub.server.core.store import StoreUnavailable
 
 try:
     import fcntl
@@ -14,6 +17,33 @@ except ImportError:  # Windows: only SQLite's own locks protect the file there.
 
 
 log = logging.getLogger(__name__)
+
+CACHED_STATEMENTS: Final = 512
+CACHE_BYTES: Final = 64 * 1024 * 1024
+"""Page cache of each connection in bytes."""
+
+
+def lock(path: Path) -> int | None:
+    """Lock the database against other processes and return the handle of the lock file.
+
+    The lock protects commit numbers and events, which are counted in this process. Return None on systems without file
+    locks."""
+    if fcntl is None:
+        return None
+    handle: int | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if handle is not None:
+            os.close(handle)
+            raise StoreUnavailable(f"{path} is in use by another process") from error
+        raise StoreUnavailable(f"cannot open {path}: {error}") from error
+    with contextlib.suppress(OSError):  # SQLite reports the error better.
+        # SQLite would create the file, and its companion files with the same mode, readable for all users.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    return handle
 
 
 def is_locked(path: Path) -> bool:
@@ -40,6 +70,38 @@ def copy_database(source: sqlite3.Connection, path: str | os.PathLike[str]) -> N
         source.backup(target)
     finally:
         target.close()
+
+
+def connect(path: Path | None, cache_bytes: int) -> sqlite3.Connection:
+    """Return a new connection to a database file or, without a path, to a new database in memory."""
+    connection = sqlite3.connect(
+        ":memory:" if path is None else path,
+        isolation_level=None,
+        cached_statements=CACHED_STATEMENTS,
+        timeout=10.0,
+        # The event loop also uses the writer's connection, at a handover.
+        check_same_thread=False,
+    )
+    # The operations maintain references, because they must return the platform's errors anyway (decisions/0003).
+    connection.execute("PRAGMA foreign_keys = OFF")
+    # Savepoints store the pages to restore in temporary storage.
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(f"PRAGMA cache_size = -{cache_bytes // 1024}")
+    if path is not None:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA mmap_size = 1073741824")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+    return connection
+
+
+def serialize(connection: sqlite3.Connection) -> bytes:
+    """Return a whole database as the bytes of a file."""
+    image = bytearray(connection.serialize())
+    # Bytes 18 and 19 of the header declare a write-ahead log, which a serialized image does not have.
+    image[18:20] = b"\x01\x01"
+    return bytes(image)
 
 
 def copy_before_upgrade(source: sqlite3.Connection, path: Path, schema: int) -> None:

@@ -9,13 +9,11 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from types import NoneType
 from typing import Any, Final
-from urllib.parse import unquote
 
 from aiohttp import http_exceptions, web
 from aiohttp.typedefs import Handler
@@ -48,6 +46,16 @@ from hubbub.server.core.trace import Trace
 from hubbub.server.transports import sockets
 from hubbub.server.transports.http import decoding, fault_injection, multipart, openapi, request_limits, responses
 from hubbub.server.transports.http.aiohttp_adapter import ServerRunner, SubtreeResource
+from hubbub.server.transports.http.incoming_requests import (
+    DEFAULT_VERSION,
+    KNOWN_METHODS,
+    READ_METHODS,
+    RequestState,
+    decode_text,
+    has_unknown_body,
+    preflight_response,
+    split_path,
+)
 from hubbub.server.transports.http.origin_policy import find_policy
 from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody, IncomingBody
 from hubbub.server.transports.http.responses import EncodedResponse
@@ -55,10 +63,6 @@ from hubbub.server.transports.http.upload_storage import UploadStorage
 
 log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
-
-DEFAULT_VERSION: Final = 10
-VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
-"""API versions by URL segment. All behave alike; 6 to 8 are deprecated. Others fail with 50041 (spec/http.md#1.1)."""
 
 LINGER_SECONDS: Final = 3.0
 """Seconds during which the rest of a rejected body is read and discarded, so that the client sees the response."""
@@ -68,9 +72,6 @@ IDLE_TIMEOUT_FACTOR: Final = 1.25
 
 FAILED_LOOKUP_STATUSES: Final = frozenset({401, 404})
 """Statuses of a request without a caller that guessed a wrong ID, code or token."""
-
-_VERSION: Final = re.compile(r"v[0-9]{1,9}", re.ASCII)
-_HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
 
 
 class HttpServer:
@@ -257,7 +258,7 @@ class HttpServer:
 
     async def _run_checked(
         self,
-        state: "RequestState",
+        state: RequestState,
         operation: Operation[Any, Any],
         values: Sequence[object],
         actor: Actor | None,
@@ -304,13 +305,13 @@ class HttpServer:
             if self._request_finished is not None:
                 self._request_finished.set()
 
-    def _record_failure(self, state: "RequestState", status: int, *, shared: bool = False) -> None:
+    def _record_failure(self, state: RequestState, status: int, *, shared: bool = False) -> None:
         """Count a rejected request against the limits of its IP address."""
         self._rate_limits.record_status(state.ip, status, shared=shared)
         if state.is_anonymous and status in FAILED_LOOKUP_STATUSES:
             self._rate_limits.record_failed_lookup(state.ip)
 
-    def _reject_blocked(self, state: "RequestState") -> None:
+    def _reject_blocked(self, state: RequestState) -> None:
         """Reject a request from an IP address that is blocked because of too many invalid requests."""
         blocked_ms = self._rate_limits.blocked_ms(state.ip)
         if blocked_ms:
@@ -320,7 +321,7 @@ class HttpServer:
                 errors.RATE_LIMITED, {"retry_after": blocked_ms / 1000, "global": True}, "global"
             )
 
-    async def _take_fault(self, state: "RequestState", endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
+    async def _take_fault(self, state: RequestState, endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
         """Return the injected fault of this request, or None. Apply it now if it precedes the operation."""
         if not self._faults.http:
             return None
@@ -330,13 +331,13 @@ class HttpServer:
             await fault_injection.apply_fault(fault, state.request)
         return fault
 
-    async def _handle_operation(self, state: "RequestState") -> EncodedResponse:
+    async def _handle_operation(self, state: RequestState) -> EncodedResponse:
         """Run the steps from the route to the encoded result."""
         request = state.request
         self._reject_blocked(state)
         if request.method == "OPTIONS":
-            return _preflight_response(request)
-        segments, version = _split_path(request.rel_url.raw_path)
+            return preflight_response(request)
+        segments, version = split_path(request.rel_url.raw_path)
         if request.method in READ_METHODS and segments == ["openapi.json"]:
             state.route = "/openapi.json"
             return EncodedResponse(200, await self.openapi())
@@ -353,7 +354,7 @@ class HttpServer:
             )
         path = endpoint.read_path(values)
         source = IncomingBody(request, self._read_timeout_seconds)
-        if _has_unknown_body(request, endpoint):
+        if has_unknown_body(request, endpoint):
             body = await self._bodies.discard(source)
         else:
             body = await self._bodies.read(source, endpoint.operation, endpoint.media_bytes if endpoint.media else 0)
@@ -383,7 +384,7 @@ class HttpServer:
         finally:
             self._bodies.release(body)
 
-    async def _authenticate(self, state: "RequestState", endpoint: Endpoint) -> Actor | None:
+    async def _authenticate(self, state: RequestState, endpoint: Endpoint) -> Actor | None:
         """Return the caller, or None if the operation needs none; reject a caller that it does not accept."""
         if endpoint.ignores_tokens:
             return None
@@ -398,7 +399,7 @@ class HttpServer:
             raise
 
     def _check_rate_limits(
-        self, state: "RequestState", endpoint: Endpoint, actor: Actor | None, values: Sequence[str]
+        self, state: RequestState, endpoint: Endpoint, actor: Actor | None, values: Sequence[str]
     ) -> None:
         """Check the global limit, the bucket and the cap in this order.
 
@@ -460,7 +461,7 @@ class HttpServer:
 
     def _request_call_factory(
         self,
-        state: "RequestState",
+        state: RequestState,
         actor: Actor | None,
         version: int,
         uploads: Sequence[Upload],
@@ -469,13 +470,13 @@ class HttpServer:
         """Return a function that creates the call of an HTTP request inside a transaction."""
         request_headers = state.request.headers
         headers = (
-            {name: _decode_text(request_headers[name]) for name in header_names if name in request_headers}
+            {name: decode_text(request_headers[name]) for name in header_names if name in request_headers}
             if header_names
             else None
         )
         reason = request_headers.get("X-Audit-Log-Reason")
         if reason is not None:
-            reason = _decode_text(reason)[:REASON_MAX].strip() or None
+            reason = decode_text(reason)[:REASON_MAX].strip() or None
         return self._call_factory(actor, uploads, reason=reason, headers=headers, api_version=version, ip=state.ip)
 
     def _call_factory(
@@ -581,74 +582,3 @@ class HttpServer:
         ):
             return await self._not_found_handler(request)
         return responses.plain_error(404)
-
-
-KNOWN_METHODS: Final = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-READ_METHODS: Final = frozenset(("GET", "HEAD"))
-
-
-class RequestState:
-    """The state of a request while it is handled, also used for metrics, trace and log."""
-
-    __slots__ = ("actor", "headers", "ip", "is_anonymous", "method", "request", "route")
-
-    def __init__(self, request: web.Request, ip: str, headers: dict[str, str]) -> None:
-        self.request = request
-        self.ip = ip
-        self.headers = headers
-        # HEAD is handled like GET; aiohttp omits the body of its response.
-        self.method = "GET" if request.method == "HEAD" else request.method
-        self.route = "unknown"
-        self.actor: Actor | None = None
-        self.is_anonymous = False
-        """Whether the operation has no caller: it needs none, or its token is in the path."""
-
-
-def _split_path(raw_path: str) -> tuple[list[str], int]:
-    """Return the decoded path segments after /api and the version, and the version."""
-    segments = raw_path.split("/")[2:]
-    if "%" in raw_path or not raw_path.isascii():
-        segments = [_decode_text(segment) for segment in segments]
-    if segments:
-        version = VERSIONS.get(segments[0])
-        if version is not None:
-            return segments[1:], version
-        if _VERSION.fullmatch(segments[0]):
-            raise errors.INVALID_API_VERSION()
-    return segments, DEFAULT_VERSION
-
-
-def _decode_text(text: str) -> str:
-    """Percent-decode text into a form that every store can hold: invalid UTF-8 is replaced and NUL removed."""
-    text = unquote(text, errors="replace")
-    if not text.isascii():
-        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return text.replace("\x00", "")
-
-
-def _has_unknown_body(request: web.Request, endpoint: Endpoint) -> bool:
-    """Return whether the header that selects the type of the body (`body_condition`) has an unknown value."""
-    if endpoint.operation.body_condition is None:
-        return False
-    header, known_values = endpoint.operation.body_condition
-    value = request.headers.get(header)
-    return value is not None and value not in known_values
-
-
-def _preflight_response(request: web.Request) -> EncodedResponse:
-    """Return the response to a CORS preflight request."""
-    requested = request.headers.get("Access-Control-Request-Headers", "")
-    return EncodedResponse(
-        204,
-        None,
-        "",
-        {
-            "Access-Control-Allow-Origin": "*",
-            "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-            "Access-Control-Allow-Headers": requested
-            if _HEADER_NAMES.fullmatch(requested)
-            else responses.ALLOWED_HEADERS,
-            "Access-Control-Max-Age": "86400",
-            "Vary": "Access-Control-Request-Headers",
-        },
-    )
