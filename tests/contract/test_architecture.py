@@ -27,11 +27,12 @@ STORE_NAMES = {"Call", "Database", "Tx", "access", "ports", "store"}
 
 _SLICE_MODULE = re.compile(rf"hubbub\.server\.((?:{'|'.join(TIERS)})\.\w+)(?:\.(.+))?")
 
-LINES_MAX = 700
+LINES_MAX = 600
 LONG_FILES = {
     # Tables of constants.
     "hubbub/protocol/enums.py",
     "hubbub/protocol/errors.py",
+    "hubbub/server/transports/http/example_values.py",
 }
 """Files exempt from the line limit."""
 

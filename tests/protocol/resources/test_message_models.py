@@ -20,9 +20,12 @@ from hubbub.protocol.operation import events_of
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import (
     attachments,
+    channel_overwrites,
     channels,
     embeds,
     emojis,
+    forum_settings,
+    message_parts,
     messages,
     pins,
     polls,
@@ -31,6 +34,7 @@ from hubbub.protocol.resources import (
     soundboard,
     stage_instances,
     stickers,
+    thread_membership,
     threads,
     typing,
 )
@@ -97,12 +101,14 @@ def test_events_have_the_name_of_their_constant(module: ModuleType) -> None:
 
 
 def test_ids_and_permissions_are_strings_on_the_wire() -> None:
-    overwrite = channels.Overwrite(id=UserId(WIDE_ID), type=1, allow=Permissions(1 << 52), deny=Permissions(0))
+    overwrite = channel_overwrites.Overwrite(
+        id=UserId(WIDE_ID), type=1, allow=Permissions(1 << 52), deny=Permissions(0)
+    )
     assert json.loads(codec.encode(overwrite)) == {"id": str(WIDE_ID), "type": 1, "allow": str(1 << 52), "deny": "0"}
 
 
 def test_permissions_are_read_from_strings_and_from_numbers() -> None:
-    body = codec.decode(b'{"allow": "1024", "deny": 2048, "type": 0}', channels.SetChannelPermissionOverwrite)
+    body = codec.decode(b'{"allow": "1024", "deny": 2048, "type": 0}', channel_overwrites.SetChannelPermissionOverwrite)
     assert (body.allow, body.deny) == (1024, 2048)
 
 
@@ -211,10 +217,10 @@ MODELS_BY_SCHEMA: dict[str, type[Struct]] = {
     "PrivateChannelResponse": channels.PrivateChannel,
     "ThreadResponse": channels.Thread,
     "ThreadMetadataResponse": channels.ThreadMetadata,
-    "ThreadMemberResponse": channels.ThreadMember,
-    "ForumTagResponse": channels.ForumTag,
-    "DefaultReactionEmojiResponse": channels.DefaultReaction,
-    "ChannelPermissionOverwriteResponse": channels.Overwrite,
+    "ThreadMemberResponse": thread_membership.ThreadMember,
+    "ForumTagResponse": forum_settings.ForumTag,
+    "DefaultReactionEmojiResponse": forum_settings.DefaultReaction,
+    "ChannelPermissionOverwriteResponse": channel_overwrites.Overwrite,
     "CreatedThreadResponse": threads.CreatedThread,
     "ThreadsResponse": threads.ThreadList,
     "MessageResponse": messages.Message,
@@ -222,14 +228,14 @@ MODELS_BY_SCHEMA: dict[str, type[Struct]] = {
     "MinimalContentMessageResponse": messages.MessageContent,
     "MessageSnapshotResponse": messages.MessageSnapshot,
     "MessageReferenceResponse": messages.MessageReference,
-    "MessageCallResponse": messages.MessageCall,
-    "MessageActivityResponse": messages.MessageActivity,
-    "BasicApplicationResponseWithBot": messages.MessageApplication,
-    "MessageInteractionResponse": messages.MessageInteraction,
-    "ApplicationCommandInteractionMetadataResponse": messages.InteractionMetadata,
-    "MessageMentionChannelResponse": messages.MentionedChannel,
-    "MessageRoleSubscriptionDataResponse": messages.RoleSubscription,
-    "MessageLobbyMemberResponse": messages.MessageLobbyMember,
+    "MessageCallResponse": message_parts.MessageCall,
+    "MessageActivityResponse": message_parts.MessageActivity,
+    "BasicApplicationResponseWithBot": message_parts.MessageApplication,
+    "MessageInteractionResponse": message_parts.MessageInteraction,
+    "ApplicationCommandInteractionMetadataResponse": message_parts.InteractionMetadata,
+    "MessageMentionChannelResponse": message_parts.MentionedChannel,
+    "MessageRoleSubscriptionDataResponse": message_parts.RoleSubscription,
+    "MessageLobbyMemberResponse": message_parts.MessageLobbyMember,
     "MessageAttachmentResponse": attachments.Attachment,
     "MessageEmbedResponse": embeds.Embed,
     "MessageEmbedFieldResponse": embeds.EmbedField,

@@ -11,6 +11,7 @@ from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType, Over
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import channel_overwrites
 from hubbub.protocol.resources import channels as wire
 from hubbub.server.core.config import Config
 from hubbub.server.places import channels
@@ -530,7 +531,7 @@ async def test_deleting_a_role_removes_its_overwrites(world: World) -> None:
 
 
 async def test_a_channel_has_at_most_a_thousand_overwrites() -> None:
-    requests = [wire.OverwriteRequest(id=Snowflake(number)) for number in range(1001)]
+    requests = [channel_overwrites.OverwriteRequest(id=Snowflake(number)) for number in range(1001)]
     with pytest.raises(errors.ApiError) as raised:
         rules.build_overwrites(None, 1, 1, requests, FormErrors())  # type: ignore[arg-type]
     assert raised.value.kind is errors.MAX_CHANNEL_OVERWRITES

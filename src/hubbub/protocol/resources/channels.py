@@ -10,18 +10,15 @@ from hubbub.protocol.enums import (
     AutoArchiveDuration,
     ChannelType,
     ForumLayout,
-    OverwriteType,
     SortOrder,
     VideoQualityMode,
 )
 from hubbub.protocol.ids import (
     ApplicationId,
     ChannelId,
-    EmojiId,
     GuildId,
     LobbyId,
     MessageId,
-    Snowflake,
     TagId,
     Timestamp,
     UserId,
@@ -31,8 +28,9 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.numbers import INT32_MAX, Bits
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.members import Member
-from hubbub.protocol.resources.presence import Presence
+from hubbub.protocol.resources.channel_overwrites import Overwrite, OverwriteRequest, SetChannelPermissionOverwrite
+from hubbub.protocol.resources.forum_settings import DefaultReaction, DefaultReactionRequest, ForumTag, ForumTagRequest
+from hubbub.protocol.resources.thread_membership import ThreadMember, ThreadMembersUpdate
 from hubbub.protocol.resources.users import User
 
 GUILD_CHANNELS_MAX: Final = 500
@@ -53,7 +51,6 @@ STAGE_BITRATE_MAX: Final = 64_000
 VOICE_USER_LIMIT_MAX: Final = 99
 STAGE_USER_LIMIT_MAX: Final = 10_000
 FORUM_TAGS_MAX: Final = 20
-FORUM_TAG_NAME_MAX: Final = 20
 APPLIED_TAGS_MAX: Final = 5
 PINNED_POSTS_MAX: Final = 1
 THREAD_MEMBER_COUNT_MAX: Final = 50
@@ -73,44 +70,6 @@ Slowmode = Annotated[int, Meta(ge=0, le=RATE_LIMIT_PER_USER_MAX)]
 Bitrate = Annotated[int, Meta(ge=BITRATE_MIN, le=INT32_MAX)]
 UserLimit = Annotated[int, Meta(ge=0, le=STAGE_USER_LIMIT_MAX)]
 Position = Annotated[int, Meta(ge=0, le=INT32_MAX)]
-EmojiName = Annotated[str, Meta(max_length=100)]
-
-
-class Overwrite(Struct, kw_only=True):
-    """Permissions of a role or a member in one channel, applied on top of the role permissions."""
-
-    id: Snowflake
-    """ID of the role or the user."""
-    type: int
-    """Type of the overwrite: 0 role, 1 member."""
-    allow: Permissions
-    """Permissions granted in the channel."""
-    deny: Permissions
-    """Permissions denied in the channel."""
-
-
-class ForumTag(Struct, kw_only=True):
-    """A tag that can be applied to posts of a forum or media channel."""
-
-    id: TagId
-    """ID of the tag."""
-    name: str
-    """Name of the tag, at most 20 characters."""
-    moderated: bool
-    """Whether only members with MANAGE_THREADS may apply or remove the tag."""
-    emoji_id: EmojiId | None
-    """ID of the tag's custom emoji; null if it has none."""
-    emoji_name: str | None
-    """The tag's Unicode emoji; null if it has none."""
-
-
-class DefaultReaction(Struct, kw_only=True):
-    """Emoji offered as the first reaction on each post of a forum or media channel."""
-
-    emoji_id: EmojiId | None
-    """ID of the custom emoji; null for a Unicode emoji."""
-    emoji_name: str | None
-    """The Unicode emoji; null for a custom emoji."""
 
 
 class ThreadMetadata(Struct, kw_only=True):
@@ -128,21 +87,6 @@ class ThreadMetadata(Struct, kw_only=True):
     """Whether members without MANAGE_THREADS may add others; private threads only."""
     create_timestamp: Timestamp | UnsetType = UNSET
     """Time the thread was created."""
-
-
-class ThreadMember(Struct, kw_only=True):
-    """A user's membership in a thread."""
-
-    id: ChannelId
-    """ID of the thread."""
-    user_id: UserId
-    """ID of the user."""
-    join_timestamp: Timestamp
-    """Time the user joined the thread."""
-    flags: int
-    """Notification settings of the user for this thread."""
-    member: Member | UnsetType = UNSET
-    """Guild member of the user; present only if requested with `with_member`."""
 
 
 class AnyChannel(Struct, kw_only=True):
@@ -303,54 +247,6 @@ class PartialChannel(Struct, kw_only=True):
     """Users of the group; groups only."""
 
 
-class OverwriteRequest(Struct, kw_only=True):
-    """A permission overwrite in the body of a channel request."""
-
-    id: Snowflake
-    """ID of the role or the user."""
-    type: OverwriteType | None | UnsetType = UNSET
-    """Type of the overwrite: 0 role, 1 member; if absent or null, determined from the ID."""
-    allow: Permissions | None | UnsetType = UNSET
-    """Permissions to grant; none if absent or null."""
-    deny: Permissions | None | UnsetType = UNSET
-    """Permissions to deny; none if absent or null."""
-
-
-class SetChannelPermissionOverwrite(Struct, kw_only=True):
-    """Request body for creating or replacing a permission overwrite."""
-
-    type: OverwriteType | None | UnsetType = UNSET
-    """Type of the overwrite: 0 role, 1 member; if absent or null, determined from the ID."""
-    allow: Permissions | None | UnsetType = UNSET
-    """Permissions to grant; none if absent or null."""
-    deny: Permissions | None | UnsetType = UNSET
-    """Permissions to deny; none if absent or null."""
-
-
-class ForumTagRequest(Struct, kw_only=True):
-    """A tag to create, or to keep if it has an ID."""
-
-    name: Annotated[str, Meta(max_length=FORUM_TAG_NAME_MAX)]
-    """Name of the tag, at most 20 characters."""
-    id: TagId | None | UnsetType = UNSET
-    """ID of an existing tag; absent or null for a new tag."""
-    moderated: bool | None | UnsetType = UNSET
-    """Whether only members with MANAGE_THREADS may apply or remove the tag; false if absent."""
-    emoji_id: EmojiId | None | UnsetType = UNSET
-    """ID of a custom emoji; excludes `emoji_name`."""
-    emoji_name: EmojiName | None | UnsetType = UNSET
-    """A Unicode emoji; excludes `emoji_id`."""
-
-
-class DefaultReactionRequest(Struct, kw_only=True):
-    """Emoji to offer as the first reaction; exactly one of the two fields is set."""
-
-    emoji_id: EmojiId | None | UnsetType = UNSET
-    """ID of a custom emoji."""
-    emoji_name: EmojiName | None | UnsetType = UNSET
-    """A Unicode emoji."""
-
-
 # The maximum lengths are not declared here, because exceeding them has its own error codes: 30060 and 30048.
 Overwrites = list[OverwriteRequest]
 ForumTags = list[ForumTagRequest]
@@ -489,28 +385,6 @@ class ThreadDeleted(Struct, kw_only=True):
     """ID of the channel in which the thread was created."""
     type: int
     """Type of the thread."""
-
-
-class AddedThreadMember(ThreadMember, kw_only=True):
-    """A user who was added to a thread, with their presence."""
-
-    presence: Presence | None | UnsetType = UNSET
-    """Presence of the user; null if they are offline or the session may not see it."""
-
-
-class ThreadMembersUpdate(Struct, kw_only=True):
-    """A change to the members of a thread."""
-
-    id: ChannelId
-    """ID of the thread."""
-    guild_id: GuildId
-    """ID of the guild."""
-    member_count: int
-    """Number of members of the thread; stops counting at 50."""
-    added_members: list[AddedThreadMember] | UnsetType = UNSET
-    """Users who were added to the thread."""
-    removed_member_ids: list[UserId] | UnsetType = UNSET
-    """IDs of the users who left or were removed from the thread."""
 
 
 CHANNEL_CREATE = Event("CHANNEL_CREATE", AnyChannel, intents=Intents.GUILDS, dm_intents=Intents.PRIVATE_CHANNELS)

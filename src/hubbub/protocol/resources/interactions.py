@@ -14,7 +14,6 @@ from hubbub.protocol.ids import (
     MessageId,
     Snowflake,
 )
-from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages, webhooks
@@ -26,13 +25,18 @@ from hubbub.protocol.resources.attachments import (
     AttachmentRequest,
 )
 from hubbub.protocol.resources.channels import AnyChannel
-from hubbub.protocol.resources.commands import CHOICES_MAX, LOCALE_HEADERS, ApplicationCommand, ChoiceName, ChoiceValue
-from hubbub.protocol.resources.components import COMPONENTS_MAX, CUSTOM_ID_MAX, MODAL_TITLE_MAX, Component
-from hubbub.protocol.resources.embeds import EMBEDS_MAX, EmbedRequest
+from hubbub.protocol.resources.commands import LOCALE_HEADERS, ApplicationCommand
+from hubbub.protocol.resources.components import COMPONENTS_MAX, CUSTOM_ID_MAX, Component
 from hubbub.protocol.resources.entitlements import Entitlement
+from hubbub.protocol.resources.interaction_callbacks import (
+    AutocompleteChoice,
+    Callback,
+    CallbackQuery,
+    CallbackResponse,
+)
 from hubbub.protocol.resources.members import Member
-from hubbub.protocol.resources.messages import AllowedMentions, Content, Message, MessageApplication
-from hubbub.protocol.resources.polls import CreatePoll
+from hubbub.protocol.resources.message_parts import MessageApplication
+from hubbub.protocol.resources.messages import Message
 from hubbub.protocol.resources.roles import Role
 from hubbub.protocol.resources.users import User
 
@@ -307,17 +311,6 @@ class ModalCreated(InteractionResult, kw_only=True):
     """Components of the modal."""
 
 
-class AutocompleteChoice(Struct, kw_only=True):
-    """A choice offered while the user types an option."""
-
-    name: ChoiceName
-    """Name of the choice, shown to the user."""
-    value: ChoiceValue
-    """Value of the option if the user selects the choice."""
-    name_localizations: dict[str, ChoiceName] | None | UnsetType = UNSET
-    """Translations of the name by locale."""
-
-
 class AutocompleteResponse(InteractionResult, kw_only=True):
     """The autocomplete choices for an option."""
 
@@ -326,171 +319,6 @@ class AutocompleteResponse(InteractionResult, kw_only=True):
 
 
 # Responses of the application
-
-
-class CallbackMessage(Struct, kw_only=True):
-    """A message sent as the response to an interaction."""
-
-    content: Content | None | UnsetType = UNSET
-    """Text of the message."""
-    embeds: Annotated[list[EmbedRequest], Meta(max_length=EMBEDS_MAX)] | None | UnsetType = UNSET
-    """Rich embeds of the message."""
-    allowed_mentions: AllowedMentions | None | UnsetType = UNSET
-    """Mentions that notify; absent notifies mentioned users only."""
-    components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
-    """Components of the message."""
-    attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
-    """Metadata of the uploaded files."""
-    poll: CreatePoll | None | UnsetType = UNSET
-    """Poll to attach to the message."""
-    tts: bool | None | UnsetType = UNSET
-    """Whether the message is read aloud with text-to-speech."""
-    flags: Bits | None | UnsetType = UNSET
-    """Message flags, such as `EPHEMERAL`, SUPPRESS_EMBEDS and IS_COMPONENTS_V2."""
-
-
-class CallbackFlags(Struct, kw_only=True):
-    """Options of a deferred response."""
-
-    flags: Bits | None | UnsetType = UNSET
-    """Message flags of the later response; only `EPHEMERAL` is allowed."""
-
-
-class CallbackChoices(Struct, kw_only=True):
-    """Choices of an autocomplete response."""
-
-    choices: Annotated[list[AutocompleteChoice], Meta(max_length=CHOICES_MAX)] | None | UnsetType = UNSET
-    """Choices to offer."""
-
-
-class CallbackModal(Struct, kw_only=True):
-    """A modal sent as the response to an interaction."""
-
-    custom_id: Annotated[str, Meta(min_length=1, max_length=CUSTOM_ID_MAX)]
-    """Identifier returned when the modal is submitted."""
-    title: Annotated[str, Meta(min_length=1, max_length=MODAL_TITLE_MAX)]
-    """Title of the modal."""
-    components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)]
-    """Components of the modal."""
-
-
-class Pong(Struct, kw_only=True, tag_field="type", tag=1):
-    """Type 1, PONG: acknowledges a PING."""
-
-
-class MessageCallback(Struct, kw_only=True, tag_field="type", tag=4):
-    """Type 4, CHANNEL_MESSAGE_WITH_SOURCE: responds with a message."""
-
-    data: CallbackMessage | None | UnsetType = UNSET
-    """Message to send."""
-
-
-class DeferredMessageCallback(Struct, kw_only=True, tag_field="type", tag=5):
-    """Type 5, DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE: shows a loading state until the message is sent."""
-
-    data: CallbackFlags | None | UnsetType = UNSET
-    """Options of the later message."""
-
-
-class DeferredUpdateCallback(Struct, kw_only=True, tag_field="type", tag=6):
-    """Type 6, DEFERRED_UPDATE_MESSAGE: acknowledges a component without a loading state."""
-
-
-class UpdateCallback(Struct, kw_only=True, tag_field="type", tag=7):
-    """Type 7, UPDATE_MESSAGE: edits the message that contains the component."""
-
-    data: CallbackMessage | None | UnsetType = UNSET
-    """Changes to the message."""
-
-
-class AutocompleteCallback(Struct, kw_only=True, tag_field="type", tag=8):
-    """Type 8, APPLICATION_COMMAND_AUTOCOMPLETE_RESULT: offers choices for an option."""
-
-    data: CallbackChoices
-    """Choices to offer."""
-
-
-class ModalCallback(Struct, kw_only=True, tag_field="type", tag=9):
-    """Type 9, MODAL: opens a modal."""
-
-    data: CallbackModal
-    """Modal to open."""
-
-
-class PremiumCallback(Struct, kw_only=True, tag_field="type", tag=10):
-    """Type 10, PREMIUM_REQUIRED: shows an upgrade prompt; deprecated in favor of premium buttons."""
-
-
-class LaunchCallback(Struct, kw_only=True, tag_field="type", tag=12):
-    """Type 12, LAUNCH_ACTIVITY: launches the application's activity."""
-
-
-Callback = (
-    Pong
-    | MessageCallback
-    | DeferredMessageCallback
-    | DeferredUpdateCallback
-    | UpdateCallback
-    | AutocompleteCallback
-    | ModalCallback
-    | PremiumCallback
-    | LaunchCallback
-)
-
-
-class CallbackQuery(Struct, kw_only=True):
-    """Query parameters of an interaction response."""
-
-    with_response: bool = False
-    """Whether to return the created response with status 200 instead of 204."""
-
-
-class CallbackInteraction(Struct, kw_only=True):
-    """The interaction that was responded to."""
-
-    id: InteractionId
-    """ID of the interaction."""
-    type: int
-    """Type of the interaction."""
-    activity_instance_id: str | UnsetType = UNSET
-    """ID of the launched activity instance."""
-    response_message_id: MessageId | UnsetType = UNSET
-    """ID of the message created or edited by the response."""
-    response_message_loading: bool | UnsetType = UNSET
-    """Whether the message still shows a loading state."""
-    response_message_ephemeral: bool | UnsetType = UNSET
-    """Whether only the user can see the message."""
-    channel_id: ChannelId | UnsetType = UNSET
-    """ID of the channel in which the interaction took place."""
-    guild_id: GuildId | UnsetType = UNSET
-    """ID of the channel's guild; absent outside guilds."""
-
-
-class CallbackActivity(Struct, kw_only=True):
-    """The activity instance launched or joined by a response."""
-
-    id: str
-    """ID of the activity instance."""
-
-
-class CallbackResource(Struct, kw_only=True):
-    """The object created or edited by a response."""
-
-    type: int
-    """Type of the response; an `InteractionCallbackType`."""
-    message: Message | UnsetType = UNSET
-    """Created or edited message; sent for types 4 and 7."""
-    activity_instance: CallbackActivity | UnsetType = UNSET
-    """Launched activity instance; sent for type 12."""
-
-
-class CallbackResponse(Struct, kw_only=True):
-    """The result of an interaction response."""
-
-    interaction: CallbackInteraction
-    """Interaction that was responded to."""
-    resource: CallbackResource | UnsetType = UNSET
-    """Object created or edited by the response; absent if there is none."""
 
 
 # Command index

@@ -15,7 +15,8 @@ from hubbub.protocol.resources.auto_moderation import AUTO_MODERATION_ACTION_EXE
 from hubbub.protocol.resources.channels import CHANNEL_UPDATE, Channel
 from hubbub.protocol.resources.identities import UserApplicationProfile
 from hubbub.protocol.resources.invites import INVITE_CREATE
-from hubbub.protocol.resources.messages import MESSAGE_CREATE, CreateMessage, DispatchedMessage, MessageLobbyMember
+from hubbub.protocol.resources.message_parts import MessageLobbyMember
+from hubbub.protocol.resources.messages import MESSAGE_CREATE, CreateMessage, DispatchedMessage
 from hubbub.protocol.resources.users import User
 
 LOBBY_MEMBERS_MAX: Final = 1000

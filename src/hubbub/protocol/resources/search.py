@@ -9,8 +9,9 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, TagId, UserId
 from hubbub.protocol.operation import Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.channels import Thread, ThreadMember
+from hubbub.protocol.resources.channels import Thread
 from hubbub.protocol.resources.messages import Message
+from hubbub.protocol.resources.thread_membership import ThreadMember
 
 SEARCH_LIMIT_MAX: Final = 25
 SEARCH_OFFSET_MAX: Final = 9975

@@ -10,7 +10,8 @@ from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds
-from hubbub.protocol.resources.channels import DefaultReaction, Overwrite
+from hubbub.protocol.resources.channel_overwrites import Overwrite
+from hubbub.protocol.resources.forum_settings import DefaultReaction
 from hubbub.protocol.resources.guilds import Guild, GuildName
 from hubbub.protocol.resources.roles import RoleColors
 from hubbub.protocol.resources.users import User

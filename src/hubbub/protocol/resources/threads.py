@@ -16,14 +16,9 @@ from hubbub.protocol.operation import Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, messages
 from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_MAX
-from hubbub.protocol.resources.channels import (
-    APPLIED_TAGS_MAX,
-    ChannelName,
-    Slowmode,
-    Thread,
-    ThreadMember,
-)
+from hubbub.protocol.resources.channels import APPLIED_TAGS_MAX, ChannelName, Slowmode, Thread
 from hubbub.protocol.resources.messages import CreateMessageContent, Message
+from hubbub.protocol.resources.thread_membership import ThreadMember
 
 THREAD_MEMBERS_MAX: Final = 1000
 """Maximum number of members of a thread."""

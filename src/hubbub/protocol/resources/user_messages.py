@@ -11,14 +11,13 @@ from hubbub.protocol.numbers import Int32
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.resources.channels import CHANNEL_CREATE, PrivateChannel
 from hubbub.protocol.resources.lobbies import LOBBY_HISTORY_MS, ModerationMetadata
+from hubbub.protocol.resources.message_parts import MessageActivity, MessageApplication
 from hubbub.protocol.resources.messages import (
     MESSAGE_CREATE,
     MESSAGE_DELETE,
     MESSAGE_UPDATE,
     DispatchedMessage,
     Message,
-    MessageActivity,
-    MessageApplication,
 )
 from hubbub.protocol.resources.users import User
 

@@ -94,7 +94,7 @@ class SqliteDatabase(Database):
         """Open the database and migrate the schema to the current version."""
         self._loop = asyncio.get_running_loop()
         self._delivery = CommitDelivery(self, self._loop)
-        self._lock_file = None if self._path is None else lock(self._path)
+        self._lock_file = lock(self._path)
         try:
             opened: asyncio.Future[Any] = self._loop.create_future()
             self._start_thread("hubbub-store-writer", self._write_loop, opened)

@@ -23,12 +23,12 @@ CACHE_BYTES: Final = 64 * 1024 * 1024
 """Page cache of each connection in bytes."""
 
 
-def lock(path: Path) -> int | None:
+def lock(path: Path | None) -> int | None:
     """Lock the database against other processes and return the handle of the lock file.
 
-    The lock protects commit numbers and events, which are counted in this process. Return None on systems without file
-    locks."""
-    if fcntl is None:
+    The lock protects commit numbers and events, which are counted in this process. Return None for a database in memory
+    and on systems without file locks."""
+    if path is None or fcntl is None:
         return None
     handle: int | None = None
     try:

@@ -7,6 +7,7 @@ from hubbub.protocol.enums import THREAD_TYPES, ChannelType, OverwriteType
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, TagId
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import channel_overwrites
 from hubbub.protocol.resources import channels as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
@@ -161,7 +162,7 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
 
 @handles(wire.SET_CHANNEL_PERMISSION_OVERWRITE)
 def set_channel_permission_overwrite(
-    call: Call, channel_id: ChannelId, overwrite_id: Snowflake, body: wire.SetChannelPermissionOverwrite
+    call: Call, channel_id: ChannelId, overwrite_id: Snowflake, body: channel_overwrites.SetChannelPermissionOverwrite
 ) -> None:
     """Set a channel permission overwrite."""
     channel_access, row = _require_overwritable_channel(call, channel_id)

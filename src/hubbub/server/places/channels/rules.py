@@ -12,6 +12,7 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import TagId
 from hubbub.protocol.permissions import Permissions, can_overwrite
+from hubbub.protocol.resources import channel_overwrites, forum_settings
 from hubbub.protocol.resources import channels as wire
 from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
@@ -123,9 +124,9 @@ def check_emojis(
     if row.type not in FORUM_TYPES:
         return
     current_emoji_ids = {tag.emoji_id for tag in views.tags(row)}
-    requested_emojis: list[tuple[tuple[str | int, ...], wire.ForumTagRequest | wire.DefaultReactionRequest]] = [
-        (("available_tags", index), tag) for index, tag in enumerate(body.available_tags or ())
-    ]
+    requested_emojis: list[
+        tuple[tuple[str | int, ...], forum_settings.ForumTagRequest | forum_settings.DefaultReactionRequest]
+    ] = [(("available_tags", index), tag) for index, tag in enumerate(body.available_tags or ())]
     if body.default_reaction_emoji:
         requested_emojis.append((("default_reaction_emoji",), body.default_reaction_emoji))
     for path, emoji in requested_emojis:
@@ -193,28 +194,31 @@ def _forum_changes(
     return changes
 
 
-def _encode_default_reaction(emoji: wire.DefaultReactionRequest | None, form: FormErrors) -> str | None:
+def _encode_default_reaction(emoji: forum_settings.DefaultReactionRequest | None, form: FormErrors) -> str | None:
     if emoji is None:
         return None
     emoji_id, emoji_name = emoji.emoji_id or None, emoji.emoji_name or None
     if (emoji_id is None) == (emoji_name is None):
         form.add("default_reaction_emoji", "DEFAULT_REACTION_EMOJI_INVALID", "Set either emoji_id or emoji_name.")
-    return codec.encode(wire.DefaultReaction(emoji_id=emoji_id, emoji_name=emoji_name)).decode()
+    return codec.encode(forum_settings.DefaultReaction(emoji_id=emoji_id, emoji_name=emoji_name)).decode()
 
 
 def _encode_tags(
-    row: ChannelRow, requested_tags: Sequence[wire.ForumTagRequest], form: FormErrors, new_tag_id: Callable[[], TagId]
+    row: ChannelRow,
+    requested_tags: Sequence[forum_settings.ForumTagRequest],
+    form: FormErrors,
+    new_tag_id: Callable[[], TagId],
 ) -> str:
     if len(requested_tags) > wire.FORUM_TAGS_MAX:
         raise errors.MAX_FORUM_TAGS()
     current_tag_ids = {tag.id for tag in views.tags(row)}
-    tags: list[wire.ForumTag] = []
+    tags: list[forum_settings.ForumTag] = []
     for index, tag in enumerate(requested_tags):
         emoji_id, emoji_name = tag.emoji_id or None, tag.emoji_name or None
         if emoji_id is not None and emoji_name is not None:
             form.add(("available_tags", index), "FORUM_TAG_EMOJI_INVALID", "Set either emoji_id or emoji_name.")
         tags.append(
-            wire.ForumTag(
+            forum_settings.ForumTag(
                 # An ID of another forum creates a new tag, so that a list of tags can be copied.
                 id=tag.id if tag.id and tag.id in current_tag_ids else new_tag_id(),
                 name=tag.name,
@@ -262,7 +266,11 @@ def require_parent(call: Call, row: ChannelRow, parent_id: int, form: FormErrors
 
 
 def build_overwrites(
-    call: Call, guild_id: int, channel_id: int, requests: Sequence[wire.OverwriteRequest], form: FormErrors
+    call: Call,
+    guild_id: int,
+    channel_id: int,
+    requests: Sequence[channel_overwrites.OverwriteRequest],
+    form: FormErrors,
 ) -> list[OverwriteRow]:
     """Build the overwrites in a request body, by ascending target ID.
 

@@ -17,6 +17,7 @@ from hubbub.protocol.enums import (
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, Snowflake, TagId, Timestamp, UserId
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import channel_overwrites, forum_settings, thread_membership
 from hubbub.protocol.resources import channels as wire
 from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
@@ -30,7 +31,7 @@ def any_channel(
     row: ChannelRow,
     *,
     overwrites: Iterable[OverwriteRow] = (),
-    member: wire.ThreadMember | UnsetType = UNSET,
+    member: thread_membership.ThreadMember | UnsetType = UNSET,
     recipients: Iterable[User] = (),
 ) -> wire.AnyChannel:
     """Build a channel of any kind.
@@ -83,7 +84,7 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
 def obfuscated_channel(row: ChannelRow) -> wire.Channel:
     """Build the obfuscated form of a guild channel, for gateway sessions that cannot see it (spec/gateway.md#9)."""
     guild_id = row.guild_id or 0
-    deny_overwrite = wire.Overwrite(
+    deny_overwrite = channel_overwrites.Overwrite(
         id=Snowflake(guild_id),
         type=OverwriteType.ROLE,
         allow=Permissions(0),
@@ -115,7 +116,7 @@ def obfuscated_channel(row: ChannelRow) -> wire.Channel:
     return view
 
 
-def thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET) -> wire.Thread:
+def thread(row: ChannelRow, *, member: thread_membership.ThreadMember | UnsetType = UNSET) -> wire.Thread:
     """Build a thread or forum post, with the viewer's own membership if they have one."""
     view = wire.Thread(**_thread_fields(row))
     view.member = member
@@ -123,7 +124,7 @@ def thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET) ->
 
 
 def created_thread(
-    row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET, is_new: bool
+    row: ChannelRow, *, member: thread_membership.ThreadMember | UnsetType = UNSET, is_new: bool
 ) -> wire.ThreadCreated:
     """Build the payload of THREAD_CREATE. `is_new` is False if the thread exists and the recipient was added to it."""
     view = wire.ThreadCreated(**_thread_fields(row))
@@ -166,9 +167,9 @@ def _thread_fields(row: ChannelRow) -> dict[str, Any]:
     return fields
 
 
-def thread_member(row: ThreadMemberRow, member: Member | UnsetType = UNSET) -> wire.ThreadMember:
+def thread_member(row: ThreadMemberRow, member: Member | UnsetType = UNSET) -> thread_membership.ThreadMember:
     """Build a thread membership. `member` is the guild member; UNSET omits it."""
-    return wire.ThreadMember(
+    return thread_membership.ThreadMember(
         id=ChannelId(row.thread_id),
         user_id=UserId(row.user_id),
         join_timestamp=codec.timestamp(row.joined_ms),
@@ -203,26 +204,30 @@ def partial_channel(row: ChannelRow) -> wire.PartialChannel:
     return wire.PartialChannel(id=ChannelId(row.id), type=row.type, name=row.name)
 
 
-def overwrite(row: OverwriteRow) -> wire.Overwrite:
+def overwrite(row: OverwriteRow) -> channel_overwrites.Overwrite:
     """Build a permission overwrite."""
-    return wire.Overwrite(
+    return channel_overwrites.Overwrite(
         id=Snowflake(row.target_id), type=row.type, allow=Permissions(row.allow), deny=Permissions(row.deny)
     )
 
 
-def tags(row: ChannelRow) -> list[wire.ForumTag]:
+def tags(row: ChannelRow) -> list[forum_settings.ForumTag]:
     """Return the tags of a forum."""
-    return [] if row.available_tags is None else codec.decode(row.available_tags, list[wire.ForumTag])
+    return [] if row.available_tags is None else codec.decode(row.available_tags, list[forum_settings.ForumTag])
 
 
-def default_reaction(row: ChannelRow) -> wire.DefaultReaction | None:
+def default_reaction(row: ChannelRow) -> forum_settings.DefaultReaction | None:
     """Return the default reaction emoji of a forum, or None."""
     return (
-        None if row.default_reaction_emoji is None else codec.decode(row.default_reaction_emoji, wire.DefaultReaction)
+        None
+        if row.default_reaction_emoji is None
+        else codec.decode(row.default_reaction_emoji, forum_settings.DefaultReaction)
     )
 
 
-def _base_channel(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: int) -> wire.Channel:
+def _base_channel(
+    row: ChannelRow, name: str, overwrites: list[channel_overwrites.Overwrite], flags: int
+) -> wire.Channel:
     """Build the fields that all guild channels have."""
     return wire.Channel(
         id=ChannelId(row.id),

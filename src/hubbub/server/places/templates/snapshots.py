@@ -9,7 +9,9 @@ from hubbub.protocol.enums import FORUM_TYPES, ChannelType, OverwriteType
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake, TagId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import templates as wire
-from hubbub.protocol.resources.channels import BITRATE_DEFAULT, DefaultReaction, ForumTag, Overwrite
+from hubbub.protocol.resources.channel_overwrites import Overwrite
+from hubbub.protocol.resources.channels import BITRATE_DEFAULT
+from hubbub.protocol.resources.forum_settings import DefaultReaction, ForumTag
 from hubbub.protocol.resources.roles import RoleColors
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx

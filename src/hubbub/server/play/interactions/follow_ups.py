@@ -8,7 +8,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import MessageId, Snowflake, UserId
 from hubbub.protocol.resources import interactions
 from hubbub.protocol.resources import webhooks as wire
-from hubbub.protocol.resources.interactions import CallbackMessage
+from hubbub.protocol.resources.interaction_callbacks import CallbackMessage
 from hubbub.protocol.resources.messages import Message, UpdateMessage
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.places.standing import access

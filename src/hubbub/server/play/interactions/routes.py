@@ -3,8 +3,8 @@
 from msgspec import UNSET
 
 from hubbub.protocol.ids import ApplicationId, ChannelId, InteractionId, WebhookId
+from hubbub.protocol.resources import interaction_callbacks, webhooks
 from hubbub.protocol.resources import interactions as wire
-from hubbub.protocol.resources import webhooks
 from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
@@ -34,9 +34,9 @@ def create_interaction_response(
     call: Call,
     interaction_id: InteractionId,
     interaction_token: str,
-    body: wire.Callback,
-    query: wire.CallbackQuery,
-) -> wire.CallbackResponse | Response:
+    body: interaction_callbacks.Callback,
+    query: interaction_callbacks.CallbackQuery,
+) -> interaction_callbacks.CallbackResponse | Response:
     """Create an interaction response.
 
     The application must respond within three seconds of the interaction's creation."""

@@ -6,7 +6,8 @@ from msgspec import UNSET
 
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId
 from hubbub.protocol.resources import interactions as wire
-from hubbub.protocol.resources.messages import Message, MessageApplication
+from hubbub.protocol.resources.message_parts import MessageApplication
+from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow
 from hubbub.server.talk import messages

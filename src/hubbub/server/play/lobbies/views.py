@@ -9,7 +9,8 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Sn
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel
 from hubbub.protocol.resources.identities import UserApplicationProfile
-from hubbub.protocol.resources.messages import DispatchedMessage, Message, MessageLobbyMember
+from hubbub.protocol.resources.message_parts import MessageLobbyMember
+from hubbub.protocol.resources.messages import DispatchedMessage, Message
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx

@@ -12,7 +12,7 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import messages as message_wire
 from hubbub.protocol.resources import user_messages as wire
-from hubbub.protocol.resources.messages import MessageActivity
+from hubbub.protocol.resources.message_parts import MessageActivity
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience

@@ -6,7 +6,8 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId, UserId
 from hubbub.protocol.resources import user_messages as wire
 from hubbub.protocol.resources.channels import PrivateChannel
-from hubbub.protocol.resources.messages import Message, MessageActivity, MessageApplication
+from hubbub.protocol.resources.message_parts import MessageActivity, MessageApplication
+from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, relationships, users
 from hubbub.server.identity.users import UserRow

@@ -11,7 +11,7 @@ from hubbub.protocol.enums import MessageType
 from hubbub.protocol.ids import ChannelId, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import private_calls as wire
-from hubbub.protocol.resources.messages import MessageCall
+from hubbub.protocol.resources.message_parts import MessageCall
 from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_STATE_UPDATE, VoiceServer
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call

@@ -11,7 +11,8 @@ from hubbub.protocol.enums import FORUM_TYPES, ChannelType
 from hubbub.protocol.ids import GuildId, TagId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import search as wire
-from hubbub.protocol.resources.channels import Thread, ThreadMember
+from hubbub.protocol.resources.channels import Thread
+from hubbub.protocol.resources.thread_membership import ThreadMember
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow

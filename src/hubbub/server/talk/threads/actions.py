@@ -10,6 +10,7 @@ from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ChannelId, GuildId, TagId, UserId
 from hubbub.protocol.resources import channels as channel_wire
+from hubbub.protocol.resources import thread_membership
 from hubbub.protocol.resources import threads as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
@@ -113,7 +114,7 @@ def publish_member_added(call: Call, row: ChannelRow, membership: ThreadMemberRo
     """Publish a new thread member: to the member with the GUILDS intent, to others with GUILD_MEMBERS."""
     member = members.find(call.tx, row.guild_id or 0, membership.user_id)
     presence = call.presences.find(membership.user_id)
-    added_member = channel_wire.AddedThreadMember(
+    added_member = thread_membership.AddedThreadMember(
         id=ChannelId(row.id),
         user_id=UserId(membership.user_id),
         join_timestamp=codec.timestamp(membership.joined_ms),
@@ -127,7 +128,7 @@ def publish_member_added(call: Call, row: ChannelRow, membership: ThreadMemberRo
 
 def _publish_members_update(call: Call, row: ChannelRow, user_id: int, **changes: Any) -> None:
     """Publish THREAD_MEMBERS_UPDATE about a user. `changes` are the fields with added or removed members."""
-    payload = channel_wire.ThreadMembersUpdate(
+    payload = thread_membership.ThreadMembersUpdate(
         id=ChannelId(row.id),
         guild_id=GuildId(row.guild_id or 0),
         member_count=min(row.member_count, channel_wire.THREAD_MEMBER_COUNT_MAX),

@@ -8,8 +8,9 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import threads as wire
-from hubbub.protocol.resources.channels import CHANNEL_NAME_MAX, Thread, ThreadMember
+from hubbub.protocol.resources.channels import CHANNEL_NAME_MAX, Thread
 from hubbub.protocol.resources.messages import MessageReference
+from hubbub.protocol.resources.thread_membership import ThreadMember
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users

@@ -4,7 +4,7 @@ from typing import Final
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import LaunchFailureReason
-from hubbub.protocol.resources.interactions import CallbackMessage
+from hubbub.protocol.resources.interaction_callbacks import CallbackMessage
 from hubbub.protocol.resources.messages import AllowedMentions
 from hubbub.server.core.call import Call
 from hubbub.server.places import activity_instances

@@ -12,6 +12,7 @@ from hubbub.protocol.enums import (
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, InteractionId
 from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import interaction_callbacks
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.messages import (
     Message,
@@ -34,7 +35,7 @@ from hubbub.server.talk import messages
 _DEFERRED_FLAGS: Final = MessageFlags.LOADING
 
 
-def respond(call: Call, pending: PendingInteraction, body: wire.Callback) -> ResponseResult:
+def respond(call: Call, pending: PendingInteraction, body: interaction_callbacks.Callback) -> ResponseResult:
     """Apply the initial response `body` to the pending interaction `pending`."""
     row, application = pending.row, pending.application
     state = store.decode_response_state(row)
@@ -46,34 +47,38 @@ def respond(call: Call, pending: PendingInteraction, body: wire.Callback) -> Res
         wire.INTERACTION_SUCCESS,
         actions.result_payload(row, state),
     )
-    if isinstance(body, wire.MessageCallback):
+    if isinstance(body, interaction_callbacks.MessageCallback):
         with errors.prefix_error_paths("data"):
             result = response_messages.create(
-                call, row, state, responders.initial_responder(call, pending), body.data or wire.CallbackMessage()
+                call,
+                row,
+                state,
+                responders.initial_responder(call, pending),
+                body.data or interaction_callbacks.CallbackMessage(),
             )
-    elif isinstance(body, wire.DeferredMessageCallback):
+    elif isinstance(body, interaction_callbacks.DeferredMessageCallback):
         flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
         responder = responders.initial_responder(call, pending)
         result = response_messages.create(
-            call, row, state, responder, wire.CallbackMessage(flags=flags), flags=_DEFERRED_FLAGS
+            call, row, state, responder, interaction_callbacks.CallbackMessage(flags=flags), flags=_DEFERRED_FLAGS
         )
-    elif isinstance(body, wire.PremiumCallback):
+    elif isinstance(body, interaction_callbacks.PremiumCallback):
         result = response_messages.create_premium_upsell(call, row, state, application)
-    elif isinstance(body, wire.UpdateCallback):
+    elif isinstance(body, interaction_callbacks.UpdateCallback):
         original_id = state.message_id
         with errors.prefix_error_paths("data"):
             result.message = _update_component_message(
-                call, row, state, application, body.data or wire.CallbackMessage()
+                call, row, state, application, body.data or interaction_callbacks.CallbackMessage()
             )
         result.ephemeral = state.ephemeral_message
-    elif isinstance(body, wire.DeferredUpdateCallback):
+    elif isinstance(body, interaction_callbacks.DeferredUpdateCallback):
         original_id = state.message_id
-    elif isinstance(body, wire.AutocompleteCallback):
+    elif isinstance(body, interaction_callbacks.AutocompleteCallback):
         outcome_event = _autocomplete_event(row, state, body.data)
-    elif isinstance(body, wire.ModalCallback):
+    elif isinstance(body, interaction_callbacks.ModalCallback):
         modal = _validated_modal(call, body.data)
         outcome_event = _modal_event(row, state, application, body.data)
-    elif isinstance(body, wire.LaunchCallback):
+    elif isinstance(body, interaction_callbacks.LaunchCallback):
         result.activity_id = activity_launch.launch(call, row, state, application)
     if result.message is not None:
         original_id = result.message.id
@@ -107,7 +112,7 @@ def _update_component_message(
     row: InteractionRow,
     state: ResponseState,
     application: InteractionApplication,
-    body: wire.CallbackMessage,
+    body: interaction_callbacks.CallbackMessage,
 ) -> Message:
     """Edit the message whose component was used."""
     if body.poll:
@@ -125,7 +130,7 @@ def _update_component_message(
 
 
 def _autocomplete_event(
-    row: InteractionRow, state: ResponseState, body: wire.CallbackChoices
+    row: InteractionRow, state: ResponseState, body: interaction_callbacks.CallbackChoices
 ) -> tuple[Event[Any], wire.InteractionResult]:
     form_errors = errors.FormErrors()
     choices = body.choices or []
@@ -150,7 +155,7 @@ def _autocomplete_event(
     return wire.APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE, payload
 
 
-def _validated_modal(call: Call, body: wire.CallbackModal) -> Modal:
+def _validated_modal(call: Call, body: interaction_callbacks.CallbackModal) -> Modal:
     form_errors = errors.FormErrors()
     emojis = messages.validate_modal_components(body.components, form_errors, now_ms=call.now_ms, path=("data",))
     messages.require_emojis(call, emojis, form_errors)
@@ -159,7 +164,10 @@ def _validated_modal(call: Call, body: wire.CallbackModal) -> Modal:
 
 
 def _modal_event(
-    row: InteractionRow, state: ResponseState, application: InteractionApplication, body: wire.CallbackModal
+    row: InteractionRow,
+    state: ResponseState,
+    application: InteractionApplication,
+    body: interaction_callbacks.CallbackModal,
 ) -> tuple[Event[Any], wire.InteractionResult]:
     payload = wire.ModalCreated(
         id=InteractionId(row.id),

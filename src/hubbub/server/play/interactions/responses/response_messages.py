@@ -12,7 +12,7 @@ from hubbub.protocol.enums import (
 )
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId
-from hubbub.protocol.resources import interactions as wire
+from hubbub.protocol.resources import interaction_callbacks
 from hubbub.protocol.resources.messages import (
     AllowedMentions,
     CreateMessage,
@@ -52,7 +52,7 @@ def create(
     row: InteractionRow,
     state: ResponseState,
     responder: Responder,
-    body: wire.CallbackMessage,
+    body: interaction_callbacks.CallbackMessage,
     *,
     flags: int = 0,
 ) -> ResponseResult:
@@ -118,7 +118,7 @@ def complete_deferred(
     row: InteractionRow,
     application: InteractionApplication,
     message: MessageRow,
-    body: wire.CallbackMessage,
+    body: interaction_callbacks.CallbackMessage,
 ) -> Message:
     """Replace the placeholder of a deferred response with its content."""
     channel_access = responders.response_access(call, application, row)
@@ -149,7 +149,7 @@ def find_original(call: Call, row: InteractionRow) -> MessageRow | None:
     return message or messages.find_ephemeral(call.tx, row.channel_id, row.original_id, call.now_ms)
 
 
-def _create_message_body(body: wire.CallbackMessage) -> CreateMessage:
+def _create_message_body(body: interaction_callbacks.CallbackMessage) -> CreateMessage:
     return CreateMessage(
         content=body.content,
         embeds=body.embeds,

@@ -3,16 +3,18 @@
 from hubbub.protocol.enums import InteractionCallbackType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, GuildId, InteractionId, MessageId
-from hubbub.protocol.resources import interactions as wire
+from hubbub.protocol.resources import interaction_callbacks
 from hubbub.server.play.interactions.responses.response_messages import ResponseResult
 from hubbub.server.play.interactions.store import InteractionRow
 
 
-def callback_response(row: InteractionRow, body: wire.Callback, result: ResponseResult) -> wire.CallbackResponse:
+def callback_response(
+    row: InteractionRow, body: interaction_callbacks.Callback, result: ResponseResult
+) -> interaction_callbacks.CallbackResponse:
     """Build the result of the initial response `body`."""
     callback_type = int(body.__struct_config__.tag)  # type: ignore[arg-type]
-    response = wire.CallbackResponse(
-        interaction=wire.CallbackInteraction(
+    response = interaction_callbacks.CallbackResponse(
+        interaction=interaction_callbacks.CallbackInteraction(
             id=InteractionId(row.id), type=row.type, channel_id=ChannelId(row.channel_id)
         )
     )
@@ -27,10 +29,10 @@ def callback_response(row: InteractionRow, body: wire.Callback, result: Response
             InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE,
             InteractionCallbackType.UPDATE_MESSAGE,
         ):
-            response.resource = wire.CallbackResource(type=callback_type, message=result.message)
+            response.resource = interaction_callbacks.CallbackResource(type=callback_type, message=result.message)
     if result.activity_id is not None:
         response.interaction.activity_instance_id = result.activity_id
-        response.resource = wire.CallbackResource(
-            type=callback_type, activity_instance=wire.CallbackActivity(id=result.activity_id)
+        response.resource = interaction_callbacks.CallbackResource(
+            type=callback_type, activity_instance=interaction_callbacks.CallbackActivity(id=result.activity_id)
         )
     return response

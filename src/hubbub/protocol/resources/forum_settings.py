@@ -1,0 +1,62 @@
+"""Settings of forum and media channels: tags and default reactions."""
+
+from typing import Annotated, Final
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from hubbub.protocol.ids import (
+    EmojiId,
+    TagId,
+)
+
+FORUM_TAG_NAME_MAX: Final = 20
+
+EmojiName = Annotated[str, Meta(max_length=100)]
+
+
+class ForumTag(Struct, kw_only=True):
+    """A tag that can be applied to posts of a forum or media channel."""
+
+    id: TagId
+    """ID of the tag."""
+    name: str
+    """Name of the tag, at most 20 characters."""
+    moderated: bool
+    """Whether only members with MANAGE_THREADS may apply or remove the tag."""
+    emoji_id: EmojiId | None
+    """ID of the tag's custom emoji; null if it has none."""
+    emoji_name: str | None
+    """The tag's Unicode emoji; null if it has none."""
+
+
+class DefaultReaction(Struct, kw_only=True):
+    """Emoji offered as the first reaction on each post of a forum or media channel."""
+
+    emoji_id: EmojiId | None
+    """ID of the custom emoji; null for a Unicode emoji."""
+    emoji_name: str | None
+    """The Unicode emoji; null for a custom emoji."""
+
+
+class ForumTagRequest(Struct, kw_only=True):
+    """A tag to create, or to keep if it has an ID."""
+
+    name: Annotated[str, Meta(max_length=FORUM_TAG_NAME_MAX)]
+    """Name of the tag, at most 20 characters."""
+    id: TagId | None | UnsetType = UNSET
+    """ID of an existing tag; absent or null for a new tag."""
+    moderated: bool | None | UnsetType = UNSET
+    """Whether only members with MANAGE_THREADS may apply or remove the tag; false if absent."""
+    emoji_id: EmojiId | None | UnsetType = UNSET
+    """ID of a custom emoji; excludes `emoji_name`."""
+    emoji_name: EmojiName | None | UnsetType = UNSET
+    """A Unicode emoji; excludes `emoji_id`."""
+
+
+class DefaultReactionRequest(Struct, kw_only=True):
+    """Emoji to offer as the first reaction; exactly one of the two fields is set."""
+
+    emoji_id: EmojiId | None | UnsetType = UNSET
+    """ID of a custom emoji."""
+    emoji_name: EmojiName | None | UnsetType = UNSET
+    """A Unicode emoji."""
