@@ -180,6 +180,12 @@ class AuditNames {
     return details.filter(Boolean).join(" · ");
   }
 
+  /** Return the text of one item of a list: its name, or the name of the object with its ID. */
+  item(item) {
+    if (item === null || typeof item !== "object") return String(item);
+    return item.name ?? this.find(item.id) ?? JSON.stringify(item);
+  }
+
   /** Return the text of a changed value. */
   value(key, value) {
     if (value === undefined || value === null || value === "") return "none";
@@ -187,7 +193,8 @@ class AuditNames {
     if (key === "permissions" || key === "allow" || key === "deny") return permissionNames(value);
     if (key === "$add" || key === "$remove") return value.map(role => role.name).join(", ");
     if (key === "color") return `#${Number(value).toString(16).padStart(6, "0")}`;
-    if (typeof value === "object") return shorten(JSON.stringify(value));
+    if (Array.isArray(value)) return shorten(value.map(item => this.item(item)).join(", ")) || "none";
+    if (typeof value === "object") return shorten(this.item(value));
     if (String(key).endsWith("_id")) return this.find(String(value)) ?? String(value);
     return shorten(String(value));
   }

@@ -1,6 +1,6 @@
 /** What a role or a member may do: the choice of one of them, and the permissions in a channel. */
 
-import { Permissions, isVoice } from "../network/enums.js";
+import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { channelPermissions } from "../state/permissions.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
@@ -39,6 +39,7 @@ export const plainMember = () => ({ user: { id: "0" }, roles: [] });
 export function accessSummary(guild, member, channel) {
   const bits = channelPermissions(guild, member, channel);
   if (!(bits & Permissions.VIEW_CHANNEL)) return "Hidden";
+  if (channel.type === ChannelType.GUILD_CATEGORY) return "Visible";
   if (isVoice(channel)) return bits & Permissions.CONNECT ? "Can connect" : "Can only see it";
   return bits & Permissions.SEND_MESSAGES ? "Can write" : "Can only read";
 }

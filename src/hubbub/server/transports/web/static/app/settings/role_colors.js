@@ -35,7 +35,7 @@ function styleOf({ primary_color: primary, secondary_color: secondary, tertiary_
 export function colorSwatch(colors) {
   const stops = [colors.primary_color, colors.secondary_color, colors.tertiary_color].filter(color => color !== null);
   const node = h("span", { class: "role-swatch", "aria-hidden": "true" });
-  if (!colors.primary_color) node.classList.add("empty");
+  if (!colors.primary_color) node.classList.add("no-color");
   else if (stops.length === 1) node.style.setProperty("background", hex(stops[0]));
   else node.style.setProperty("background", `linear-gradient(to right, ${stops.map(hex).join(", ")})`);
   return node;

@@ -124,7 +124,7 @@ function appearanceFields(find, role, features) {
     name: textSetting("Name", { maxlength: String(ROLE_NAME_MAX) }),
     colors: roleColorsSetting(features.has("ENHANCED_ROLE_COLORS")),
     icon: imageSetting("Icon", {
-      hint: "A square image of at least 64 × 64 pixels, at most 256 KB.",
+      hint: "A square image of at least 64 × 64 pixels, at most 10 MB.",
       preview: value => {
         const path = roleIconPath({ ...(find() ?? role), icon: value });
         return path === null
