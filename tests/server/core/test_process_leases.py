@@ -1,6 +1,9 @@
 """Tests of the leases of process numbers."""
 
 import asyncio
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +60,26 @@ async def test_the_number_of_a_killed_process_is_taken_over(database: Database) 
     successor = Lease(database)
     await successor.acquire()
 
+    await successor.release()
+
+
+@pytest.mark.skipif(
+    not Path("/proc/sys/kernel/random/boot_id").exists(), reason="process IDs are compared on Linux only"
+)
+async def test_the_number_of_a_process_that_ended_on_this_machine_is_free_immediately(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    killed = Lease(database)
+    await killed.acquire()
+    killed.kill()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    await database.write(lambda tx: tx.run("UPDATE process_leases SET pid = ?", ended.pid))
+
+    successor = Lease(database)
+    await successor.acquire()
+
+    assert "Waiting" not in caplog.text
     await successor.release()
 
 

@@ -11,6 +11,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
@@ -32,6 +33,22 @@ class LeaseRow(NamedTuple):
     """Number of renewals."""
     holder: str
     """Host name and process ID, for operators."""
+    machine: str
+    """Identity of the running system and its process IDs; empty if unknown."""
+    pid: int
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the process certainly ended: it ran on this machine, and its process ID is not in use."""
+        if not self.machine or self.machine != _find_machine():
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except OSError:
+            pass
+        return False
 
 
 class ProcessNumberInUse(Exception):
@@ -40,11 +57,11 @@ class ProcessNumberInUse(Exception):
 
 def find_lease(tx: Tx, worker: int) -> LeaseRow | None:
     """Return the lease of a process number, or None."""
-    return tx.find(LeaseRow, "SELECT owner, beat, holder FROM process_leases WHERE worker = ?", worker)
+    return tx.find(LeaseRow, "SELECT owner, beat, holder, machine, pid FROM process_leases WHERE worker = ?", worker)
 
 
 class ProcessLease:
-    """The lease of this process."""
+    """Acquires the lease of a process number, renews it until it is released, and detects its loss."""
 
     def __init__(
         self,
@@ -67,12 +84,16 @@ class ProcessLease:
     async def acquire(self) -> None:
         """Acquire the lease and renew it in the background.
 
-        If a lease exists, wait until it is renewed, released or expired. Raise ProcessNumberInUse if it is renewed."""
+        If the holder of an existing lease may still run, wait until it is renewed, released or expired. Raise
+        ProcessNumberInUse if it is renewed."""
         loop = asyncio.get_running_loop()
         first = await self._database.write(self._claim)
+        if first is not None and first.is_dead:
+            await self._database.write(self._delete_expired(first))
+            first = await self._database.write(self._claim)
         if first is not None:
             log.warning(
-                "Waiting up to %.0f s for process number %d: %s used it and did not stop in order",
+                "Waiting up to %.0f s for process number %d, which %s has not released",
                 self._lease_seconds,
                 self._worker,
                 first.holder,
@@ -112,10 +133,12 @@ class ProcessLease:
         row = find_lease(tx, self._worker)
         if row is None:
             tx.run(
-                "INSERT INTO process_leases (worker, owner, beat, holder) VALUES (?, ?, 0, ?)",
+                "INSERT INTO process_leases (worker, owner, beat, holder, machine, pid) VALUES (?, ?, 0, ?, ?, ?)",
                 self._worker,
                 self._owner,
                 f"{socket.gethostname()} (process {os.getpid()})",
+                _find_machine(),
+                os.getpid(),
             )
         return row
 
@@ -144,3 +167,12 @@ class ProcessLease:
                 )
                 self._on_lost()
                 return
+
+
+def _find_machine() -> str:
+    """Return the identity of the running system and its space of process IDs, or an empty string if it is unknown."""
+    try:
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot_id} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return ""
