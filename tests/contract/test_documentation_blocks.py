@@ -36,6 +36,7 @@ from hubbub.agent import cli as agent_cli
 from hubbub.protocol.ids import ApplicationId, SkuId, UserId
 from hubbub.server import cli
 from hubbub.server.app import App
+from hubbub.server.core import config
 from hubbub.server.core.payments import Charge, PaymentDeclined, open_payments
 from hubbub.server.transports.web import server as web_server
 from hubbub.server.transports.web import templating
@@ -302,12 +303,21 @@ def page_of_the_guide_works(shell: Shell, page_blocks: Sequence[Block]) -> None:
         asyncio.run(visit())
 
 
+def settings_are_accepted(shell: Shell, toml_blocks: Sequence[Block]) -> None:
+    """Load each block as a settings file."""
+    for block in toml_blocks:
+        path = shell.folder / "settings.toml"
+        path.write_text(block.text)
+        config.load(file=path)
+
+
 CHECKS: Final[dict[tuple[str, str], Callable[[Shell, Sequence[Block]], None]]] = {
     ("README.md", "python"): readme_bot_is_the_example,
     ("docs/add-a-page.md", "html"): page_of_the_guide_works,
     ("docs/add-a-page.md", "python"): page_functions_are_complete,
     ("docs/add-an-operation.md", "python"): guide_is_applied_elsewhere,
     ("docs/control.md", "json"): faults_are_accepted,
+    ("docs/operating.md", "toml"): settings_are_accepted,
     ("docs/payments.md", "python"): payment_provider_charges_and_refunds,
     ("docs/sdk.md", "python"): sdk_program_runs,
     ("docs/testing.md", OUTPUT): failure_report_looks_as_shown,

@@ -161,7 +161,7 @@ def test_kubernetes_service_variables_are_ignored() -> None:
     [
         ({"mail.sender": "chat@example.org"}, "mail.host (flag --mail-sender): is required with mail.sender"),
         ({"mail.host": "smtp.example.org"}, "mail.sender (flag --mail-host): is required with mail.host"),
-        ({"mail.host": "smtp.example.org", "mail.sender": "nobody"}, "mail.sender (flag --mail-sender): 'nobody'"),
+        ({"mail.host": "smtp.example.org", "mail.sender": "chat"}, "mail.sender (flag --mail-sender): 'chat'"),
         (
             {"mail.host": "smtp.example.org", "mail.sender": "a@example.org", "mail.username": "chat"},
             "mail.password (flag --mail-username): is required with mail.username",

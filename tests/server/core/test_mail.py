@@ -17,7 +17,7 @@ MAIL = Mail(to="mary@example.org", subject="Grüße", text="Hello Mary\n", html=
 
 
 def new_mailer(receiver: SmtpReceiver, **settings: Any) -> SmtpMailer:
-    """Return a mailer for a running server; `settings` are those of the section `mail`."""
+    """Return a mailer for a running server; `settings` are fields of MailConfig."""
     values = {"host": "127.0.0.1", "port": receiver.port, "security": "none", "sender": "Test Chat <chat@example.org>"}
     return SmtpMailer(MailConfig(**(values | settings)), ControlledClock(NOW_MS))
 

@@ -47,7 +47,7 @@ async def send_reset(operation: AsyncOperation, job: Job) -> None:
 
 
 async def send_notice(operation: AsyncOperation, job: Job) -> None:
-    """Send a notice."""
+    """Report an event of an account to the address that was confirmed when it happened."""
     notice = job.decode(actions.Notice)
     config = await operation.read(lambda call: call.config)
     values = {**notice.details, "username": notice.username, "time": codec.timestamp(notice.created_ms)}
