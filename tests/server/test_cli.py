@@ -520,3 +520,51 @@ def test_admin_commands_grant_tiers_features_and_premium(
         guild_view = send_request("GET", f"{ready['api']}/guilds/{guild_id}", token)[1]
         assert (guild_view["premium_tier"], guild_view["features"]) == (2, ["VANITY_URL"])
         assert stop_process(process) == 0
+
+
+def test_dev_with_tls_serves_https_and_wss_with_its_own_authority(tmp_path: Path) -> None:
+    async def check(ready: dict[str, Any]) -> None:
+        context = ssl.create_default_context(cafile=ready["authority"])
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as client:
+            headers = {"Authorization": ready["users"]["alice"]["token"]}
+            async with client.get(f"{ready['api']}/users/@me", headers=headers) as response:
+                assert (await response.json())["username"] == "alice"
+            async with client.get(f"{ready['api']}/gateway") as response:
+                assert (await response.json())["url"] == ready["gateway"]
+            async with client.ws_connect(f"{ready['gateway']}?v=10&encoding=json") as gateway:
+                assert (await gateway.receive_json())["op"] == 10
+            fork_url = f"{ready['control']}/forks"
+            control_headers = {"Authorization": f"Bearer {ready['control_token']}"}
+            async with client.post(fork_url, headers=control_headers) as response:
+                fork = await response.json()
+            async with client.get(f"{fork['api']}/users/@me", headers=headers) as response:
+                assert response.status == 200
+        async with aiohttp.ClientSession() as client:
+            with pytest.raises(aiohttp.ClientConnectorCertificateError):
+                await client.get(ready["web"])
+
+    with running_server(tmp_path, "dev", "--tls") as (process, ready):
+        assert ready["web"].startswith("https://127.0.0.1:")
+        assert ready["gateway"].startswith("wss://")
+        asyncio.run(check(ready))
+        assert stop_process(process) == 0
+
+
+def test_dev_with_tls_keeps_its_authority_in_the_data_folder(tmp_path: Path) -> None:
+    authorities = []
+    for _ in range(2):
+        with running_server(tmp_path, "dev", "--tls", "--data", str(tmp_path / "data")) as (process, ready):
+            authorities.append(Path(ready["authority"]).read_bytes())
+            assert stop_process(process) == 0
+
+    assert authorities[0] == authorities[1]
+
+
+@pytest.mark.parametrize("variable", ["HUBBUB_TLS", "HUBBUB_MAIL_MAILBOX"])
+def test_settings_of_a_rehearsal_are_rejected_by_serve(
+    variable: str, data_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(variable, "true")
+
+    assert cli.main(["serve", "--data", str(data_folder)]) == 2
+    assert "is only available in rehearsals; use hubbub dev" in capsys.readouterr().err

@@ -20,6 +20,7 @@ from hubbub.protocol.resources.gateway import SessionStartLimit
 from hubbub.server.core import backends, cdn_urls
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
+from hubbub.server.core.backends import ServerTls
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import Clock
@@ -276,8 +277,11 @@ class App:
         slices: tuple[Slice, ...] = SLICES,
         ports: Sequence[Binding] = PORTS,
         payments: PaymentProvider | None = None,
+        tls: ServerTls | None = None,
     ) -> None:
+        """Create a platform; with `tls` it serves HTTPS instead of HTTP."""
         self.config = config
+        self.tls = tls
         self.clock = clock or backends.new_clock(config)
         self.slices = slices
         self.metrics = Metrics()
@@ -331,7 +335,8 @@ class App:
         if self.config.public_url is None:
             host, port = sock.getsockname()[:2]
             url_host = f"[{host}]" if ":" in host else host
-            self.config = msgspec.structs.replace(self.config, public_url=f"http://{url_host}:{port}")
+            scheme = "http" if self.tls is None else "https"
+            self.config = msgspec.structs.replace(self.config, public_url=f"{scheme}://{url_host}:{port}")
         voice_sockets = sockets.bind(self.config) if sockets.is_voice_enabled(self.config) else None
         endpoint = None if voice_sockets is None else voice_sockets.endpoint
         self.config = msgspec.structs.replace(
@@ -451,7 +456,8 @@ class App:
             host_handler=self._activities,
         )
         await self._runner.setup()
-        await web.SockSite(self._runner, sock, backlog=1024).start()
+        ssl_context = None if self.tls is None else self.tls.context
+        await web.SockSite(self._runner, sock, backlog=1024, ssl_context=ssl_context).start()
 
     async def _acquire_process_number(self) -> None:
         """Acquire the lease of the process number; the embedded database admits one process and needs no lease."""

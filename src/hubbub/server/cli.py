@@ -28,7 +28,7 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
     "mail.mailbox": True,
 }
 
-REHEARSAL_SETTINGS: Final = ("control", "control_token", "mail.mailbox", "now", "seed", "world")
+REHEARSAL_SETTINGS: Final = ("control", "control_token", "mail.mailbox", "now", "seed", "tls", "world")
 """Settings that are only available in `hubbub dev`."""
 
 MAIN_SETTINGS: Final[dict[str, str]] = {
@@ -47,6 +47,7 @@ DEV_SETTINGS: Final[dict[str, str]] = {
     "data": "folder of the embedded database and files (default: keep everything in memory)",
     "seed": "number that makes the world's IDs and tokens reproducible",
     "now": "time at the start, such as 2026-12-01T00:00:00Z",
+    "tls": "serve HTTPS with a certificate of an own authority, which clients must trust",
     "rate_limits": "off, real, or report: count requests but reject none (default: report)",
 }
 STORE_SETTINGS: Final = ("data", "database_url", "nats_url", "files_url")
@@ -178,7 +179,10 @@ def _add_settings(
     """
     parser.add_argument("--config", metavar="FILE", help="TOML file with settings (or set HUBBUB_CONFIG)")
     for key, text in documented.items():
-        parser.add_argument(_flag_name(key), metavar=key.rsplit("_")[-1].upper(), help=text)
+        if settings.KEYS[key] is bool:
+            parser.add_argument(_flag_name(key), nargs="?", const="true", metavar="true|false", help=text)
+        else:
+            parser.add_argument(_flag_name(key), metavar=key.rsplit("_")[-1].upper(), help=text)
     if excluded_keys is None:
         return
     group = parser.add_argument_group(

@@ -6,8 +6,10 @@ import tempfile
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import codec
+from hubbub.server.core.backends import ServerTls
 from hubbub.server.core.config import Config
 from hubbub.server.worlds import BuiltWorld
 from hubbub.server.worlds.builder import BuiltApplication, BuiltGuild, BuiltLobby, BuiltUser
@@ -41,9 +43,13 @@ class ReadyDocument(msgspec.Struct, kw_only=True):
     guilds: dict[str, BuiltGuild]
     lobbies: dict[str, BuiltLobby] = {}
     voice: ReadyVoice | None = None
+    authority: str | UnsetType = UNSET
+    """A PEM file that clients of the HTTPS URLs must trust; absent without `--tls`."""
 
 
-def build_document(config: Config, built: BuiltWorld, control_token: str | None = None) -> ReadyDocument:
+def build_document(
+    config: Config, built: BuiltWorld, control_token: str | None = None, *, tls: ServerTls | None = None
+) -> ReadyDocument:
     """Build the ready document of a started server."""
     voice = config.voice
     url = (config.public_url or f"http://{config.host}:{config.port}").rstrip("/")
@@ -59,6 +65,7 @@ def build_document(config: Config, built: BuiltWorld, control_token: str | None 
         guilds=built.guilds,
         lobbies=built.lobbies,
         voice=None if voice.endpoint is None else ReadyVoice(endpoint=voice.endpoint, authority=voice.authority),
+        authority=UNSET if tls is None else tls.authority,
     )
 
 

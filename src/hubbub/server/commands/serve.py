@@ -9,6 +9,7 @@ import logging
 import os
 import secrets
 import signal
+import ssl
 import sys
 import tempfile
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from hubbub.server import ready_document, worlds
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.control import ControlApi
+from hubbub.server.core.backends import ServerTls
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.logs import Logs
@@ -77,16 +79,22 @@ async def _serve(config: Config, is_rehearsal: bool) -> int:
     stopping = asyncio.Event()
     _stop_on_signals(stopping)
     with contextlib.ExitStack() as stack:
+        tls = None
         if is_rehearsal:
-            config = _with_voice_certificate(config, stack)
-        return await _run_until_stopped(config, is_rehearsal, world, seed, stopping)
+            config, tls = _with_certificate(config, stack)
+        return await _run_until_stopped(config, is_rehearsal, world, seed, stopping, tls)
 
 
 async def _run_until_stopped(
-    config: Config, is_rehearsal: bool, world: worlds.World | None, seed: int, stop_event: asyncio.Event
+    config: Config,
+    is_rehearsal: bool,
+    world: worlds.World | None,
+    seed: int,
+    stop_event: asyncio.Event,
+    tls: ServerTls | None,
 ) -> int:
     """Start the platform, announce it, wait for `stop_event`, and shut it down."""
-    app = App(config)
+    app = App(config, tls=tls)
     control = ControlApi(app) if config.control else None
     code = 0
 
@@ -103,7 +111,8 @@ async def _run_until_stopped(
             built = await worlds.load_initial(app, world, seed)
         if control is not None:
             control.built_world = built
-        document = ready_document.build_document(app.config, built, control.token if control is not None else None)
+        control_token = control.token if control is not None else None
+        document = ready_document.build_document(app.config, built, control_token, tls=tls)
         if config.ready_file is not None:
             ready_document.write(config.ready_file, document)
         _announce_ready(document, is_rehearsal, has_pages="api" in config.roles)
@@ -125,16 +134,22 @@ def tune_garbage_collection() -> None:
     gc.enable()
 
 
-def _with_voice_certificate(config: Config, stack: contextlib.ExitStack) -> Config:
-    """Create a certificate for the voice server of a rehearsal, in its data folder or for this run only."""
+def _with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Config, ServerTls | None]:
+    """Create a certificate for the voice server of a rehearsal, and for HTTPS if `tls` is set.
+
+    The files are in its data folder, or exist for this run only. Return the configuration with the voice certificate, and
+    the certificate of the HTTP server or None."""
+    names = [urlsplit(config.web_url).hostname or "localhost"]
     voice = config.voice
-    if "voice" not in config.roles or voice.certificate is not None or voice.endpoint is not None:
-        return config
-    try:
-        address = sockets.public_address(config)
-    except ConfigError as error:
-        log.warning("Voice is disabled: %s", error)
-        return config
+    needs_voice = "voice" in config.roles and voice.certificate is None and voice.endpoint is None
+    if needs_voice:
+        try:
+            names.append(sockets.public_address(config))
+        except ConfigError as error:
+            log.warning("Voice is disabled: %s", error)
+            needs_voice = False
+    if not needs_voice and not config.tls:
+        return config, None
     if config.data is None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hubbub-voice-")))
     else:
@@ -142,11 +157,18 @@ def _with_voice_certificate(config: Config, stack: contextlib.ExitStack) -> Conf
         with contextlib.suppress(OSError):
             # With the mode that the store uses; if this fails, the store reports the error.
             Path(config.data).mkdir(mode=0o700, parents=True, exist_ok=True)
-    files = certificates.issue(folder, [urlsplit(config.web_url).hostname or address, address])
-    voice = msgspec.structs.replace(
-        voice, certificate=str(files.certificate), key=str(files.key), authority=str(files.authority.absolute())
-    )
-    return msgspec.structs.replace(config, voice=voice)
+    files = certificates.issue(folder, names)
+    authority = str(files.authority.absolute())
+    if needs_voice:
+        voice = msgspec.structs.replace(
+            voice, certificate=str(files.certificate), key=str(files.key), authority=authority
+        )
+    config = msgspec.structs.replace(config, voice=voice)
+    if not config.tls:
+        return config, None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(files.certificate, files.key)
+    return config, ServerTls(context, authority)
 
 
 def _stop_on_signals(stop_event: asyncio.Event) -> None:
@@ -225,12 +247,15 @@ def startup_summary(document: ReadyDocument, *, is_rehearsal: bool = True, has_p
     lines += [f"    API      {document.api}", f"    gateway  {document.gateway}", f"    CDN      {document.cdn}"]
     if document.voice is not None:
         lines += [f"    voice    {document.voice.endpoint}"]
-        if document.voice.authority is not None:
-            lines += [
-                "             clients require TLS; start yours with",
-                f"             SSL_CERT_FILE={document.voice.authority}",
-                f"             NODE_EXTRA_CA_CERTS={document.voice.authority}",
-            ]
+    authority = None if document.voice is None else document.voice.authority
+    if isinstance(document.authority, str):
+        authority = document.authority
+    if authority is not None:
+        lines += [
+            "             clients require TLS; start yours with",
+            f"             SSL_CERT_FILE={authority}",
+            f"             NODE_EXTRA_CA_CERTS={authority}",
+        ]
     if document.control is not None:
         lines += [f"    control  {document.control}", f"             token {document.control_token}"]
     return "\n".join(lines + (_world_lines(document) if is_rehearsal else _operating_lines()))

@@ -153,7 +153,7 @@ class ControlApi:
 
     async def _get_ready_document(self, _: web.Request) -> ReadyDocument:
         """Return the ready document, including all worlds and users created since the start."""
-        return build_document(self.app.config, self.built_world, self.token)
+        return build_document(self.app.config, self.built_world, self.token, tls=self.app.tls)
 
     # Clock
 
@@ -203,7 +203,7 @@ class ControlApi:
         async with self._lock:
             built = await worlds.load(self.app, world, seed)
             self.built_world = self.built_world.merge(built)
-        return build_document(self.app.config, built, self.token)
+        return build_document(self.app.config, built, self.token, tls=self.app.tls)
 
     async def _create_user(self, request: web.Request) -> BuiltUser:
         body: bodies.CreateUser = await self._read_body(request, bodies.CreateUser)

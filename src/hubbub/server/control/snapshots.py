@@ -119,7 +119,7 @@ class Snapshots:
             rate_limits=request.rate_limits or base_config.rate_limits,
         )
         clock = ControlledClock(snapshot.now_ms if now_ms is None else now_ms, running=snapshot.is_clock_running)
-        app = App(config, clock=clock, slices=self._app.slices)
+        app = App(config, clock=clock, slices=self._app.slices, tls=self._app.tls)
         app.ids.continue_from(self._app.ids)
         control = self._control.create_fork_control(app)
         control.built_world = snapshot.built_world
@@ -131,7 +131,7 @@ class Snapshots:
             raise
         fork_id = str(next(self._next_ids))
         self._forks[fork_id] = (app, control)
-        document = build_document(app.config, snapshot.built_world, control.token)
+        document = build_document(app.config, snapshot.built_world, control.token, tls=app.tls)
         return Fork(fork_id=fork_id, **{name: getattr(document, name) for name in document.__struct_fields__})
 
     def list_forks(self) -> list[ForkState]:

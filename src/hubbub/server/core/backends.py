@@ -1,7 +1,9 @@
 """The backends that a configuration selects: store, bus, file store, clock and listening socket."""
 
 import socket
+import ssl
 from pathlib import Path
+from typing import NamedTuple
 
 from hubbub.server.core.bus import Bus, LocalBus
 from hubbub.server.core.clock import Clock, ControlledClock, RealClock
@@ -17,6 +19,14 @@ DATABASE_FILE = "hubbub.sqlite3"
 """File name of the embedded database in the data folder."""
 FILES_FOLDER = "files"
 """The folder of the file store in the data folder."""
+
+
+class ServerTls(NamedTuple):
+    """The certificate of the HTTP server of a rehearsal."""
+
+    context: ssl.SSLContext
+    authority: str
+    """Path of the PEM file with the certificate authority that clients must trust."""
 
 
 def open_bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:

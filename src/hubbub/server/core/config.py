@@ -319,6 +319,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """The path of a file that is written when the server accepts connections."""
     control: bool = False
     """Whether to serve the control API."""
+    tls: bool = False
+    """Whether a rehearsal serves HTTPS, with a certificate of its own authority."""
     control_token: Annotated[str, Meta(min_length=16)] | None = None
     """The token of the control API; by default a new one at each start."""
     private_targets: bool = False
