@@ -1,5 +1,6 @@
 """Every declared operation and command has exactly one matching handler."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -49,6 +50,13 @@ def test_every_declared_command_has_exactly_one_handler() -> None:
 
     assert {command.name: handled[command] for command in commands() if handled[command] > 1} == {}
     assert {command.name for command in commands() if not handled[command]} <= GATEWAY_COMMANDS
+
+
+def test_every_event_has_a_unique_summary_of_when_it_is_sent() -> None:
+    counts = Counter(event.summary for event in events())
+
+    assert [event.name for event in events() if not re.fullmatch(r"Sent [^\n]+\.", event.summary)] == []
+    assert [summary for summary, count in counts.items() if count > 1] == []
 
 
 # Commands that the gateway handles itself, because they concern the session and not a resource.

@@ -172,12 +172,14 @@ class Operation(Generic[BodyT, ResultT]):
 
 @dataclass(frozen=True, eq=False)
 class Event(Generic[PayloadT]):
-    """A gateway dispatch event: name, payload and required intents."""
+    """A gateway dispatch event: name, payload, summary and required intents."""
 
     name: str
     """Name of the event."""
     payload: type[PayloadT]
     """Type of the payload."""
+    summary: str = ""
+    """Sentences about when the event is sent, for the API reference; empty for internal events."""
     intents: int = 0
     """Intents, one of which is required in guilds; 0 for none."""
     dm_intents: int | None = None

@@ -88,10 +88,10 @@ class LaunchActivity(Struct, kw_only=True):
 EMBEDDED_ACTIVITY_UPDATE_V2 = Event(
     "EMBEDDED_ACTIVITY_UPDATE_V2",
     EmbeddedActivity,
+    "Sent when an activity instance starts, its participants change, or it ends.",
     intents=Intents.GUILD_EMBEDDED_ACTIVITIES,
     dm_intents=Intents.DIRECT_EMBEDDED_ACTIVITIES,
 )
-"""Sent when an activity instance starts, its participants change, or it ends."""
 
 APPLICATIONS_GET_ACTIVITY_INSTANCE = Operation(
     "GET",

@@ -104,9 +104,11 @@ class ListAuditLogEntries(Struct, kw_only=True):
 
 
 GUILD_AUDIT_LOG_ENTRY_CREATE = Event(
-    "GUILD_AUDIT_LOG_ENTRY_CREATE", GuildAuditLogEntry, intents=Intents.GUILD_MODERATION
+    "GUILD_AUDIT_LOG_ENTRY_CREATE",
+    GuildAuditLogEntry,
+    "Sent when an entry is added to a guild's audit log, to members with VIEW_AUDIT_LOG.",
+    intents=Intents.GUILD_MODERATION,
 )
-"""Sent when an entry is added to a guild's audit log, to members with VIEW_AUDIT_LOG."""
 
 LIST_GUILD_AUDIT_LOG_ENTRIES = Operation(
     "GET",

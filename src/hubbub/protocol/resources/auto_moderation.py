@@ -223,21 +223,29 @@ class ActionExecution(Struct, kw_only=True):
 
 
 AUTO_MODERATION_RULE_CREATE = Event(
-    "AUTO_MODERATION_RULE_CREATE", AutoModerationRule, intents=Intents.AUTO_MODERATION_CONFIGURATION
+    "AUTO_MODERATION_RULE_CREATE",
+    AutoModerationRule,
+    "Sent when an auto moderation rule is created, to members with MANAGE_GUILD.",
+    intents=Intents.AUTO_MODERATION_CONFIGURATION,
 )
-"""Sent when an auto moderation rule is created, to members with MANAGE_GUILD."""
 AUTO_MODERATION_RULE_UPDATE = Event(
-    "AUTO_MODERATION_RULE_UPDATE", AutoModerationRule, intents=Intents.AUTO_MODERATION_CONFIGURATION
+    "AUTO_MODERATION_RULE_UPDATE",
+    AutoModerationRule,
+    "Sent when an auto moderation rule is updated, to members with MANAGE_GUILD.",
+    intents=Intents.AUTO_MODERATION_CONFIGURATION,
 )
-"""Sent when an auto moderation rule is updated, to members with MANAGE_GUILD."""
 AUTO_MODERATION_RULE_DELETE = Event(
-    "AUTO_MODERATION_RULE_DELETE", AutoModerationRule, intents=Intents.AUTO_MODERATION_CONFIGURATION
+    "AUTO_MODERATION_RULE_DELETE",
+    AutoModerationRule,
+    "Sent when an auto moderation rule is deleted, to members with MANAGE_GUILD.",
+    intents=Intents.AUTO_MODERATION_CONFIGURATION,
 )
-"""Sent when an auto moderation rule is deleted, to members with MANAGE_GUILD."""
 AUTO_MODERATION_ACTION_EXECUTION = Event(
-    "AUTO_MODERATION_ACTION_EXECUTION", ActionExecution, intents=Intents.AUTO_MODERATION_EXECUTION
+    "AUTO_MODERATION_ACTION_EXECUTION",
+    ActionExecution,
+    "Sent when an auto moderation rule is triggered and performs an action, once per action.",
+    intents=Intents.AUTO_MODERATION_EXECUTION,
 )
-"""Sent when an auto moderation rule is triggered and performs an action, once per action."""
 
 _GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS)
 

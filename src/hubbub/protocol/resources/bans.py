@@ -77,10 +77,18 @@ class BulkBanResult(Struct, kw_only=True):
     """IDs of the users who are unknown, already banned, or ranked too high to be banned by the caller."""
 
 
-GUILD_BAN_ADD = Event("GUILD_BAN_ADD", GuildBan, intents=Intents.GUILD_MODERATION)
-"""Sent when a user is banned from a guild, to members with BAN_MEMBERS or VIEW_AUDIT_LOG."""
-GUILD_BAN_REMOVE = Event("GUILD_BAN_REMOVE", GuildBan, intents=Intents.GUILD_MODERATION)
-"""Sent when a user's ban from a guild is removed, to members with BAN_MEMBERS or VIEW_AUDIT_LOG."""
+GUILD_BAN_ADD = Event(
+    "GUILD_BAN_ADD",
+    GuildBan,
+    "Sent when a user is banned from a guild, to members with BAN_MEMBERS or VIEW_AUDIT_LOG.",
+    intents=Intents.GUILD_MODERATION,
+)
+GUILD_BAN_REMOVE = Event(
+    "GUILD_BAN_REMOVE",
+    GuildBan,
+    "Sent when a user's ban from a guild is removed, to members with BAN_MEMBERS or VIEW_AUDIT_LOG.",
+    intents=Intents.GUILD_MODERATION,
+)
 
 LIST_GUILD_BANS = Operation(
     "GET",

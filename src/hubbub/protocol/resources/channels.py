@@ -387,20 +387,52 @@ class ThreadDeleted(Struct, kw_only=True):
     """Type of the thread."""
 
 
-CHANNEL_CREATE = Event("CHANNEL_CREATE", AnyChannel, intents=Intents.GUILDS, dm_intents=Intents.PRIVATE_CHANNELS)
-"""Sent when a guild channel is created, or a private channel is opened; bots receive it for guild channels only."""
-CHANNEL_UPDATE = Event("CHANNEL_UPDATE", AnyChannel, intents=Intents.GUILDS, dm_intents=Intents.PRIVATE_CHANNELS)
-"""Sent when a channel is updated; not sent for threads, new messages or voice status changes."""
-CHANNEL_DELETE = Event("CHANNEL_DELETE", AnyChannel, intents=Intents.GUILDS, dm_intents=Intents.PRIVATE_CHANNELS)
-"""Sent when a channel is deleted, or a private channel is closed."""
-THREAD_CREATE = Event("THREAD_CREATE", ThreadCreated, intents=Intents.GUILDS)
-"""Sent when a thread is created, or when the current user is added to a private thread."""
-THREAD_UPDATE = Event("THREAD_UPDATE", Thread, intents=Intents.GUILDS)
-"""Sent when a thread is updated; not sent when only `last_message_id` changes."""
-THREAD_DELETE = Event("THREAD_DELETE", ThreadDeleted, intents=Intents.GUILDS)
-"""Sent when a thread is deleted that the current user can view."""
-THREAD_MEMBERS_UPDATE = Event("THREAD_MEMBERS_UPDATE", ThreadMembersUpdate, intents=Intents.GUILD_MEMBERS)
-"""Sent when users join or leave a thread; without GUILD_MEMBERS only about the current user (spec/gateway.md#5)."""
+CHANNEL_CREATE = Event(
+    "CHANNEL_CREATE",
+    AnyChannel,
+    "Sent when a guild channel is created, or a private channel is opened; bots receive it for guild channels only.",
+    intents=Intents.GUILDS,
+    dm_intents=Intents.PRIVATE_CHANNELS,
+)
+CHANNEL_UPDATE = Event(
+    "CHANNEL_UPDATE",
+    AnyChannel,
+    "Sent when a channel is updated; not sent for threads, new messages or voice status changes.",
+    intents=Intents.GUILDS,
+    dm_intents=Intents.PRIVATE_CHANNELS,
+)
+CHANNEL_DELETE = Event(
+    "CHANNEL_DELETE",
+    AnyChannel,
+    "Sent when a channel is deleted, or a private channel is closed.",
+    intents=Intents.GUILDS,
+    dm_intents=Intents.PRIVATE_CHANNELS,
+)
+THREAD_CREATE = Event(
+    "THREAD_CREATE",
+    ThreadCreated,
+    "Sent when a thread is created, or when the current user is added to a private thread.",
+    intents=Intents.GUILDS,
+)
+THREAD_UPDATE = Event(
+    "THREAD_UPDATE",
+    Thread,
+    "Sent when a thread is updated; not sent when only `last_message_id` changes.",
+    intents=Intents.GUILDS,
+)
+THREAD_DELETE = Event(
+    "THREAD_DELETE",
+    ThreadDeleted,
+    "Sent when a thread is deleted that the current user can view.",
+    intents=Intents.GUILDS,
+)
+# spec/gateway.md#5
+THREAD_MEMBERS_UPDATE = Event(
+    "THREAD_MEMBERS_UPDATE",
+    ThreadMembersUpdate,
+    "Sent when users join or leave a thread; without GUILD_MEMBERS only about the current user.",
+    intents=Intents.GUILD_MEMBERS,
+)
 
 GET_CHANNEL = Operation(
     "GET",

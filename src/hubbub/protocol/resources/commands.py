@@ -284,8 +284,11 @@ class ListCommands(Struct, kw_only=True):
     """Whether to return all translations instead of the text in the caller's locale."""
 
 
-APPLICATION_COMMAND_PERMISSIONS_UPDATE = Event("APPLICATION_COMMAND_PERMISSIONS_UPDATE", CommandPermissions)
-"""Sent to an application when the permissions of its commands change in a guild."""
+APPLICATION_COMMAND_PERMISSIONS_UPDATE = Event(
+    "APPLICATION_COMMAND_PERMISSIONS_UPDATE",
+    CommandPermissions,
+    "Sent to an application when the permissions of its commands change in a guild.",
+)
 
 LOCALE_HEADERS: Final = ("X-Discord-Locale", "Accept-Language")
 _AUTH: Final = Auth.BOT | Auth.BEARER

@@ -51,10 +51,18 @@ class ChannelRecipientChange(Struct, kw_only=True):
     """Nickname of the user in the group; absent if none."""
 
 
-CHANNEL_RECIPIENT_ADD = Event("CHANNEL_RECIPIENT_ADD", ChannelRecipientChange, intents=Intents.PRIVATE_CHANNELS)
-"""Sent when a user is added to a group."""
-CHANNEL_RECIPIENT_REMOVE = Event("CHANNEL_RECIPIENT_REMOVE", ChannelRecipientChange, intents=Intents.PRIVATE_CHANNELS)
-"""Sent when a user leaves or is removed from a group."""
+CHANNEL_RECIPIENT_ADD = Event(
+    "CHANNEL_RECIPIENT_ADD",
+    ChannelRecipientChange,
+    "Sent when a user is added to a group.",
+    intents=Intents.PRIVATE_CHANNELS,
+)
+CHANNEL_RECIPIENT_REMOVE = Event(
+    "CHANNEL_RECIPIENT_REMOVE",
+    ChannelRecipientChange,
+    "Sent when a user leaves or is removed from a group.",
+    intents=Intents.PRIVATE_CHANNELS,
+)
 
 CREATE_DM = Operation(
     "POST",

@@ -118,8 +118,12 @@ class GuildEmojis(Struct, kw_only=True):
     """All emoji of the guild."""
 
 
-GUILD_EMOJIS_UPDATE = Event("GUILD_EMOJIS_UPDATE", GuildEmojis, intents=Intents.GUILD_EXPRESSIONS)
-"""Sent when an emoji of a guild is created, updated or deleted."""
+GUILD_EMOJIS_UPDATE = Event(
+    "GUILD_EMOJIS_UPDATE",
+    GuildEmojis,
+    "Sent when an emoji of a guild is created, updated or deleted.",
+    intents=Intents.GUILD_EXPRESSIONS,
+)
 
 _GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 _UPDATE_ERRORS: Final = (*_GUILD_ERRORS, errors.UNKNOWN_EMOJI, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)

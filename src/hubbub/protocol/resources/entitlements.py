@@ -99,12 +99,21 @@ class CreateEntitlement(Struct, kw_only=True):
     """Type of the owner: 1 guild, 2 user."""
 
 
-ENTITLEMENT_CREATE = Event("ENTITLEMENT_CREATE", Entitlement, webhook=True)
-"""Sent to an application when an entitlement is created."""
-ENTITLEMENT_UPDATE = Event("ENTITLEMENT_UPDATE", Entitlement, webhook=True)
-"""Sent to an application when an entitlement is consumed, renewed or ends."""
-ENTITLEMENT_DELETE = Event("ENTITLEMENT_DELETE", Entitlement, webhook=True)
-"""Sent to an application when an entitlement is deleted, such as by a refund; not sent when it ends."""
+ENTITLEMENT_CREATE = Event(
+    "ENTITLEMENT_CREATE", Entitlement, "Sent to an application when an entitlement is created.", webhook=True
+)
+ENTITLEMENT_UPDATE = Event(
+    "ENTITLEMENT_UPDATE",
+    Entitlement,
+    "Sent to an application when an entitlement is consumed, renewed or ends.",
+    webhook=True,
+)
+ENTITLEMENT_DELETE = Event(
+    "ENTITLEMENT_DELETE",
+    Entitlement,
+    "Sent to an application when an entitlement is deleted, such as by a refund; not sent when it ends.",
+    webhook=True,
+)
 
 _APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 _SCOPES = ("applications.entitlements",)

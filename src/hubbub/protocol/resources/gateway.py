@@ -246,16 +246,17 @@ class RateLimited(Struct, kw_only=True):
     """The rejected request."""
 
 
-READY = Event("READY", Ready)
-"""Sent once after Identify, with the initial state of the session."""
-READY_SUPPLEMENTAL = Event("READY_SUPPLEMENTAL", ReadySupplemental)
-"""Sent after READY to clients with `Capabilities.PRIORITIZED_READY_PAYLOAD`."""
-RESUMED = Event("RESUMED", Resumed)
-"""Sent after Resume, when all missed events have been replayed."""
-RATE_LIMITED = Event("RATE_LIMITED", RateLimited)
-"""Sent when a client command exceeds its own rate limit."""
-SOUNDBOARD_SOUNDS = Event("SOUNDBOARD_SOUNDS", SoundboardSounds)
-"""Sent in response to a request for soundboard sounds, once per guild."""
+READY = Event("READY", Ready, "Sent once after Identify, with the initial state of the session.")
+READY_SUPPLEMENTAL = Event(
+    "READY_SUPPLEMENTAL",
+    ReadySupplemental,
+    "Sent after READY to clients with `Capabilities.PRIORITIZED_READY_PAYLOAD`.",
+)
+RESUMED = Event("RESUMED", Resumed, "Sent after Resume, when all missed events have been replayed.")
+RATE_LIMITED = Event("RATE_LIMITED", RateLimited, "Sent when a client command exceeds its own rate limit.")
+SOUNDBOARD_SOUNDS = Event(
+    "SOUNDBOARD_SOUNDS", SoundboardSounds, "Sent in response to a request for soundboard sounds, once per guild."
+)
 
 REQUEST_GUILD_MEMBERS = Command("REQUEST_GUILD_MEMBERS", GatewayOpcode.REQUEST_GUILD_MEMBERS, RequestGuildMembers)
 """Requests members of a guild; the server responds with GUILD_MEMBERS_CHUNK."""

@@ -354,12 +354,19 @@ class GuildMfaLevel(Struct, kw_only=True):
     """Whether moderation requires two-factor authentication: 0 no, 1 yes."""
 
 
-GUILD_CREATE = Event("GUILD_CREATE", GuildCreated, intents=Intents.GUILDS)
-"""Sent when a guild becomes available to the session, or when the current user joins one."""
-GUILD_UPDATE = Event("GUILD_UPDATE", Guild, intents=Intents.GUILDS)
-"""Sent when a guild is updated."""
-GUILD_DELETE = Event("GUILD_DELETE", UnavailableGuild, intents=Intents.GUILDS)
-"""Sent when a guild becomes unavailable, is deleted, or when the current user leaves or is removed from it."""
+GUILD_CREATE = Event(
+    "GUILD_CREATE",
+    GuildCreated,
+    "Sent when a guild becomes available to the session, or when the current user joins one.",
+    intents=Intents.GUILDS,
+)
+GUILD_UPDATE = Event("GUILD_UPDATE", Guild, "Sent when a guild is updated.", intents=Intents.GUILDS)
+GUILD_DELETE = Event(
+    "GUILD_DELETE",
+    UnavailableGuild,
+    "Sent when a guild becomes unavailable, is deleted, or when the current user leaves or is removed from it.",
+    intents=Intents.GUILDS,
+)
 
 # From changes.GUILD_CREATE_REMOVED_FOR_APPS on, for users only: bots are rejected with 20001.
 CREATE_GUILD = Operation(

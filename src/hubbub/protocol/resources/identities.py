@@ -198,8 +198,11 @@ class MergeCompleted(Struct, kw_only=True):
     """ID of the provisional account, which no longer exists."""
 
 
-USER_MERGE_OPERATION_COMPLETED = Event("USER_MERGE_OPERATION_COMPLETED", MergeCompleted)
-"""Sent when a provisional account has been merged into the user's account."""
+USER_MERGE_OPERATION_COMPLETED = Event(
+    "USER_MERGE_OPERATION_COMPLETED",
+    MergeCompleted,
+    "Sent when a provisional account has been merged into the user's account.",
+)
 
 
 # A publisher's tokens
@@ -279,9 +282,11 @@ class UserApplicationProfiles(Struct, kw_only=True):
 
 
 USER_APPLICATION_IDENTITY_UPDATE = Event(
-    "USER_APPLICATION_IDENTITY_UPDATE", UserApplicationProfiles, scope=Scope.RELATIONSHIPS_READ
+    "USER_APPLICATION_IDENTITY_UPDATE",
+    UserApplicationProfiles,
+    "Sent when the profile of a related user in the session's family of games changes.",
+    scope=Scope.RELATIONSHIPS_READ,
 )
-"""Sent when the profile of a related user in the session's family of games changes."""
 
 
 class IdentityProfile(Struct, kw_only=True):

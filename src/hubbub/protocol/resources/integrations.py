@@ -130,14 +130,30 @@ class UpdateIntegration(Struct, kw_only=True):
     """Whether the emoticons of the external service are synchronized."""
 
 
-INTEGRATION_CREATE = Event("INTEGRATION_CREATE", GuildIntegration, intents=Intents.GUILD_INTEGRATIONS)
-"""Sent when an application is installed in a guild."""
-INTEGRATION_UPDATE = Event("INTEGRATION_UPDATE", GuildIntegration, intents=Intents.GUILD_INTEGRATIONS)
-"""Sent when an integration of a guild changes."""
-INTEGRATION_DELETE = Event("INTEGRATION_DELETE", IntegrationDeleted, intents=Intents.GUILD_INTEGRATIONS)
-"""Sent when an application is removed from a guild."""
-GUILD_INTEGRATIONS_UPDATE = Event("GUILD_INTEGRATIONS_UPDATE", GuildIntegrations, intents=Intents.GUILD_INTEGRATIONS)
-"""Sent when any integration of a guild is added, changed or removed."""
+INTEGRATION_CREATE = Event(
+    "INTEGRATION_CREATE",
+    GuildIntegration,
+    "Sent when an application is installed in a guild.",
+    intents=Intents.GUILD_INTEGRATIONS,
+)
+INTEGRATION_UPDATE = Event(
+    "INTEGRATION_UPDATE",
+    GuildIntegration,
+    "Sent when an integration of a guild changes.",
+    intents=Intents.GUILD_INTEGRATIONS,
+)
+INTEGRATION_DELETE = Event(
+    "INTEGRATION_DELETE",
+    IntegrationDeleted,
+    "Sent when an application is removed from a guild.",
+    intents=Intents.GUILD_INTEGRATIONS,
+)
+GUILD_INTEGRATIONS_UPDATE = Event(
+    "GUILD_INTEGRATIONS_UPDATE",
+    GuildIntegrations,
+    "Sent when any integration of a guild is added, changed or removed.",
+    intents=Intents.GUILD_INTEGRATIONS,
+)
 
 _MANAGE_ERRORS: Final = (
     errors.UNKNOWN_GUILD,

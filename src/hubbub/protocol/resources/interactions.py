@@ -362,18 +362,28 @@ class ListFailedInteractions(Struct, kw_only=True):
     """Maximum number of interactions to return."""
 
 
-INTERACTION_CREATE = Event("INTERACTION_CREATE", Interaction)
-"""Sent when a user interacts with an application.
-Applications receive it without an intent; the user's own sessions receive only the ID and the nonce.
-"""
-INTERACTION_SUCCESS = Event("INTERACTION_SUCCESS", InteractionResult)
-"""Sent to the user when the application responded to an interaction."""
-INTERACTION_FAILURE = Event("INTERACTION_FAILURE", InteractionFailed)
-"""Sent to the user when an interaction failed or the application did not respond in time."""
-INTERACTION_MODAL_CREATE = Event("INTERACTION_MODAL_CREATE", ModalCreated)
-"""Sent to the user when the application responds with a modal."""
-APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE = Event("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE", AutocompleteResponse)
-"""Sent to the user when the application returns autocomplete choices."""
+INTERACTION_CREATE = Event(
+    "INTERACTION_CREATE",
+    Interaction,
+    "Sent when a user interacts with an application. "
+    "Applications receive it without an intent; the user's own sessions receive only the ID and the nonce.",
+)
+INTERACTION_SUCCESS = Event(
+    "INTERACTION_SUCCESS", InteractionResult, "Sent to the user when the application responded to an interaction."
+)
+INTERACTION_FAILURE = Event(
+    "INTERACTION_FAILURE",
+    InteractionFailed,
+    "Sent to the user when an interaction failed or the application did not respond in time.",
+)
+INTERACTION_MODAL_CREATE = Event(
+    "INTERACTION_MODAL_CREATE", ModalCreated, "Sent to the user when the application responds with a modal."
+)
+APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE = Event(
+    "APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE",
+    AutocompleteResponse,
+    "Sent to the user when the application returns autocomplete choices.",
+)
 
 _REQUEST_BODY: Any = AnyInteractionRequest
 _CALLBACK_BODY: Any = Callback

@@ -214,10 +214,12 @@ class AcceptInvite(Struct, kw_only=True):
     """ID of the caller's gateway session, if it has one."""
 
 
-INVITE_CREATE = Event("INVITE_CREATE", InviteCreated, intents=Intents.GUILD_INVITES)
-"""Sent when an invite to a channel is created."""
-INVITE_DELETE = Event("INVITE_DELETE", InviteDeleted, intents=Intents.GUILD_INVITES)
-"""Sent when an invite is revoked, used up or expires."""
+INVITE_CREATE = Event(
+    "INVITE_CREATE", InviteCreated, "Sent when an invite to a channel is created.", intents=Intents.GUILD_INVITES
+)
+INVITE_DELETE = Event(
+    "INVITE_DELETE", InviteDeleted, "Sent when an invite is revoked, used up or expires.", intents=Intents.GUILD_INVITES
+)
 
 # Requires MANAGE_GUILD, which returns all fields, or VIEW_AUDIT_LOG, which omits the metadata; the handler checks both.
 LIST_GUILD_INVITES = Operation(

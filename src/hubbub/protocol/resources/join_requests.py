@@ -174,12 +174,24 @@ class JoinRequestDeleted(Struct, kw_only=True):
     """ID of the guild."""
 
 
-GUILD_JOIN_REQUEST_CREATE = Event("GUILD_JOIN_REQUEST_CREATE", GuildJoinRequest, intents=Intents.GUILD_MODERATION)
-"""Sent when a user submits a request to join a guild."""
-GUILD_JOIN_REQUEST_UPDATE = Event("GUILD_JOIN_REQUEST_UPDATE", GuildJoinRequest, intents=Intents.GUILD_MODERATION)
-"""Sent when a join request is approved, rejected or changed."""
-GUILD_JOIN_REQUEST_DELETE = Event("GUILD_JOIN_REQUEST_DELETE", JoinRequestDeleted, intents=Intents.GUILD_MODERATION)
-"""Sent when a join request is withdrawn or deleted."""
+GUILD_JOIN_REQUEST_CREATE = Event(
+    "GUILD_JOIN_REQUEST_CREATE",
+    GuildJoinRequest,
+    "Sent when a user submits a request to join a guild.",
+    intents=Intents.GUILD_MODERATION,
+)
+GUILD_JOIN_REQUEST_UPDATE = Event(
+    "GUILD_JOIN_REQUEST_UPDATE",
+    GuildJoinRequest,
+    "Sent when a join request is approved, rejected or changed.",
+    intents=Intents.GUILD_MODERATION,
+)
+GUILD_JOIN_REQUEST_DELETE = Event(
+    "GUILD_JOIN_REQUEST_DELETE",
+    JoinRequestDeleted,
+    "Sent when a join request is withdrawn or deleted.",
+    intents=Intents.GUILD_MODERATION,
+)
 
 _GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 

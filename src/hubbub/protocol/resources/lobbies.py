@@ -337,28 +337,69 @@ class ListLobbyMessages(Struct, kw_only=True):
     """Maximum number of messages to return."""
 
 
-LOBBY_CREATE = Event("LOBBY_CREATE", GatewayLobby, intents=Intents.LOBBIES)
-"""Sent when a lobby becomes available to the player: it was created, or the player was added."""
-LOBBY_UPDATE = Event("LOBBY_UPDATE", GatewayLobby, intents=Intents.LOBBIES)
-"""Sent when the metadata, the flags or the linked channel of a lobby change."""
-LOBBY_DELETE = Event("LOBBY_DELETE", LobbyDeleted, intents=Intents.LOBBIES | Intents.LOBBY_DELETE)
-"""Sent when a lobby is deleted, or the player left it or was removed."""
-LOBBY_MEMBER_ADD = Event("LOBBY_MEMBER_ADD", LobbyMemberChange, intents=Intents.LOBBIES)
-"""Sent when another user is added to a lobby."""
-LOBBY_MEMBER_UPDATE = Event("LOBBY_MEMBER_UPDATE", LobbyMemberChange, intents=Intents.LOBBIES)
-"""Sent when a member of a lobby changes."""
-LOBBY_MEMBER_REMOVE = Event("LOBBY_MEMBER_REMOVE", LobbyMemberChange, intents=Intents.LOBBIES)
-"""Sent when another user leaves a lobby or is removed."""
-LOBBY_MEMBER_CONNECT = Event("LOBBY_MEMBER_CONNECT", LobbyMemberChange, intents=Intents.LOBBIES)
-"""Sent when a member of a lobby connects to the game."""
-LOBBY_MEMBER_DISCONNECT = Event("LOBBY_MEMBER_DISCONNECT", LobbyMemberChange, intents=Intents.LOBBIES)
-"""Sent when the last session of a lobby member in the game ends."""
-LOBBY_MESSAGE_CREATE = Event("LOBBY_MESSAGE_CREATE", LobbyMessage, intents=Intents.LOBBIES, webhook=True)
-"""Sent when a message is created in a lobby or its linked channel."""
-LOBBY_MESSAGE_UPDATE = Event("LOBBY_MESSAGE_UPDATE", LobbyMessage, intents=Intents.LOBBIES, webhook=True)
-"""Sent when a lobby message or its moderation metadata changes."""
-LOBBY_MESSAGE_DELETE = Event("LOBBY_MESSAGE_DELETE", LobbyMessageDeleted, intents=Intents.LOBBIES, webhook=True)
-"""Sent when a lobby message is deleted."""
+LOBBY_CREATE = Event(
+    "LOBBY_CREATE",
+    GatewayLobby,
+    "Sent when a lobby becomes available to the player: it was created, or the player was added.",
+    intents=Intents.LOBBIES,
+)
+LOBBY_UPDATE = Event(
+    "LOBBY_UPDATE",
+    GatewayLobby,
+    "Sent when the metadata, the flags or the linked channel of a lobby change.",
+    intents=Intents.LOBBIES,
+)
+LOBBY_DELETE = Event(
+    "LOBBY_DELETE",
+    LobbyDeleted,
+    "Sent when a lobby is deleted, or the player left it or was removed.",
+    intents=Intents.LOBBIES | Intents.LOBBY_DELETE,
+)
+LOBBY_MEMBER_ADD = Event(
+    "LOBBY_MEMBER_ADD", LobbyMemberChange, "Sent when another user is added to a lobby.", intents=Intents.LOBBIES
+)
+LOBBY_MEMBER_UPDATE = Event(
+    "LOBBY_MEMBER_UPDATE", LobbyMemberChange, "Sent when a member of a lobby changes.", intents=Intents.LOBBIES
+)
+LOBBY_MEMBER_REMOVE = Event(
+    "LOBBY_MEMBER_REMOVE",
+    LobbyMemberChange,
+    "Sent when another user leaves a lobby or is removed.",
+    intents=Intents.LOBBIES,
+)
+LOBBY_MEMBER_CONNECT = Event(
+    "LOBBY_MEMBER_CONNECT",
+    LobbyMemberChange,
+    "Sent when a member of a lobby connects to the game.",
+    intents=Intents.LOBBIES,
+)
+LOBBY_MEMBER_DISCONNECT = Event(
+    "LOBBY_MEMBER_DISCONNECT",
+    LobbyMemberChange,
+    "Sent when the last session of a lobby member in the game ends.",
+    intents=Intents.LOBBIES,
+)
+LOBBY_MESSAGE_CREATE = Event(
+    "LOBBY_MESSAGE_CREATE",
+    LobbyMessage,
+    "Sent when a message is created in a lobby or its linked channel.",
+    intents=Intents.LOBBIES,
+    webhook=True,
+)
+LOBBY_MESSAGE_UPDATE = Event(
+    "LOBBY_MESSAGE_UPDATE",
+    LobbyMessage,
+    "Sent when a lobby message or its moderation metadata changes.",
+    intents=Intents.LOBBIES,
+    webhook=True,
+)
+LOBBY_MESSAGE_DELETE = Event(
+    "LOBBY_MESSAGE_DELETE",
+    LobbyMessageDeleted,
+    "Sent when a lobby message is deleted.",
+    intents=Intents.LOBBIES,
+    webhook=True,
+)
 
 _LOBBY_ERRORS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
 """Errors of every operation on a lobby: it does not exist, or belongs to another application."""

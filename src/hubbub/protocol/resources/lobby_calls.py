@@ -67,7 +67,14 @@ PING_LOBBY_VOICE_SERVER = Command(
 )
 """Reports that the voice server of a lobby call does not respond."""
 
-LOBBY_VOICE_STATE_UPDATE = Event("LOBBY_VOICE_STATE_UPDATE", LobbyVoiceState, intents=Intents.LOBBIES)
-"""Sent when a member joins or leaves a lobby call, or changes their voice state."""
-LOBBY_VOICE_SERVER_UPDATE = Event("LOBBY_VOICE_SERVER_UPDATE", LobbyVoiceServer)
-"""Sent when a session joins a lobby call, and when the voice server of the call changes."""
+LOBBY_VOICE_STATE_UPDATE = Event(
+    "LOBBY_VOICE_STATE_UPDATE",
+    LobbyVoiceState,
+    "Sent when a member joins or leaves a lobby call, or changes their voice state.",
+    intents=Intents.LOBBIES,
+)
+LOBBY_VOICE_SERVER_UPDATE = Event(
+    "LOBBY_VOICE_SERVER_UPDATE",
+    LobbyVoiceServer,
+    "Sent when a session joins a lobby call, and when the voice server of the call changes.",
+)

@@ -226,14 +226,24 @@ class PruneResult(Struct, kw_only=True):
     """Number of members removed, or that would be removed; null if the count was not requested."""
 
 
-GUILD_MEMBER_ADD = Event("GUILD_MEMBER_ADD", GuildMember, intents=Intents.GUILD_MEMBERS)
-"""Sent when a user joins a guild."""
-GUILD_MEMBER_UPDATE = Event("GUILD_MEMBER_UPDATE", GuildMember, intents=Intents.GUILD_MEMBERS)
-"""Sent when a member of a guild changes; the member's own sessions receive it without the intent."""
-GUILD_MEMBER_REMOVE = Event("GUILD_MEMBER_REMOVE", GuildMemberRemoved, intents=Intents.GUILD_MEMBERS)
-"""Sent when a member leaves a guild, is kicked or is banned."""
-GUILD_MEMBERS_CHUNK = Event("GUILD_MEMBERS_CHUNK", GuildMembersChunk)
-"""Sent in response to a request for guild members, once per chunk."""
+GUILD_MEMBER_ADD = Event(
+    "GUILD_MEMBER_ADD", GuildMember, "Sent when a user joins a guild.", intents=Intents.GUILD_MEMBERS
+)
+GUILD_MEMBER_UPDATE = Event(
+    "GUILD_MEMBER_UPDATE",
+    GuildMember,
+    "Sent when a member of a guild changes; the member's own sessions receive it without the intent.",
+    intents=Intents.GUILD_MEMBERS,
+)
+GUILD_MEMBER_REMOVE = Event(
+    "GUILD_MEMBER_REMOVE",
+    GuildMemberRemoved,
+    "Sent when a member leaves a guild, is kicked or is banned.",
+    intents=Intents.GUILD_MEMBERS,
+)
+GUILD_MEMBERS_CHUNK = Event(
+    "GUILD_MEMBERS_CHUNK", GuildMembersChunk, "Sent in response to a request for guild members, once per chunk."
+)
 
 GET_MY_GUILD_MEMBER = Operation(
     "GET",

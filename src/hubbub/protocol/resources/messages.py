@@ -354,31 +354,34 @@ class BulkDeleteMessages(Struct, kw_only=True):
 MESSAGE_CREATE = Event(
     "MESSAGE_CREATE",
     DispatchedMessage,
+    "Sent when a message is created.",
     intents=Intents.GUILD_MESSAGES,
     dm_intents=Intents.DIRECT_MESSAGES,
     scope=Scope.DM_CHANNELS_MESSAGES_READ,
 )
-"""Sent when a message is created."""
 MESSAGE_UPDATE = Event(
     "MESSAGE_UPDATE",
     DispatchedMessage,
+    "Sent when a message is edited, pinned or unpinned, or its embeds are updated.",
     intents=Intents.GUILD_MESSAGES,
     dm_intents=Intents.DIRECT_MESSAGES,
     scope=Scope.DM_CHANNELS_MESSAGES_READ,
 )
-"""Sent when a message is edited, pinned or unpinned, or its embeds are updated."""
 MESSAGE_DELETE = Event(
     "MESSAGE_DELETE",
     MessageDeleted,
+    "Sent when a message is deleted.",
     intents=Intents.GUILD_MESSAGES,
     dm_intents=Intents.DIRECT_MESSAGES,
     scope=Scope.DM_CHANNELS_MESSAGES_READ,
 )
-"""Sent when a message is deleted."""
 MESSAGE_DELETE_BULK = Event(
-    "MESSAGE_DELETE_BULK", MessagesDeleted, intents=Intents.GUILD_MESSAGES, dm_intents=Intents.DIRECT_MESSAGES
+    "MESSAGE_DELETE_BULK",
+    MessagesDeleted,
+    "Sent when several messages are deleted together.",
+    intents=Intents.GUILD_MESSAGES,
+    dm_intents=Intents.DIRECT_MESSAGES,
 )
-"""Sent when several messages are deleted together."""
 
 SEND_ERRORS: Final = (
     errors.UNKNOWN_CHANNEL,

@@ -547,8 +547,9 @@ class TokenRevoked(Struct, kw_only=True):
     """Always null, because the platform does not store tokens in plain text (decisions/0031)."""
 
 
-OAUTH2_TOKEN_REVOKE = Event("OAUTH2_TOKEN_REVOKE", TokenRevoked)
-"""Sent when the authorization of an application is revoked."""
+OAUTH2_TOKEN_REVOKE = Event(
+    "OAUTH2_TOKEN_REVOKE", TokenRevoked, "Sent when the authorization of an application is revoked."
+)
 
 GET_MY_OAUTH2_AUTHORIZATION = Operation(
     "GET", "/oauth2/@me", result=CurrentAuthorization, auth=Auth.BEARER, accepts_publishers=True

@@ -62,9 +62,12 @@ class ChannelPinsUpdate(Struct, kw_only=True):
 
 
 CHANNEL_PINS_UPDATE = Event(
-    "CHANNEL_PINS_UPDATE", ChannelPinsUpdate, intents=Intents.GUILDS, dm_intents=Intents.DIRECT_MESSAGES
+    "CHANNEL_PINS_UPDATE",
+    ChannelPinsUpdate,
+    "Sent when a message is pinned or unpinned; not sent when a pinned message is deleted.",
+    intents=Intents.GUILDS,
+    dm_intents=Intents.DIRECT_MESSAGES,
 )
-"""Sent when a message is pinned or unpinned; not sent when a pinned message is deleted."""
 
 _LIST_ERRORS: Final = (
     errors.UNKNOWN_CHANNEL,

@@ -177,17 +177,17 @@ class PollVote(Struct, kw_only=True):
 MESSAGE_POLL_VOTE_ADD = Event(
     "MESSAGE_POLL_VOTE_ADD",
     PollVote,
+    "Sent when a user votes for an answer of a poll.",
     intents=Intents.GUILD_MESSAGE_POLLS,
     dm_intents=Intents.DIRECT_MESSAGE_POLLS,
 )
-"""Sent when a user votes for an answer of a poll."""
 MESSAGE_POLL_VOTE_REMOVE = Event(
     "MESSAGE_POLL_VOTE_REMOVE",
     PollVote,
+    "Sent when a user removes their vote for an answer of a poll.",
     intents=Intents.GUILD_MESSAGE_POLLS,
     dm_intents=Intents.DIRECT_MESSAGE_POLLS,
 )
-"""Sent when a user removes their vote for an answer of a poll."""
 
 GET_ANSWER_VOTERS = Operation(
     "GET",

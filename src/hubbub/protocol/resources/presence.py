@@ -280,11 +280,14 @@ SET_PRESENCE = Command("PRESENCE_UPDATE", GatewayOpcode.PRESENCE_UPDATE, SetPres
 PRESENCE_UPDATE = Event(
     "PRESENCE_UPDATE",
     Presence,
+    "Sent when the status or the activities of a guild member or a friend change.",
     intents=Intents.GUILD_PRESENCES,
     dm_intents=Intents.USER_PRESENCE,
     scope=Scope.RELATIONSHIPS_READ,
 )
-"""Sent when the status or the activities of a guild member or a friend change."""
 
-SESSIONS_REPLACE = Event("SESSIONS_REPLACE", list[UserSession])
-"""Sent to a user's own clients, and not to games, with all sessions of a user who has several."""
+SESSIONS_REPLACE = Event(
+    "SESSIONS_REPLACE",
+    list[UserSession],
+    "Sent to a user's own clients, and not to games, with all sessions of a user who has several.",
+)

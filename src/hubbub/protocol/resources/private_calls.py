@@ -67,12 +67,16 @@ class ConnectCall(Struct, kw_only=True):
 CONNECT_CALL = Command("CALL_CONNECT", GatewayOpcode.CALL_CONNECT, ConnectCall, bots=False)
 """Requests the current call of a private channel, which is returned as CALL_CREATE."""
 
-CALL_CREATE = Event("CALL_CREATE", PrivateCall, intents=Intents.CALLS)
-"""Sent when a call starts in a private channel, and in response to CALL_CONNECT."""
-CALL_UPDATE = Event("CALL_UPDATE", RingingCall, intents=Intents.CALLS)
-"""Sent when the users being rung by a call change."""
-CALL_DELETE = Event("CALL_DELETE", CallEnded, intents=Intents.CALLS)
-"""Sent when a call ends."""
+CALL_CREATE = Event(
+    "CALL_CREATE",
+    PrivateCall,
+    "Sent when a call starts in a private channel, and in response to CALL_CONNECT.",
+    intents=Intents.CALLS,
+)
+CALL_UPDATE = Event(
+    "CALL_UPDATE", RingingCall, "Sent when the users being rung by a call change.", intents=Intents.CALLS
+)
+CALL_DELETE = Event("CALL_DELETE", CallEnded, "Sent when a call ends.", intents=Intents.CALLS)
 
 _CALL_ERRORS: Final = (errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.WRONG_CHANNEL_TYPE)
 

@@ -115,31 +115,31 @@ class EmojiReactionsCleared(ReactionsCleared, kw_only=True):
 MESSAGE_REACTION_ADD = Event(
     "MESSAGE_REACTION_ADD",
     ReactionAdded,
+    "Sent when a user adds a reaction to a message.",
     intents=Intents.GUILD_MESSAGE_REACTIONS,
     dm_intents=Intents.DIRECT_MESSAGE_REACTIONS,
 )
-"""Sent when a user adds a reaction to a message."""
 MESSAGE_REACTION_REMOVE = Event(
     "MESSAGE_REACTION_REMOVE",
     ReactionRemoved,
+    "Sent when a reaction of one user is removed from a message.",
     intents=Intents.GUILD_MESSAGE_REACTIONS,
     dm_intents=Intents.DIRECT_MESSAGE_REACTIONS,
 )
-"""Sent when a reaction of one user is removed from a message."""
 MESSAGE_REACTION_REMOVE_ALL = Event(
     "MESSAGE_REACTION_REMOVE_ALL",
     ReactionsCleared,
+    "Sent when all reactions are removed from a message.",
     intents=Intents.GUILD_MESSAGE_REACTIONS,
     dm_intents=Intents.DIRECT_MESSAGE_REACTIONS,
 )
-"""Sent when all reactions are removed from a message."""
 MESSAGE_REACTION_REMOVE_EMOJI = Event(
     "MESSAGE_REACTION_REMOVE_EMOJI",
     EmojiReactionsCleared,
+    "Sent when all reactions with one emoji are removed from a message.",
     intents=Intents.GUILD_MESSAGE_REACTIONS,
     dm_intents=Intents.DIRECT_MESSAGE_REACTIONS,
 )
-"""Sent when all reactions with one emoji are removed from a message."""
 
 _REACTION_ERRORS: Final = (
     errors.UNKNOWN_CHANNEL,

@@ -79,8 +79,11 @@ class MessageAcked(Struct, kw_only=True):
     """Whether the user marked later messages as unread."""
 
 
-MESSAGE_ACK = Event("MESSAGE_ACK", MessageAcked)
-"""Sent to the user's own clients, and not to games, when a channel is marked as read or unread."""
+MESSAGE_ACK = Event(
+    "MESSAGE_ACK",
+    MessageAcked,
+    "Sent to the user's own clients, and not to games, when a channel is marked as read or unread.",
+)
 
 ACK_MESSAGE = Operation(
     "POST",

@@ -141,25 +141,40 @@ class UpdateRelationship(Struct, kw_only=True):
 
 
 RELATIONSHIP_ADD = Event(
-    "RELATIONSHIP_ADD", AddedRelationship, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
+    "RELATIONSHIP_ADD",
+    AddedRelationship,
+    "Sent when a relationship is created or changes its type.",
+    intents=Intents.USER_RELATIONSHIPS,
+    scope=Scope.RELATIONSHIPS_READ,
 )
-"""Sent when a relationship is created or changes its type."""
 RELATIONSHIP_UPDATE = Event(
-    "RELATIONSHIP_UPDATE", RelationshipChange, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
+    "RELATIONSHIP_UPDATE",
+    RelationshipChange,
+    "Sent when the nickname of a friend, or a friend's own user, changes.",
+    intents=Intents.USER_RELATIONSHIPS,
+    scope=Scope.RELATIONSHIPS_READ,
 )
-"""Sent when the nickname of a friend, or a friend's own user, changes."""
 RELATIONSHIP_REMOVE = Event(
-    "RELATIONSHIP_REMOVE", RemovedRelationship, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
+    "RELATIONSHIP_REMOVE",
+    RemovedRelationship,
+    "Sent when a relationship is removed.",
+    intents=Intents.USER_RELATIONSHIPS,
+    scope=Scope.RELATIONSHIPS_READ,
 )
-"""Sent when a relationship is removed."""
 GAME_RELATIONSHIP_ADD = Event(
-    "GAME_RELATIONSHIP_ADD", GameRelationship, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
+    "GAME_RELATIONSHIP_ADD",
+    GameRelationship,
+    "Sent when a relationship in a game is created or changes its type.",
+    intents=Intents.USER_RELATIONSHIPS,
+    scope=Scope.RELATIONSHIPS_READ,
 )
-"""Sent when a relationship in a game is created or changes its type."""
 GAME_RELATIONSHIP_REMOVE = Event(
-    "GAME_RELATIONSHIP_REMOVE", GameRelationship, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
+    "GAME_RELATIONSHIP_REMOVE",
+    GameRelationship,
+    "Sent when a relationship in a game is removed.",
+    intents=Intents.USER_RELATIONSHIPS,
+    scope=Scope.RELATIONSHIPS_READ,
 )
-"""Sent when a relationship in a game is removed."""
 
 _USER_AUTH = Auth.USER | Auth.BEARER
 _READ_SCOPES = (Scope.RELATIONSHIPS_READ.value,)

@@ -165,12 +165,9 @@ class GuildRoleDeleted(Struct, kw_only=True):
     """ID of the role."""
 
 
-GUILD_ROLE_CREATE = Event("GUILD_ROLE_CREATE", GuildRole, intents=Intents.GUILDS)
-"""Sent when a role is created."""
-GUILD_ROLE_UPDATE = Event("GUILD_ROLE_UPDATE", GuildRole, intents=Intents.GUILDS)
-"""Sent when a role changes."""
-GUILD_ROLE_DELETE = Event("GUILD_ROLE_DELETE", GuildRoleDeleted, intents=Intents.GUILDS)
-"""Sent when a role is deleted."""
+GUILD_ROLE_CREATE = Event("GUILD_ROLE_CREATE", GuildRole, "Sent when a role is created.", intents=Intents.GUILDS)
+GUILD_ROLE_UPDATE = Event("GUILD_ROLE_UPDATE", GuildRole, "Sent when a role changes.", intents=Intents.GUILDS)
+GUILD_ROLE_DELETE = Event("GUILD_ROLE_DELETE", GuildRoleDeleted, "Sent when a role is deleted.", intents=Intents.GUILDS)
 
 LIST_GUILD_ROLES = Operation(
     "GET", "/guilds/{guild_id}/roles", result=list[Role], raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)

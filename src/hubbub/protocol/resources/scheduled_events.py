@@ -334,34 +334,54 @@ class CountScheduledEventUsers(Struct, kw_only=True):
 
 _EVENT_INTENT: Final = Intents.GUILD_SCHEDULED_EVENTS
 
-GUILD_SCHEDULED_EVENT_CREATE = Event("GUILD_SCHEDULED_EVENT_CREATE", ScheduledEvent, intents=_EVENT_INTENT)
-"""Sent when a scheduled event is created."""
-GUILD_SCHEDULED_EVENT_UPDATE = Event("GUILD_SCHEDULED_EVENT_UPDATE", ScheduledEvent, intents=_EVENT_INTENT)
-"""Sent when a scheduled event changes, starts, ends or is canceled."""
-GUILD_SCHEDULED_EVENT_DELETE = Event("GUILD_SCHEDULED_EVENT_DELETE", ScheduledEvent, intents=_EVENT_INTENT)
-"""Sent when a scheduled event is deleted."""
-GUILD_SCHEDULED_EVENT_USER_ADD = Event("GUILD_SCHEDULED_EVENT_USER_ADD", GuildScheduledEventUser, intents=_EVENT_INTENT)
-"""Sent when a user becomes interested in a scheduled event or occurrence."""
+GUILD_SCHEDULED_EVENT_CREATE = Event(
+    "GUILD_SCHEDULED_EVENT_CREATE", ScheduledEvent, "Sent when a scheduled event is created.", intents=_EVENT_INTENT
+)
+GUILD_SCHEDULED_EVENT_UPDATE = Event(
+    "GUILD_SCHEDULED_EVENT_UPDATE",
+    ScheduledEvent,
+    "Sent when a scheduled event changes, starts, ends or is canceled.",
+    intents=_EVENT_INTENT,
+)
+GUILD_SCHEDULED_EVENT_DELETE = Event(
+    "GUILD_SCHEDULED_EVENT_DELETE", ScheduledEvent, "Sent when a scheduled event is deleted.", intents=_EVENT_INTENT
+)
+GUILD_SCHEDULED_EVENT_USER_ADD = Event(
+    "GUILD_SCHEDULED_EVENT_USER_ADD",
+    GuildScheduledEventUser,
+    "Sent when a user becomes interested in a scheduled event or occurrence.",
+    intents=_EVENT_INTENT,
+)
 GUILD_SCHEDULED_EVENT_USER_REMOVE = Event(
-    "GUILD_SCHEDULED_EVENT_USER_REMOVE", GuildScheduledEventUser, intents=_EVENT_INTENT
+    "GUILD_SCHEDULED_EVENT_USER_REMOVE",
+    GuildScheduledEventUser,
+    "Sent when a user is no longer interested in a scheduled event or occurrence.",
+    intents=_EVENT_INTENT,
 )
-"""Sent when a user is no longer interested in a scheduled event or occurrence."""
 GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE = Event(
-    "GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE", GuildScheduledEventException, intents=_EVENT_INTENT
+    "GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE",
+    GuildScheduledEventException,
+    "Sent when an exception of a recurring event is created.",
+    intents=_EVENT_INTENT,
 )
-"""Sent when an exception of a recurring event is created."""
 GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE = Event(
-    "GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE", GuildScheduledEventException, intents=_EVENT_INTENT
+    "GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE",
+    GuildScheduledEventException,
+    "Sent when an exception of a recurring event changes.",
+    intents=_EVENT_INTENT,
 )
-"""Sent when an exception of a recurring event changes."""
 GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE = Event(
-    "GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE", GuildScheduledEventException, intents=_EVENT_INTENT
+    "GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE",
+    GuildScheduledEventException,
+    "Sent when an exception of a recurring event is deleted.",
+    intents=_EVENT_INTENT,
 )
-"""Sent when an exception of a recurring event is deleted."""
 GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE = Event(
-    "GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE", ScheduledEventExceptionsDeleted, intents=_EVENT_INTENT
+    "GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE",
+    ScheduledEventExceptionsDeleted,
+    "Sent when all exceptions of an event are deleted because its recurrence rule changed.",
+    intents=_EVENT_INTENT,
 )
-"""Sent when all exceptions of an event are deleted because its recurrence rule changed."""
 
 _READ_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_SCHEDULED_EVENT)
 _WRITE_ERRORS: Final = (*_READ_ERRORS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)

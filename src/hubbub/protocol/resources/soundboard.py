@@ -134,21 +134,35 @@ class VoiceChannelEffect(Struct, kw_only=True):
 
 
 GUILD_SOUNDBOARD_SOUND_CREATE = Event(
-    "GUILD_SOUNDBOARD_SOUND_CREATE", SoundboardSound, intents=Intents.GUILD_EXPRESSIONS
+    "GUILD_SOUNDBOARD_SOUND_CREATE",
+    SoundboardSound,
+    "Sent when a sound of a guild is created.",
+    intents=Intents.GUILD_EXPRESSIONS,
 )
-"""Sent when a sound of a guild is created."""
 GUILD_SOUNDBOARD_SOUND_UPDATE = Event(
-    "GUILD_SOUNDBOARD_SOUND_UPDATE", SoundboardSound, intents=Intents.GUILD_EXPRESSIONS
+    "GUILD_SOUNDBOARD_SOUND_UPDATE",
+    SoundboardSound,
+    "Sent when a sound of a guild changes.",
+    intents=Intents.GUILD_EXPRESSIONS,
 )
-"""Sent when a sound of a guild changes."""
-GUILD_SOUNDBOARD_SOUND_DELETE = Event("GUILD_SOUNDBOARD_SOUND_DELETE", SoundDeleted, intents=Intents.GUILD_EXPRESSIONS)
-"""Sent when a sound of a guild is deleted."""
+GUILD_SOUNDBOARD_SOUND_DELETE = Event(
+    "GUILD_SOUNDBOARD_SOUND_DELETE",
+    SoundDeleted,
+    "Sent when a sound of a guild is deleted.",
+    intents=Intents.GUILD_EXPRESSIONS,
+)
 GUILD_SOUNDBOARD_SOUNDS_UPDATE = Event(
-    "GUILD_SOUNDBOARD_SOUNDS_UPDATE", SoundboardSounds, intents=Intents.GUILD_EXPRESSIONS
+    "GUILD_SOUNDBOARD_SOUNDS_UPDATE",
+    SoundboardSounds,
+    "Sent when several sounds of a guild change at once.",
+    intents=Intents.GUILD_EXPRESSIONS,
 )
-"""Sent when several sounds of a guild change at once."""
-VOICE_CHANNEL_EFFECT_SEND = Event("VOICE_CHANNEL_EFFECT_SEND", VoiceChannelEffect, intents=Intents.GUILD_VOICE_STATES)
-"""Sent when a user plays a sound or sends an emoji effect in a voice channel."""
+VOICE_CHANNEL_EFFECT_SEND = Event(
+    "VOICE_CHANNEL_EFFECT_SEND",
+    VoiceChannelEffect,
+    "Sent when a user plays a sound or sends an emoji effect in a voice channel.",
+    intents=Intents.GUILD_VOICE_STATES,
+)
 
 _GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 _UPDATE_ERRORS: Final = (*_GUILD_ERRORS, errors.UNKNOWN_SOUND, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)

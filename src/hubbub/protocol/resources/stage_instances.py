@@ -63,12 +63,15 @@ class UpdateStageInstance(Struct, kw_only=True):
     """Visibility of the stage."""
 
 
-STAGE_INSTANCE_CREATE = Event("STAGE_INSTANCE_CREATE", StageInstance, intents=Intents.GUILDS)
-"""Sent when a stage opens."""
-STAGE_INSTANCE_UPDATE = Event("STAGE_INSTANCE_UPDATE", StageInstance, intents=Intents.GUILDS)
-"""Sent when a stage changes."""
-STAGE_INSTANCE_DELETE = Event("STAGE_INSTANCE_DELETE", StageInstance, intents=Intents.GUILDS)
-"""Sent when a stage closes."""
+STAGE_INSTANCE_CREATE = Event(
+    "STAGE_INSTANCE_CREATE", StageInstance, "Sent when a stage opens.", intents=Intents.GUILDS
+)
+STAGE_INSTANCE_UPDATE = Event(
+    "STAGE_INSTANCE_UPDATE", StageInstance, "Sent when a stage changes.", intents=Intents.GUILDS
+)
+STAGE_INSTANCE_DELETE = Event(
+    "STAGE_INSTANCE_DELETE", StageInstance, "Sent when a stage closes.", intents=Intents.GUILDS
+)
 
 # Requires STAGE_MODERATOR in the channel of the body, and MENTION_EVERYONE for the notification.
 CREATE_STAGE_INSTANCE = Operation(

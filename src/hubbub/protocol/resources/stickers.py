@@ -159,8 +159,12 @@ class GuildStickers(Struct, kw_only=True):
     """Stickers of the guild."""
 
 
-GUILD_STICKERS_UPDATE = Event("GUILD_STICKERS_UPDATE", GuildStickers, intents=Intents.GUILD_EXPRESSIONS)
-"""Sent when a sticker of a guild is created, changed or deleted."""
+GUILD_STICKERS_UPDATE = Event(
+    "GUILD_STICKERS_UPDATE",
+    GuildStickers,
+    "Sent when a sticker of a guild is created, changed or deleted.",
+    intents=Intents.GUILD_EXPRESSIONS,
+)
 
 _GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 _CHANGE_ERRORS: Final = (*_GUILD_ERRORS, errors.UNKNOWN_STICKER, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)

@@ -100,12 +100,13 @@ class ChangeSubscription(Struct, kw_only=True):
     """ID of the new SKU."""
 
 
-SUBSCRIPTION_CREATE = Event("SUBSCRIPTION_CREATE", Subscription)
-"""Sent when a user subscribes to a SKU of the application."""
-SUBSCRIPTION_UPDATE = Event("SUBSCRIPTION_UPDATE", Subscription)
-"""Sent when a subscription is renewed, changed, canceled or resumed, or ends."""
-SUBSCRIPTION_DELETE = Event("SUBSCRIPTION_DELETE", Subscription)
-"""Sent when a subscription is deleted."""
+SUBSCRIPTION_CREATE = Event(
+    "SUBSCRIPTION_CREATE", Subscription, "Sent when a user subscribes to a SKU of the application."
+)
+SUBSCRIPTION_UPDATE = Event(
+    "SUBSCRIPTION_UPDATE", Subscription, "Sent when a subscription is renewed, changed, canceled or resumed, or ends."
+)
+SUBSCRIPTION_DELETE = Event("SUBSCRIPTION_DELETE", Subscription, "Sent when a subscription is deleted.")
 
 GET_SKU_SUBSCRIPTIONS = Operation(
     "GET",

@@ -124,10 +124,18 @@ class ThreadMemberUpdate(ThreadMember, kw_only=True):
     """ID of the guild."""
 
 
-THREAD_LIST_SYNC = Event("THREAD_LIST_SYNC", ThreadListSync, intents=Intents.GUILDS)
-"""Sent when the user gains access to a channel with active threads."""
-THREAD_MEMBER_UPDATE = Event("THREAD_MEMBER_UPDATE", ThreadMemberUpdate, intents=Intents.GUILDS)
-"""Sent when the user's own membership in a thread changes."""
+THREAD_LIST_SYNC = Event(
+    "THREAD_LIST_SYNC",
+    ThreadListSync,
+    "Sent when the user gains access to a channel with active threads.",
+    intents=Intents.GUILDS,
+)
+THREAD_MEMBER_UPDATE = Event(
+    "THREAD_MEMBER_UPDATE",
+    ThreadMemberUpdate,
+    "Sent when the user's own membership in a thread changes.",
+    intents=Intents.GUILDS,
+)
 
 CREATE_THREAD_FROM_MESSAGE = Operation(
     "POST",

@@ -28,10 +28,10 @@ class TypingStarted(Struct, kw_only=True):
 TYPING_START = Event(
     "TYPING_START",
     TypingStarted,
+    "Sent when a user starts typing in a channel.",
     intents=Intents.GUILD_MESSAGE_TYPING,
     dm_intents=Intents.DIRECT_MESSAGE_TYPING,
 )
-"""Sent when a user starts typing in a channel."""
 
 # Requires the same permissions as sending a message, and raises the same errors.
 TRIGGER_TYPING_INDICATOR = Operation(

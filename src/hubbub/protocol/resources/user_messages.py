@@ -168,10 +168,13 @@ class AcknowledgeDisclosures(Struct, kw_only=True):
     """Disclosures to acknowledge."""
 
 
-ACTIVITY_INVITE_CREATE = Event("ACTIVITY_INVITE_CREATE", ActivityInvite, scope=Scope.ACTIVITIES_READ)
-"""Sent with an activity invite to sessions that do not receive MESSAGE_CREATE.
-Also sent when the invite was accepted on another device.
-"""
+ACTIVITY_INVITE_CREATE = Event(
+    "ACTIVITY_INVITE_CREATE",
+    ActivityInvite,
+    "Sent with an activity invite to sessions that do not receive MESSAGE_CREATE. "
+    "Also sent when the invite was accepted on another device.",
+    scope=Scope.ACTIVITIES_READ,
+)
 
 _WRITE_SCOPES: Final = (Scope.DM_CHANNELS_MESSAGES_WRITE,)
 _MESSAGE_LIMIT: Final = RateLimit(5, 5.0, per="user_id")

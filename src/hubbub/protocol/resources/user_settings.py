@@ -58,8 +58,9 @@ class UpdateUserSettings(Struct, kw_only=True):
     """Messages that games show."""
 
 
-USER_SETTINGS_UPDATE = Event("USER_SETTINGS_UPDATE", UserSettings)
-"""Sent to the user's own clients, and not to games, when the settings change."""
+USER_SETTINGS_UPDATE = Event(
+    "USER_SETTINGS_UPDATE", UserSettings, "Sent to the user's own clients, and not to games, when the settings change."
+)
 
 GET_USER_SETTINGS = Operation("GET", "/users/@me/settings", result=UserSettings, auth=Auth.USER)
 

@@ -148,8 +148,7 @@ class UpdateMyUser(Struct, kw_only=True):
     """New banner as a data URI; null removes it."""
 
 
-USER_UPDATE = Event("USER_UPDATE", MyUser)
-"""Sent to the user's own sessions when the user changes."""
+USER_UPDATE = Event("USER_UPDATE", MyUser, "Sent to the user's own sessions when the user changes.")
 
 GET_MY_USER = Operation(
     "GET",

@@ -157,21 +157,32 @@ REQUEST_CHANNEL_INFO = Command("REQUEST_CHANNEL_INFO", GatewayOpcode.REQUEST_CHA
 """Requests channel fields of a guild, which are returned as CHANNEL_INFO."""
 
 VOICE_STATE_UPDATE = Event(
-    "VOICE_STATE_UPDATE", VoiceState, intents=Intents.GUILD_VOICE_STATES, dm_intents=Intents.CALLS
+    "VOICE_STATE_UPDATE",
+    VoiceState,
+    "Sent when a user joins, leaves or moves between voice channels, or changes their voice state.",
+    intents=Intents.GUILD_VOICE_STATES,
+    dm_intents=Intents.CALLS,
 )
-"""Sent when a user joins, leaves or moves between voice channels, or changes their voice state."""
-VOICE_SERVER_UPDATE = Event("VOICE_SERVER_UPDATE", VoiceServer)
-"""Sent when the client joins a voice channel or call, and when its voice server changes."""
-CHANNEL_INFO = Event("CHANNEL_INFO", ChannelInfo)
-"""Sent in response to REQUEST_CHANNEL_INFO."""
+VOICE_SERVER_UPDATE = Event(
+    "VOICE_SERVER_UPDATE",
+    VoiceServer,
+    "Sent when the client joins a voice channel or call, and when its voice server changes.",
+)
+CHANNEL_INFO = Event("CHANNEL_INFO", ChannelInfo, "Sent in response to REQUEST_CHANNEL_INFO.")
 
 # The specification leaves these two names open; spec/gateway.md#6.2 chooses them.
-VOICE_CHANNEL_STATUS_UPDATE = Event("VOICE_CHANNEL_STATUS_UPDATE", VoiceChannelStatus, intents=Intents.GUILDS)
-"""Sent when the status of a voice channel changes."""
-VOICE_CHANNEL_START_TIME_UPDATE = Event(
-    "VOICE_CHANNEL_START_TIME_UPDATE", VoiceChannelStartTime, intents=Intents.GUILDS
+VOICE_CHANNEL_STATUS_UPDATE = Event(
+    "VOICE_CHANNEL_STATUS_UPDATE",
+    VoiceChannelStatus,
+    "Sent when the status of a voice channel changes.",
+    intents=Intents.GUILDS,
 )
-"""Sent when the first user joins a voice channel, and when the last one leaves."""
+VOICE_CHANNEL_START_TIME_UPDATE = Event(
+    "VOICE_CHANNEL_START_TIME_UPDATE",
+    VoiceChannelStartTime,
+    "Sent when the first user joins a voice channel, and when the last one leaves.",
+    intents=Intents.GUILDS,
+)
 
 GET_SELF_VOICE_STATE = Operation(
     "GET",

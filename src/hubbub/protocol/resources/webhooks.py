@@ -284,8 +284,12 @@ class SlackWebhook(Struct, kw_only=True):
     """Complete message as a JSON document; used by older senders in form fields."""
 
 
-WEBHOOKS_UPDATE = Event("WEBHOOKS_UPDATE", WebhooksUpdate, intents=Intents.GUILD_WEBHOOKS)
-"""Sent when a webhook of a channel is created, changed or deleted."""
+WEBHOOKS_UPDATE = Event(
+    "WEBHOOKS_UPDATE",
+    WebhooksUpdate,
+    "Sent when a webhook of a channel is created, changed or deleted.",
+    intents=Intents.GUILD_WEBHOOKS,
+)
 
 _MANAGE_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
 _TOKEN_ERRORS: Final = (errors.UNKNOWN_WEBHOOK, errors.INVALID_WEBHOOK_TOKEN)

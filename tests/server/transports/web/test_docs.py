@@ -1,7 +1,9 @@
 """The API reference pages: complete, without duplicates and broken links, and with working examples."""
 
 import gzip
+import html
 import importlib
+import json
 import pkgutil
 import re
 from collections import Counter
@@ -19,6 +21,7 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import standing
+from hubbub.server.transports.http.example_values import example
 from hubbub.server.transports.web.reference import pages
 from tests.contract.tables import events, operations
 from tests.pages import Browser, Page
@@ -122,6 +125,18 @@ async def test_everything_is_documented_once_and_no_link_is_broken(world: World)
             target, fragment = urldefrag(link)
             if link.startswith(("/docs", "#")) and fragment:
                 assert fragment in crawled[target or path].ids, f"{path} leads to {link}"
+
+
+async def test_every_event_is_documented_with_a_summary_and_an_example_of_its_payload(world: World) -> None:
+    page = await Browser(world).open("/docs/events")
+    sections = dict(re.findall(r'<section class="op" id="(\w+)"(.*?)</section>', page.body, re.DOTALL))
+
+    assert sections.keys() == {event.name for event in events()}
+    for event in events():
+        section = html.unescape(re.sub(r"</?(?:a|code)\b[^>]*>", "", sections[event.name]))
+        assert event.summary.replace("`", "") in section, event.name
+        payload = section.partition("<pre")[2].partition(">")[2].partition("</pre>")[0]
+        assert json.loads(payload) == example(event.payload), event.name
 
 
 async def test_an_operation_is_documented_completely(world: World) -> None:

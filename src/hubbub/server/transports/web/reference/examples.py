@@ -4,6 +4,7 @@ IDs and tokens are variables, whose values are in the ready file at the paths in
 to a demo world. The other examples contain IDs that the demo world does not have, and bodies built from their types.
 """
 
+import json
 from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Any, Final
@@ -196,3 +197,8 @@ def _required_query(operation: Operation[Any, Any]) -> dict[str, str]:
 def _example_file(uploads: Uploads) -> ExampleFile:
     name, media_type = _UPLOADED_FILES.get(uploads.field, ("picture.png", "image/png"))
     return ExampleFile("files[0]" if uploads.field == "files" else uploads.field, name, media_type)
+
+
+def payload_text(kind: Any) -> str:
+    """Return an example of a JSON body or of the payload of an event, indented."""
+    return json.dumps(example(kind), indent=2, ensure_ascii=False)

@@ -1,7 +1,6 @@
 """Documentation of one operation: callers, limits, parameters, examples, response, errors and events."""
 
 import inspect
-import json
 import sys
 from collections.abc import Mapping
 from types import NoneType
@@ -15,7 +14,6 @@ from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Auth
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.docstrings import Spans, TextSpan, parse_docstring, summary
-from hubbub.server.transports.http.example_values import example
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import examples, try_it, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
@@ -174,7 +172,7 @@ def _response_example(endpoint: Endpoint) -> str:
     operation = endpoint.operation
     if operation.result is NoneType or operation.media_type != "application/json":
         return ""
-    return json.dumps(example(operation.result), indent=2, ensure_ascii=False)
+    return examples.payload_text(operation.result)
 
 
 def _duration_text(seconds: float) -> str:

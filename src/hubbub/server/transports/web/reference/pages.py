@@ -28,9 +28,8 @@ from hubbub.server.transports.docstrings import TextSpan, parse_docstring, summa
 from hubbub.server.transports.web.page_requests import PAGE_POLICY, Page, PageRequest, page_headers
 from hubbub.server.transports.web.portal.endpoints import EVENT_DESCRIPTIONS
 from hubbub.server.transports.web.reference import catalogue as urls
-from hubbub.server.transports.web.reference import search, types
+from hubbub.server.transports.web.reference import examples, search, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
-from hubbub.server.transports.web.reference.examples import VARIABLES
 from hubbub.server.transports.web.reference.operations import Operations
 
 CACHE_BYTES_MAX: Final = 2 * 1024 * 1024
@@ -228,7 +227,7 @@ class ApiReference:
     def _index_context(self) -> Context:
         variables = [
             (name, "".join(f".{step}" if step.isidentifier() else f'["{step}"]' for step in path))
-            for name, path in VARIABLES.items()
+            for name, path in examples.VARIABLES.items()
         ]
         return {"variables": variables}
 
@@ -299,7 +298,8 @@ class ApiReference:
                 {
                     "event": event,
                     "payload": types.describe(event.payload, self._catalogue.links),
-                    "summary": summary(event.payload),
+                    "summary": parse_docstring(event.summary),
+                    "example": examples.payload_text(event.payload),
                     "intents": _intent_links(event.intents),
                     "dm_intents": None if event.dm_intents is None else _intent_links(event.dm_intents),
                     "operations": [

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol import changes
-from hubbub.server.transports.docstrings import CHANGES, plain_text, summary
+from hubbub.server.transports.docstrings import CHANGES, parse_docstring, plain_text, summary
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference.catalogue import Catalogue
 from hubbub.server.transports.web.reference.search_words import (
@@ -206,7 +206,7 @@ def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
         for value in enum.values:
             yield _entry("value", value.name, value.href, f"{value.value} in {enum.name}. {plain_text(value.note)}", "")
     for event in catalogue.events:
-        text = plain_text(summary(event.payload))
+        text = plain_text(parse_docstring(event.summary))
         yield _entry("event", event.name, f"{urls.EVENTS}#{event.name}", text, event.name.replace("_", " "))
     for error in catalogue.errors:
         yield _entry(
