@@ -156,7 +156,7 @@ class Harvest(Struct, kw_only=True):
     created_at: str
     """Time the account was created."""
     user: MyUser
-    """The user."""
+    """User account that requested the data."""
     sessions: list[AccountSession]
     """Login sessions of the user."""
     records: dict[str, Any]

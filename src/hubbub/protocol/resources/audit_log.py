@@ -69,7 +69,7 @@ class AuditLog(Struct, kw_only=True):
     """A page of audit log entries and the objects that they refer to."""
 
     audit_log_entries: list[AuditLogEntry]
-    """The entries."""
+    """Audit log entries of the page."""
     users: list[User]
     """Users who performed the actions or are their targets."""
     threads: list[Thread] = []

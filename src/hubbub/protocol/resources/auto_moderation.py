@@ -201,7 +201,7 @@ class ActionExecution(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     action: Action
-    """The action."""
+    """Action that was executed."""
     rule_id: AutoModerationRuleId
     """ID of the rule."""
     rule_trigger_type: int

@@ -201,7 +201,7 @@ class Approvals(Struct, kw_only=True):
     reach: ApplicationReach
     """Size of the application."""
     intents: list[Approval]
-    """Privileged intents."""
+    """Privileged intents, with the state of their approval."""
     scopes: list[Approval]
     """OAuth2 scopes that require approval."""
 
@@ -238,7 +238,7 @@ class Tester(Struct, kw_only=True):
     """A user who tests an application before it is approved."""
 
     user: User
-    """The user."""
+    """User account of the tester."""
     state: Literal[1, 2]
     """State of the invitation: 1 invited, 2 accepted."""
 
@@ -254,7 +254,7 @@ class TestUser(Struct, kw_only=True):
     """A newly created user of a rehearsal, with credentials."""
 
     user: User
-    """The user."""
+    """User account of the test user."""
     token: str
     """Token of the user; returned only once."""
     password: str
@@ -265,7 +265,7 @@ class TesterInvitation(Struct, kw_only=True):
     """An application that the current user tests or is invited to test."""
 
     application: PublicApplication
-    """The application."""
+    """Application that the user tests or is invited to test."""
     state: Literal[1, 2]
     """State of the invitation: 1 invited, 2 accepted."""
 

@@ -46,7 +46,7 @@ class ChannelRecipientChange(Struct, kw_only=True):
     channel_id: ChannelId
     """ID of the group."""
     user: User
-    """The user."""
+    """User who was added to or removed from the group."""
     nick: str | UnsetType = UNSET
     """Nickname of the user in the group; absent if none."""
 

@@ -80,13 +80,13 @@ class EmbedMedia(Struct, kw_only=True):
     height: int | UnsetType = UNSET
     """Height in pixels."""
     content_type: str | UnsetType = UNSET
-    """Media type."""
+    """Media type of the file, such as `image/png`."""
     placeholder: str | UnsetType = UNSET
     """ThumbHash placeholder of the media."""
     placeholder_version: int | UnsetType = UNSET
     """Version of the placeholder format."""
     description: str | UnsetType = UNSET
-    """Alternative text."""
+    """Alternative text of the image."""
     flags: int | UnsetType = UNSET
     """Attachment flags of the media."""
 
@@ -107,17 +107,17 @@ class Embed(Struct, kw_only=True):
     color: int | UnsetType = UNSET
     """Color of the bar at the side, as an RGB integer."""
     footer: EmbedFooter | UnsetType = UNSET
-    """Footer."""
+    """Footer below the fields, with a text and an optional icon."""
     image: EmbedMedia | UnsetType = UNSET
-    """Image."""
+    """Large image below the text."""
     thumbnail: EmbedMedia | UnsetType = UNSET
-    """Thumbnail."""
+    """Small image beside the text."""
     video: EmbedMedia | UnsetType = UNSET
     """Video; link embeds only."""
     provider: EmbedProvider | UnsetType = UNSET
     """Website that the link leads to; link embeds only."""
     author: EmbedAuthor | UnsetType = UNSET
-    """Author line."""
+    """Author shown above the title."""
     fields: list[EmbedField] | UnsetType = UNSET
     """Fields, at most 25."""
     flags: int | UnsetType = UNSET
@@ -181,13 +181,13 @@ class EmbedRequest(Struct, kw_only=True):
     color: Annotated[int, Meta(ge=0, le=COLOR_MAX)] | None | UnsetType = UNSET
     """Color of the bar at the side, as an RGB integer from 0 to 16777215."""
     footer: EmbedFooterRequest | None | UnsetType = UNSET
-    """Footer."""
+    """Footer to show below the fields; null or absent for none."""
     image: EmbedMediaRequest | None | UnsetType = UNSET
-    """Image."""
+    """Large image to show below the text; null or absent for none."""
     thumbnail: EmbedMediaRequest | None | UnsetType = UNSET
-    """Thumbnail."""
+    """Small image to show beside the text; null or absent for none."""
     author: EmbedAuthorRequest | None | UnsetType = UNSET
-    """Author line."""
+    """Author to show above the title; null or absent for none."""
     # The handler checks the length (spec/http.md#1.7): before 19 December 2023 further fields were dropped, not rejected
     # (spec/dated-changes.md#3).
     fields: (

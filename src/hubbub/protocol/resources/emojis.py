@@ -70,7 +70,7 @@ class ApplicationEmojis(Struct, kw_only=True):
     """Emoji of an application."""
 
     items: list[Emoji]
-    """The emoji."""
+    """Emoji of the application."""
 
 
 class CreateGuildEmoji(Struct, kw_only=True):

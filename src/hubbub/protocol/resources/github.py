@@ -35,7 +35,7 @@ class GithubUser(Struct, kw_only=True):
     id: int
     """GitHub ID of the account."""
     login: str
-    """Username."""
+    """Username of the GitHub account."""
     html_url: str
     """URL of the profile."""
     avatar_url: str
@@ -59,7 +59,7 @@ class GithubCommit(Struct, kw_only=True):
     url: str
     """URL of the commit."""
     message: str
-    """Commit message."""
+    """Message of the commit."""
     author: GithubAuthor
     """Author of the commit."""
 

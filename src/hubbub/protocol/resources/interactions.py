@@ -142,7 +142,7 @@ class RunCommand(InteractionRequest, kw_only=True, tag_field="type", tag=2):
     """An invocation of a command."""
 
     data: CommandData
-    """Invoked command."""
+    """Command that the user invoked, with its options."""
 
 
 class UseComponent(InteractionRequest, kw_only=True, tag_field="type", tag=3):
@@ -151,7 +151,7 @@ class UseComponent(InteractionRequest, kw_only=True, tag_field="type", tag=3):
     message_id: MessageId
     """ID of the message that contains the component."""
     data: ComponentData
-    """Used component."""
+    """Component that the user used, with the selected values."""
 
 
 class AutocompleteCommand(InteractionRequest, kw_only=True, tag_field="type", tag=4):
@@ -165,7 +165,7 @@ class SubmitModal(InteractionRequest, kw_only=True, tag_field="type", tag=5):
     """A submitted modal."""
 
     data: ModalSubmission
-    """Submitted values."""
+    """Values that the user submitted."""
 
 
 AnyInteractionRequest = RunCommand | UseComponent | AutocompleteCommand | SubmitModal

@@ -106,7 +106,7 @@ class GatewayLobbyMember(Struct, kw_only=True):
     user_id: UserId
     """ID of the user."""
     user: User
-    """User."""
+    """User account of the lobby member."""
     metadata: dict[str, str] | None
     """Metadata of the member; null if there is none."""
     flags: int

@@ -78,7 +78,7 @@ class Member(PartialMember, kw_only=True):
     """A user in a guild."""
 
     user: User
-    """User."""
+    """User account of the member."""
 
 
 class GuildMember(Member, kw_only=True):

@@ -233,7 +233,7 @@ class TokenRequest(Struct, kw_only=True):
     client_secret: str | UnsetType = UNSET
     """Secret of the application; absent for public clients and with HTTP Basic authentication."""
     code: str | UnsetType = UNSET
-    """Authorization code."""
+    """Authorization code; for the grant type `authorization_code`."""
     redirect_uri: str | UnsetType = UNSET
     """Redirect URI with which the code was requested."""
     code_verifier: str | UnsetType = UNSET
@@ -243,7 +243,7 @@ class TokenRequest(Struct, kw_only=True):
     scope: str | UnsetType = UNSET
     """Requested scopes, separated by spaces; only for `client_credentials`."""
     device_code: str | UnsetType = UNSET
-    """Device code."""
+    """Device code; for the grant type of the device flow."""
     external_auth_type: str | UnsetType = UNSET
     """Kind of external credential.
     With a code or a device code, the player's provisional account is merged into the user's account."""

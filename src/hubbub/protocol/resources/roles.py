@@ -153,7 +153,7 @@ class GuildRole(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     role: Role
-    """Role."""
+    """Role that was created or changed."""
 
 
 class GuildRoleDeleted(Struct, kw_only=True):

@@ -196,7 +196,7 @@ class ScheduledEventUser(Struct, kw_only=True):
     user_id: UserId
     """ID of the user."""
     user: User | UnsetType = UNSET
-    """User."""
+    """User who responded to the event."""
     member: Member | UnsetType = UNSET
     """Member of the guild; present if requested with `with_member`."""
     response: int

@@ -220,7 +220,7 @@ class FoundThreads(Struct, kw_only=True):
     """A page of thread search results."""
 
     threads: list[Thread]
-    """Threads found."""
+    """Threads that match the search."""
     members: list[ThreadMember]
     """Memberships of the current user in these threads."""
     has_more: bool

@@ -125,7 +125,7 @@ class StickerPacks(Struct, kw_only=True):
     """All standard packs."""
 
     sticker_packs: list[StickerPack]
-    """Sticker packs."""
+    """Sticker packs that every user can use."""
 
 
 class CreateGuildSticker(Struct, kw_only=True):

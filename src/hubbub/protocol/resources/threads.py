@@ -61,7 +61,7 @@ class ThreadList(Struct, kw_only=True):
     """Threads, with the current user's memberships in them."""
 
     threads: list[Thread]
-    """Threads."""
+    """Threads that the caller can view."""
     members: list[ThreadMember]
     """Memberships of the current user in these threads."""
     has_more: bool = False
@@ -110,7 +110,7 @@ class ThreadListSync(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     threads: list[Thread]
-    """Active threads."""
+    """Active threads that the user can view."""
     members: list[ThreadMember]
     """Memberships of the current user in these threads."""
     channel_ids: list[ChannelId] | UnsetType = UNSET

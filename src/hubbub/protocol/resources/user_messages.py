@@ -128,7 +128,7 @@ class ActivityInvite(Struct, kw_only=True):
     application: MessageApplication
     """Application of the activity."""
     activity: MessageActivity
-    """Invitation."""
+    """Activity that the user is invited to."""
 
 
 class GetActivityJoinSecret(Struct, kw_only=True):

@@ -55,7 +55,7 @@ class WebhookEventPayload(Struct, kw_only=True):
     type: WebhookPayloadType = WebhookPayloadType.EVENT
     """Type of the request; always 1, event."""
     event: WebhookEventBody
-    """Event."""
+    """Event that occurred, with its time and data."""
 
 
 class ApplicationAuthorized(Struct, kw_only=True):
