@@ -175,6 +175,23 @@ async def test_a_body_is_documented_with_its_limits_and_types(world: World) -> N
     assert "create_message" in dict(object_page.links)
 
 
+async def test_path_parameters_and_headers_have_texts(world: World) -> None:
+    entries = await read_operation_entries(world)
+
+    assert "ID of the channel or thread." in entries["create_message"].text
+    assert "Code of the guild template." in entries["get_guild_template"].text
+    assert "Reason that the audit log entry shows" in entries["delete_guild_member"].text
+    assert "Type of the GitHub event" in entries["execute_github_compatible_webhook"].text
+    assert "ID and client secret of the application" in entries["exchange_oauth2_token"].text
+
+
+async def test_responses_that_are_not_json_have_an_example(world: World) -> None:
+    entries = await read_operation_entries(world)
+
+    assert re.search(r"user_id\s+\d+", entries["get_invite_target_users"].text)
+    assert "(content of the image/png file)" in entries["get_guild_widget_png"].text
+
+
 async def test_a_deprecated_operation_names_its_replacement(world: World) -> None:
     entries = await read_operation_entries(world)
 

@@ -14,6 +14,7 @@ PNG: Final = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 )
 OGG: Final = "data:audio/ogg;base64,T2dnUwACAAAAAAAAAAA="
+_USER_LIST: Final = "user_id\n1475424024665262330\n"
 
 MODEL_VALUES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("ActivityLocation", "id", "gc-1479709962333586041"),
@@ -30,7 +31,12 @@ MODEL_VALUES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("AuditLogEntry", "action_type", 10),
     ("AutoModeration", "name", "Block spam words"),
     ("Action", "type", 1),
+    ("ActionExecution", "matched_keyword", "spam"),
+    ("ActionExecution", "matched_content", "spam"),
+    ("Activity", "id", "5c1d9f0a3b7e4286"),
     ("Channel", "name", "general"),
+    ("ClientStatus", "desktop", "online"),
+    ("ClientStatus", "mobile", "idle"),
     ("Channel", "topic", "Talk about anything."),
     ("Choice", "name", "Red"),
     ("Choice", "value", "red"),
@@ -97,6 +103,13 @@ MODEL_VALUES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("Webhook", "name", "News"),
     ("WelcomeScreen", "description", "Welcome to Town Square!"),
     ("WelcomeScreenChannel", "description", "Read the rules"),
+    ("JoinRequest", "status", "SUBMITTED"),
+    ("Presence", "status", "online"),
+    ("Ready", "v", 10),
+    ("Ready", "resume_gateway_url", "wss://example.com/gateway"),
+    ("Ready", "geo_ordered_rtc_regions", "local"),
+    ("UserSession", "status", "online"),
+    ("VoiceServer", "endpoint", "voice.example.com"),
     ("WidgetMember", "id", "1"),
     ("WidgetMember", "status", "online"),
 )
@@ -251,6 +264,8 @@ STRINGS: Final[Mapping[str, str]] = {
     "verify_key": f"{HASH}{HASH[::-1]}",
     "version": "1.4.0",
     "waveform": "AAwgQFBAMCAQBA==",
+    "not_found": "1456020941733593088",
+    "guild_locale": "en-US",
     "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
     "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
 }
@@ -278,6 +293,9 @@ STRING_SUFFIXES: Final = (
     ("_id", "1456020941733593088"),
 )
 FALLBACK_STRINGS: Final = ("example", "1")
+
+LISTS: Final[Mapping[str, tuple[int, ...]]] = {"shard": (0, 1), "_trace": ()}
+"""Values of lists that have several items, or none, by field."""
 
 MAP_KEYS: Final[Mapping[str, str]] = {
     "name_localizations": "fr",
@@ -377,3 +395,9 @@ OMITTED_FIELDS: Final = frozenset(
     {"access_tokens", "application_id", "enforce_nonce", "flags", "nonce", "payload", "position", "webhook_id"}
 )
 """Optional fields that most messages and requests do not contain."""
+
+TEXT_BODIES: Final[Mapping[str, str]] = {"text/csv": _USER_LIST, "text/plain": "ok"}
+"""Response bodies that are text but not JSON, by media type."""
+
+TEXT_FILES: Final[Mapping[str, str]] = {"target_users_file": _USER_LIST}
+"""Content of uploaded files that are text, by form field."""

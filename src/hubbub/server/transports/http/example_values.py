@@ -142,6 +142,8 @@ class _Builder:
     def _array_example(
         self, arguments: tuple[Any, ...], context: _FieldContext, meta: Meta, parents: tuple[type, ...]
     ) -> list[Any]:
+        if context.name in tables.LISTS:
+            return list(tables.LISTS[context.name])
         item_type = arguments[0] if arguments else Any
         is_open = item_type is Any or item_type == dict[str, Any] or "always empty" in context.note.lower()
         min_length = meta.min_length or 0

@@ -12,11 +12,12 @@ import hubbub
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import Snowflake, WideInt
 from hubbub.protocol.images import ImageData
-from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.operation import Auth, Operation, Uploads
 from hubbub.protocol.scopes import SCOPES
 from hubbub.protocol.sounds import SoundData
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.http import openapi_texts as texts
+from hubbub.server.transports.http.example_tables import TEXT_BODIES, TEXT_FILES
 from hubbub.server.transports.http.example_values import example
 
 REFERENCE: Final = "#/components/schemas/{name}"
@@ -336,8 +337,18 @@ def _request_body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str
             properties |= {f"files[{number}]": file_schema for number in range(operation.uploads.files_max)}
         else:
             properties[operation.uploads.field] = file_schema
-        content["multipart/form-data"] = {"schema": {"type": "object", "properties": properties}}
+        content["multipart/form-data"] = {
+            "schema": {"type": "object", "properties": properties},
+            "example": _multipart_example(operation, operation.uploads),
+        }
     return {"required": not operation.optional_body, "content": content}
+
+
+def _multipart_example(operation: Operation[Any, Any], uploads: Uploads) -> dict[str, Any]:
+    """Return the parts of an example request with one file."""
+    parts = {} if operation.body is NoneType else {"payload_json": example(operation.body, in_request=True)}
+    field = "files[0]" if uploads.field == "files" else uploads.field
+    return {**parts, field: TEXT_FILES.get(field, "(content of picture.png)")}
 
 
 def _response_objects(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
@@ -378,11 +389,20 @@ def _response_objects(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
 def _success_response(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
     response: dict[str, Any] = {"description": texts.result_description(operation)}
     if operation.success != 204:
-        content = {"schema": schemas.schema_of(operation.result)}
-        if operation.media_type == "application/json":
-            content["example"] = example(operation.result)
-        response["content"] = {operation.media_type: content}
+        response["content"] = {operation.media_type: _success_content(operation, schemas)}
     return response
+
+
+def _success_content(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
+    """Return the schema and an example of a success response."""
+    if operation.media_type == "application/json":
+        return {"schema": schemas.schema_of(operation.result), "example": example(operation.result)}
+    schema = {"type": "string", "contentMediaType": operation.media_type}
+    if operation.media_type in TEXT_BODIES:
+        return {"schema": schema, "example": TEXT_BODIES[operation.media_type]}
+    # JSON cannot contain the bytes of an image, so the example is a URL.
+    url = f"/api/v10{operation.url(**dict.fromkeys(operation.parameters, example(Snowflake)))}"
+    return {"schema": schema, "examples": {"file": {"summary": "A file.", "externalValue": url}}}
 
 
 def _json_content(schema: dict[str, Any], value: Any) -> dict[str, Any]:

@@ -89,6 +89,9 @@ HEADERS: Final[dict[str, str]] = {
 }
 """Descriptions of request headers, except `Authorization`, which a security scheme describes."""
 
+AUTHORIZATION_HEADER: Final = "ID and client secret of the application with the Basic scheme; both may be in the body."
+"""Description of `Authorization` where a handler reads it instead of the authenticator."""
+
 _TAGS: Final = {"gateway_info": "URL of the gateway, and the session start limits of bots."}
 """Descriptions of tags that have no protocol module of their name."""
 

@@ -14,6 +14,8 @@ from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Auth
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.docstrings import Spans, TextSpan, parse_docstring, summary
+from hubbub.server.transports.http import openapi_texts as texts
+from hubbub.server.transports.http.example_tables import TEXT_BODIES
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import examples, try_it, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
@@ -54,7 +56,7 @@ class Operations:
             "bucket": "" if endpoint.rule is None else endpoint.rule.bucket,
             "path": self._path_fields(endpoint),
             "query": self._model_fields(operation.query),
-            "headers": operation.headers,
+            "headers": self._header_fields(endpoint),
             "body": self._model_fields(operation.body),
             "body_type": self._type_spans(operation.body),
             "body_summary": summary(operation.body) if _is_model(operation.body) else (),
@@ -128,9 +130,21 @@ class Operations:
     def _path_fields(self, endpoint: Endpoint) -> list[Field]:
         hints = get_type_hints(endpoint.function, include_extras=True)
         return [
-            Field(name, types.describe(hints.get(name, str), self._catalogue.links), True)
+            Field(
+                name,
+                types.describe(hints.get(name, str), self._catalogue.links),
+                True,
+                parse_docstring(texts.path_parameter(endpoint.operation.path, name)),
+            )
             for name in endpoint.operation.parameters
         ]
+
+    def _header_fields(self, endpoint: Endpoint) -> list[Field]:
+        """Return the request headers that the handler or the audit log reads."""
+        operation = endpoint.operation
+        names = [*operation.headers, *([texts.REASON_HEADER] if operation.audits else [])]
+        descriptions = texts.HEADERS | {"Authorization": texts.AUTHORIZATION_HEADER}
+        return [Field(name, (TextSpan("string"),), False, parse_docstring(descriptions.get(name))) for name in names]
 
     def _model_fields(self, part: Any) -> list[Field]:
         return types.fields(part, self._catalogue.links) if _is_model(part) else []
@@ -168,11 +182,13 @@ def _handler_details(function: Any) -> list[Spans]:
 
 
 def _response_example(endpoint: Endpoint) -> str:
-    """Return an example of the response body, or an empty string if it has none or is not JSON."""
+    """Return an example of the response body; empty if it has none."""
     operation = endpoint.operation
-    if operation.result is NoneType or operation.media_type != "application/json":
+    if operation.result is NoneType:
         return ""
-    return examples.payload_text(operation.result)
+    if operation.media_type == "application/json":
+        return examples.payload_text(operation.result)
+    return TEXT_BODIES.get(operation.media_type, f"(content of the {operation.media_type} file)")
 
 
 def _duration_text(seconds: float) -> str:
