@@ -171,7 +171,7 @@ class ClientSetup:
         guild_ids_by_shard: dict[int, list[int]] = {0: [], 1: []}
         guild = self.guild
         while True:
-            # spec/gateway.md: the shard of a guild follows from the timestamp in its ID.
+            # spec/gateway.md#4.2: the shard of a guild follows from the timestamp in its ID.
             guild_ids_by_shard[(guild.id >> 22) % 2].append(guild.id)
             if all(guild_ids_by_shard.values()):
                 return guild_ids_by_shard

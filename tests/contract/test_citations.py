@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from tests.contract.language import ROOT
 
 SPEC = ROOT / "docs" / "spec"
-_SECTION = re.compile(r"spec/([\w-]+)\.md(?:#(\d+(?:\.\d+)*))?")
+_SUFFIXES = frozenset(
+    {".py", ".js", ".mjs", ".html", ".css", ".sql", ".toml", ".yaml", ".yml", ".conf", ".service", ".md"}
+)
+_SECTION = re.compile(r"(?<!\w)spec/([\w-]+)\.md(?:#([\w.-]*\w))?")
 _DECISION = re.compile(r"decisions/(\d{4})")
 _BARE = re.compile(
     r"(?<![\w/\"-])(?:http|gateway|sdk|voice|rpc|activities|webhooks-and-interactions|dated-changes|clients)\.md \d"
@@ -15,10 +18,12 @@ _BARE = re.compile(
 
 def sources() -> Iterator[tuple[str, str]]:
     """Yield the path and text of every source file and document."""
-    for folder in ("src", "tests", "bench", "examples", "docs"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".js", ".html", ".md") and "node_modules" not in path.parts:
-                yield path.relative_to(ROOT).as_posix(), path.read_text()
+    paths = [ROOT / name for name in ("Makefile", "Dockerfile", "pyproject.toml", "compose.yaml")]
+    for folder in ("src", "tests", "bench", "examples", "deploy", "docs", ".github"):
+        paths += sorted((ROOT / folder).rglob("*"))
+    for path in paths:
+        if (path.suffix in _SUFFIXES or path.parent == ROOT) and "node_modules" not in path.parts:
+            yield path.relative_to(ROOT).as_posix(), path.read_text()
 
 
 def test_cited_sections_exist() -> None:
@@ -27,7 +32,9 @@ def test_cited_sections_exist() -> None:
     for path, text in sources():
         for match in _SECTION.finditer(text):
             cited += 1
-            if match[1] not in anchors or (match[2] is not None and match[2] not in anchors[match[1]]):
+            # Documents may refer to a whole page.
+            is_page = match[2] is None and path.startswith("docs/")
+            if match[1] not in anchors or not (is_page or match[2] in anchors[match[1]]):
                 missing.append(f"{path}: {match[0]}")
 
     assert not missing, "\n".join(missing)

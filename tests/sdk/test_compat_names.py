@@ -1,4 +1,4 @@
-"""Every name in docs/spec/sdk.md exists in `hubbub.sdk.compat`, in its exact spelling."""
+"""Every name that spec/sdk.md#1 and the sections after it list exists in `hubbub.sdk.compat`, in its exact spelling."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Dated behavior: every change of the specification that takes effect on a date (spec/dated-changes.md).
+"""Dated behavior: every change of the specification that takes effect on a date (spec/dated-changes.md#1).
 
 Code calls `changes.PERMISSION_SPLITS.is_active(call.now_ms)` for each decision and does not cache the result, so that setting the
 clock back restores the old behavior.

@@ -1,4 +1,4 @@
-"""Local RPC: frames and codes (spec/rpc.md). The scopes of commands are in `rpc_scopes.py`, which games do not load.
+"""Local RPC: frames and codes (spec/rpc.md#3). The scopes of commands are in `rpc_scopes.py`, which games do not load.
 
 A frame consists of an opcode and a length, both 32-bit little-endian integers, and a JSON payload of that length.
 """

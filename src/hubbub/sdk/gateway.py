@@ -1,4 +1,4 @@
-"""Gateway connection of a client: identify, heartbeat, resume and reconnect (spec/sdk.md#5, spec/gateway.md).
+"""Gateway connection of a client: identify, heartbeat, resume and reconnect (spec/sdk.md#5, spec/gateway.md#4).
 
 Of the events this module interprets only READY and RESUMED, to track the session; `events.py` handles all events.
 """

@@ -1,4 +1,4 @@
-"""Client for the local RPC socket of the chat client on the same machine (spec/sdk.md#15, spec/rpc.md).
+"""Client for the local RPC socket of the chat client on the same machine (spec/sdk.md#15, spec/rpc.md#1).
 
 A connection belongs to the application of its handshake, so there is one per application, opened on first use. While
 there are event subscriptions, a lost connection is reopened and the subscriptions are renewed (since 1.9.17228).

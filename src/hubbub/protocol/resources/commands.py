@@ -28,7 +28,7 @@ COMMANDS_MAX: Final = {
 }
 """Maximum number of commands by type, among an application's global commands or its commands in one guild."""
 OLD_CONTEXT_MENU_COMMANDS_MAX: Final = 5
-"""Maximum number of commands of each context menu type before context_menu_limit_15 (spec/dated-changes.md)."""
+"""Maximum number of commands of each context menu type before context_menu_limit_15 (spec/dated-changes.md#3)."""
 COMMAND_CREATES_LIMIT: Final = RateLimit(200, 86_400.0, bucket="command_creates", code=errors.MAX_DAILY_COMMAND_CREATES)
 """Limit on commands created per day, globally or in one guild; updates do not count."""
 

@@ -68,7 +68,7 @@ class Hello(Struct, kw_only=True):
 
 
 class Identify(Struct, kw_only=True):
-    """Payload that starts a session; lenient, because client libraries send different fields (spec/clients.md)."""
+    """Payload that starts a session; lenient, because client libraries send different fields (spec/clients.md#1)."""
 
     token: str
     """Token, with or without the prefix `Bot `; with the prefix `Bearer ` for OAuth2 sessions."""

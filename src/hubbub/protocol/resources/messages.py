@@ -142,7 +142,7 @@ class MessageSnapshot(Struct, kw_only=True):
 class Message(MessageContent, kw_only=True):
     """A message in a channel.
 
-    Missing parts such as `poll`, `interaction` and `thread` are absent, never null (spec/clients.md).
+    Missing parts such as `poll`, `interaction` and `thread` are absent, never null (spec/clients.md#2).
     """
 
     id: MessageId

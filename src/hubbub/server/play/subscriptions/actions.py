@@ -73,7 +73,7 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
             entitlements.end(call, entitlement, start_ms)
         row = row._replace(sku_id=sku.id, renewal_sku_id=sku.id, entitlement_id=_grant_entitlement(call, row, sku).id)
     elif entitlement.type == EntitlementType.APPLICATION_SUBSCRIPTION:
-        # spec/dated-changes.md, 2024-10-01: since that date a renewal grants a new entitlement without an end; before,
+        # spec/dated-changes.md#3, 2024-10-01: since that date a renewal grants a new entitlement without an end; before,
         # it moved the end of the existing one.
         if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now_ms):
             row = row._replace(entitlement_id=_grant_entitlement(call, row, sku).id)
@@ -190,7 +190,7 @@ def _renewal_job_key(row: SubscriptionRow) -> str:
 
 
 def _grant_entitlement(call: Call, row: SubscriptionRow, sku: SkuRow) -> EntitlementRow:
-    # spec/dated-changes.md, 2024-10-01: before that date, subscriptions granted type APPLICATION_SUBSCRIPTION with the
+    # spec/dated-changes.md#3, 2024-10-01: before that date, subscriptions granted type APPLICATION_SUBSCRIPTION with the
     # period's end.
     is_migrated = changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now_ms)
     return entitlements.grant(

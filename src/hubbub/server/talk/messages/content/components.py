@@ -112,7 +112,7 @@ def validate_modal_components(
 
 
 def _modal_input_types(now_ms: int) -> ComponentTypes:
-    """Return the component types that a label can contain at `now_ms` (spec/dated-changes.md)."""
+    """Return the component types that a label can contain at `now_ms` (spec/dated-changes.md#3)."""
     input_types: ComponentTypes = frozenset({ComponentType.TEXT_INPUT, ComponentType.STRING_SELECT})
     for change, component_types in (
         (changes.MODAL_SELECTS, SELECT_TYPES),

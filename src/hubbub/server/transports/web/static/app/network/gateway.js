@@ -1,4 +1,4 @@
-/** Gateway client (spec/gateway.md): heartbeats, resume, backoff, and one event for each dispatch. */
+/** Gateway client (spec/gateway.md#1): heartbeats, resume, backoff, and one event for each dispatch. */
 
 import { CloseCode, GatewayOpcode } from "../generated/enums.js";
 
