@@ -15,8 +15,8 @@ from tests.contract.language import ROOT
 PAGE = "docs/add-an-operation.md"
 BLOCK_COMMENT = re.compile(r"<!-- append: (?P<path>\S+) -->")
 """The comment before a block of the page, which names the file that the block is appended to."""
-FILE_COUNTS = {"Add a read operation": 3, "Add a write operation": 4}
-"""Number of files that the blocks of a section change, by its heading."""
+FILE_COUNTS = {"Add a read operation": 3, "Add a write operation": 5}
+"""Number of files that the blocks of a section change, by its heading; the write changes roles, which adds one file."""
 
 
 def files_by_section() -> dict[str, set[str]]:
@@ -31,7 +31,7 @@ def files_by_section() -> dict[str, set[str]]:
     return files
 
 
-def test_a_read_operation_changes_three_files_and_a_write_operation_four() -> None:
+def test_the_operations_of_the_guide_change_few_files() -> None:
     assert {heading: len(files) for heading, files in files_by_section().items()} == FILE_COUNTS
 
 
@@ -52,9 +52,11 @@ def test_the_guide_can_be_applied(tmp_path: Path) -> None:
         [
             sys.executable,
             *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
-            *("-k", "(swap or highest or audit or tables) and not postgres"),
+            *("-k", "(swap or highest or audit or tables or every_operation or summaries) and not postgres"),
             "tests/server/places/test_roles.py",
             "tests/contract/test_audit_entries.py",
+            "tests/contract/test_grants.py",
+            "tests/contract/test_language.py",
             "tests/contract/test_tables.py",
         ],
         cwd=tmp_path,
