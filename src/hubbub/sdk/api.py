@@ -196,7 +196,7 @@ class Api:
             **{name: quote(f"{value:d}" if isinstance(value, int) else value, safe="") for name, value in path.items()}
         )
         url = self.api + filled_path
-        pairs = _name_value_pairs(query)
+        pairs = name_value_pairs(query)
         if pairs:
             url += "?" + "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in pairs)
         return URL(url, encoded=True)
@@ -219,7 +219,7 @@ def _request_body(operation: Operation[Any, Any], body: Any, files: Sequence[Fil
     if body is None:
         return RequestBody("application/json", lambda: b"{}") if operation.body is not NoneType else None
     if operation.form:
-        return RequestBody("", lambda: aiohttp.FormData(_name_value_pairs(body)))
+        return RequestBody("", lambda: aiohttp.FormData(name_value_pairs(body)))
     encoded = codec.encode(body)
     return RequestBody("application/json", lambda: encoded)
 
@@ -236,7 +236,7 @@ def _upload_form(operation: Operation[Any, Any], payload: str | None, files: Seq
     return form
 
 
-def _name_value_pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
+def name_value_pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
     """Convert a flat model to name-value pairs, without absent and null fields (spec/http.md#1.6)."""
     if model is None:
         return []

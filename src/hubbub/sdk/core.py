@@ -9,13 +9,15 @@ import contextlib
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, ParamSpec, TypeVar
+from types import NoneType
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import msgspec
 from yarl import URL
 
-from hubbub.protocol.operation import Operation
-from hubbub.sdk.api import Api
+from hubbub.protocol import codec
+from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.sdk.api import Api, name_value_pairs
 from hubbub.sdk.cache import Cache
 from hubbub.sdk.callback_queue import CallbackQueue
 from hubbub.sdk.clock import Clock, PlatformClock, machine_ms
@@ -320,6 +322,31 @@ class Core:
             raise
         self.logs.verbose(f"{operation.method} {operation.path}: ok")
         return body
+
+    async def call(
+        self,
+        operation: Operation[BodyT, ResultT],
+        *,
+        body: BodyT | None = None,
+        form: Mapping[str, str] | None = None,
+        query: msgspec.Struct | None = None,
+        token: str | None = None,
+        tries: int | None = None,
+        **parameters: int | str,
+    ) -> ResultT:
+        """Send an operation with a body and query of its models, and return the decoded response.
+
+        `form`, `token`, `tries` and `parameters` are those of `request`."""
+        response = await self.request(
+            operation,
+            json=body,
+            form=form,
+            query=dict(name_value_pairs(query)),
+            token=token,
+            tries=tries,
+            **parameters,
+        )
+        return cast(ResultT, None) if operation.result is NoneType else codec.decode(response, operation.result)
 
     def run_in_background(self, work: Callable[[], Any]) -> None:
         """Run a coroutine function as a background task, which `close` cancels; log its exception."""

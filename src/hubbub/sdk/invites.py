@@ -5,18 +5,18 @@ import os
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ActivityFlags
+from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId
+from hubbub.protocol.shared_enums import ActivityActionType
 from hubbub.sdk import operations
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ActivityActionTypes, ClientStatus
 from hubbub.sdk.events import Events
 from hubbub.sdk.gateway import Gateway
-from hubbub.sdk.payloads import ActivityPayload, decode_payload
+from hubbub.sdk.payloads import ActivityPayload
 from hubbub.sdk.presence import Presence
 from hubbub.sdk.records import ActivityInvite
 from hubbub.sdk.results import ClientResult, validation_error
@@ -27,12 +27,6 @@ MESSAGES_SCOPE = "dm_channels.messages.write"
 """Scope that allows text in an invite message."""
 RETRY_DELAYS_SECONDS: Final = (0.1, 0.3, 0.9)
 """Delays between retries in seconds while the platform has not processed the sender's presence yet."""
-
-
-class SecretPayload(msgspec.Struct):
-    """Response with the join secret of the host."""
-
-    secret: str = ""
 
 
 class Invites:
@@ -154,13 +148,15 @@ class Invites:
 
     async def _post_invite(self, user_id: int, content: str, action_type: ActivityActionTypes, party_id: str) -> None:
         """Send the message of an invite or a join request for a party."""
-        body: dict[str, Any] = {
-            "application_id": str(self._core.application_id),
-            "activity": {"type": int(action_type), "session_id": self._gateway.session_id, "party_id": party_id},
-        }
+        activity = operations.user_messages.SendActivity(
+            type=ActivityActionType(action_type), session_id=self._gateway.session_id, party_id=party_id
+        )
+        body = operations.user_messages.SendUserMessage(
+            application_id=ApplicationId(self._core.application_id), activity=activity
+        )
         # A token with the presence scopes only may not send text (spec/sdk.md#10.5).
         if content and MESSAGES_SCOPE in self._core.scopes:
-            body["content"] = content
+            body.content = content
         await self._core.request(operations.user_messages.SEND_USER_MESSAGE, json=body, user_id=user_id)
 
     async def _accept_invite(self, invite: ActivityInvite) -> str:
@@ -176,9 +172,13 @@ class Invites:
         is_first_attempt = invite.message_id not in accepted_message_ids
         # Recorded before the request, because the event may arrive before the response.
         accepted_message_ids.add(invite.message_id)
-        query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
+        query = operations.user_messages.GetActivityJoinSecret()
+        if invite.channel_id:
+            query.channel_id = ChannelId(invite.channel_id)
+        if invite.message_id:
+            query.message_id = MessageId(invite.message_id)
         try:
-            response = await self._core.request(
+            response = await self._core.call(
                 operations.user_messages.GET_ACTIVITY_JOIN_SECRET,
                 query=query,
                 user_id=invite.sender_id,
@@ -190,7 +190,7 @@ class Invites:
                 # Another device may still accept the invite, which this client must then emit.
                 accepted_message_ids.discard(invite.message_id)
             raise
-        return decode_payload(response, SecretPayload).secret
+        return response.secret
 
 
 def _is_joinable(activity: ActivityPayload) -> bool:

@@ -2,10 +2,9 @@
 
 import contextlib
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-import msgspec
-
+from hubbub.protocol.ids import ChannelId
 from hubbub.sdk import operations
 from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
@@ -19,50 +18,11 @@ from hubbub.sdk.records import GuildChannel, GuildMinimal, LinkedLobby
 from hubbub.sdk.results import ClientResult, SdkError, validation_error
 from hubbub.sdk.rpc import RpcClient
 
-SECRET_MAX: Final = 250
-"""Maximum number of characters of a lobby secret."""
-METADATA_TOTAL_MAX: Final = 1000
-"""Maximum number of characters of all metadata keys and values together."""
-METADATA_KEYS_MAX: Final = 25
-"""Maximum number of metadata keys."""
+if TYPE_CHECKING:
+    from hubbub.protocol.resources.channels import Channel
 
 ResultCallback = Callable[[ClientResult], object]
 LobbyIdCallback = Callable[[ClientResult, int], object]
-
-
-class GuildPayload(msgspec.Struct):
-    """Wire model of a guild."""
-
-    id: int
-    name: str = ""
-
-
-class LinkedLobbyPayload(msgspec.Struct):
-    """Wire model of the lobby that a channel is linked to."""
-
-    application_id: int = 0
-    lobby_id: int = 0
-
-
-class GuildChannelPayload(msgspec.Struct):
-    """Wire model of a guild channel."""
-
-    id: int
-    name: str | None = None
-    type: int = 0
-    position: int | None = None
-    parent_id: int | None = None
-    can_link_lobby: bool = False
-    is_linkable: bool | None = None
-    is_viewable_and_writeable_by_all_members: bool = False
-    linked_lobby: LinkedLobbyPayload | None = None
-
-
-class InvitePayload(msgspec.Struct):
-    """Wire model of a guild invite."""
-
-    code: str
-
 
 VOICE_TYPES: Final = (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE)
 """Types of channels that the chat client shows below the others."""
@@ -141,13 +101,11 @@ class Lobbies:
         self, lobby_id: int, channel_id: int, callback: ResultCallback | None = None
     ) -> Completion[None]:
         """Link a guild channel to a lobby, so that both share their messages."""
-        return self._core.run_in_session(
-            "LinkChannelToLobby", callback, (), self._update_link, lobby_id, {"channel_id": str(channel_id)}
-        )
+        return self._core.run_in_session("LinkChannelToLobby", callback, (), self._update_link, lobby_id, channel_id)
 
     def unlink_channel_from_lobby(self, lobby_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Remove the link between a lobby and its channel."""
-        return self._core.run_in_session("UnlinkChannelFromLobby", callback, (), self._update_link, lobby_id, {})
+        return self._core.run_in_session("UnlinkChannelFromLobby", callback, (), self._update_link, lobby_id, None)
 
     def join_linked_lobby_guild(
         self,
@@ -195,16 +153,18 @@ class Lobbies:
     async def _create_or_join(
         self, secret: str, lobby_metadata: dict[str, str] | None, member_metadata: dict[str, str] | None
     ) -> int:
-        if not 1 <= len(secret) <= SECRET_MAX:
-            raise validation_error(f"The secret must have 1 to {SECRET_MAX} characters")
-        body: dict[str, Any] = {"secret": secret}
-        for name, metadata in (("lobby_metadata", lobby_metadata), ("member_metadata", member_metadata)):
-            if metadata is not None:
-                _check_metadata(metadata)
-                body[name] = metadata
-        payload = decode_payload(
-            await self._core.request(operations.lobbies.CREATE_OR_JOIN_LOBBY, json=body), LobbyPayload
-        )
+        secret_max = operations.lobbies.LOBBY_SECRET_MAX
+        if not 1 <= len(secret) <= secret_max:
+            raise validation_error(f"The secret must have 1 to {secret_max} characters")
+        body = operations.lobbies.CreateOrJoinLobby(secret=secret)
+        if lobby_metadata is not None:
+            _check_metadata(lobby_metadata)
+            body.lobby_metadata = lobby_metadata
+        if member_metadata is not None:
+            _check_metadata(member_metadata)
+            body.member_metadata = member_metadata
+        response = await self._core.request(operations.lobbies.CREATE_OR_JOIN_LOBBY, json=body)
+        payload = decode_payload(response, LobbyPayload)
         self._cache_lobby(payload)
         return payload.id
 
@@ -231,25 +191,23 @@ class Lobbies:
             self._core.emit("lobby_deleted", lobby_id)
 
     async def _fetch_guilds(self) -> list[GuildMinimal]:
-        payloads = decode_payload(await self._core.request(operations.guilds.LIST_MY_GUILDS), list[GuildPayload])
-        return [self._core.make(GuildMinimal, id=guild.id, name=guild.name) for guild in payloads]
+        guilds = await self._core.call(operations.guilds.LIST_MY_GUILDS)
+        return [self._core.make(GuildMinimal, id=guild.id, name=guild.name) for guild in guilds]
 
     async def _fetch_channels(self, guild_id: int) -> list[GuildChannel]:
-        response = await self._core.request(
-            operations.channels.LIST_GUILD_CHANNELS, query={"with_can_link_lobby": "true"}, guild_id=guild_id
-        )
-        payloads = decode_payload(response, list[GuildChannelPayload])
-        payloads.sort(key=_display_order(payloads))
+        query = operations.channels.ListGuildChannels(with_can_link_lobby=True)
+        channels = await self._core.call(operations.channels.LIST_GUILD_CHANNELS, query=query, guild_id=guild_id)
+        channels.sort(key=_display_order(channels))
         return [
             self._core.make(
                 GuildChannel,
                 id=channel.id,
-                name=channel.name or "",
+                name=channel.name,
                 type=member_or_default(ChannelType, channel.type, ChannelType.GUILD_TEXT),
-                position=channel.position or 0,
+                position=channel.position,
                 parent_id=channel.parent_id,
-                is_linkable=channel.can_link_lobby if channel.is_linkable is None else channel.is_linkable,
-                is_viewable_and_writeable_by_all_members=channel.is_viewable_and_writeable_by_all_members,
+                is_linkable=channel.can_link_lobby is True,
+                is_viewable_and_writeable_by_all_members=channel.is_viewable_and_writeable_by_all_members is True,
                 linked_lobby=self._core.make(
                     LinkedLobby,
                     application_id=channel.linked_lobby.application_id,
@@ -258,11 +216,14 @@ class Lobbies:
                 if channel.linked_lobby
                 else None,
             )
-            for channel in payloads
+            for channel in channels
         ]
 
-    async def _update_link(self, lobby_id: int, body: dict[str, str]) -> None:
-        """Link a lobby to the channel in `body`, or remove its link if `body` is empty."""
+    async def _update_link(self, lobby_id: int, channel_id: int | None) -> None:
+        """Link a lobby to a channel, or remove its link if `channel_id` is None."""
+        body = operations.lobbies.LinkChannel()
+        if channel_id is not None:
+            body.channel_id = ChannelId(channel_id)
         response = await self._core.request(operations.lobbies.EDIT_LOBBY_CHANNEL_LINK, json=body, lobby_id=lobby_id)
         self._cache_lobby(decode_payload(response, LobbyPayload))
 
@@ -273,10 +234,8 @@ class Lobbies:
         current_user = find_user(self._core, self._core.cache.current_user_id)
         if current_user is not None and current_user.is_provisional:
             await self._merges.require_merge(merge_required)
-        response = await self._core.request(
-            operations.lobbies.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF, lobby_id=lobby_id
-        )
-        code = decode_payload(response, InvitePayload).code
+        invite = await self._core.call(operations.lobbies.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF, lobby_id=lobby_id)
+        code = invite.code
         url = f"{self._core.web_base}/invite/{code}"
         try:
             await self._rpc().command("DEEP_LINK", {"type": "INVITE", "params": {"code": code}})
@@ -288,25 +247,24 @@ class Lobbies:
 
 
 def _check_metadata(metadata: dict[str, str]) -> None:
-    if len(metadata) > METADATA_KEYS_MAX:
-        raise validation_error(f"Metadata must have at most {METADATA_KEYS_MAX} keys")
-    if sum(len(text) for pair in metadata.items() for text in pair) > METADATA_TOTAL_MAX:
-        raise validation_error(f"Metadata must have at most {METADATA_TOTAL_MAX} characters in total")
+    keys_max, total_max = operations.lobbies.LOBBY_METADATA_KEYS_MAX, operations.lobbies.LOBBY_METADATA_TOTAL_MAX
+    if len(metadata) > keys_max:
+        raise validation_error(f"Metadata must have at most {keys_max} keys")
+    if sum(len(text) for pair in metadata.items() for text in pair) > total_max:
+        raise validation_error(f"Metadata must have at most {total_max} characters in total")
 
 
-def _display_order(channels: list[GuildChannelPayload]) -> Callable[[GuildChannelPayload], tuple[int, ...]]:
+def _display_order(channels: "list[Channel]") -> "Callable[[Channel], tuple[int, ...]]":
     """Return the sort key of the order in which the chat client shows the channels of a guild.
 
     Channels without a visible category come first, then each category with its channels; in both groups, text channels
     come before voice channels. Channels of the same kind are sorted by position."""
-    categories = {
-        channel.id: (channel.position or 0, channel.id)
-        for channel in channels
-        if channel.type == ChannelType.GUILD_CATEGORY
+    categories: dict[int | None, tuple[int, int]] = {
+        channel.id: (channel.position, channel.id) for channel in channels if channel.type == ChannelType.GUILD_CATEGORY
     }
 
-    def sort_key(channel: GuildChannelPayload) -> tuple[int, ...]:
-        within_group = (channel.type in VOICE_TYPES, channel.position or 0, channel.id)
+    def sort_key(channel: "Channel") -> tuple[int, ...]:
+        within_group = (channel.type in VOICE_TYPES, channel.position, channel.id)
         if channel.id in categories:
             return (1, *categories[channel.id], 0)
         if channel.parent_id in categories:

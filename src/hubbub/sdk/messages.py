@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 import msgspec
@@ -23,33 +23,11 @@ from hubbub.sdk.records import UserMessageSummary
 from hubbub.sdk.results import ClientResult, validation_error
 from hubbub.sdk.rpc import RpcClient
 
-CONTENT_MAX: Final = 2000
-"""Maximum number of characters of a message."""
-METADATA_KEYS_MAX: Final = 25
-"""Maximum number of keys of a message's metadata."""
-METADATA_TEXT_MAX: Final = 1024
-"""Maximum number of characters of each key and each value of a message's metadata."""
-HISTORY_AGE_MAX_MS: Final = 72 * 3600 * 1000
-"""Maximum age of the messages that the history functions return, in milliseconds (spec/sdk.md#11.2)."""
-
 DISCLOSURE_TYPE: Final = DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM
 
 MessageIdCallback = Callable[[ClientResult, int], object]
 ResultCallback = Callable[[ClientResult], object]
 MessagesCallback = Callable[[ClientResult, list[MessageHandle]], object]
-
-
-class SummaryPayload(msgspec.Struct):
-    """An item of the conversation list: the other user, and the newest message or None."""
-
-    user_id: int
-    last_message_id: int | None = None
-
-
-class DisclosuresPayload(msgspec.Struct):
-    """The disclosures that the player has acknowledged."""
-
-    acked_disclosures: list[int] = []
 
 
 class Messages:
@@ -219,27 +197,31 @@ class Messages:
     async def _fetch_disclosures(self) -> None:
         """Fetch the disclosures that the player has already acknowledged, on any device."""
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError, msgspec.MsgspecError):
-            response = await self._core.request(
+            disclosures = await self._core.call(
                 operations.user_messages.GET_DISCLOSURES, application_id=self._core.application_id
             )
-            self._events.is_disclosed = (
-                DISCLOSURE_TYPE in decode_payload(response, DisclosuresPayload).acked_disclosures
-            )
+            self._events.is_disclosed = DISCLOSURE_TYPE in disclosures.acked_disclosures
 
     async def _acknowledge_disclosure(self) -> None:
-        body = {"disclosures": [int(DISCLOSURE_TYPE)]}
+        body = operations.user_messages.AcknowledgeDisclosures(disclosures=[int(DISCLOSURE_TYPE)])
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
             await self._core.request(
                 operations.user_messages.ACKNOWLEDGE_DISCLOSURES, json=body, application_id=self._core.application_id
             )
 
     async def _send_user_message(self, recipient_id: int, content: str, metadata: dict[str, str] | None) -> int:
-        body = _message_body(content, metadata)
+        _check_new_message(content, metadata)
+        body = operations.user_messages.SendUserMessage(content=content)
+        if metadata is not None:
+            body.metadata = metadata
         response = await self._core.request(operations.user_messages.SEND_USER_MESSAGE, json=body, user_id=recipient_id)
         return decode_payload(response, MessagePayload).id
 
     async def _send_lobby_message(self, lobby_id: int, content: str, metadata: dict[str, str] | None) -> int:
-        body = _message_body(content, metadata)
+        _check_new_message(content, metadata)
+        body = operations.lobbies.CreateLobbyMessage(content=content)
+        if metadata is not None:
+            body.metadata = metadata
         response = await self._core.request(operations.lobbies.CREATE_LOBBY_MESSAGE, json=body, lobby_id=lobby_id)
         return decode_payload(response, MessagePayload).id
 
@@ -247,7 +229,7 @@ class Messages:
         _check_content(content)
         await self._core.request(
             operations.user_messages.EDIT_USER_MESSAGE,
-            json={"content": content},
+            json=operations.user_messages.EditUserMessage(content=content),
             user_id=recipient_id,
             message_id=message_id,
         )
@@ -275,7 +257,7 @@ class Messages:
         with core.lock:
             history = core.cache.histories.get(recipient_id)
             if history is not None and history.can_serve(limit):
-                since_ms = core.clock() - HISTORY_AGE_MAX_MS
+                since_ms = core.clock() - operations.user_messages.USER_HISTORY_MS
                 cached = [message for message in history.messages if (message.payload.id >> 22) + EPOCH_MS >= since_ms]
                 return [core.make(MessageHandle, core, message) for message in cached[:limit]]
         response = await core.request(
@@ -306,12 +288,10 @@ class Messages:
             ]
 
     async def _fetch_summaries(self) -> list[UserMessageSummary]:
-        payloads = decode_payload(
-            await self._core.request(operations.user_messages.LIST_USER_MESSAGE_SUMMARIES), list[SummaryPayload]
-        )
+        summaries = await self._core.call(operations.user_messages.LIST_USER_MESSAGE_SUMMARIES)
         return [
-            self._core.make(UserMessageSummary, user_id=summary.user_id, last_message_id=summary.last_message_id or 0)
-            for summary in payloads
+            self._core.make(UserMessageSummary, user_id=summary.user_id, last_message_id=summary.last_message_id)
+            for summary in summaries
         ]
 
     async def _open_message(self, message_id: int, merge_required: OneShotCallback) -> None:
@@ -331,25 +311,24 @@ def _newest_first(message: MessagePayload) -> int:
     return -message.id
 
 
-def _message_body(content: str, metadata: dict[str, str] | None) -> dict[str, Any]:
-    """Return the body of a new message; raise a validation error if the content or the metadata is invalid."""
+def _check_new_message(content: str, metadata: dict[str, str] | None) -> None:
+    """Raise a validation error if the content or the metadata of a new message is invalid."""
     if not content:
         raise validation_error("The message content must not be empty")
     _check_content(content)
-    body: dict[str, Any] = {"content": content}
     if metadata is not None:
         _check_metadata(metadata)
-        body["metadata"] = metadata
-    return body
 
 
 def _check_content(content: str) -> None:
-    if len(content) > CONTENT_MAX:
-        raise validation_error(f"The message content must have at most {CONTENT_MAX} characters")
+    content_max = operations.user_messages.USER_MESSAGE_MAX
+    if len(content) > content_max:
+        raise validation_error(f"The message content must have at most {content_max} characters")
 
 
 def _check_metadata(metadata: dict[str, str]) -> None:
-    if len(metadata) > METADATA_KEYS_MAX:
-        raise validation_error(f"Metadata must have at most {METADATA_KEYS_MAX} keys")
-    if any(len(text) > METADATA_TEXT_MAX for pair in metadata.items() for text in pair):
-        raise validation_error(f"Metadata keys and values must have at most {METADATA_TEXT_MAX} characters")
+    keys_max, text_max = operations.user_messages.USER_METADATA_KEYS_MAX, operations.user_messages.USER_METADATA_MAX
+    if len(metadata) > keys_max:
+        raise validation_error(f"Metadata must have at most {keys_max} keys")
+    if any(len(text) > text_max for pair in metadata.items() for text in pair):
+        raise validation_error(f"Metadata keys and values must have at most {text_max} characters")

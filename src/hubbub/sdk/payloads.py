@@ -345,31 +345,6 @@ class MergePayload(Struct):
     merge_operation_id: str | None = None
 
 
-class TokenPayload(Struct):
-    """Response of the token endpoint."""
-
-    access_token: str
-    token_type: str = "Bearer"
-    expires_in: int = 0
-    """Lifetime of the access token in seconds."""
-    refresh_token: str | None = None
-    scope: str = ""
-    """Granted scopes, separated by spaces."""
-
-
-class DevicePayload(Struct):
-    """Response of the device authorization endpoint."""
-
-    device_code: str
-    user_code: str
-    verification_uri: str = ""
-    verification_uri_complete: str = ""
-    expires_in: int = 300
-    """Lifetime of the device code in seconds."""
-    interval: int = 5
-    """Minimum interval between polls of the token endpoint, in seconds."""
-
-
 class GrantPayload(Struct):
     """Application, user, scopes and expiry of a token, from GET /oauth2/@me."""
 

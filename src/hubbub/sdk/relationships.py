@@ -45,8 +45,7 @@ class Relationships:
         """Send a friend request to a user by username.
 
         If that user already sent a request to the current user, both become friends immediately."""
-        body = {"username": username, "discriminator": None}
-        return self._core.run_in_session("SendPlatformFriendRequest", callback, (), self._post, PLATFORM, body)
+        return self._core.run_in_session("SendPlatformFriendRequest", callback, (), self._post, PLATFORM, username)
 
     def send_platform_friend_request_by_id(
         self, user_id: int, callback: ResultCallback | None = None
@@ -55,19 +54,17 @@ class Relationships:
 
         If that user already sent a request to the current user, both become friends immediately."""
         return self._core.run_in_session(
-            "SendPlatformFriendRequestById", callback, (), self._put_relationship, PLATFORM, user_id, {}
+            "SendPlatformFriendRequestById", callback, (), self._put_relationship, PLATFORM, user_id
         )
 
     def send_game_friend_request(self, username: str, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request for this game only to a user by username."""
-        return self._core.run_in_session(
-            "SendGameFriendRequest", callback, (), self._post, GAME, {"username": username}
-        )
+        return self._core.run_in_session("SendGameFriendRequest", callback, (), self._post, GAME, username)
 
     def send_game_friend_request_by_id(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request for this game only to a user by ID."""
         return self._core.run_in_session(
-            "SendGameFriendRequestById", callback, (), self._put_relationship, GAME, user_id, {}
+            "SendGameFriendRequestById", callback, (), self._put_relationship, GAME, user_id
         )
 
     # Responding to requests
@@ -132,7 +129,7 @@ class Relationships:
             self._put_relationship,
             PLATFORM,
             user_id,
-            {"type": int(RelationshipType.BLOCKED)},
+            RelationshipType.BLOCKED,
         )
 
     def unblock_user(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
@@ -223,18 +220,22 @@ class Relationships:
         handle = self.get_relationship_handle(user_id)
         return handle.platform_relationship_type if kind == PLATFORM else handle.game_relationship_type
 
-    async def _post(self, kind: Kind, body: dict[str, Any]) -> None:
-        if not body["username"]:
+    async def _post(self, kind: Kind, username: str) -> None:
+        if not username:
             raise validation_error("A username is required")
+        body = operations.relationships.RequestFriend(username=username)
         await self._core.request(_operations_of(kind).request, json=body)
 
-    async def _put_relationship(self, kind: Kind, user_id: int, body: dict[str, Any]) -> None:
-        await self._core.request(_operations_of(kind).set, json=body, user_id=user_id)
+    async def _put_relationship(self, kind: Kind, user_id: int, type: RelationshipType | None = None) -> None:
+        """Send or accept a friend request, or create a relationship of the given type."""
+        operation = _operations_of(kind).set
+        body = operation.body() if type is None else operation.body(type=int(type))
+        await self._core.request(operation, json=body, user_id=user_id)
 
     async def _accept_request(self, kind: Kind, user_id: int) -> None:
         if self._relationship_type(kind, user_id) is not RelationshipType.PENDING_INCOMING:
             raise validation_error("The user has not sent a friend request")
-        await self._put_relationship(kind, user_id, {})
+        await self._put_relationship(kind, user_id)
 
     async def _remove_relationship(self, kind: Kind, user_id: int, expected: RelationshipType) -> None:
         """Remove a relationship; raise a validation error if it is not of the expected type."""

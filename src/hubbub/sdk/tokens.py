@@ -9,13 +9,15 @@ from urllib.parse import quote
 
 import aiohttp
 
+from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.ids import ApplicationId
 from hubbub.sdk import operations
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import AuthenticationExternalAuthType, AuthorizationTokenType, ClientStatus, ErrorType
-from hubbub.sdk.payloads import DevicePayload, GrantPayload, TokenPayload, UserPayload, decode_payload
+from hubbub.sdk.payloads import GrantPayload, decode_payload
 from hubbub.sdk.records import DeviceAuthorizationArgs
 from hubbub.sdk.results import ClientResult, sdk_error, validation_error
 
@@ -300,48 +302,49 @@ class Tokens:
         wire_type = AuthenticationExternalAuthType(external_auth_type).wire
         return {"external_auth_type": wire_type, "external_auth_token": token}
 
-    def _decode_exchange(self, body: bytes) -> TokenExchange:
-        """Decode a response of the token endpoint, and remember the lifetime of the access token."""
-        payload = decode_payload(body, TokenPayload)
-        self._core.logs.add_secrets(payload.access_token, payload.refresh_token)
-        self._lifetimes[payload.access_token] = payload.expires_in
-        token_type = _token_type(payload.token_type)
-        return TokenExchange(
-            payload.access_token, payload.refresh_token or "", token_type, payload.expires_in, payload.scope
-        )
+    def _remember_token(self, access_token: str, lifetime_seconds: int) -> None:
+        """Mask an access token in logs and remember its lifetime."""
+        self._core.logs.add_secrets(access_token)
+        self._lifetimes[access_token] = lifetime_seconds
 
     async def _exchange(self, form: dict[str, str]) -> TokenExchange:
-        return self._decode_exchange(
-            await self._core.request(operations.oauth2.EXCHANGE_OAUTH2_TOKEN, form=form, token="")
+        tokens = await self._core.call(operations.oauth2.EXCHANGE_OAUTH2_TOKEN, form=form, token="")
+        self._remember_token(tokens.access_token, tokens.expires_in)
+        refresh_token = tokens.refresh_token or ""
+        self._core.logs.add_secrets(refresh_token)
+        return TokenExchange(
+            tokens.access_token, refresh_token, _token_type(tokens.token_type), tokens.expires_in, tokens.scope
         )
 
     async def _request_provisional_token(self, body: dict[str, str]) -> TokenExchange:
-        tokens = self._decode_exchange(
-            await self._core.request(operations.identities.PARTNER_SDK_TOKEN, json=body, token="")
-        )
+        operation = operations.identities.PARTNER_SDK_TOKEN
+        tokens = codec.decode(await self._core.request(operation, json=body, token=""), operation.result)
+        self._remember_token(tokens.access_token, tokens.expires_in)
+        self._core.logs.add_secrets(tokens.refresh_token)
         # Tokens of provisional accounts cannot be refreshed, only requested again (spec/sdk.md#8.1).
-        return tokens._replace(refresh_token="")
+        return TokenExchange(tokens.access_token, "", _token_type(tokens.token_type), tokens.expires_in, tokens.scope)
 
     async def _unmerge_account(self, body: dict[str, str]) -> None:
         await self._core.request(operations.identities.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT, json=body, token="")
 
     async def _set_display_name(self, name: str) -> None:
-        if not 1 <= len(name) <= 32:
-            raise validation_error("The display name must have 1 to 32 characters")
-        await self._core.request(operations.identities.UPDATE_MY_ACCOUNT, json={"global_name": name})
+        name_max = operations.users.GLOBAL_NAME_MAX
+        if not 1 <= len(name) <= name_max:
+            raise validation_error(f"The display name must have 1 to {name_max} characters")
+        body = operations.identities.UpdateAccount(global_name=name)
+        await self._core.request(operations.identities.UPDATE_MY_ACCOUNT, json=body)
 
     async def _revoke_tokens(self, application_id: int, token: str) -> None:
         form = {"client_id": str(application_id), "token": token}
         await self._core.request(operations.oauth2.REVOKE_OAUTH2_TOKEN, form=form, token="")
 
     async def _exchange_child_token(self, parent_token: str, child_id: int) -> ChildToken:
-        body = {"parent_access_token": parent_token, "child_application_id": str(child_id)}
-        payload = decode_payload(
-            await self._core.request(operations.identities.PARTNER_SDK_CHILD_TOKEN, json=body, token=""), TokenPayload
+        body = operations.identities.ExchangeChildToken(
+            parent_access_token=parent_token, child_application_id=ApplicationId(child_id)
         )
-        self._core.logs.add_secrets(payload.access_token)
-        self._lifetimes[payload.access_token] = payload.expires_in
-        return ChildToken(payload.access_token, _token_type(payload.token_type), payload.expires_in, payload.scope)
+        token = await self._core.call(operations.identities.PARTNER_SDK_CHILD_TOKEN, body=body, token="")
+        self._remember_token(token.access_token, token.expires_in)
+        return ChildToken(token.access_token, _token_type(token.token_type), token.expires_in, token.scope)
 
     async def _authorize_device(self, args: DeviceAuthorizationArgs, external: dict[str, str]) -> TokenExchange:
         """Run a device authorization; `external` is the credential of a provisional account to merge, or empty."""
@@ -366,11 +369,9 @@ class Tokens:
     async def _poll_for_tokens(self, client_id: int, scopes: str, external: dict[str, str]) -> TokenExchange:
         """Request a device code, show it to the player, and poll the token endpoint until the player responds."""
         form = {"client_id": str(client_id), "scope": scopes}
-        device = decode_payload(
-            await self._core.request(operations.oauth2.AUTHORIZE_OAUTH2_DEVICE, form=form, token=""), DevicePayload
-        )
+        device = await self._core.call(operations.oauth2.AUTHORIZE_OAUTH2_DEVICE, form=form, token="")
         self._core.logs.add_secrets(device.device_code)
-        url = device.verification_uri_complete or device.verification_uri
+        url = device.verification_uri_complete
         await self._open_page(url, device.user_code, device.verification_uri)
         token_form = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
         interval_seconds, waited_seconds = device.interval, 0
@@ -419,8 +420,8 @@ class Tokens:
     async def _fetch_user(self, token_type: AuthorizationTokenType, token: str) -> CurrentUser:
         if token_type != AuthorizationTokenType.BEARER:
             raise validation_error("Only bearer tokens are supported")
-        user = decode_payload(await self._core.request(operations.users.GET_MY_USER, token=token), UserPayload)
-        return CurrentUser(user.id, user.global_name or user.username or "")
+        user = await self._core.call(operations.users.GET_MY_USER, token=token)
+        return CurrentUser(user.id, user.global_name or user.username)
 
     async def inspect_token(self) -> int:
         """Read the application and the expiry of the client's token; return the ID of its user, or 0 if unknown."""
