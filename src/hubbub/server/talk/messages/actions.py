@@ -24,7 +24,7 @@ from hubbub.server.places.bans import MemberBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.talk.messages import jobs, rules, store, views, visibility
 from hubbub.server.talk.messages.content import json_columns
-from hubbub.server.talk.messages.content.records import Author, MessageRow
+from hubbub.server.talk.messages.content.records import Author, InteractionResponse, MessageRow
 from hubbub.server.talk.messages.content.rows import NewMessage
 from hubbub.server.talk.messages.signals import (
     MessageChanged,
@@ -71,7 +71,8 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
         related.users[user.id] = views.encoded_user(user) if is_encoded_once else users.user_view(user)
     if new.replied is not None:
         related.referenced[new.replied.channel_id, new.replied.id] = new.replied
-    related.load((row,))
+    if not is_encoded_once or _refers_to_other_users(new.response):
+        related.load((row,))
     call.notify(MessageCreated(channel=channel, row=row, mentions=mentioned.users, mention_roles=mentioned.roles))
     view = views.build_message(wire.Message, related, row)
     if new.nonce is not None:
@@ -103,6 +104,15 @@ def can_encode_once(channel: ChannelRef, row: MessageRow) -> bool:
     return channel.guild_id is not None and row.mentions is None and row.reference is None and row.snapshots is None
 
 
+def _refers_to_other_users(response: InteractionResponse | None) -> bool:
+    """Return whether an interaction response shows users other than its author and the invoking user."""
+    return response is not None and (
+        response.interaction.name is None
+        or response.interaction.target_user_id is not None
+        or response.interaction.triggering is not None
+    )
+
+
 def _find_invoker(call: Call, channel: ChannelRef, new: NewMessage) -> Author | None:
     """Return the user whose command a new message responds to, or None."""
     if new.response is None or new.response.interaction.name is None:
@@ -116,21 +126,21 @@ def _find_role_ids(
     """Return the roles of the author and the invoking user by user ID; users who are not members are absent."""
     if channel.guild_id is None:
         return {}
-    user_ids = {user.user.id for user in (new.author, invoker) if user is not None and user.member is not None}
-    roles_by_user: dict[int, tuple[RoleId, ...]] = dict.fromkeys(user_ids, ())
-    if standing is not None and standing.user_id in user_ids:
-        roles_by_user[standing.user_id] = tuple(access.sorted_role_ids(standing))
-        user_ids.discard(standing.user_id)
-    if (
-        invoker is not None
-        and invoker.user.id in user_ids
-        and new.response
-        and new.response.invoker_role_ids is not None
-    ):
-        roles_by_user[invoker.user.id] = new.response.invoker_role_ids
-        user_ids.discard(invoker.user.id)
-    if user_ids:
-        roles_by_user |= members.find_role_ids(call.tx, channel.guild_id, user_ids)
+    roles_by_user: dict[int, tuple[RoleId, ...]] = {}
+    unloaded_ids = []
+    for user in (new.author,) if invoker is None else (new.author, invoker):
+        user_id = user.user.id
+        if user.member is None:
+            continue
+        if standing is not None and standing.user_id == user_id:
+            roles_by_user[user_id] = tuple(access.sorted_role_ids(standing))
+        elif user is invoker and new.response is not None and new.response.invoker_role_ids is not None:
+            roles_by_user[user_id] = new.response.invoker_role_ids
+        else:
+            roles_by_user[user_id] = ()
+            unloaded_ids.append(user_id)
+    if unloaded_ids:
+        roles_by_user |= members.find_role_ids(call.tx, channel.guild_id, unloaded_ids)
     return roles_by_user
 
 

@@ -42,6 +42,10 @@ BATCH_SIZE: Final = 500
 MESSAGE_COLUMNS: Final = ", ".join(MessageRow._fields)
 _ROW_PLACEHOLDERS: Final = placeholders(MessageRow._fields)
 _INSERT: Final = f"INSERT INTO messages ({MESSAGE_COLUMNS}) VALUES ({_ROW_PLACEHOLDERS})"
+# Most messages consist of content only; all other columns have defaults.
+_INSERT_PLAIN: Final = (
+    "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
+)
 _SELECT: Final = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE channel_id = ?"
 _IS_PLAIN: Final = " AND ".join(
     f"{name} IS NULL" if value is None else f"{name} = {value}"
@@ -168,7 +172,10 @@ def list_history_after(tx: Tx, channel_id: int, limit: int, after_id: int) -> li
 
 def insert(tx: Tx, row: MessageRow) -> None:
     """Insert a message."""
-    tx.run(_INSERT, *row)
+    if row.is_plain:
+        tx.run(_INSERT_PLAIN, *row[:6])
+    else:
+        tx.run(_INSERT, *row)
 
 
 def update(tx: Tx, row: MessageRow) -> None:

@@ -35,13 +35,18 @@ class Draft(msgspec.Struct, kw_only=True):
     """The voice call that a system message announces."""
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the message has content only, apart from its flags."""
+        return not (
+            self.embeds or self.components or self.files or self.stickers or self.poll or self.theme or self.call
+        )
+
+    @property
     def is_empty(self) -> bool:
         """Whether the message has no content at all (spec/http.md#3.4)."""
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             return not self.components
-        return not (
-            self.content or self.embeds or self.components or self.files or self.stickers or self.poll or self.theme
-        )
+        return not self.content and self.is_plain
 
     def mention_texts(self) -> Iterator[str]:
         """Iterate over the texts in which mentions are searched."""

@@ -1,6 +1,6 @@
 """Stored messages, and the inputs for creating them."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -60,6 +60,11 @@ class MessageRow(NamedTuple):
     """JSON of an Extra."""
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the message has content only; its type and flags are not considered."""
+        return self[6:] == _PLAIN_COLUMNS
+
+    @property
     def created_ms(self) -> int:
         """Creation time in Unix milliseconds."""
         return Snowflake(self.id).created_ms
@@ -80,6 +85,9 @@ class MessageRow(NamedTuple):
     def is_ephemeral(self) -> bool:
         """Whether the message is ephemeral; ephemeral messages are stored in their own table."""
         return bool(self.flags & MessageFlags.EPHEMERAL)
+
+
+_PLAIN_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[6:]
 
 
 class HistoryRow(NamedTuple):

@@ -52,6 +52,14 @@ def build_row(
 
     `position` is the position in a thread, `webhook` the author of a webhook message or interaction response, `origin`
     the application that sends the message for its user."""
+    if (
+        draft.is_plain
+        and mentioned == NO_MENTIONS
+        and position is None
+        and not (reference or tts or webhook or origin or response)
+    ):
+        # The common case: content only.
+        return MessageRow(channel_id, message_id, author_id, message_type, draft.flags, draft.content)
     flags, application_id, snapshots = draft.flags, None, None
     referenced = None if reference is None else reference.reference
     extra = Extra(
