@@ -5,6 +5,9 @@ FROM python:3.13-slim AS build
 WORKDIR /source
 RUN python -m venv /opt/hubbub
 COPY pyproject.toml constraints.txt README.md LICENSE ./
+# The npm registry of the encryption of calls in browsers, unless the source tree already has its files (make third-party).
+ARG NPM_CONFIG_REGISTRY
+COPY tools ./tools
 COPY src ./src
 RUN /opt/hubbub/bin/pip install --no-cache-dir --constraint constraints.txt '.[server]' \
     && /opt/hubbub/bin/pip uninstall --yes pip \

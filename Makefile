@@ -14,12 +14,12 @@ BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test parity check bench format generate clean client-deps browser proxies
+.PHONY: help venv run test parity check bench format generate clean client-deps browser proxies third-party
 
 help: ## list all targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
-venv: $(VENV)/.installed ## create .venv with everything installed
+venv: $(VENV)/.installed third-party ## create .venv with everything installed
 
 $(VENV)/.installed: EXTRA := dev
 $(VENV)/.installed-server: EXTRA := server
@@ -30,8 +30,11 @@ $(VENV)/.installed $(VENV)/.installed-server: pyproject.toml constraints.txt
 	@$(RUN) -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRA)]'
 	@touch $@
 
+third-party: ## fetch the third-party files of the chat client
+	@$(PYTHON) tools/third_party.py
+
 # Running needs the server packages only. An environment for development includes them.
-run: $(firstword $(wildcard $(VENV)/.installed) $(VENV)/.installed-server) ## start the demo platform
+run: $(firstword $(wildcard $(VENV)/.installed) $(VENV)/.installed-server) third-party ## start the demo platform
 	@$(VENV)/bin/hubbub dev $(ARGS)
 
 # Two workers per core: tests spend about half of their time waiting for I/O.
@@ -115,5 +118,6 @@ bench: venv ## run the benchmarks: ratios against a reference in the same run
 	@$(RUN) -m bench $(ARGS)
 
 clean: ## remove everything that the other targets create
+	@rm -rf src/hubbub/server/transports/web/static/third_party
 	@rm -rf $(VENV) $(JS)/node_modules build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

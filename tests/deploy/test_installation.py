@@ -190,14 +190,16 @@ def test_the_wheel_contains_every_file_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert packed == package_files()
-    for required in ("py.typed", "server/core/migrations/0001_initial.sql"):
+    third_party = "server/transports/web/static/third_party/davey.wasm"
+    for required in ("py.typed", "server/core/migrations/0001_initial.sql", third_party):
         assert f"hubbub/{required}" in packed
 
 
 def test_the_sdist_contains_everything_that_the_makefile_and_the_image_use(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for required in ("Makefile", "constraints.txt", "README.md", "LICENSE", "docs/operating.md", "examples/bot.py"):
+    required_names = ("Makefile", "tools/third_party.py", "constraints.txt", "README.md", "LICENSE")
+    for required in (*required_names, "docs/operating.md", "examples/bot.py"):
         assert required in names
 
 
