@@ -70,7 +70,7 @@ PACKAGES: Final = (
         "zLpS5asjEb7lq8jYLq37N6XKaE41DIexlY1rF/z4/tIl3wo13Sqm28fRyfIsKZD+NZ8mM5RoKkpW/rBcuoSZSg==",
         {
             "package/dist/emnapi-core.min.js": (
-                "emnapi-core.js",
+                "emnapi_core.js",
                 "5108086d5ab30bfb82a2e331a3782b83ab7c5c60df7ee8e1e6b35edce86e083e",
             ),
             "package/LICENSE": ("emnapi.LICENSE", "2088f55c6731498410b20c95ebd345ed4a4a800bf74c0fba4d282fd2a021daaa"),
@@ -82,7 +82,7 @@ PACKAGES: Final = (
         "Xz4Tpyki7XyrpbUK1jR1AhdAdaXyhhY4lZ3neLodmhpuWfy2PAQN5B46sAiU4liOXGLkHypn/qU+jvfWSCYYLA==",
         {
             "package/dist/emnapi.min.js": (
-                "emnapi-runtime.js",
+                "emnapi_runtime.js",
                 "e8f87e4d419df34db2c53aca8853586c0af63146e6fdbaa2d22c7a42d02266fd",
             )
         },

@@ -15,6 +15,7 @@ FOLDERS = (
     "state",
     "ui",
     "content",
+    "voice",
     "components",
     "commands",
     "activities",
@@ -28,8 +29,8 @@ FOLDERS = (
 )
 """The folders from bottom to top; the last one is the root. A module imports its own folder and the folders before it."""
 
-CLASSIC_SCRIPTS = {"bootstrap.js"}
-"""Scripts that the page loads before the modules."""
+CLASSIC_SCRIPTS = {"bootstrap.js", "voice/frame_worker.js"}
+"""Scripts that are not modules: the page loads the first one before the modules, a call starts the second one."""
 
 _COMMENTS = re.compile(r"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
 _STATIC_IMPORT = re.compile(r'^(?:import|(?:import|export) [^;"]+ from) "([^"]+)";$', re.MULTILINE)

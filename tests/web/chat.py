@@ -78,11 +78,22 @@ class ChatPlatform:
 
     @asynccontextmanager
     async def open_window(
-        self, user: Actor, path: str = "/app", *, width: int = DESKTOP_WIDTH, scheme: str = "light"
+        self,
+        user: Actor,
+        path: str = "/app",
+        *,
+        width: int = DESKTOP_WIDTH,
+        scheme: str = "light",
+        init_script: str | None = None,
     ) -> AsyncIterator[ChatWindow]:
-        """Open the chat client as a user; on exit, assert that the console has no unexpected error."""
+        """Open the chat client as a user; on exit, assert that the console has no unexpected error.
+
+        `init_script` runs before the scripts of the page.
+        """
         async with self.open_page(width) as page:
             window = ChatWindow(page, self, user)
+            if init_script is not None:
+                await page.add_init_script(init_script)
             await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.on("pageerror", lambda error: window.console_errors.append(str(error)))
             page.on(

@@ -46,6 +46,8 @@ async def open_page() -> AsyncIterator[OpenPage]:
     async with playwright.async_playwright() as driver:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         arguments.append("--disable-dev-shm-usage")
+        # A camera and a microphone that exist everywhere, and permissions without questions.
+        arguments += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=120_000)
 
         @asynccontextmanager

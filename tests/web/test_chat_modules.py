@@ -65,7 +65,7 @@ async def test_modules_are_served_as_immutable_under_a_versioned_url(platform: C
     page = await platform.world.request("GET", f"{platform.url}/app", headers=cookie)
     policy = page.headers["Content-Security-Policy"]
     assert "script-src 'self';" in policy
-    assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
+    assert "require-trusted-types-for 'script'; trusted-types voice-worker" in policy
     assert "unsafe" not in policy
     [main_path] = re.findall(r'<script type="module" src="([^"]+)">', page.body.decode())
 
@@ -104,7 +104,7 @@ async def test_every_module_loads_without_an_error(platform: ChatPlatform) -> No
     names = [
         script.relative_to(MODULES_FOLDER).as_posix()
         for script in SCRIPTS
-        if script.name not in ("main.js", "bootstrap.js")
+        if script.name not in ("main.js", "bootstrap.js", "frame_worker.js")
     ]
     async with platform.open_window(nora) as nora_window:
         load = (

@@ -37,6 +37,10 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+_CLIENT_PERMISSIONS: Final = (
+    "camera=(self), display-capture=(self), geolocation=(), microphone=(self), payment=(), usb=()"
+)
+"""Permissions-Policy of the chat client, which makes calls. Frames of activities get none of these."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,19 +54,29 @@ def page_headers(*, external_redirect: bool = False, policy: str = PAGE_POLICY) 
     return {**_HEADERS, "Content-Security-Policy": policy if external_redirect else f"{policy}; form-action 'self'"}
 
 
-def client_policy(config: Config) -> str:
-    """Return the Content-Security-Policy of the chat client's pages (decisions/0057).
+def client_headers(config: Config, *, external_redirect: bool = False) -> dict[str, str]:
+    """Return the headers of the chat client's pages, which may use microphone, camera and screen."""
+    headers = page_headers(external_redirect=external_redirect, policy=client_policy(config))
+    return {**headers, "Permissions-Policy": _CLIENT_PERMISSIONS}
 
-    Scripts are loaded from this server only, and Trusted Types keep text from becoming markup or script.
+
+def client_policy(config: Config) -> str:
+    """Return the Content-Security-Policy of the chat client's pages (decisions/0057, 0085).
+
+    Scripts are loaded from this server only, and Trusted Types keep text from becoming markup or script. The only policy
+    of Trusted Types allows the URL of one worker. Voice servers of other processes have other ports or hosts.
     """
     socket = config.web_url.replace("http", "ws", 1)
     sockets = [socket] if config.gateway.resume_url is None else [socket, config.gateway.resume_url]
+    sockets.append(f"wss://{urlsplit(config.web_url).hostname}:*")
+    if config.voice.endpoint is not None:
+        sockets.append(f"wss://{config.voice.endpoint}")
     frames = config.activity_origins or "'none'"
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
-        f"connect-src 'self' {' '.join(sockets)}; frame-src {frames}; "
+        f"worker-src 'self'; connect-src 'self' {' '.join(sockets)}; frame-src {frames}; "
         "manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
+        "require-trusted-types-for 'script'; trusted-types voice-worker"
     )
 
 
@@ -203,9 +217,10 @@ class PageRequest:
             client=client,
             **context,
         )
-        headers = page_headers(
-            external_redirect=external_redirect, policy=client_policy(self.config) if client else PAGE_POLICY
-        )
+        if client:
+            headers = client_headers(self.config, external_redirect=external_redirect)
+        else:
+            headers = page_headers(external_redirect=external_redirect)
         return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=headers)
 
     def render_errors(

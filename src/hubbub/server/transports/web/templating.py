@@ -20,7 +20,16 @@ _CONTENT_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
     ".js": "text/javascript; charset=utf-8",
+    ".wasm": "application/wasm",
 }
+THIRD_PARTY: Final = "third_party"
+"""Folder of files that `tools/third_party.py` fetches; empty or missing without a network (decisions/0084)."""
+CALL_FILES: Final = frozenset(f"{THIRD_PARTY}/{name}" for name in ("davey.wasm", "emnapi_core.js", "emnapi_runtime.js"))
+"""Third-party files that calls need."""
+FRAME_WORKER: Final = "voice/frame_worker.js"
+"""The worker that encrypts and decrypts the frames of calls. Pages load it as a classic script."""
+_WORKER_POLICY: Final = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"
+
 _CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
 _MONTHS: Final = (
     "January", "February", "March", "April", "May", "June",
@@ -88,19 +97,29 @@ class ClientFiles:
     Modules import each other by relative names, so files of one version are always loaded together (decisions/0057).
     """
 
-    def __init__(self, folder: Path = PACKAGE_DIR / "static" / "app") -> None:
+    def __init__(self, folder: Path = PACKAGE_DIR / "static") -> None:
         self._files: dict[str, tuple[bytes, str, str]] = {}
         version_digest = hashlib.sha256()
-        for path in sorted(file_path for file_path in folder.rglob("*") if file_path.suffix in _CONTENT_TYPES):
-            name, data = path.relative_to(folder).as_posix(), path.read_bytes()
+        paths = [(path, path.relative_to(folder / "app")) for path in (folder / "app").rglob("*")]
+        paths += [(path, path.relative_to(folder)) for path in (folder / THIRD_PARTY).rglob("*")]
+        for path, relative in sorted(pair for pair in paths if pair[0].suffix in _CONTENT_TYPES):
+            name, data = relative.as_posix(), path.read_bytes()
             digest = hashlib.sha256(data).hexdigest()[:16]
             version_digest.update(f"{name} {digest}\n".encode())
             self._files[name] = (data, _CONTENT_TYPES[path.suffix], f'"{digest}"')
         self._version_hash = version_digest.hexdigest()[:12]
         self.sheets = [self(name) for name in self._files if name.endswith(".css")]
         """URLs of the style sheets."""
-        self.scripts = [self(name) for name in self._files if name.endswith(".js") and name not in (BOOTSTRAP, MAIN)]
+        self.scripts = [
+            self(name)
+            for name in self._files
+            if name.endswith(".js")
+            and name not in (BOOTSTRAP, MAIN, FRAME_WORKER)
+            and not name.startswith(f"{THIRD_PARTY}/")
+        ]
         """URLs of the modules, so that browsers can preload them in parallel."""
+        self.has_call_files = self._files.keys() >= CALL_FILES
+        """Whether the files that calls need are installed."""
 
     def __call__(self, name: str) -> str:
         """Return the URL of a file."""
@@ -114,6 +133,9 @@ class ClientFiles:
             raise web.HTTPNotFound
         data, content_type, tag = file
         headers = {"Cache-Control": _CACHE_FOREVER, "ETag": tag, "X-Content-Type-Options": "nosniff"}
+        if request.match_info["name"] == FRAME_WORKER:
+            # A worker has the policy of its own response, not that of the page.
+            headers["Content-Security-Policy"] = _WORKER_POLICY
         if tag in request.headers.get("If-None-Match", ""):
             return web.Response(status=304, headers=headers)
         return web.Response(body=data, headers={**headers, "Content-Type": content_type})

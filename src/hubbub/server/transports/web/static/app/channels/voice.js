@@ -1,22 +1,12 @@
-/** Voice state: members of voice channels, and joining or leaving. The browser client plays no audio (spec/voice.md#11). */
+/** Voice channels: their members, and joining or leaving the call. */
 
-import { Opcode, Permissions } from "../network/enums.js";
+import { Permissions } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { channelPath } from "../ui/router.js";
 import { userAvatar } from "../content/avatars.js";
-
-/** The user's mute and deafen settings, kept when switching channels. */
-const voiceSettings = { self_mute: false, self_deaf: false };
-
-/** Join a voice channel or change mute and deafen; a null channel leaves. */
-export function updateVoiceState({ gateway, state }, channel, changes = {}) {
-  Object.assign(voiceSettings, changes);
-  const ownVoiceState = state.myVoiceState();
-  const guildId = channel?.guild_id ?? ownVoiceState?.guild_id ?? null;
-  gateway.send(Opcode.VOICE_STATE_UPDATE, { guild_id: guildId, channel_id: channel?.id ?? null, ...voiceSettings });
-}
+import { getCalls } from "../voice/calls.js";
 
 /** The panel with the user's voice channel, above the account panel. */
 class VoicePanel extends LayoutPart {
@@ -51,16 +41,16 @@ class VoicePanel extends LayoutPart {
         iconButton(
           muted ? "microphone_off" : "microphone",
           muted ? "Unmute" : "Mute",
-          () => updateVoiceState(this.context, channel, { self_mute: !muted }),
+          () => getCalls(this.context).setMuted(!muted),
           { "aria-pressed": String(muted) },
         ),
         iconButton(
           deaf ? "ears_off" : "ears",
           deaf ? "Undeafen" : "Deafen",
-          () => updateVoiceState(this.context, channel, { self_deaf: !deaf }),
+          () => getCalls(this.context).setDeaf(!deaf),
           { "aria-pressed": String(deaf) },
         ),
-        iconButton("leave", "Leave voice", () => updateVoiceState(this.context, null)),
+        iconButton("leave", "Leave voice", () => getCalls(this.context).leave()),
       ),
     );
   }
@@ -105,9 +95,7 @@ class VoiceMembers extends LayoutPart {
         };
       }),
     );
-    this.hint.textContent = voiceStates.length
-      ? "This browser client has no audio. To listen and speak, join with a desktop client."
-      : "No one is in this voice channel.";
+    this.hint.textContent = voiceStates.length ? "" : "No one is in this voice channel.";
     const stamp = `${isJoined} ${state.can(channelId, Permissions.CONNECT)}`;
     if (this.actions.dataset.stamp === stamp) return;
     this.actions.dataset.stamp = stamp;
@@ -116,7 +104,7 @@ class VoiceMembers extends LayoutPart {
       isJoined
         ? h(
             "button",
-            { type: "button", class: "button small danger", onclick: () => updateVoiceState(this.context, null) },
+            { type: "button", class: "button small danger", onclick: () => getCalls(this.context).leave() },
             "Leave",
           )
         : h(
@@ -125,7 +113,7 @@ class VoiceMembers extends LayoutPart {
               type: "button",
               class: "button small",
               disabled: !state.can(channelId, Permissions.CONNECT),
-              onclick: () => updateVoiceState(this.context, channel),
+              onclick: () => getCalls(this.context).join(channel),
             },
             "Join",
           ),

@@ -1,0 +1,131 @@
+/** The user's microphone, output device and settings of calls. They are kept while the page is open. */
+
+import { showNotice } from "../ui/notices.js";
+import { Microphone } from "./microphone.js";
+import { captureProblem } from "./support.js";
+
+/** Dispatches `change` after changed settings, `microphone` when what is sent changes, `level` and `speaking`. */
+export class Devices extends EventTarget {
+  settings = {
+    /** Whether the user is muted. */
+    muted: false,
+    /** Whether the user hears nothing. */
+    deaf: false,
+    /** ID of the microphone; empty for the default device. */
+    deviceId: "",
+    /** ID of the output device; empty for the default device. */
+    outputId: "",
+    echoCancellation: true,
+    noiseSuppression: true,
+    /** Level above which the user speaks, 0 to 1. */
+    threshold: 0.3,
+    /** Whether the user speaks only while a key is pressed. */
+    pushToTalk: false,
+    /** Volume of other users by ID, 0 to 1. @type {Map<string, number>} */
+    volumes: new Map(),
+  };
+  /** @type {AudioContext | null} */
+  #audio = null;
+  /** @type {Microphone | null} */
+  #microphone = null;
+  #isTalkKeyPressed = false;
+  /** Whether the server does not forward this user: a moderator's mute, or the audience of a stage. */
+  #isSilenced = false;
+
+  /** The microphone; `track` is null while it is closed. */
+  get microphone() {
+    this.#microphone ??= this.#createMicrophone();
+    return this.#microphone;
+  }
+
+  /** Whether the microphone's audio is sent. */
+  get isSending() {
+    const { muted, deaf, pushToTalk } = this.settings;
+    return !muted && !deaf && !this.#isSilenced && (!pushToTalk || this.#isTalkKeyPressed);
+  }
+
+  #createMicrophone() {
+    const microphone = new Microphone(this.#audioContext(), this.settings);
+    microphone.addEventListener("level", () => this.dispatchEvent(new CustomEvent("level")));
+    microphone.addEventListener("speaking", () => this.dispatchEvent(new CustomEvent("speaking")));
+    microphone.addEventListener("ended", () => this.#onDeviceLost());
+    return microphone;
+  }
+
+  #audioContext() {
+    this.#audio ??= new AudioContext();
+    // Browsers start it after a click; its promise may never resolve without an output device.
+    this.#audio.resume().catch(() => {});
+    return this.#audio;
+  }
+
+  /** Open the microphone if it is closed. Without one the user can listen. Return whether it is open. */
+  async open() {
+    if (this.microphone.track !== null) return true;
+    return await this.#openMicrophone();
+  }
+
+  async #openMicrophone() {
+    try {
+      await this.microphone.open();
+    } catch (error) {
+      showNotice(`${captureProblem(error, "microphone")} You can listen until then.`, "problem");
+      this.dispatchEvent(new CustomEvent("microphone"));
+      return false;
+    }
+    this.#sendChange();
+    return true;
+  }
+
+  async #onDeviceLost() {
+    this.microphone.close();
+    showNotice("The microphone was disconnected. The default microphone is used now.");
+    this.settings.deviceId = "";
+    await this.#openMicrophone();
+  }
+
+  /** Close the microphone after a call. */
+  close() {
+    this.#microphone?.close();
+    this.dispatchEvent(new CustomEvent("change"));
+  }
+
+  /** Change settings. A changed device or processing opens the microphone again. */
+  async update(changes) {
+    const before = { ...this.settings };
+    Object.assign(this.settings, changes);
+    const needsMicrophone = ["deviceId", "echoCancellation", "noiseSuppression"].some(
+      name => before[name] !== this.settings[name],
+    );
+    if (needsMicrophone && this.microphone.track !== null) await this.#openMicrophone();
+    this.#sendChange();
+  }
+
+  /** Press or release the key of push to talk. */
+  setTalkKey(pressed) {
+    if (this.#isTalkKeyPressed === pressed) return;
+    this.#isTalkKeyPressed = pressed;
+    this.#sendChange();
+  }
+
+  /** Tell whether the server forwards the audio of this user. */
+  setSilenced(silenced) {
+    if (this.#isSilenced === silenced) return;
+    this.#isSilenced = silenced;
+    this.#sendChange();
+  }
+
+  #sendChange() {
+    this.microphone.isActive = this.isSending;
+    this.dispatchEvent(new CustomEvent("microphone"));
+    this.dispatchEvent(new CustomEvent("change"));
+  }
+
+  /** Return the devices of a kind, `audioinput`, `audiooutput` or `videoinput`, with their labels. */
+  async list(kind) {
+    const devices = await navigator.mediaDevices.enumerateDevices();
+    return devices
+      .filter(device => device.kind === kind && device.deviceId && device.deviceId !== "default")
+      .map((device, index) => ({ id: device.deviceId, label: device.label || `Device ${index + 1}` }));
+  }
+}

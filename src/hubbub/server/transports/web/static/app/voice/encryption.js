@@ -1,0 +1,61 @@
+/** The page's side of the worker that encrypts and decrypts frames (`frame_worker.js`). */
+
+const WORKER_URL = new URL("./frame_worker.js", import.meta.url).href;
+
+/** The only Trusted Types policy of the client; it allows the URL of the worker and no other (decisions/0085). */
+const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("voice-worker", {
+  createScriptURL(url) {
+    if (url !== WORKER_URL) throw new TypeError("not the worker of calls");
+    return url;
+  },
+});
+
+/** Dispatches `send` `{op, data}` and `status` `{version, ready, code, userIds}`; `failed` `{reason}` if it cannot work. */
+export class FrameEncryption extends EventTarget {
+  #worker;
+  #statistics = [];
+  /** The last reported status. */
+  status = { version: 0, ready: false, code: "", userIds: [] };
+
+  constructor() {
+    super();
+    this.#worker = new Worker(policy ? policy.createScriptURL(WORKER_URL) : WORKER_URL);
+    this.#worker.addEventListener("message", ({ data }) => this.#receive(data));
+    this.#worker.addEventListener("error", event => this.#receive({ kind: "failed", reason: event.message }));
+    this.#worker.postMessage({ kind: "load" });
+  }
+
+  /** Start the group of a call. */
+  start({ userId, channelId, version }) {
+    this.#worker.postMessage({ kind: "start", userId, channelId, version });
+  }
+
+  /** Handle a message of the voice gateway. */
+  receive(op, data) {
+    this.#worker.postMessage({ kind: "voice", op, data });
+  }
+
+  /** Encrypt the frames of a sender, or decrypt those of a receiver. */
+  attach(senderOrReceiver, direction, media) {
+    senderOrReceiver.transform = new RTCRtpScriptTransform(this.#worker, { direction, media });
+  }
+
+  /** Return the number of frames: `{encrypted, decrypted, failed, passed, dropped}`. */
+  statistics() {
+    return new Promise(resolve => {
+      this.#statistics.push(resolve);
+      this.#worker.postMessage({ kind: "statistics" });
+    });
+  }
+
+  close() {
+    this.#worker.terminate();
+    for (const resolve of this.#statistics.splice(0)) resolve({});
+  }
+
+  #receive({ kind, ...detail }) {
+    if (kind === "statistics") this.#statistics.shift()?.(detail);
+    else if (kind === "status") this.status = /** @type {any} */ (detail);
+    this.dispatchEvent(new CustomEvent(kind, { detail }));
+  }
+}

@@ -1,0 +1,313 @@
+/**
+ * The worker of a call: maintains the MLS group of the end-to-end encryption (DAVE, spec/voice.md#8 to 10) with davey's
+ * WebAssembly build, and encrypts and decrypts every frame. It is a classic script, because emnapi is loaded with
+ * importScripts.
+ *
+ * Messages of the page: `{kind: "start", userId, channelId, version}`, and `{kind: "voice", op, data}` for messages of the
+ * voice gateway. Messages to the page: `{kind: "send", op, data}` (a Uint8Array is a binary message), `{kind: "status",
+ * version, ready, code, userIds}`, `{kind: "statistics", ...}` and `{kind: "failed", reason}`.
+ */
+
+const Op = {
+  SPEAKING: 5,
+  CLIENTS_CONNECT: 11,
+  VIDEO: 12,
+  CLIENT_DISCONNECT: 13,
+  PREPARE_TRANSITION: 21,
+  EXECUTE_TRANSITION: 22,
+  TRANSITION_READY: 23,
+  PREPARE_EPOCH: 24,
+  EXTERNAL_SENDER: 25,
+  KEY_PACKAGE: 26,
+  PROPOSALS: 27,
+  COMMIT_WELCOME: 28,
+  ANNOUNCE_COMMIT: 29,
+  WELCOME: 30,
+  INVALID_COMMIT_WELCOME: 31,
+};
+const AUDIO = 0,
+  VIDEO = 1;
+const OPUS = 1;
+/** Codecs of davey by MIME type. */
+const VIDEO_CODECS = { "video/vp8": 2, "video/vp9": 3, "video/h264": 4, "video/av1": 6 };
+const DAVE_VERSION = 1;
+/** Interval between requests for a key frame, while frames of a video cannot be decrypted. */
+const KEY_FRAME_INTERVAL_MS = 500;
+
+// emnapi creates byte arrays of this class, with `from(memory, offset, length)`; it looks for it when it is loaded.
+self.Buffer ??= class Buffer extends Uint8Array {
+  static from = (...parts) => new Buffer(...parts);
+};
+importScripts("../third_party/emnapi_core.js", "../third_party/emnapi_runtime.js");
+
+/** Instantiate davey. Its memory is shared only in type: no other thread uses it. */
+async function loadDavey() {
+  const response = await fetch("../third_party/davey.wasm");
+  if (!response.ok) throw new Error(`davey.wasm: ${response.status}`);
+  const memory = new WebAssembly.Memory({ initial: 4000, maximum: 65536, shared: true });
+  const view = () => new DataView(memory.buffer);
+  const wasi = {
+    random_get(pointer, length) {
+      // getRandomValues does not accept shared memory, and at most 64 KiB.
+      for (let offset = 0; offset < length; offset += 65536) {
+        const random = crypto.getRandomValues(new Uint8Array(Math.min(65536, length - offset)));
+        new Uint8Array(memory.buffer, pointer + offset).set(random);
+      }
+      return 0;
+    },
+    environ_get: () => 0,
+    environ_sizes_get(countPointer, sizePointer) {
+      view().setUint32(countPointer, 0, true);
+      view().setUint32(sizePointer, 0, true);
+      return 0;
+    },
+    clock_time_get(clock, precision, pointer) {
+      const now = clock === 0 ? Date.now() : performance.now();
+      view().setBigUint64(pointer, BigInt(Math.round(now * 1e6)), true);
+      return 0;
+    },
+    fd_write: () => 8,
+    proc_exit(code) {
+      throw new Error(`davey exited with ${code}`);
+    },
+    sched_yield: () => 0,
+  };
+  const { napiModule } = await self.emnapiCore.instantiateNapiModule(await response.arrayBuffer(), {
+    context: self.emnapi.getDefaultContext(),
+    // Without threads. The two asynchronous functions of davey do not work then.
+    asyncWorkPoolSize: 0,
+    wasi: { wasiImport: wasi, initialize: instance => instance.exports._initialize?.() },
+    overwriteImports(imports) {
+      imports.env = { ...imports.env, ...imports.napi, ...imports.emnapi, memory };
+      imports.wasi_snapshot_preview1 = wasi;
+      return imports;
+    },
+    beforeInit({ instance }) {
+      for (const name of Object.keys(instance.exports))
+        if (name.startsWith("__napi_register__")) instance.exports[name]();
+    },
+  });
+  return napiModule.exports;
+}
+
+/** The group of the call, and the users that send each stream. */
+class Encryption {
+  constructor(davey, { userId, channelId, version }) {
+    this.userId = userId;
+    this.channelId = channelId;
+    /** Version of the protocol; 0 means that frames have transport encryption only. */
+    this.version = version;
+    this.session = new davey.DAVESession(DAVE_VERSION, userId, channelId);
+    this.externalSender = null;
+    /** Versions of the transitions that were prepared and not executed, by ID. @type {Map<number, number>} */
+    this.transitions = new Map();
+    /** IDs of the other users in the call. @type {Set<string>} */
+    this.connectedIds = new Set();
+    /** IDs of users by the SSRC of their audio or video. @type {Map<number, string>} */
+    this.senders = new Map();
+    this.statistics = { encrypted: 0, decrypted: 0, failed: 0, passed: 0, dropped: 0 };
+    if (version) this.#sendKeyPackage();
+    this.#reportStatus();
+  }
+
+  /** Handle a message of the voice gateway. */
+  receive(op, data) {
+    if (op === Op.CLIENTS_CONNECT) for (const id of data.user_ids) this.connectedIds.add(id);
+    else if (op === Op.CLIENT_DISCONNECT) this.#forgetUser(data.user_id);
+    else if (op === Op.SPEAKING) this.senders.set(data.ssrc, data.user_id);
+    else if (op === Op.VIDEO) this.senders.set(data.video_ssrc, data.user_id);
+    else if (op === Op.PREPARE_TRANSITION) this.#prepareTransition(data.transition_id, data.protocol_version);
+    else if (op === Op.EXECUTE_TRANSITION) this.#executeTransition(data.transition_id);
+    else if (op === Op.PREPARE_EPOCH) this.#prepareEpoch(data);
+    else if (op === Op.EXTERNAL_SENDER) {
+      this.externalSender = data;
+      this.session.setExternalSender(data);
+    } else if (op === Op.PROPOSALS) this.#processProposals(data);
+    else if (op === Op.ANNOUNCE_COMMIT) this.#processHandshake(data, bytes => this.session.processCommit(bytes));
+    else if (op === Op.WELCOME) this.#processHandshake(data, bytes => this.session.processWelcome(bytes));
+  }
+
+  #forgetUser(userId) {
+    this.connectedIds.delete(userId);
+    for (const [ssrc, id] of this.senders) if (id === userId) this.senders.delete(ssrc);
+  }
+
+  #sendKeyPackage() {
+    send(Op.KEY_PACKAGE, this.session.getSerializedKeyPackage());
+  }
+
+  /** Leave the group and offer to join it again. */
+  #restart() {
+    this.session.reinit(DAVE_VERSION, this.userId, this.channelId);
+    if (this.externalSender !== null) this.session.setExternalSender(this.externalSender);
+    this.#sendKeyPackage();
+    this.#reportStatus();
+  }
+
+  #prepareEpoch({ epoch, protocol_version: version }) {
+    if (epoch !== 1) return;
+    if (this.version === 0 && version) this.transitions.set(-1, version);
+    this.#restart();
+  }
+
+  #processProposals(data) {
+    const recognizedIds = [...this.connectedIds, this.userId];
+    try {
+      const { commit, welcome } = this.session.processProposals(data[0], toBuffer(data.subarray(1)), recognizedIds);
+      if (commit) send(Op.COMMIT_WELCOME, concatenate(commit, welcome ?? new Uint8Array()));
+    } catch (error) {
+      this.#recover(0, error);
+    }
+  }
+
+  #processHandshake(data, process) {
+    const transitionId = (data[0] << 8) | data[1];
+    try {
+      process(toBuffer(data.subarray(2)));
+    } catch (error) {
+      this.#recover(transitionId, error);
+      return;
+    }
+    this.#prepareTransition(transitionId, DAVE_VERSION);
+    this.#reportStatus();
+  }
+
+  /** Report an invalid commit or welcome, and join the group again (spec/voice.md#10). */
+  #recover(transitionId, error) {
+    postMessage({ kind: "recovered", reason: error.stack });
+    send(Op.INVALID_COMMIT_WELCOME, { transition_id: transitionId });
+    this.#restart();
+  }
+
+  #prepareTransition(transitionId, version) {
+    this.transitions.set(transitionId, version);
+    if (transitionId === 0) this.#executeTransition(0);
+    else send(Op.TRANSITION_READY, { transition_id: transitionId });
+  }
+
+  #executeTransition(transitionId) {
+    const version = this.transitions.get(transitionId);
+    if (version === undefined) return;
+    this.transitions.clear();
+    this.version = version;
+    this.#reportStatus();
+  }
+
+  #reportStatus() {
+    const { version, session } = this;
+    const code = version && session.ready ? session.voicePrivacyCode : "";
+    postMessage({ kind: "status", version, ready: session.ready, code, userIds: session.getUserIds() });
+  }
+
+  /** Return the encrypted frame, or null if it must not be sent. */
+  encrypt(frame, media) {
+    if (this.version === 0) {
+      this.statistics.passed += 1;
+      return frame.data;
+    }
+    if (!this.session.ready) {
+      this.statistics.dropped += 1;
+      return null;
+    }
+    const codec = media === AUDIO ? OPUS : VIDEO_CODECS[frame.getMetadata().mimeType?.toLowerCase() ?? "video/vp8"];
+    const data = this.session.encrypt(media, codec, toBuffer(new Uint8Array(frame.data)));
+    this.statistics.encrypted += 1;
+    return copyBuffer(data);
+  }
+
+  /** Return the decrypted frame, or null if it cannot be decrypted. */
+  decrypt(frame, media) {
+    const data = new Uint8Array(frame.data);
+    if (isSilence(data) || (this.version === 0 && !hasTrailer(data))) {
+      this.statistics.passed += 1;
+      return frame.data;
+    }
+    const userId = this.senders.get(frame.getMetadata().synchronizationSource);
+    // Frames that arrive before the welcome belong to an epoch that this client is not part of.
+    if (userId === undefined || !this.session.ready) {
+      this.statistics.dropped += 1;
+      return null;
+    }
+    try {
+      const plain = this.session.decrypt(userId, media, toBuffer(data));
+      this.statistics.decrypted += 1;
+      return copyBuffer(plain);
+    } catch {
+      this.statistics.failed += 1;
+      return null;
+    }
+  }
+}
+
+function isSilence(data) {
+  return data.length === 3 && data[0] === 0xf8 && data[1] === 0xff && data[2] === 0xfe;
+}
+
+/** Return whether a frame ends with the magic bytes of an encrypted frame. */
+function hasTrailer(data) {
+  return data.length > 2 && data[data.length - 1] === 0xfa && data[data.length - 2] === 0xfa;
+}
+
+function toBuffer(bytes) {
+  return new self.Buffer(bytes);
+}
+
+/** Return a copy that does not share davey's memory. */
+function copyBuffer(bytes) {
+  return new Uint8Array(bytes).buffer;
+}
+
+function concatenate(first, second) {
+  const bytes = new Uint8Array(first.length + second.length);
+  bytes.set(first);
+  bytes.set(second, first.length);
+  return bytes;
+}
+
+/** Ask the page to send a message to the voice gateway. */
+function send(op, data) {
+  postMessage({ kind: "send", op, data: data instanceof Uint8Array ? new Uint8Array(data) : data });
+}
+
+/** @type {Encryption | null} */
+let encryption = null;
+let davey = null;
+let queue = Promise.resolve();
+
+async function handle({ kind, op, data, ...options }) {
+  if (kind === "load") {
+    davey ??= await loadDavey();
+    postMessage({ kind: "loaded" });
+  } else if (kind === "start") {
+    davey ??= await loadDavey();
+    encryption = new Encryption(davey, /** @type {any} */ (options));
+  } else if (kind === "voice") encryption?.receive(op, data);
+  else if (kind === "statistics") postMessage({ kind: "statistics", ...encryption?.statistics });
+}
+
+// Messages are handled in order, although loading takes a while.
+self.addEventListener("message", ({ data }) => {
+  queue = queue.then(() => handle(data)).catch(error => postMessage({ kind: "failed", reason: error.stack }));
+});
+
+// The transforms of the page's senders and receivers.
+self.addEventListener("rtctransform", event => {
+  const { transformer } = /** @type {any} */ (event);
+  const { direction, media } = transformer.options;
+  const kind = media === "audio" ? AUDIO : VIDEO;
+  let requestedAt = 0;
+  const transform = (frame, controller) => {
+    const data = direction === "send" ? encryption?.encrypt(frame, kind) : encryption?.decrypt(frame, kind);
+    if (data) {
+      frame.data = data;
+      controller.enqueue(frame);
+    } else if (direction === "receive" && kind === VIDEO && performance.now() - requestedAt > KEY_FRAME_INTERVAL_MS) {
+      requestedAt = performance.now();
+      transformer.sendKeyFrameRequest?.().catch(() => {});
+    }
+  };
+  transformer.readable
+    .pipeThrough(new TransformStream({ transform }))
+    .pipeTo(transformer.writable)
+    .catch(() => {});
+});

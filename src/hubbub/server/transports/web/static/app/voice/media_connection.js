@@ -1,0 +1,161 @@
+/** The peer connection of a call: one media section for each stream, in an answer that the page writes itself. */
+
+import { codecsOf, writeAnswer } from "./answer.js";
+
+const VIDEO_BITRATE_MAX = 2_500_000;
+
+/**
+ * Dispatches `offer` `{sdp, codecs}` for opcode 1, `track` and `ended` `{userId, kind, track}` for streams of other users, and
+ * `state` `{state}` after changes of the connection.
+ */
+export class MediaConnection extends EventTarget {
+  #connection = new RTCPeerConnection();
+  #encryption;
+  /** Lines of opcode 4, or null before they arrive. @type {string | null} */
+  #description = null;
+  #version = 0;
+  /** All negotiations run one after the other. */
+  #chain = Promise.resolve();
+  /** Streams of other users, by `${kind} ${userId}`. @type {Map<string, {userId: string, kind: string, ssrc: number}>} */
+  #streams = new Map();
+  /** Receiving transceivers and the stream of each; null while it is unused. @type {Map<RTCRtpTransceiver, any>} */
+  #receivers = new Map();
+  #answered = null;
+  #isClosed = false;
+
+  /** @param {import("./encryption.js").FrameEncryption} encryption */
+  constructor(encryption) {
+    super();
+    this.#encryption = encryption;
+    this.audio = this.#connection.addTransceiver("audio", { direction: "sendonly" });
+    this.video = this.#connection.addTransceiver("video", {
+      direction: "sendonly",
+      sendEncodings: [{ maxBitrate: VIDEO_BITRATE_MAX }],
+    });
+    encryption.attach(this.audio.sender, "send", "audio");
+    encryption.attach(this.video.sender, "send", "video");
+    this.#connection.addEventListener("connectionstatechange", () => {
+      if (!this.#isClosed) this.#dispatch("state", { state: this.#connection.connectionState });
+    });
+  }
+
+  /** State of the connection: `new`, `connecting`, `connected`, `disconnected`, `failed` or `closed`. */
+  get state() {
+    return this.#connection.connectionState;
+  }
+
+  /** Make an offer, and apply the answer when `setDescription` is called. */
+  start({ iceRestart = false } = {}) {
+    return this.#enqueue(async () => {
+      this.#syncReceivers();
+      await this.#connection.setLocalDescription(await this.#connection.createOffer({ iceRestart }));
+      const { sdp } = /** @type {RTCSessionDescription} */ (this.#connection.localDescription);
+      const codecs = codecsOf(sdp).map(({ format, ...codec }) => codec);
+      const answered = new Promise(resolve => (this.#answered = resolve));
+      this.#dispatch("offer", { sdp, codecs });
+      this.#description = await answered;
+      this.#answered = null;
+      await this.#applyAnswer();
+      // Streams that were added since the offer.
+      this.#renegotiate();
+    });
+  }
+
+  /** Continue `start` with the lines of opcode 4. */
+  setDescription(description) {
+    this.#answered?.(description);
+  }
+
+  /** Receive a stream of another user, or another SSRC of it. */
+  addStream(userId, kind, ssrc) {
+    const key = `${kind} ${userId}`;
+    if (this.#streams.get(key)?.ssrc === ssrc) return;
+    this.#streams.set(key, { userId, kind, ssrc });
+    this.#renegotiate();
+  }
+
+  /** Stop receiving a stream, or all streams of a user. */
+  removeStream(userId, kind = null) {
+    let removed = false;
+    for (const [key, stream] of this.#streams)
+      if (stream.userId === userId && (kind === null || stream.kind === kind)) removed = this.#streams.delete(key);
+    if (removed) this.#renegotiate();
+  }
+
+  /** Return the statistics of the connection. */
+  getStats() {
+    return this.#connection.getStats();
+  }
+
+  close() {
+    this.#isClosed = true;
+    this.#answered?.(null);
+    this.#connection.close();
+  }
+
+  #enqueue(task) {
+    this.#chain = this.#chain
+      .then(() => (this.#isClosed ? undefined : task()))
+      .catch(error => {
+        if (this.#isClosed) return;
+        console.error(error);
+        this.#dispatch("state", { state: "failed" });
+      });
+    return this.#chain;
+  }
+
+  /** Change the media sections; the server is not involved. */
+  #renegotiate() {
+    if (this.#description === null) return;
+    this.#enqueue(async () => {
+      if (!this.#syncReceivers()) return;
+      await this.#connection.setLocalDescription(await this.#connection.createOffer());
+      await this.#applyAnswer();
+    });
+  }
+
+  /** Give every stream a transceiver; those of streams that ended are used again. Return whether anything changed. */
+  #syncReceivers() {
+    let changed = false;
+    for (const [transceiver, stream] of this.#receivers) {
+      if (stream === null || this.#streams.get(`${stream.kind} ${stream.userId}`) === stream) continue;
+      this.#receivers.set(transceiver, null);
+      transceiver.direction = "inactive";
+      this.#dispatch("ended", { userId: stream.userId, kind: stream.kind, track: transceiver.receiver.track });
+      changed = true;
+    }
+    const received = new Set(this.#receivers.values());
+    const unused = new Set([...this.#receivers].filter(([, stream]) => stream === null).map(([each]) => each));
+    for (const stream of this.#streams.values()) {
+      if (received.has(stream)) continue;
+      // A transceiver that became unused just now still has its old SSRC until the next answer.
+      let transceiver = changed ? undefined : [...unused].find(each => each.receiver.track.kind === stream.kind);
+      if (transceiver === undefined) {
+        transceiver = this.#connection.addTransceiver(stream.kind, { direction: "recvonly" });
+        this.#encryption.attach(transceiver.receiver, "receive", stream.kind);
+      }
+      unused.delete(transceiver);
+      transceiver.direction = "recvonly";
+      this.#receivers.set(transceiver, stream);
+      changed = true;
+      this.#dispatch("track", { userId: stream.userId, kind: stream.kind, track: transceiver.receiver.track });
+    }
+    return changed;
+  }
+
+  async #applyAnswer() {
+    if (this.#description === null) return;
+    const { sdp } = /** @type {RTCSessionDescription} */ (this.#connection.localDescription);
+    const streams = new Map([...this.#receivers].map(([{ mid }, stream]) => [mid, stream]));
+    const ownMids = new Set([this.audio.mid, this.video.mid]);
+    this.#version += 1;
+    const answer = writeAnswer(sdp, this.#description, this.#version, mid =>
+      ownMids.has(mid) ? "own" : (streams.get(mid) ?? null),
+    );
+    await this.#connection.setRemoteDescription({ type: "answer", sdp: answer });
+  }
+
+  #dispatch(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}

@@ -1,0 +1,79 @@
+/** The microphone: capture, level, and whether the user speaks. */
+
+const LEVEL_INTERVAL_MS = 50;
+/** Time without voice after which the user counts as silent. */
+const HOLD_MS = 300;
+
+/** Dispatches `level` `{level}` (0 to 1), `speaking` `{speaking}` and `ended` if the device disappears. */
+export class Microphone extends EventTarget {
+  #audio;
+  #analyser = null;
+  #source = null;
+  #timer = 0;
+  #lastVoiceAt = 0;
+  /** @type {MediaStreamTrack | null} */
+  track = null;
+  level = 0;
+  speaking = false;
+  /** Whether the track is being sent; a muted user does not speak. */
+  isActive = true;
+
+  /**
+   * @param {AudioContext} audio
+   * @param {{deviceId: string, echoCancellation: boolean, noiseSuppression: boolean, threshold: number}} settings
+   */
+  constructor(audio, settings) {
+    super();
+    this.#audio = audio;
+    this.settings = settings;
+  }
+
+  /** Open the device. Throws if the user or the system refuses it. */
+  async open() {
+    const { deviceId, echoCancellation, noiseSuppression } = this.settings;
+    const stream = await navigator.mediaDevices.getUserMedia({
+      audio: {
+        ...(deviceId ? { deviceId: { exact: deviceId } } : {}),
+        echoCancellation,
+        noiseSuppression,
+        autoGainControl: true,
+      },
+    });
+    this.close();
+    this.track = stream.getAudioTracks()[0];
+    this.track.addEventListener("ended", () => this.dispatchEvent(new CustomEvent("ended")));
+    this.#source = this.#audio.createMediaStreamSource(new MediaStream([this.track]));
+    this.#analyser = new AnalyserNode(this.#audio, { fftSize: 1024 });
+    this.#source.connect(this.#analyser);
+    const samples = new Float32Array(this.#analyser.fftSize);
+    this.#timer = setInterval(() => this.#measure(samples), LEVEL_INTERVAL_MS);
+    return this.track;
+  }
+
+  close() {
+    clearInterval(this.#timer);
+    this.#source?.disconnect();
+    this.#source = this.#analyser = null;
+    this.track?.stop();
+    this.track = null;
+    this.#setSpeaking(false);
+  }
+
+  #measure(samples) {
+    if (this.#analyser === null) return;
+    this.#analyser.getFloatTimeDomainData(samples);
+    const power = samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length;
+    // -60 dB is 0, 0 dB is 1.
+    this.level = Math.max(0, Math.min(1, 1 + (10 * Math.log10(power + 1e-9)) / 60));
+    this.dispatchEvent(new CustomEvent("level", { detail: { level: this.level } }));
+    const now = performance.now();
+    if (this.level > this.settings.threshold) this.#lastVoiceAt = now;
+    this.#setSpeaking(this.isActive && this.#lastVoiceAt > 0 && now - this.#lastVoiceAt < HOLD_MS);
+  }
+
+  #setSpeaking(speaking) {
+    if (this.speaking === speaking) return;
+    this.speaking = speaking;
+    this.dispatchEvent(new CustomEvent("speaking", { detail: { speaking } }));
+  }
+}

@@ -1,0 +1,201 @@
+/** Client of the voice gateway, version 8 (spec/voice.md#3 to 6): Identify, heartbeats, Resume, text and binary messages. */
+
+export const VoiceOp = Object.freeze({
+  IDENTIFY: 0,
+  SELECT_PROTOCOL: 1,
+  READY: 2,
+  HEARTBEAT: 3,
+  SESSION_DESCRIPTION: 4,
+  SPEAKING: 5,
+  HEARTBEAT_ACK: 6,
+  RESUME: 7,
+  HELLO: 8,
+  RESUMED: 9,
+  CLIENTS_CONNECT: 11,
+  VIDEO: 12,
+  CLIENT_DISCONNECT: 13,
+  MEDIA_SINK_WANTS: 15,
+});
+const VERSION = 8;
+const DAVE_VERSION = 1;
+/** Time in which a lost session can be resumed (spec/voice.md#6). */
+const RESUME_WINDOW_MS = 10_000;
+const RETRY_MS = 500,
+  RESPONSE_TIMEOUT_MS = 8_000;
+/** Close code of a page that resumes; a normal close would end the session. */
+const CLOSE_TO_RESUME = 4900;
+const SERVER_NOT_FOUND = 4011;
+
+/**
+ * Dispatches `message` `{op, data}` (a Uint8Array for binary messages), `connected`, `lost` (resuming), and `ended`
+ * `{code}` when the session cannot be resumed.
+ */
+export class VoiceGateway extends EventTarget {
+  #ticket;
+  #urls;
+  #socket = null;
+  #sequence = -1;
+  #isIdentified = false;
+  #lostAt = 0;
+  #heartbeatTimer = 0;
+  #retryTimer = 0;
+  #deadlineTimer = 0;
+  #isAcknowledged = true;
+  #isClosed = false;
+  /** Round trip time of the last heartbeat in ms, or null. @type {number | null} */
+  roundTripMs = null;
+
+  /** @param {{serverId: string, userId: string, sessionId: string, token: string, endpoint: string}} ticket */
+  constructor(ticket) {
+    super();
+    this.#ticket = ticket;
+    // The page's own origin needs no further certificate; another process has its own endpoint (decisions/0072).
+    this.#urls = [
+      `${location.origin.replace(/^http/, "ws")}/voice?v=${VERSION}`,
+      `wss://${ticket.endpoint}/?v=${VERSION}`,
+    ];
+  }
+
+  get isOpen() {
+    return this.#socket?.readyState === WebSocket.OPEN && this.#isIdentified && this.#lostAt === 0;
+  }
+
+  connect() {
+    if (this.#isClosed || this.#socket !== null) return;
+    clearTimeout(this.#retryTimer);
+    const socket = new WebSocket(this.#urls[0]);
+    socket.binaryType = "arraybuffer";
+    let hasOpened = false;
+    this.#socket = socket;
+    this.#startDeadline();
+    socket.addEventListener("open", () => (hasOpened = true));
+    socket.addEventListener("message", ({ data }) => socket === this.#socket && this.#receive(data));
+    socket.addEventListener("close", ({ code }) => socket === this.#socket && this.#handleClose(code, hasOpened));
+  }
+
+  /** Send a message. A Uint8Array is sent as a binary message. Messages are lost while the connection is lost. */
+  send(op, data) {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    if (data instanceof Uint8Array) {
+      const frame = new Uint8Array(data.length + 1);
+      frame[0] = op;
+      frame.set(data, 1);
+      this.#socket.send(frame);
+    } else this.#socket.send(JSON.stringify({ op, d: data }));
+  }
+
+  /** Check the connection at once, for example after the network changed. */
+  wake() {
+    if (this.#isClosed) return;
+    if (this.#socket === null) this.connect();
+    else if (this.#isIdentified) this.#sendHeartbeat();
+  }
+
+  /** End the session. */
+  close() {
+    this.#isClosed = true;
+    this.#clearTimers();
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close(1000);
+  }
+
+  #receive(data) {
+    if (data instanceof ArrayBuffer) {
+      const view = new DataView(data);
+      this.#sequence = view.getUint16(0);
+      this.#dispatch("message", { op: view.getUint8(2), data: new Uint8Array(data, 3) });
+      return;
+    }
+    const { op, d, seq } = JSON.parse(data);
+    if (seq !== undefined) this.#sequence = seq;
+    if (op === VoiceOp.HELLO) this.#authenticate(d.heartbeat_interval);
+    else if (op === VoiceOp.HEARTBEAT_ACK) {
+      this.#isAcknowledged = true;
+      clearTimeout(this.#deadlineTimer);
+      this.roundTripMs = Math.max(0, Date.now() - d.t);
+      this.#dispatch("heartbeat", null);
+    } else {
+      if (op === VoiceOp.READY || op === VoiceOp.RESUMED) this.#onAuthenticated();
+      this.#dispatch("message", { op, data: d });
+    }
+  }
+
+  #authenticate(intervalMs) {
+    const { serverId, userId, sessionId, token } = this.#ticket;
+    const credentials = { server_id: serverId, session_id: sessionId, token };
+    if (this.#isIdentified) this.send(VoiceOp.RESUME, { ...credentials, seq_ack: this.#sequence });
+    else
+      this.send(VoiceOp.IDENTIFY, {
+        ...credentials,
+        user_id: userId,
+        max_dave_protocol_version: DAVE_VERSION,
+        video: true,
+        streams: [{ type: "video", rid: "100", quality: 100 }],
+      });
+    this.#isAcknowledged = true;
+    clearInterval(this.#heartbeatTimer);
+    this.#heartbeatTimer = setInterval(() => this.#onHeartbeatDue(), Math.min(intervalMs, 5_000));
+  }
+
+  #onAuthenticated() {
+    clearTimeout(this.#deadlineTimer);
+    this.#isIdentified = true;
+    this.#lostAt = 0;
+    this.#sendHeartbeat();
+    this.#dispatch("connected", null);
+  }
+
+  #onHeartbeatDue() {
+    if (this.#isAcknowledged) this.#sendHeartbeat();
+    else this.#reconnect();
+  }
+
+  #sendHeartbeat() {
+    this.#isAcknowledged = false;
+    this.send(VoiceOp.HEARTBEAT, { t: Date.now(), seq_ack: this.#sequence });
+    this.#startDeadline();
+  }
+
+  /** Connect again if the server does not respond in time. */
+  #startDeadline() {
+    clearTimeout(this.#deadlineTimer);
+    this.#deadlineTimer = setTimeout(() => this.#reconnect(), RESPONSE_TIMEOUT_MS);
+  }
+
+  #reconnect() {
+    const socket = this.#socket;
+    if (socket === null) return;
+    socket.close(CLOSE_TO_RESUME);
+    this.#handleClose(CLOSE_TO_RESUME, true);
+  }
+
+  #handleClose(code, hasOpened) {
+    this.#socket = null;
+    this.#clearTimers();
+    if (!this.#isIdentified && (!hasOpened || code === SERVER_NOT_FOUND) && this.#urls.length > 1) {
+      this.#urls.shift();
+      this.connect();
+      return;
+    }
+    this.#lostAt ||= Date.now();
+    const canResume = this.#isIdentified && (code < 4000 || code === CLOSE_TO_RESUME) && code !== 1000;
+    if (!canResume || Date.now() - this.#lostAt > RESUME_WINDOW_MS) {
+      this.#isClosed = true;
+      this.#dispatch("ended", { code });
+      return;
+    }
+    this.#dispatch("lost", { code });
+    this.#retryTimer = setTimeout(() => this.connect(), Date.now() - this.#lostAt < RETRY_MS ? 0 : RETRY_MS);
+  }
+
+  #clearTimers() {
+    clearInterval(this.#heartbeatTimer);
+    clearTimeout(this.#retryTimer);
+    clearTimeout(this.#deadlineTimer);
+  }
+
+  #dispatch(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}

@@ -1,0 +1,125 @@
+"""Calls in the chat client: pages and native clients hear each other through end-to-end encryption."""
+
+import asyncio
+from array import array
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import davey
+import pytest
+
+from hubbub.protocol.enums import ChannelType
+from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
+from hubbub.sdk.media.opus import Decoder, Encoder
+from hubbub.server.app import App
+from hubbub.server.control import ControlApi
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import VoiceConfig
+from tests.sdk.audio import Tone, tone_share
+from tests.server.voice.caller import Caller
+from tests.server.voice.encrypted_caller import EncryptedCaller
+from tests.web.calls import inspect_call, tone_microphone, wait_call, wait_tone
+from tests.web.chat import ChatPlatform, ChatWindow
+from tests.web.conftest import OpenPage
+from tests.world import NOW_MS, World, small_config
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+
+FRAMES = 50
+"""Number of frames of a page that a native client examines."""
+
+
+@pytest.fixture
+async def platform(open_page: OpenPage) -> AsyncIterator[ChatPlatform]:
+    """A platform with a voice server, and browsers."""
+    config = small_config(voice=VoiceConfig(endpoint="voice.test:443"))
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
+    control = ControlApi(app)
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield ChatPlatform(world, control, open_page)
+        await world.close()
+    await control.close()
+    await app.stop()
+
+
+async def join(window: ChatWindow) -> None:
+    """Join the call of the voice channel in view."""
+    await window.page.get_by_role("button", name="Join", exact=True).click()
+
+
+async def test_two_pages_hear_each_other(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    path = f"/app/channels/{guild.id}/{lounge}"
+    async with (
+        platform.open_window(nora, path, init_script=tone_microphone(440)) as nora_window,
+        platform.open_window(tom, path, init_script=tone_microphone(880)) as tom_window,
+    ):
+        await join(nora_window)
+        await join(tom_window)
+        nora_call, tom_call = await wait_call(nora_window, tom.id), await wait_call(tom_window, nora.id)
+        assert len(nora_call["privacyCode"].replace(" ", "")) == 30
+        assert nora_call["privacyCode"] == tom_call["privacyCode"]
+        await wait_tone(nora_window, tom.id, 880)
+        await wait_tone(tom_window, nora.id, 440)
+        for window in (nora_window, tom_window):
+            call = await inspect_call(window)
+            assert call is not None
+            assert call["frames"]["failed"] == 0
+            assert call["frames"]["decrypted"] > 0
+
+
+async def test_a_page_and_a_native_client_hear_each_other(platform: ChatPlatform) -> None:
+    world = platform.world
+    nora = await world.user("nora")
+    guild = await world.guild(nora)
+    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    native = Caller(world, await (await world.bot(guild)).connect(), guild)
+    bot = EncryptedCaller(native, lounge)
+    await bot.join_and_connect()
+    window_options: dict[str, Any] = {"init_script": tone_microphone(440)}
+    async with platform.open_window(nora, f"/app/channels/{guild.id}/{lounge}", **window_options) as window:
+        await join(window)
+        call = await wait_call(window, native.actor.id)
+        assert call["privacyCode"].replace(" ", "") == bot.dave_session.voice_privacy_code.replace(" ", "")
+        sending = asyncio.create_task(send_tone(bot, 1000))
+        try:
+            await wait_tone(window, native.actor.id, 1000)
+            samples = await receive_tone(bot, nora.id)
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+        assert tone_share(samples, 440) > 0.8
+        last = await inspect_call(window)
+        assert last is not None
+        assert last["frames"]["failed"] == 0
+    await bot.stop()
+    await native.close()
+
+
+async def send_tone(bot: EncryptedCaller, hertz: float) -> None:
+    """Send an encrypted tone until the task is canceled."""
+    encoder, tone = Encoder(), Tone(hertz)
+    await bot.caller.send_json(5, {"speaking": 1, "delay": 0, "ssrc": bot.caller.ready["ssrc"]})
+    while True:
+        samples = array("h", bytes(SAMPLES_PER_CHANNEL * CHANNELS * 2))
+        tone(samples, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
+        for frame in encoder.encode(samples):
+            bot.caller.send_frame(bytes(bot.dave_session.encrypt_opus(frame)))
+        await asyncio.sleep(0.02)
+
+
+async def receive_tone(bot: EncryptedCaller, user_id: int) -> "array[int]":
+    """Decrypt frames of a user and return the last samples; a frame that cannot be decrypted fails the test."""
+    decoder, decoded = Decoder(), array("h")
+    while not bot.caller.datagrams.received.empty():
+        bot.caller.datagrams.received.get_nowait()
+    for _ in range(FRAMES):
+        _, frame = await bot.caller.receive_media()
+        plain = bytes(bot.dave_session.decrypt(user_id, davey.MediaType.audio, frame))
+        decoded.frombytes(decoder.decode(plain))
+    return decoded[-10 * SAMPLES_PER_CHANNEL * CHANNELS :]
