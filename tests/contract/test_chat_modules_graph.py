@@ -20,6 +20,7 @@ FOLDERS = (
     "commands",
     "activities",
     "users",
+    "calls",
     "settings",
     "guilds",
     "channels",

@@ -19,10 +19,11 @@ from hubbub.server.core.config import VoiceConfig
 from tests.sdk.audio import Tone, tone_share
 from tests.server.voice.caller import Caller
 from tests.server.voice.encrypted_caller import EncryptedCaller
+from tests.server.voice.private_caller import open_direct_channel
 from tests.web.calls import inspect_call, tone_microphone, wait_call, wait_tone
 from tests.web.chat import ChatPlatform, ChatWindow
 from tests.web.conftest import OpenPage
-from tests.world import NOW_MS, World, small_config
+from tests.world import NOW_MS, World, befriend, small_config
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
@@ -123,3 +124,69 @@ async def receive_tone(bot: EncryptedCaller, user_id: int) -> "array[int]":
         plain = bytes(bot.dave_session.decrypt(user_id, davey.MediaType.audio, frame))
         decoded.frombytes(decoder.decode(plain))
     return decoded[-10 * SAMPLES_PER_CHANNEL * CHANNELS :]
+
+
+async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    den = await guild.channel("den", type=ChannelType.GUILD_VOICE)
+    async with (
+        platform.open_window(nora, f"/app/channels/{guild.id}/{guild.general}") as nora_window,
+        platform.open_window(tom, f"/app/channels/{guild.id}/{lounge}", init_script=tone_microphone(880)) as tom_window,
+    ):
+        page = nora_window.page
+        await page.get_by_role("link", name="lounge").click()
+        bar = page.locator("hubbub-sidebar").get_by_role("group", name="Voice")
+        await bar.get_by_text("Voice connected").wait_for()
+        await join(tom_window)
+        await wait_call(nora_window, tom.id)
+
+        # People, who speaks, and marks.
+        call = page.get_by_role("region", name="Call")
+        await call.locator(".tile.speaking").get_by_text("tom").wait_for()
+        await tom_window.page.locator("hubbub-sidebar").get_by_role("button", name="Mute").click()
+        await call.get_by_label("muted").wait_for()
+        await bar.get_by_role("button", name="Deafen").click()
+        await tom_window.page.get_by_role("region", name="Call").get_by_label("deafened").wait_for()
+
+        # The same code on both sides.
+        await call.get_by_role("button", name="End-to-end encrypted").click()
+        code = await page.locator(".privacy-code").inner_text()
+        await page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        await tom_window.page.get_by_role("button", name="End-to-end encrypted").click()
+        assert await tom_window.page.locator(".privacy-code").inner_text() == code
+
+        # A moderator moves and disconnects the member.
+        member = f"/guilds/{guild.id}/members/{nora.id}"
+        (await nora.patch(member, json={"channel_id": str(den)})).ok()
+        await page.get_by_text("You were moved to den.").wait_for()
+        await bar.get_by_text("den", exact=False).wait_for()
+        (await nora.patch(member, json={"channel_id": None})).ok()
+        await page.get_by_text("You were disconnected from den.").wait_for()
+        await bar.wait_for(state="detached")
+
+
+async def test_a_friend_is_called_and_accepts(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    await befriend(nora, tom)
+    channel = await open_direct_channel(nora, tom)
+    async with (
+        platform.open_window(nora, f"/app/channels/@me/{channel}", init_script=tone_microphone(440)) as nora_window,
+        platform.open_window(tom, "/app", init_script=tone_microphone(880)) as tom_window,
+    ):
+        await nora_window.page.get_by_role("button", name="Start call").click()
+        await tom_window.page.get_by_role("dialog", name="Incoming call").get_by_role("button", name="Accept").click()
+        await wait_call(nora_window, tom.id)
+        await wait_call(tom_window, nora.id)
+        await wait_tone(tom_window, nora.id, 440)
+
+
+async def test_a_browser_without_a_needed_feature_says_so(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    script = "delete window.RTCRtpScriptTransform"
+    async with platform.open_window(nora, f"/app/channels/{guild.id}/{lounge}", init_script=script) as window:
+        await window.page.get_by_text("This browser cannot encrypt calls end to end.").wait_for()
+        assert await window.page.get_by_role("button", name="Join", exact=True).is_disabled()

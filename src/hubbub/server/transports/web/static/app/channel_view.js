@@ -1,8 +1,9 @@
 /** The view of a channel: header, messages and composer. */
 
-import { ChannelFlags, MessageType, isVoice } from "./network/enums.js";
+import { ChannelFlags, MessageType, isPrivate, isVoice } from "./network/enums.js";
 import { h, setChildren } from "./ui/dom.js";
 import { LayoutPart, createPart } from "./ui/layout_part.js";
+import { requestPrivateCall } from "./calls/private_calls.js";
 import { channelHeader } from "./channels/header.js";
 import { focusRow } from "./messages/timeline.js";
 
@@ -19,11 +20,12 @@ class ChannelView extends LayoutPart {
     setChildren(
       this,
       this.head,
-      channel && isVoice(channel) ? createPart("hubbub-voice-members", context) : null,
+      channel && (isVoice(channel) || isPrivate(channel)) ? createPart("hubbub-call-view", context) : null,
       this.timeline,
       this.composer,
       this.dropHint,
     );
+    if (channel && isPrivate(channel)) requestPrivateCall(context, channel.id);
     this.addEventListener("reply", event => this.composer.replyTo(/** @type {CustomEvent} */ (event).detail));
     this.addEventListener("focus-composer", () => this.composer.focus());
     this.addEventListener("message-sent", () => this.timeline.scrollToNewest());

@@ -6,7 +6,7 @@ import { Gateway } from "./network/gateway.js";
 import { createContext } from "./state/context.js";
 import { State } from "./state/state.js";
 import { Router } from "./ui/router.js";
-import { getCalls } from "./voice/calls.js";
+import { startCalls } from "./calls/start.js";
 import { startAppFeatures } from "./app_features.js";
 import { Shell } from "./shell.js";
 
@@ -56,8 +56,7 @@ async function start() {
     );
     state.listenTo(gateway);
     startAppFeatures(context);
-    // Follows the voice state from the first event on.
-    getCalls(context);
+    startCalls(context);
     new Shell(context, router).mount();
     gateway.connect();
   } catch (error) {

@@ -2,7 +2,8 @@
 
 import "./guilds/guild_list.js";
 import "./channels/sidebar.js";
-import "./channels/voice.js";
+import "./calls/call_bar.js";
+import "./calls/call_view.js";
 import "./users/account_panel.js";
 import "./users/friends.js";
 import "./users/member_list.js";
@@ -42,6 +43,8 @@ export class Shell {
       { class: "view", id: "view", tabindex: "-1" },
       h("p", { class: "waiting soft", role: "status" }, "Loading…"),
     );
+    // The call on narrow screens, where the channels with the call bar are hidden.
+    this.callStrip = h("div", { class: "call-strip", hidden: true });
     this.members = h("div", { class: "members-place" });
     this.side = h("div", { class: "side" });
     this.rail = h("div", { class: "rail-place" });
@@ -68,6 +71,7 @@ export class Shell {
         "Skip to the conversation",
       ),
       this.connection,
+      this.callStrip,
       this.rail,
       this.side,
       this.view,
@@ -101,6 +105,7 @@ export class Shell {
   #onStateChange({ kind, id, guildId }) {
     const { state } = this.context;
     if (kind === "ready") this.#onReady();
+    else if (kind === "call") this.callStrip.hidden = id === null;
     else if (kind === "channels" && (id === this.context.channelId || id === null)) this.show();
     else if (kind === "guilds" && (guildId === this.context.guildId || id === this.router.route.guildId)) this.show();
     if (kind === "readStates" || kind === "messages" || kind === "ready") this.#drawTitle();
@@ -112,6 +117,7 @@ export class Shell {
     if (!this.rail.firstChild) {
       this.rail.append(createPart("hubbub-rail", context));
       this.side.append(createPart("hubbub-sidebar", context));
+      this.callStrip.append(createPart("hubbub-call-bar", context));
     }
     this.show();
   }

@@ -1,7 +1,7 @@
 /** The header of a channel: title, topic, tools and menu. */
 
 import { CHANNEL_NAME_MAX, TOPIC_MAX } from "../generated/limits.js";
-import { ChannelType, Permissions, canHaveThreads, isForum, isThread } from "../network/enums.js";
+import { ChannelType, Permissions, canHaveThreads, isForum, isPrivate, isThread } from "../network/enums.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
@@ -9,6 +9,7 @@ import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
+import { startPrivateCall } from "../calls/private_calls.js";
 import { openAddPeople } from "../guilds/join_dialogs.js";
 import { openInviteLink } from "../guilds/menu.js";
 import { openPinnedMessages, openSearch } from "./pins_and_search.js";
@@ -43,6 +44,9 @@ export function channelHeader(context, channel) {
     h(
       "div",
       { class: "view-tools" },
+      isPrivate(channel) && !other?.bot
+        ? iconButton("voice", "Start call", () => startPrivateCall(context, channel))
+        : null,
       hasThreads ? iconButton("thread", "Threads", () => openThreadList(context)) : null,
       isForum(channel)
         ? null

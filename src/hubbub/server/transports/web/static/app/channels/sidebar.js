@@ -15,6 +15,8 @@ import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart, createPart } from "../ui/layout_part.js";
 import { channelPath } from "../ui/router.js";
 import { userAvatar, conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
+import { getCalls } from "../voice/calls.js";
+import { callObstacle } from "../voice/support.js";
 import { openNewConversation } from "../guilds/join_dialogs.js";
 import { openGuildMenu } from "../guilds/menu.js";
 
@@ -31,6 +33,7 @@ class Sidebar extends LayoutPart {
     "relationships",
     "presences",
     "voiceStates",
+    "call",
     "route",
   ];
 
@@ -41,7 +44,7 @@ class Sidebar extends LayoutPart {
     this.replaceChildren(
       this.head,
       this.nav,
-      createPart("hubbub-voice-panel", this.context),
+      createPart("hubbub-call-bar", this.context),
       createPart("hubbub-account-panel", this.context),
     );
   }
@@ -238,19 +241,32 @@ class Sidebar extends LayoutPart {
     const name = state.displayName(user, channel.guild_id);
     const muted = voice.self_mute || voice.mute || voice.suppress,
       deaf = voice.self_deaf || voice.deaf;
+    const isSpeaking = this.#isSpeaking(channel, voice.user_id);
     return {
       key: `voice-${channel.id}-${voice.user_id}`,
-      stamp: `${name} ${muted} ${deaf} ${user.avatar}`,
+      stamp: `${name} ${muted} ${deaf} ${isSpeaking} ${user.avatar}`,
       build: () =>
         h(
           "li",
-          { class: "in-voice" },
+          { class: isSpeaking ? "in-voice speaking" : "in-voice" },
           userAvatar(user, name),
           h("span", { class: "entry-name", dir: "auto" }, name),
           muted ? h("span", { role: "img", "aria-label": "muted", title: "muted" }, icon("microphone_off")) : null,
           deaf ? h("span", { role: "img", "aria-label": "deafened", title: "deafened" }, icon("ears_off")) : null,
         ),
     };
+  }
+
+  #isSpeaking(channel, userId) {
+    const { call, channelId } = getCalls(this.context);
+    return channelId === channel.id && (call?.speakingIds.has(userId) ?? false);
+  }
+
+  /** A click on a voice channel shows it and joins its call. */
+  #onChannelClick(event, channel) {
+    if (!isVoice(channel) || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (callObstacle() === null && this.context.state.can(channel.id, Permissions.CONNECT))
+      getCalls(this.context).join(channel);
   }
 
   #channelItem(channel, mark, name, unread, mentions, kind = "") {
@@ -265,6 +281,7 @@ class Sidebar extends LayoutPart {
           class: unread ? "entry unread" : "entry",
           "aria-current": isCurrent ? "page" : null,
           dataset: { focus: channel.id },
+          onclick: event => this.#onChannelClick(event, channel),
         },
         mark,
         h("span", { class: "entry-name", dir: "auto" }, name),

@@ -1,0 +1,143 @@
+/** The bar of the current call, with its state and controls: below the channels, and above the view on narrow screens. */
+
+import { iconButton } from "../ui/controls.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { LayoutPart } from "../ui/layout_part.js";
+import { openMenu } from "../ui/popups.js";
+import { channelPath } from "../ui/router.js";
+import { channelTitle } from "../content/avatars.js";
+import { getCalls } from "../voice/calls.js";
+import { canShareScreen } from "../voice/support.js";
+import { openCallDetails } from "./call_details.js";
+import { openCallSettings } from "./call_settings.js";
+
+const STATE_LABELS = { connecting: "Connecting…", connected: "Voice connected", reconnecting: "Reconnecting…" };
+
+/** Return the state of the client's call: `connecting`, `connected` or `reconnecting`. */
+export function callState(calls) {
+  return calls.call?.state ?? "connecting";
+}
+
+/** Return the buttons of a call: mute, deafen, camera, screen, settings and leave. */
+export function callButtons(context, { hasVideo = true } = {}) {
+  const calls = getCalls(context);
+  const { muted, deaf } = calls.devices.settings;
+  const { video } = calls;
+  const toggle = (name, label, pressed, onClick) =>
+    iconButton(name, label, onClick, { "aria-pressed": String(pressed), dataset: { focus: name.replace("_off", "") } });
+  return [
+    toggle(muted || deaf ? "microphone_off" : "microphone", muted || deaf ? "Unmute" : "Mute", muted || deaf, () =>
+      calls.setMuted(!(muted || deaf)),
+    ),
+    toggle(deaf ? "ears_off" : "ears", deaf ? "Undeafen" : "Deafen", deaf, () => calls.setDeaf(!deaf)),
+    hasVideo &&
+      toggle("camera", video.type === "video" ? "Turn off camera" : "Turn on camera", video.type === "video", () =>
+        calls.toggleVideo("video"),
+      ),
+    hasVideo &&
+      canShareScreen() &&
+      toggle("screen", video.type === "screen" ? "Stop sharing" : "Share screen", video.type === "screen", () =>
+        calls.toggleVideo("screen"),
+      ),
+    iconButton("settings", "Voice settings", () => openCallSettings(context), { dataset: { focus: "settings" } }),
+    iconButton("hang_up", "Leave voice", () => calls.leave(), {
+      class: "icon-button hang-up",
+      dataset: { focus: "leave" },
+    }),
+  ];
+}
+
+class CallBar extends LayoutPart {
+  static kinds = ["call", "voiceStates", "channels", "guilds"];
+
+  draw() {
+    const { state } = this.context;
+    const calls = getCalls(this.context);
+    const channel = state.channels.get(calls.channelId);
+    this.hidden = channel === undefined;
+    const { muted, deaf } = calls.devices.settings;
+    const connection = callState(calls);
+    const quality = qualityOf(calls);
+    const stamp = JSON.stringify([channel?.id, channel?.name, muted, deaf, connection, quality, calls.video.type]);
+    if (this.dataset.stamp === stamp) return;
+    this.dataset.stamp = stamp;
+    const focused = this.contains(document.activeElement)
+      ? /** @type {HTMLElement} */ (document.activeElement).dataset.focus
+      : undefined;
+    if (channel === undefined) setChildren(this);
+    else
+      setChildren(
+        this,
+        h(
+          "div",
+          { class: `call-bar ${connection}`, role: "group", "aria-label": "Voice" },
+          h(
+            "div",
+            { class: "call-where" },
+            h(
+              "button",
+              {
+                type: "button",
+                class: "icon-button",
+                "aria-label": `Connection: ${quality.label}. Show details`,
+                title: `Connection: ${quality.label}`,
+                dataset: { focus: "quality" },
+                onclick: () => openCallDetails(this.context),
+              },
+              signal(quality.level),
+            ),
+            h(
+              "a",
+              { href: channelPath(channel), class: "call-place", dataset: { focus: "place" } },
+              h("strong", null, STATE_LABELS[connection]),
+              h("span", { class: "soft small", dir: "auto" }, this.#placeName(channel)),
+            ),
+          ),
+          h("div", { class: "call-buttons" }, callButtons(this.context, { hasVideo: false }), this.#moreButton()),
+        ),
+      );
+    if (focused) /** @type {HTMLElement | null} */ (this.querySelector(`[data-focus="${focused}"]`))?.focus();
+  }
+
+  #placeName(channel) {
+    const guild = this.context.state.guilds.get(channel.guild_id);
+    const title = channelTitle(channel, this.context.state);
+    return guild ? `${title} · ${guild.name}` : title;
+  }
+
+  #moreButton() {
+    const calls = getCalls(this.context);
+    const item = (type, on, off) => ({
+      label: calls.video.type === type ? off : on,
+      icon: type === "video" ? "camera" : "screen",
+      onClick: () => calls.toggleVideo(type),
+    });
+    return iconButton(
+      "more",
+      "More call options",
+      event =>
+        openMenu(event.currentTarget, "Call", [
+          item("video", "Turn on camera", "Turn off camera"),
+          canShareScreen() && item("screen", "Share screen", "Stop sharing"),
+          { label: "Privacy code and statistics", icon: "lock", onClick: () => openCallDetails(this.context) },
+        ]),
+      { "aria-haspopup": "menu", dataset: { focus: "more" } },
+    );
+  }
+}
+
+/** Return the quality of the connection: a level from 0 to 3 and a label. */
+export function qualityOf(calls) {
+  if (callState(calls) !== "connected") return { level: 0, label: "not connected" };
+  const milliseconds = calls.call.roundTripMs;
+  if (milliseconds === null || milliseconds < 120) return { level: 3, label: "good" };
+  return milliseconds < 300 ? { level: 2, label: "fair" } : { level: 1, label: "poor" };
+}
+
+function signal(level) {
+  const node = icon("signal");
+  node.classList.add(`signal-${level}`);
+  return node;
+}
+
+customElements.define("hubbub-call-bar", CallBar);

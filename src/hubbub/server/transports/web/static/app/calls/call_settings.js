@@ -1,0 +1,87 @@
+/** The dialog with microphone, speaker, level meter, voice activity and push to talk. */
+
+import { formField } from "../ui/controls.js";
+import { h, setChildren } from "../ui/dom.js";
+import { openDialog } from "../ui/dialogs.js";
+import { getCalls } from "../voice/calls.js";
+
+/** Open the dialog. The microphone stays open for the level meter until the dialog closes. */
+export function openCallSettings(context) {
+  const calls = getCalls(context),
+    { devices } = calls;
+  const meter = /** @type {HTMLMeterElement} */ (
+    h("meter", { class: "level", min: "0", max: "1", "aria-label": "Microphone level" })
+  );
+  const showLevel = () => {
+    meter.value = devices.microphone.level;
+    meter.classList.toggle("speaking", devices.microphone.level > devices.settings.threshold);
+  };
+  devices.addEventListener("level", showLevel);
+  const wasOpen = devices.microphone.track !== null;
+  openDialog("Voice settings", () => settingsFields(devices, meter), {
+    onClose: () => {
+      devices.removeEventListener("level", showLevel);
+      if (!wasOpen && calls.channelId === null) devices.close();
+    },
+  });
+}
+
+function settingsFields(devices, meter) {
+  const { settings } = devices;
+  const microphone = h("select", {
+    onchange: event => devices.update({ deviceId: event.currentTarget.value }),
+  });
+  const speaker = h("select", { onchange: event => devices.update({ outputId: event.currentTarget.value }) });
+  const fill = async () => {
+    await devices.open();
+    fillDevices(microphone, await devices.list("audioinput"), settings.deviceId);
+    fillDevices(speaker, await devices.list("audiooutput"), settings.outputId);
+  };
+  fillDevices(microphone, [], "");
+  fillDevices(speaker, [], "");
+  fill();
+  const hasOutputs = "setSinkId" in HTMLMediaElement.prototype;
+  const threshold = h("input", {
+    type: "range",
+    min: "0",
+    max: "0.9",
+    step: "0.01",
+    value: settings.threshold,
+    oninput: event => devices.update({ threshold: Number(event.currentTarget.value) }),
+  });
+  return [
+    formField("Microphone", microphone).node,
+    h("div", { class: "field" }, h("p", { class: "hint" }, "Speak to see the level."), meter),
+    formField("Sensitivity", threshold, "Others see that you speak above this level.").node,
+    hasOutputs ? formField("Speaker", speaker).node : null,
+    checkbox("Push to talk", "Your microphone is on only while you hold the right Ctrl key.", {
+      checked: settings.pushToTalk,
+      onchange: event => devices.update({ pushToTalk: event.currentTarget.checked }),
+    }),
+    checkbox("Noise suppression", null, {
+      checked: settings.noiseSuppression,
+      onchange: event => devices.update({ noiseSuppression: event.currentTarget.checked }),
+    }),
+    checkbox("Echo cancellation", null, {
+      checked: settings.echoCancellation,
+      onchange: event => devices.update({ echoCancellation: event.currentTarget.checked }),
+    }),
+  ];
+}
+
+function fillDevices(select, devices, chosen) {
+  setChildren(
+    select,
+    h("option", { value: "" }, "Default"),
+    devices.map(({ id, label }) => h("option", { value: id, selected: id === chosen }, label)),
+  );
+}
+
+function checkbox(label, hint, attributes) {
+  return h(
+    "label",
+    { class: "check" },
+    h("input", { type: "checkbox", ...attributes }),
+    h("span", null, label, hint ? h("span", { class: "hint" }, hint) : null),
+  );
+}

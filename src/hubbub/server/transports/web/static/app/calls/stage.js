@@ -1,0 +1,41 @@
+/** Stage channels: requesting to speak, and moving between audience and speakers. */
+
+import { ChannelType, Permissions } from "../network/enums.js";
+import { h, icon } from "../ui/dom.js";
+import { runAndReport } from "../ui/notices.js";
+
+/** Return the buttons of a stage for the user's own voice state; none in other channels. */
+export function stageButtons(context, channel, ownState) {
+  if (channel.type !== ChannelType.GUILD_STAGE_VOICE || ownState === undefined) return [];
+  const { state, api } = context;
+  const change = changes =>
+    runAndReport(() =>
+      api.request("PATCH", `/guilds/${channel.guild_id}/voice-states/@me`, {
+        json: { channel_id: channel.id, ...changes },
+      }),
+    );
+  const button = (name, label, changes, pressed) =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: "button small quiet",
+        "aria-pressed": pressed === undefined ? null : String(pressed),
+        dataset: { focus: "stage" },
+        onclick: () => change(changes),
+      },
+      icon(name),
+      label,
+    );
+  if (!ownState.suppress) return [button("people", "Move to audience", { suppress: true })];
+  if (state.can(channel.id, Permissions.MUTE_MEMBERS)) return [button("microphone", "Speak", { suppress: false })];
+  const hasRequested = Boolean(ownState.request_to_speak_timestamp);
+  return [
+    button(
+      "hand",
+      hasRequested ? "Cancel request to speak" : "Request to speak",
+      { request_to_speak_timestamp: hasRequested ? null : new Date().toISOString() },
+      hasRequested,
+    ),
+  ];
+}

@@ -1,0 +1,29 @@
+/** Startup of calls: announcements for screen readers, push to talk, calls of private channels. */
+
+import { announce } from "../ui/live_region.js";
+import { getCalls } from "../voice/calls.js";
+import { startPrivateCalls } from "./private_calls.js";
+
+const TALK_KEY = "ControlRight";
+
+/** Start the features of calls. Call once, before the gateway connects. */
+export function startCalls(context) {
+  const calls = getCalls(context);
+  const { state } = context;
+  startPrivateCalls(context);
+  const nameOf = userId => {
+    const guildId = state.channels.get(calls.channelId)?.guild_id ?? null;
+    return state.displayName(state.user(userId) ?? { id: userId }, guildId);
+  };
+  calls.addEventListener("joined", event =>
+    announce(`${nameOf(/** @type {any} */ (event).detail.userId)} joined the call.`),
+  );
+  calls.addEventListener("left", event =>
+    announce(`${nameOf(/** @type {any} */ (event).detail.userId)} left the call.`),
+  );
+  const setTalkKey = pressed => event => event.code === TALK_KEY && calls.devices.setTalkKey(pressed);
+  document.addEventListener("keydown", setTalkKey(true));
+  document.addEventListener("keyup", setTalkKey(false));
+  // The release of the key is not seen while another window has the focus.
+  window.addEventListener("blur", () => calls.devices.setTalkKey(false));
+}
