@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
+THIRD_PARTY_FOLDERS = frozenset({"node_modules", "third_party"})
 
 STOP_LIST: dict[str, str] = {
     r"anew|thrice|betimes|whence|hither|thither|lest|albeit|amongst|whilst|naught|alas": "plain word",
@@ -98,16 +99,16 @@ def all_prose() -> Iterator[Prose]:
     """Yield the prose of all files of the repository."""
     for folder in ("src", "tests", "bench", "examples", "tools"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if "node_modules" not in path.parts:
+            if not THIRD_PARTY_FOLDERS.intersection(path.parts):
                 yield from python_prose(path)
                 if folder == "tests":
                     yield from test_names(path)
         for path in sorted((ROOT / folder).rglob("*.js")):
-            if "node_modules" not in path.parts:
+            if not THIRD_PARTY_FOLDERS.intersection(path.parts):
                 yield from script_prose(path)
         for suffix in ("*.html", "*.sql", "*.css"):
             for path in sorted((ROOT / folder).rglob(suffix)):
-                if "node_modules" not in path.parts:
+                if not THIRD_PARTY_FOLDERS.intersection(path.parts):
                     yield from document_prose(path)
     for path in [
         *sorted(ROOT.glob("*.md")),

@@ -135,7 +135,8 @@ class Shell:
         self._backend_port = free_port()
         for name in ("Makefile", "pyproject.toml", "constraints.txt"):
             shutil.copy(ROOT / name, self.folder)
-        (self.folder / "examples").symlink_to(ROOT / "examples")
+        for name in ("examples", "tools"):
+            (self.folder / name).symlink_to(ROOT / name)
         home, programs = self.folder / "home", self.folder / ".venv" / "bin"
         for each in (home, programs, self.folder / "srv", self.folder / "backups"):
             each.mkdir(parents=True)

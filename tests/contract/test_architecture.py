@@ -5,7 +5,7 @@ import importlib
 import re
 from pathlib import Path
 
-from hubbub.server import app
+from hubbub.server import composition
 from tests.contract.tables import SOURCE, TIERS, calls, display_path, parse_file, python_files, slice_files, slice_of
 
 PRIVATE_MODULES = {"actions", "commands", "jobs", "routes", "rules", "store", "views"}
@@ -113,7 +113,7 @@ def test_slices_import_only_the_public_interface_of_other_slices() -> None:
 def test_every_slice_is_mounted() -> None:
     folders = {slice_of(path).partition(".")[2] for path in slice_files()} - {"__init__"}
 
-    assert {slice_module.name for slice_module in app.SLICES} <= folders
+    assert {slice_module.name for slice_module in composition.SLICES} <= folders
 
 
 def test_only_clocks_read_the_system_time() -> None:

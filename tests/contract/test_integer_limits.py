@@ -9,7 +9,7 @@ import msgspec
 
 from hubbub.protocol import codec
 from hubbub.protocol.numbers import INT32_MAX, INT32_MIN
-from hubbub.server.app import SLICES
+from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
 from tests.contract import public_api
 

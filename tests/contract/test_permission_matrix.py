@@ -18,7 +18,7 @@ import pytest
 from hubbub.protocol import errors
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions as P
-from hubbub.server.app import SLICES
+from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from tests.contract.prepared_guild import PreparedGuild, prepare_guild
 from tests.contract.request_builder import PREPARATIONS, Request, RequestBuilder

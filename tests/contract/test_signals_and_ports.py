@@ -1,4 +1,4 @@
-"""Signals are facts without a result; ports are declared by their slices and bound in `app.py`."""
+"""Signals are facts without a result; ports are declared by their slices and bound in `composition.py`."""
 
 import ast
 import importlib
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from hubbub.server import app
+from hubbub.server import composition
 from hubbub.server.core.ports import MultiPort, Port, declared_ports
 from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 
@@ -28,7 +28,7 @@ def signals() -> list[type]:
         for value in vars(module).values()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
-    with_listeners = {kind for part in app.SLICES for kind in part.listeners}
+    with_listeners = {kind for part in composition.SLICES for kind in part.listeners}
     return sorted(declared | with_listeners, key=lambda kind: kind.__name__)
 
 
@@ -63,7 +63,7 @@ def test_a_signal_is_constructed_where_it_is_raised_so_that_nothing_reads_it_aft
 
 def test_listeners_do_not_change_a_signal() -> None:
     changed = []
-    for part in app.SLICES:
+    for part in composition.SLICES:
         for listener in part.listeners.values():
             code = listener.__code__  # type: ignore[attr-defined]
             parameter = code.co_varnames[1]
@@ -103,7 +103,7 @@ def test_the_check_finds_a_listener_that_changes_a_signal() -> None:
 
 
 def test_every_port_is_declared_by_a_slice() -> None:
-    declared = [port for part in app.SLICES for port in declared_ports(part)]
+    declared = [port for part in composition.SLICES for port in declared_ports(part)]
     undeclared = []
     for path in python_files(SERVER):
         if "import port" in (text := path.read_text()) or "import multi_port" in text:

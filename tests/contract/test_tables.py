@@ -9,7 +9,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.resources import webhook_events
-from hubbub.server.app import SLICES
+from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
 from tests.contract.tables import commands, events, operations, resource_modules
 

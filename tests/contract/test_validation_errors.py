@@ -11,7 +11,7 @@ import pytest
 
 from hubbub.protocol import codec
 from hubbub.protocol.operation import Auth
-from hubbub.server.app import SLICES
+from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from tests.world import Actor, ApiResponse, World
 

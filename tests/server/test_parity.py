@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hubbub.server import cli
-from hubbub.server.app import SLICES
+from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.parity import (
     DescribedOperation,

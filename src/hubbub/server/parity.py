@@ -64,7 +64,7 @@ class ParityRow(NamedTuple):
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the totals and the gaps, and write the report."""
-    from hubbub.server.app import SLICES
+    from hubbub.server.composition import SLICES
 
     described = read_description(Path(arguments.openapi))
     traffic = read_traffic(Path(arguments.traffic)) if arguments.traffic else []

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from hubbub.server.app import PORTS, SLICES, App
+from hubbub.server.app import App
+from hubbub.server.composition import PORTS, SLICES
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import Binding, PortError, compose, declared_ports, multi_port, port
 from hubbub.server.core.slices import Slice

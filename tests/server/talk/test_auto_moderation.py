@@ -20,7 +20,8 @@ from hubbub.protocol.enums import (
 from hubbub.protocol.flags import MemberFlags, MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.app import SLICES, App
+from hubbub.server.app import App
+from hubbub.server.composition import SLICES
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.core.endpoints import EndpointTable

@@ -30,7 +30,7 @@ from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.channel_overwrites import Overwrite, OverwriteRequest, SetChannelPermissionOverwrite
 from hubbub.protocol.resources.forum_settings import DefaultReaction, DefaultReactionRequest, ForumTag, ForumTagRequest
-from hubbub.protocol.resources.thread_membership import ThreadMember, ThreadMembersUpdate
+from hubbub.protocol.resources.thread_membership import ThreadMember
 from hubbub.protocol.resources.users import User
 
 GUILD_CHANNELS_MAX: Final = 500
@@ -425,13 +425,6 @@ THREAD_DELETE = Event(
     ThreadDeleted,
     "Sent when a thread is deleted that the current user can view.",
     intents=Intents.GUILDS,
-)
-# spec/gateway.md#5
-THREAD_MEMBERS_UPDATE = Event(
-    "THREAD_MEMBERS_UPDATE",
-    ThreadMembersUpdate,
-    "Sent when users join or leave a thread; without GUILD_MEMBERS only about the current user.",
-    intents=Intents.GUILD_MEMBERS,
 )
 
 GET_CHANNEL = Operation(

@@ -23,7 +23,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources import channels
+from hubbub.protocol.resources import channels, thread_membership
 from hubbub.protocol.resources.attachments import (
     ATTACHMENT_BYTES_MAX,
     ATTACHMENTS_MAX,
@@ -448,7 +448,7 @@ CREATE_MESSAGE = Operation(
         errors.VOICE_MESSAGE_METADATA,
         errors.VOICE_MESSAGE_NOT_ALLOWED,
     ),
-    emits=(MESSAGE_CREATE, channels.THREAD_UPDATE, channels.THREAD_MEMBERS_UPDATE, channels.CHANNEL_CREATE),
+    emits=(MESSAGE_CREATE, channels.THREAD_UPDATE, thread_membership.THREAD_MEMBERS_UPDATE, channels.CHANNEL_CREATE),
     uploads=Uploads(file_bytes_max=ATTACHMENT_BYTES_MAX),
 )
 

@@ -8,6 +8,8 @@ from hubbub.protocol.ids import (
     Timestamp,
     UserId,
 )
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Event
 from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.presence import Presence
 
@@ -47,3 +49,12 @@ class ThreadMembersUpdate(Struct, kw_only=True):
     """Users who were added to the thread."""
     removed_member_ids: list[UserId] | UnsetType = UNSET
     """IDs of the users who left or were removed from the thread."""
+
+
+# spec/gateway.md#5
+THREAD_MEMBERS_UPDATE = Event(
+    "THREAD_MEMBERS_UPDATE",
+    ThreadMembersUpdate,
+    "Sent when users join or leave a thread; without GUILD_MEMBERS only about the current user.",
+    intents=Intents.GUILD_MEMBERS,
+)

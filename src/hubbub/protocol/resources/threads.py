@@ -14,7 +14,7 @@ from hubbub.protocol.ids import ChannelId, GuildId, TagId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources import channels, messages
+from hubbub.protocol.resources import channels, messages, thread_membership
 from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_MAX
 from hubbub.protocol.resources.channels import APPLIED_TAGS_MAX, ChannelName, Slowmode, Thread
 from hubbub.protocol.resources.messages import CreateMessageContent, Message
@@ -161,7 +161,7 @@ CREATE_THREAD_FROM_MESSAGE = Operation(
     ),
     emits=(
         channels.THREAD_CREATE,
-        channels.THREAD_MEMBERS_UPDATE,
+        thread_membership.THREAD_MEMBERS_UPDATE,
         messages.MESSAGE_UPDATE,
         messages.MESSAGE_CREATE,
     ),
@@ -188,7 +188,7 @@ CREATE_THREAD = Operation(
         errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS,
         errors.AUTO_MODERATION_BLOCKED_TITLE,
     ),
-    emits=(channels.THREAD_CREATE, channels.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
+    emits=(channels.THREAD_CREATE, thread_membership.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
     uploads=Uploads(file_bytes_max=ATTACHMENT_BYTES_MAX),
     audits=(AuditLogAction.THREAD_CREATE,),
 )
@@ -207,7 +207,7 @@ JOIN_THREAD = Operation(
     "/channels/{channel_id}/thread-members/@me",
     needs=Permissions.VIEW_CHANNEL,
     raises=(*_MEMBER_ERRORS, errors.MAX_THREAD_PARTICIPANTS),
-    emits=(channels.THREAD_MEMBERS_UPDATE, channels.THREAD_CREATE),
+    emits=(thread_membership.THREAD_MEMBERS_UPDATE, channels.THREAD_CREATE),
 )
 
 LEAVE_THREAD = Operation(
@@ -215,7 +215,7 @@ LEAVE_THREAD = Operation(
     "/channels/{channel_id}/thread-members/@me",
     needs=Permissions.VIEW_CHANNEL,
     raises=_MEMBER_ERRORS,
-    emits=(channels.THREAD_MEMBERS_UPDATE,),
+    emits=(thread_membership.THREAD_MEMBERS_UPDATE,),
 )
 
 ADD_THREAD_MEMBER = Operation(
@@ -229,7 +229,7 @@ ADD_THREAD_MEMBER = Operation(
         errors.THREAD_LOCKED,
         errors.MAX_THREAD_PARTICIPANTS,
     ),
-    emits=(channels.THREAD_MEMBERS_UPDATE, channels.THREAD_CREATE, messages.MESSAGE_CREATE),
+    emits=(thread_membership.THREAD_MEMBERS_UPDATE, channels.THREAD_CREATE, messages.MESSAGE_CREATE),
 )
 
 DELETE_THREAD_MEMBER = Operation(
@@ -237,7 +237,7 @@ DELETE_THREAD_MEMBER = Operation(
     "/channels/{channel_id}/thread-members/{user_id}",
     needs=Permissions.VIEW_CHANNEL,
     raises=(*_MEMBER_ERRORS, errors.TWO_FACTOR_REQUIRED, errors.UNKNOWN_MEMBER, errors.UNKNOWN_USER),
-    emits=(channels.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
+    emits=(thread_membership.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
 )
 
 GET_THREAD_MEMBER = Operation(

@@ -22,6 +22,16 @@ from msgspec import Meta
 from hubbub.protocol import codec
 from hubbub.protocol.ids import EPOCH_MS, LATEST_MS
 from hubbub.protocol.resources import attachments, gateway
+from hubbub.server.core.config_sections import (
+    KIB,
+    MIB,
+    ActivitiesConfig,
+    AutoModerationConfig,
+    Bytes,
+    IdentityConfig,
+    MailConfig,
+    Milliseconds,
+)
 from hubbub.server.core.logs import Secrets
 
 ENVIRONMENT_PREFIX: Final = "HUBBUB_"
@@ -38,14 +48,7 @@ LARGE_BOT_STARTS_MIN: Final = 2000
 LARGE_BOT_STARTS_PER_1000: Final = 5
 """Number of sessions that a large bot may start per day for every 1,000 guilds (spec/gateway.md#4.1)."""
 
-KIB: Final = 1024
-MIB: Final = 1024 * KIB
-
-_HOST_PATTERN: Final = r"^(?=.{1,200}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"
-
 Count = Annotated[int, Meta(ge=0)]
-Bytes = Annotated[int, Meta(ge=1 * KIB)]
-Milliseconds = Annotated[int, Meta(ge=1)]
 
 # A Kubernetes service named "hubbub" adds variables of these forms to the environment of every container in its
 # namespace.
@@ -194,92 +197,6 @@ class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The first token of every NATS subject, so that several installations can share a NATS server."""
     pending_bytes_max: Bytes = 64 * MIB
     """The maximum size of the buffer while NATS is unreachable."""
-
-
-class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Identity providers. A rehearsal emulates the providers whose URLs are not set."""
-
-    id_token_algorithm: Literal["RS256", "ES256"] = "RS256"
-    """The algorithm of the platform's ID tokens. Clients of the public platform expect RS256; ES256 needs far less CPU."""
-    any_issuer: bool = False
-    """Whether OIDC issuers may have any URL, including http and single-label host names: for private networks."""
-    steam_url: str | None = None
-    """The URL where Steam tickets are verified; by default https://partner.steam-api.com."""
-    steam_key: Annotated[str, Meta(min_length=1)] | None = None
-    """The publisher key of the Steam web API."""
-    epic_url: str | None = None
-    """The URL of Epic Online Services; by default https://api.epicgames.dev."""
-    unity_url: str | None = None
-    """The URL of Unity player authentication; by default https://player-auth.services.api.unity.com."""
-    apple_url: str | None = None
-    """The URL of Apple sign-in; by default https://appleid.apple.com."""
-    playstation_url: str | None = None
-    """The URL of PlayStation Network; by default https://auth.account.sony.com."""
-
-
-class ActivitiesConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The activity proxy, which serves each activity on its own host: `{application_id}.{proxy_host}`."""
-
-    proxy_host: Annotated[str, Meta(pattern=_HOST_PATTERN)] | None = None
-    """The domain under which activities are served on the server's port; None disables the proxy.
-
-    It must not share cookies with the platform's own pages, and needs wildcard DNS and a wildcard certificate."""
-    request_bytes_max: Bytes = 25 * MIB
-    """The maximum size of a request body forwarded to an application's server."""
-    response_bytes_max: Bytes = 512 * MIB
-    """The maximum size of a response returned from an application's server."""
-    timeout_ms: Milliseconds = 60_000
-    """How long a target may take to respond, and between parts of the response."""
-    connections: Annotated[int, Meta(ge=1)] = 200
-    """The number of concurrent requests and WebSockets per application and process."""
-
-
-ModeratedKeyword = Annotated[str, Meta(min_length=1, max_length=60)]
-
-
-class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Keywords that the operator adds to the KEYWORD_PRESET lists, in rule syntax (`word`, `word*`, `*word*`)."""
-
-    profanity: tuple[ModeratedKeyword, ...] = ()
-    sexual_content: tuple[ModeratedKeyword, ...] = ()
-    slurs: tuple[ModeratedKeyword, ...] = ()
-    forbidden_in_names: tuple[ModeratedKeyword, ...] = ()
-    """Keywords that must not occur in guild names and descriptions, channel names or stage topics."""
-
-
-MAIL_PORTS: Final = {"starttls": 587, "tls": 465, "none": 25}
-"""Default port of the SMTP server by `mail.security`."""
-
-
-class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Outgoing mail. It is enabled by `mail.host`, or in a rehearsal by the mailbox."""
-
-    host: Annotated[str, Meta(min_length=1)] | None = None
-    """The host name of the SMTP server; None sends no mail."""
-    port: Annotated[int, Meta(ge=1, le=65_535)] | None = None
-    """The port of the SMTP server; by default 587, with tls 465, with none 25."""
-    security: Literal["starttls", "tls", "none"] = "starttls"
-    """How the connection is encrypted: by STARTTLS, from the start, or not at all."""
-    username: Annotated[str, Meta(min_length=1)] | None = None
-    password: Annotated[str, Meta(min_length=1)] | None = None
-    sender: str | None = None
-    """The sender of every mail, such as `Example Chat <noreply@example.org>`; required with `mail.host`."""
-    authority: str | None = None
-    """A PEM file with the certificate authority of the SMTP server, if the system does not trust it."""
-    timeout_ms: Annotated[int, Meta(ge=1, le=60_000)] = 30_000
-    """How long the SMTP server may take for each step."""
-    mailbox: bool = False
-    """Whether a rehearsal keeps mail in memory instead of sending it."""
-
-    @property
-    def is_enabled(self) -> bool:
-        """Whether mail is sent, or kept in the mailbox of a rehearsal."""
-        return self.host is not None or self.mailbox
-
-    @property
-    def server_port(self) -> int:
-        """The port of the SMTP server."""
-        return MAIL_PORTS[self.security] if self.port is None else self.port
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,8 @@ import msgspec
 
 from hubbub.protocol import codec
 from hubbub.server.core.clock import Clock
-from hubbub.server.core.config import Config, ConfigError, MailConfig
+from hubbub.server.core.config import Config, ConfigError
+from hubbub.server.core.config_sections import MailConfig
 
 if TYPE_CHECKING:
     import aiosmtplib

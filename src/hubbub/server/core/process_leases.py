@@ -109,7 +109,8 @@ class ProcessLease:
                     f"process number {self._worker} is in use by {current.holder}; "
                     "start every process with its own --worker, from 0 to 31"
                 )
-            if loop.time() >= expires and await self._database.write(self._delete_expired(first)):
+            deleted_count = await self._database.write(self._delete_expired(first)) if loop.time() >= expires else 0
+            if deleted_count:
                 log.info("Took over process number %d from %s, which stopped responding", self._worker, first.holder)
         self._task = loop.create_task(self._renew())
 

@@ -23,7 +23,7 @@ class OperatorEndpoints:
         """Whether the process is shutting down, so that it is not ready for new requests."""
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes."""
+        """Return the routes of health, readiness and metrics."""
         return [
             web.get("/healthz", self._get_health),
             web.get("/readyz", self._get_readiness),

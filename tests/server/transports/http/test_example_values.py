@@ -11,7 +11,7 @@ from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources.channels import Channel
 from hubbub.protocol.resources.gateway import Ready
 from hubbub.protocol.resources.messages import Message
-from hubbub.server.app import SLICES
+from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.transports.http.example_values import example
 from tests.contract.tables import commands, events

@@ -12,7 +12,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from hubbub.protocol import codec
-from hubbub.server.app import SLICES
+from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import standing

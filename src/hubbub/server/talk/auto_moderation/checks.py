@@ -11,7 +11,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.auto_moderation import Action, TriggerMetadata
 from hubbub.protocol.resources.users import PrimaryGuild
 from hubbub.server.core.call import Call
-from hubbub.server.core.config import AutoModerationConfig
+from hubbub.server.core.config_sections import AutoModerationConfig
 from hubbub.server.places import members
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.talk.auto_moderation import keyword_matcher, presets, store

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from hubbub.protocol.enums import AutoModerationKeywordPresetType
-from hubbub.server.core.config import AutoModerationConfig
+from hubbub.server.core.config_sections import AutoModerationConfig
 
 _PROFANITY: Final = AutoModerationKeywordPresetType.PROFANITY
 _SEXUAL_CONTENT: Final = AutoModerationKeywordPresetType.SEXUAL_CONTENT

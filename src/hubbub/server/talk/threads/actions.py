@@ -135,7 +135,7 @@ def _publish_members_update(call: Call, row: ChannelRow, user_id: int, **changes
         **changes,
     )
     event_audience = audience(call.tx, row, extra_member_ids=(user_id,), intent_exempt_user_id=user_id)
-    call.tx.emit(channel_wire.THREAD_MEMBERS_UPDATE, payload, event_audience)
+    call.tx.emit(thread_membership.THREAD_MEMBERS_UPDATE, payload, event_audience)
 
 
 def add_member(call: Call, row: ChannelRow, user_id: int) -> bool:
