@@ -1,6 +1,6 @@
 """Ports: functions that a slice declares and calls, and that a slice of a higher tier implements.
 
-A slice declares its ports in `ports.py`. `app.py` binds each port to its implementation, separately for each App; an
+A slice declares its ports in `ports.py`. `composition.py` binds each port to its implementation, separately for each App; an
 unbound port stops the start. Signals (`Call.notify`) are for facts, which need no result.
 """
 
