@@ -4,6 +4,7 @@ python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [s
                 [token] [exchange] [lobby] [presence] [import] [pump] [hostile] [--quick]
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -319,9 +320,12 @@ def store_figures() -> None:
 
 async def main() -> int:
     """Run the benchmarks, and print and store the figures. Return 1 if a limit was exceeded."""
-    benchmarks = {argument for argument in sys.argv[1:] if not argument.startswith("-")}
     all_benchmarks = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
     all_benchmarks |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile"}
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks and print ratios.")
+    parser.add_argument("benchmarks", nargs="*", help=f"all by default: {', '.join(sorted(all_benchmarks))}")
+    parser.add_argument("--quick", action="store_true", help="measure briefly and store nothing")
+    benchmarks = set(parser.parse_args().benchmarks)
     if unknown := benchmarks - all_benchmarks:
         print(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(sorted(all_benchmarks))}")
         return 2
