@@ -6,7 +6,7 @@ import { h, icon, reconcile } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
-import { USER_SELECT } from "../components/entity_choices.js";
+import { ComponentType } from "../generated/enums.js";
 import { AUDIT_GROUPS, AUDIT_LABELS, keyLabel } from "./audit_texts.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
 import { lockedNotice } from "./form.js";
@@ -115,7 +115,7 @@ function filterControls(view, setFilter) {
   const person = (label, name) =>
     entityPicker(label, {
       placeholder: "Anyone",
-      find: query => findGuildEntities(view, USER_SELECT, query),
+      find: query => findGuildEntities(view, ComponentType.USER_SELECT, query),
       onChoose: choice => setFilter(name, choice?.value),
     });
   const select = h(

@@ -3,7 +3,7 @@
 import { ApiError } from "../network/api.js";
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
-import { USER_SELECT } from "../components/entity_choices.js";
+import { ComponentType } from "../generated/enums.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
 import { actionButton, lockedNotice, openActionDialog, settingsSection, textSetting } from "./form.js";
 
@@ -44,7 +44,7 @@ function transferControls(view, why) {
   const picker = entityPicker("New owner", {
     placeholder: "Choose a member",
     disabled: why !== null,
-    find: async query => (await findGuildEntities(view, USER_SELECT, query)).filter(isPossible),
+    find: async query => (await findGuildEntities(view, ComponentType.USER_SELECT, query)).filter(isPossible),
     onChoose: choice => {
       newOwner = choice ?? null;
       button.disabled = newOwner === null;

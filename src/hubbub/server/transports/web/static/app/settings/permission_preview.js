@@ -4,12 +4,12 @@ import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { channelPermissions } from "../state/permissions.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
-import { MENTIONABLE_SELECT } from "../components/entity_choices.js";
+import { ComponentType } from "../generated/enums.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
 import { permissionList } from "./permission_list.js";
 
 /** Return the choices of roles and members of a guild that match a query. */
-export const findTargets = (view, query) => findGuildEntities(view, MENTIONABLE_SELECT, query);
+export const findTargets = (view, query) => findGuildEntities(view, ComponentType.MENTIONABLE_SELECT, query);
 
 /**
  * Return a picker of a role or member to view as. `onChoose` receives a member, or null; a role is a member with only
