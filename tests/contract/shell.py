@@ -20,7 +20,7 @@ from typing import Any, Final, Self
 from tests.contract.documentation import Block, Command, commands
 from tests.contract.language import ROOT
 
-TIMEOUT_SECONDS: Final = 60.0
+TIMEOUT_SECONDS: Final = 180.0
 
 READY: Final[dict[str, str]] = {
     r"\bmake run\b|\bhubbub (?:dev|serve)\b": "Press Ctrl-C to stop",
