@@ -85,3 +85,18 @@ def test_links_between_documents_resolve() -> None:
                 broken.append(f"{page.relative_to(ROOT)}: {target}")
 
     assert not broken, "\n".join(broken)
+
+
+DECISION_LINES_MAX = 32
+
+
+def test_decision_pages_are_short_and_begin_with_the_decision() -> None:
+    problems = []
+    for path in sorted((ROOT / "docs" / "decisions").glob("0*.md")):
+        lines = path.read_text().splitlines()
+        if len(lines) > DECISION_LINES_MAX:
+            problems.append(f"{path.name}: {len(lines)} lines, at most {DECISION_LINES_MAX}: move rules to docs/spec")
+        if not lines[2].startswith("**Decision"):
+            problems.append(f"{path.name}: begin with **Decision.**")
+
+    assert not problems, "\n".join(problems)

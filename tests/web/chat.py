@@ -26,7 +26,7 @@ class ChatWindow:
     async def open(self, path: str) -> None:
         """Open a path and wait until the client shows its user."""
         await self.page.goto(self.platform.url + path)
-        await self.page.locator(".me-name").wait_for(state="attached")
+        await self.page.locator(".account-name").wait_for(state="attached")
 
     async def send(self, text: str) -> None:
         """Type a message and send it."""

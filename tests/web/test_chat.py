@@ -36,7 +36,7 @@ async def test_two_users_see_each_others_messages_and_changes_at_once(platform: 
         await nora_window.send("And to you")
         reply = await tom_window.wait_message("And to you")
         await reply.locator(".reply-line", has_text="tom Good morning Nora").wait_for()
-        assert "for-me" in await reply.get_attribute("class")
+        assert "mentions-user" in await reply.get_attribute("class")
 
         await tom_window.composer.press("ArrowUp")
         edit = tom_window.page.get_by_role("textbox", name="Edit message")

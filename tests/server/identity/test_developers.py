@@ -498,7 +498,7 @@ async def test_below_ten_thousand_users_intents_need_no_approval(world: World) -
         "count": 9_999,
         "free_below": 10_000,
         "free": True,
-        "lapses_at": None,
+        "expires_at": None,
     }
     assert find_state(approvals, "GUILD_MEMBERS") == "open"
     assert (await alice.patch(path, json={"flags": GUILD_MEMBERS_LIMITED})).ok()["flags"] == GUILD_MEMBERS_LIMITED
@@ -539,7 +539,7 @@ async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(op
     await advance_to_day(operated_world, 731)
     (await bot.get(f"/guilds/{guild.id}/members")).rejected(403, 50001)
     approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
-    assert (approval["state"], approval["enabled"]) == ("lapsed", False)
+    assert (approval["state"], approval["enabled"]) == ("expired", False)
 
 
 @pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)
@@ -588,7 +588,7 @@ async def test_a_bot_that_grew_has_ninety_days_to_request_approval(operated_worl
 
     await advance_to_day(operated_world, 2)
     reach = (await alice.get(f"{path}/approvals")).ok()["reach"]
-    assert reach["lapses_at"].startswith("2027-02-18")
+    assert reach["expires_at"].startswith("2027-02-18")
     body = {"kind": "intent", "name": "MESSAGE_CONTENT", "reason": "Reads"}
     (await alice.post(f"{path}/approvals", json=body)).ok()
     assert (await alice.get(path)).ok()["flags"] == both_flags

@@ -166,7 +166,7 @@ class Approval(Struct, kw_only=True):
     """Name of the scope or intent."""
     description: str
     """What the scope or intent gives access to."""
-    state: Literal["open", "none", "pending", "approved", "denied", "lapsed"]
+    state: Literal["open", "none", "pending", "approved", "denied", "expired"]
     """State of the approval: `open` requires none at present, `none` requires one that was not requested yet."""
     enabled: bool | UnsetType = UNSET
     """Whether the bot may identify with the intent; intents only."""
@@ -191,7 +191,7 @@ class ApplicationReach(Struct, kw_only=True):
     """Count from which privileged intents require approval."""
     free: bool
     """Whether the application may enable privileged intents itself."""
-    lapses_at: Timestamp | None = None
+    expires_at: Timestamp | None = None
     """Time at which self-enabled intents are revoked unless a review is requested; null if none are affected."""
 
 

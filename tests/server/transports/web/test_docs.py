@@ -239,7 +239,7 @@ async def search_results(world: World, query: str) -> list[str]:
 async def test_the_best_search_result_comes_first(world: World) -> None:
     async def first(query: str) -> tuple[str, str]:
         page = await Browser(world).open(f"/docs?q={quote(query)}")
-        listed = page.body.partition('<ul class="names">')[2]
+        listed = page.body.partition('<ul class="name-list">')[2]
         href, title = re.search(r'<a href="([^"]+)"><code>([^<]+)', listed).groups()  # type: ignore[union-attr]
         return title, href
 

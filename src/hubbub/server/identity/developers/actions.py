@@ -11,7 +11,7 @@ from hubbub.server.identity.developers import rules, store
 from hubbub.server.identity.developers.store import ApprovalRow
 
 # Names of jobs are stored, so they do not change.
-EXPIRE_GRANT_JOB = "developers.lapse"
+EXPIRE_GRANT_JOB = "developers.expire_grant"
 CHECK_SIZE_JOB = "developers.watch"
 DAY_MS = 86_400_000
 
@@ -110,7 +110,7 @@ def expire_grant(call: Call, application_id: int, name: str) -> None:
     else:
         flags &= ~intent.limited_flag
     applications.update(call, row._replace(flags=flags))
-    state = "lapsed" if grant.state == "approved" else grant.state
+    state = "expired" if grant.state == "approved" else grant.state
     store.save_approval(call.tx, grant._replace(state=state, ends_ms=None))
 
 

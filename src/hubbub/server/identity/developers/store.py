@@ -22,7 +22,7 @@ class ApprovalRow(NamedTuple):
     name: str
     """Name of the scope or intent; `users` for a grace period."""
     state: str
-    """`pending`, `approved`, `denied` or `lapsed`; `open` for a grace period."""
+    """`pending`, `approved`, `denied` or `expired`; `open` for a grace period."""
     reason: str
     """Reason that the application gave for the request; may be empty."""
     requested_ms: int

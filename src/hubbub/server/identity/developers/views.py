@@ -29,7 +29,7 @@ def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
         count=size.current_count,
         free_below=size.free_below,
         free=size.is_free,
-        lapses_at=_timestamp_or_none(grace_period.ends_ms) if grace_period is not None and not size.is_free else None,
+        expires_at=_timestamp_or_none(grace_period.ends_ms) if grace_period is not None and not size.is_free else None,
     )
     return wire.Approvals(
         reach=reach,

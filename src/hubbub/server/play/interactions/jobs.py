@@ -27,7 +27,7 @@ DEFERRED_STATUS: Final = 202
 
 def fail_unanswered(call: Call, job: Job) -> None:
     """Fail the interactions that were not answered within three seconds."""
-    actions.fail_unanswered(call, job.decode(timeouts.InteractionExpiry).asked_before_ms)
+    actions.fail_unanswered(call, job.decode(timeouts.InteractionExpiry).requested_before_ms)
 
 
 async def deliver(operation: AsyncOperation, job: Job) -> None:

@@ -84,7 +84,7 @@ class InteractionRow(NamedTuple):
     """The invoking user."""
     channel_id: int
     guild_id: int | None
-    asked: str
+    request_state: str
     """The ResponseState as JSON."""
     callback_type: int | None = None
     """InteractionCallbackType of the initial response; None while pending, FAILED if it did not arrive in time."""
@@ -152,7 +152,7 @@ def _hash_token(token: str) -> bytes:
 
 def decode_response_state(row: InteractionRow) -> ResponseState:
     """Decode the response state of a row."""
-    state: ResponseState = _state_decoder.decode(row.asked)
+    state: ResponseState = _state_decoder.decode(row.request_state)
     return state
 
 

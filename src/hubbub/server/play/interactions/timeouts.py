@@ -16,7 +16,7 @@ GRANULARITY_MS: Final = 250
 class InteractionExpiry(msgspec.Struct):
     """Payload of the timeout job."""
 
-    asked_before_ms: int
+    requested_before_ms: int
     """Time in milliseconds; interactions created before it fail unless they were answered."""
 
 
@@ -40,7 +40,7 @@ def schedule(call: Call) -> None:
     due_at_ms = due_ms(call.now_ms)
     call.tx.enqueue(
         EXPIRE,
-        InteractionExpiry(asked_before_ms=due_at_ms - RESPONSE_TIMEOUT_MS),
+        InteractionExpiry(requested_before_ms=due_at_ms - RESPONSE_TIMEOUT_MS),
         due_ms=due_at_ms,
         key=job_key(due_at_ms),
     )

@@ -66,7 +66,7 @@ def request_charge(
             subscription_id=subscription_id,
             amount=sku.price,
             currency=sku.currency,
-            asked_ms=call.now_ms,
+            requested_ms=call.now_ms,
         )
         store.insert_payment(call.tx, row)
     return build_charge(row)
@@ -141,7 +141,7 @@ def schedule_refund(call: Call, charge: Charge) -> None:
 def _find_or_insert(call: Call, charge: Charge) -> PaymentRow:
     row = store.find_payment(call.tx, charge.key)
     if row is None:
-        row = PaymentRow(**msgspec.structs.asdict(charge), asked_ms=call.now_ms)
+        row = PaymentRow(**msgspec.structs.asdict(charge), requested_ms=call.now_ms)
         store.insert_payment(call.tx, row)
     return row
 

@@ -84,7 +84,7 @@ class PaymentRow(NamedTuple):
     amount: int
     """Amount in the smallest unit of the currency."""
     currency: str
-    asked_ms: int
+    requested_ms: int
     """Time when the payment was stored, in milliseconds."""
     state: int = CHARGE_PENDING
     """CHARGE_PENDING, CHARGED, REFUNDING, REFUNDED or REFUND_DECLINED."""
@@ -196,7 +196,7 @@ def find_last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
     return tx.find(
         PaymentRow,
         f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE entitlement_id = ? AND state = {CHARGED}"
-        " ORDER BY asked_ms DESC, key DESC LIMIT 1",
+        " ORDER BY requested_ms DESC, key DESC LIMIT 1",
         entitlement_id,
     )
 

@@ -31,7 +31,7 @@ def _deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
         user_id=call.user_id,
         channel_id=channel.id,
         guild_id=channel.guild_id,
-        asked=codec.encode(prepared.state).decode(),
+        request_state=codec.encode(prepared.state).decode(),
     )
     actions.create(call, row, prepared.state, token)
     if prepared.launches_activity:

@@ -25,7 +25,7 @@ STATES = {
     "pending": "Waiting for the operator",
     "approved": "Approved",
     "denied": "Denied",
-    "lapsed": "Expired",
+    "expired": "Expired",
 }
 
 
@@ -74,6 +74,6 @@ async def _approvals_context(request: PageRequest, flags: int) -> dict[str, Any]
         "requestable": [
             (scope.name, f"{scope.name}: {scope.description}")
             for scope in approvals.scopes
-            if scope.state in ("none", "denied", "lapsed")
+            if scope.state in ("none", "denied", "expired")
         ],
     }

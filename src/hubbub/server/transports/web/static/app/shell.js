@@ -41,13 +41,13 @@ export class Shell {
     this.view = h(
       "main",
       { class: "view", id: "view", tabindex: "-1" },
-      h("p", { class: "waiting soft", role: "status" }, "Loading…"),
+      h("p", { class: "waiting muted", role: "status" }, "Loading…"),
     );
     // The call on narrow screens, where the channels with the call bar are hidden.
     this.callStrip = h("div", { class: "call-strip", hidden: true });
-    this.members = h("div", { class: "members-place" });
+    this.members = h("div", { class: "members-area" });
     this.side = h("div", { class: "side" });
-    this.rail = h("div", { class: "rail-place" });
+    this.rail = h("div", { class: "rail-area" });
     this.backdrop = h("button", {
       type: "button",
       class: "backdrop",

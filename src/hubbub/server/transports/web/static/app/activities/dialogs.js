@@ -65,7 +65,7 @@ export function askConsent({ application, context }, preview) {
     decide => [
       h(
         "div",
-        { class: "dialog-who" },
+        { class: "dialog-user" },
         appIcon(application),
         h("p", null, "This allows it, as ", h("strong", null, state.displayName(preview.user)), ", to"),
       ),
@@ -167,7 +167,7 @@ export async function showShareDialog(session, { message, customId, linkId, to }
   return await askUser(
     to ? `Invite ${context.state.displayName(to)}` : `Share ${application.name}`,
     decide => [
-      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, "Message to send:")),
+      h("div", { class: "dialog-user" }, appIcon(application), h("p", null, "Message to send:")),
       text,
       h("p", { class: "dialog-address" }, url),
       targetPicker?.node,
@@ -211,7 +211,7 @@ export async function showInviteDialog(session) {
       button("Copy link", () => copy(url).then(copied => copied && decide(true)), "button quiet"),
       h(
         "ul",
-        { class: "dialog-people" },
+        { class: "dialog-participants" },
         friends.map(({ id, user }) => {
           const recipient = user ?? context.state.user(id) ?? { id };
           const onClick = async event => {
@@ -242,7 +242,7 @@ export async function showShareImageDialog(session, url) {
   return await askUser(
     `Share an image from ${application.name}`,
     decide => [
-      h("img", { class: "dialog-moment", src: path, alt: "Image to share" }),
+      h("img", { class: "dialog-time", src: path, alt: "Image to share" }),
       buttonRow(
         button("Cancel", () => decide(false), "button quiet"),
         button("Share in this channel", async () => decide(await sendAsUser(session, null, context.channelId, url))),

@@ -73,7 +73,7 @@ class CallBar extends LayoutPart {
           { class: `call-bar ${connection}`, role: "group", "aria-label": "Voice" },
           h(
             "div",
-            { class: "call-where" },
+            { class: "call-status" },
             h(
               "button",
               {
@@ -88,9 +88,9 @@ class CallBar extends LayoutPart {
             ),
             h(
               "a",
-              { href: channelPath(channel), class: "call-place", dataset: { focus: "place" } },
+              { href: channelPath(channel), class: "call-channel", dataset: { focus: "place" } },
               h("strong", null, STATE_LABELS[connection]),
-              h("span", { class: "soft small", dir: "auto" }, this.#placeName(channel)),
+              h("span", { class: "muted small", dir: "auto" }, this.#placeName(channel)),
             ),
           ),
           h("div", { class: "call-buttons" }, callButtons(this.context, { hasVideo: false }), this.#moreButton()),

@@ -28,13 +28,13 @@ function privacySection({ call }) {
       call?.encryption.status.version === 0 && call.state === "connected"
         ? "This call is encrypted between you and the server, but not end to end, because a participant does not support it."
         : "The call is being encrypted…";
-    return [h("h3", null, "Privacy code"), h("p", { class: "soft" }, text)];
+    return [h("h3", null, "Privacy code"), h("p", { class: "muted" }, text)];
   }
   return [
     h("h3", null, "Privacy code"),
     h(
       "p",
-      { class: "soft" },
+      { class: "muted" },
       "This call is end-to-end encrypted. If all participants see the same code, no one else can listen.",
     ),
     h(

@@ -15,10 +15,10 @@ class CallView extends LayoutPart {
   static kinds = ["call", "calls", "voiceStates", "channels", "members", "guilds"];
 
   begin() {
-    this.people = h("ul", { class: "tiles" });
-    this.hint = h("p", { class: "soft small call-hint", role: "status" });
+    this.tiles = h("ul", { class: "tiles" });
+    this.hint = h("p", { class: "muted small call-hint", role: "status" });
     this.actions = h("div", { class: "call-actions" });
-    this.section = h("section", { class: "call-view", "aria-label": "Call" }, this.people, this.hint, this.actions);
+    this.section = h("section", { class: "call-view", "aria-label": "Call" }, this.tiles, this.hint, this.actions);
     this.replaceChildren(this.section);
   }
 
@@ -31,10 +31,10 @@ class CallView extends LayoutPart {
     const ringing = isPrivate(channel) ? privateCall(this.context, channelId) : null;
     this.hidden = isPrivate(channel) && ringing === null && calls.channelId !== channelId;
     const isHere = calls.channelId === channelId;
-    reconcile(this.people, participantEntries(this.context, voiceStates));
-    showSpeaking(this.people, this.context);
+    reconcile(this.tiles, participantEntries(this.context, voiceStates));
+    showSpeaking(this.tiles, this.context);
     this.section.classList.toggle("joined", isHere);
-    this.people.classList.toggle("with-video", this.people.querySelector("video") !== null);
+    this.tiles.classList.toggle("with-video", this.tiles.querySelector("video") !== null);
     this.hint.textContent = this.#hintText(channel, voiceStates, isHere, calls);
     this.#drawActions(channel, calls, isHere, ringing);
   }

@@ -64,12 +64,12 @@ function tile(context, { user, name, marks, video, isHere }) {
   return h(
     "li",
     { class: video ? "tile has-video" : "tile" },
-    video ? videoElement(video, name, isOther) : h("span", { class: "tile-face" }, userAvatar(user, name)),
+    video ? videoElement(video, name, isOther) : h("span", { class: "tile-avatar" }, userAvatar(user, name)),
     h(
       "span",
       { class: "tile-name" },
       h("span", { dir: "auto" }, name),
-      video?.type === "screen" ? h("span", { class: "soft small" }, "shares their screen") : null,
+      video?.type === "screen" ? h("span", { class: "muted small" }, "shares their screen") : null,
       h("span", { class: "visually-hidden speaking-mark" }),
       marks.map(([mark, label]) => h("span", { role: "img", "aria-label": label, title: label }, icon(mark))),
     ),

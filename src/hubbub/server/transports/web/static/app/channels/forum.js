@@ -15,7 +15,7 @@ class Forum extends LayoutPart {
     this.head = h("div");
     this.list = h("ul", { class: "posts" });
     this.archived = h("div", { class: "thread-entries" });
-    this.actions = h("div", { class: "row apart" });
+    this.actions = h("div", { class: "row spread" });
     const show = () =>
       fetchArchivedThreads(this.context).then(
         threads =>
@@ -23,9 +23,9 @@ class Forum extends LayoutPart {
             this.archived,
             threads.length
               ? threads.map(thread => threadLink(thread, this.context.state))
-              : h("p", { class: "soft small" }, "No archived posts."),
+              : h("p", { class: "muted small" }, "No archived posts."),
           ),
-        error => setChildren(this.archived, h("p", { class: "soft small" }, messageErrorText(error))),
+        error => setChildren(this.archived, h("p", { class: "muted small" }, messageErrorText(error))),
       );
     setChildren(
       this.archived,
@@ -48,7 +48,7 @@ class Forum extends LayoutPart {
     const tags = new Map((channel.available_tags ?? []).map(tag => [tag.id, tag.name]));
     setChildren(
       this.actions,
-      h("p", { class: "soft" }, posts.length === 1 ? "1 post" : `${posts.length} posts`),
+      h("p", { class: "muted" }, posts.length === 1 ? "1 post" : `${posts.length} posts`),
       state.can(channelId, Permissions.SEND_MESSAGES)
         ? h(
             "button",

@@ -36,10 +36,10 @@ export function channelHeader(context, channel) {
       h(
         "h2",
         { dir: "auto" },
-        parent ? [h("a", { href: channelPath(parent), class: "soft" }, parent.name), " › "] : null,
+        parent ? [h("a", { href: channelPath(parent), class: "muted" }, parent.name), " › "] : null,
         title,
       ),
-      channel.topic ? h("p", { class: "soft small topic", dir: "auto", title: channel.topic }, channel.topic) : null,
+      channel.topic ? h("p", { class: "muted small topic", dir: "auto", title: channel.topic }, channel.topic) : null,
     ),
     h(
       "div",
@@ -55,7 +55,7 @@ export function channelHeader(context, channel) {
           ),
       channel.guild_id ? iconButton("search", "Search", () => openSearch(context)) : null,
       other === null || channel.guild_id
-        ? iconButton("people", "Members", dispatch("toggle-members"), { class: "icon-button members-toggle" })
+        ? iconButton("user-list", "Members", dispatch("toggle-members"), { class: "icon-button members-toggle" })
         : null,
       iconButton("more", "Channel options", event => openChannelMenu(event.currentTarget, context, channel), {
         "aria-haspopup": "menu",

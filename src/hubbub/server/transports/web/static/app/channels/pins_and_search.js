@@ -15,7 +15,7 @@ function resultItem(message, context, close, action = null) {
   const name = state.displayName(message.author, guildId);
   return h(
     "li",
-    { class: "found-message" },
+    { class: "search-result" },
     userAvatar(message.author, name),
     h(
       "div",
@@ -52,7 +52,7 @@ export function openPinnedMessages(context, mayUnpin) {
   openDialog(
     "Pinned messages",
     close => {
-      const list = h("ol", { class: "found-list" }, h("li", { class: "soft" }, "Loading…"));
+      const list = h("ol", { class: "search-result-list" }, h("li", { class: "muted" }, "Loading…"));
       const read = async () => {
         try {
           const { items } = await api.request("GET", `/channels/${channelId}/messages/pins`);
@@ -73,10 +73,10 @@ export function openPinnedMessages(context, mayUnpin) {
             list,
             items.length
               ? items.map(({ message }) => resultItem(message, context, close, mayUnpin ? unpin(message) : null))
-              : h("li", { class: "soft" }, "No pinned messages."),
+              : h("li", { class: "muted" }, "No pinned messages."),
           );
         } catch (error) {
-          setChildren(list, h("li", { class: "soft" }, messageErrorText(error)));
+          setChildren(list, h("li", { class: "muted" }, messageErrorText(error)));
         }
       };
       read();
@@ -101,9 +101,9 @@ export function openSearch(context) {
         dir: "auto",
       });
       const inChannelCheckbox = h("input", { type: "checkbox" });
-      const list = h("ol", { class: "found-list" });
+      const list = h("ol", { class: "search-result-list" });
       const nextPage = h("div", { class: "row" });
-      const status = h("p", { class: "soft small", role: "status" });
+      const status = h("p", { class: "muted small", role: "status" });
       let requestId = 0;
       const search = async (offset = 0) => {
         const content = queryField.value.trim(),

@@ -129,7 +129,7 @@ class Sidebar extends LayoutPart {
         {
           key: "out",
           stamp: "",
-          build: () => h("li", { class: "soft side-words" }, "This guild is temporarily unavailable."),
+          build: () => h("li", { class: "muted side-text" }, "This guild is temporarily unavailable."),
         },
       ];
     const visible = state
@@ -167,7 +167,7 @@ class Sidebar extends LayoutPart {
       entries.push({
         key: "none",
         stamp: "",
-        build: () => h("li", { class: "soft side-words" }, "You do not have access to any channels in this guild."),
+        build: () => h("li", { class: "muted side-text" }, "You do not have access to any channels in this guild."),
       });
     return entries;
   }
@@ -285,7 +285,7 @@ class Sidebar extends LayoutPart {
         },
         mark,
         h("span", { class: "entry-name", dir: "auto" }, name),
-        channel.status ? h("span", { class: "soft small entry-status", dir: "auto" }, channel.status) : null,
+        channel.status ? h("span", { class: "muted small entry-status", dir: "auto" }, channel.status) : null,
         mentions
           ? h(
               "span",

@@ -28,7 +28,7 @@ export function threadLink(thread, state, onClick = null) {
     h("span", { class: "thread-name", dir: "auto" }, thread.name),
     h(
       "span",
-      { class: "soft small" },
+      { class: "muted small" },
       `${thread.message_count ?? 0} · ${relativeTime(creationTimeMs(thread.last_message_id ?? thread.id))}`,
     ),
   );
@@ -42,16 +42,16 @@ export function openThreadList(context) {
       .threadsOf(channelId)
       .filter(thread => !thread.thread_metadata?.archived)
       .sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
-    const archived = h("div", { class: "thread-entries" }, h("p", { class: "soft small" }, "Loading…"));
+    const archived = h("div", { class: "thread-entries" }, h("p", { class: "muted small" }, "Loading…"));
     fetchArchivedThreads(context).then(
       threads =>
         setChildren(
           archived,
           threads.length
             ? threads.map(thread => threadLink(thread, state, close))
-            : h("p", { class: "soft small" }, "No threads."),
+            : h("p", { class: "muted small" }, "No threads."),
         ),
-      error => setChildren(archived, h("p", { class: "soft small" }, messageErrorText(error))),
+      error => setChildren(archived, h("p", { class: "muted small" }, messageErrorText(error))),
     );
     return [
       state.can(channelId, Permissions.CREATE_PUBLIC_THREADS)
@@ -78,7 +78,7 @@ export function openThreadList(context) {
         { class: "thread-entries" },
         active.length
           ? active.map(thread => threadLink(thread, state, close))
-          : h("p", { class: "soft small" }, "No threads."),
+          : h("p", { class: "muted small" }, "No threads."),
       ),
       h("h3", null, "Archived"),
       archived,

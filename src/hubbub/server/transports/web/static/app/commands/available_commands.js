@@ -88,10 +88,10 @@ export function localizedChoiceName({ name, name_localizations: names }) {
 export function findMatches(entries, typed) {
   const query = typed.toLowerCase();
   const rank = ({ name, command }) => {
-    const shown = name.toLowerCase();
-    if (shown === query) return 0;
-    if (shown.startsWith(query) || command.name.startsWith(query)) return 1;
-    return shown.includes(query) ? 2 : 3;
+    const displayedName = name.toLowerCase();
+    if (displayedName === query) return 0;
+    if (displayedName.startsWith(query) || command.name.startsWith(query)) return 1;
+    return displayedName.includes(query) ? 2 : 3;
   };
   return entries
     .filter(

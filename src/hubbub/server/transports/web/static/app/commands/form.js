@@ -23,7 +23,7 @@ const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
 export function createCommandForm(entry, context, done) {
   const fields = new Map();
   const rows = h("div", { class: "command-fields" });
-  const more = h("div", { class: "command-more" });
+  const optionButtons = h("div", { class: "command-more" });
   const status = h("p", { class: "command-status", role: "alert", hidden: true });
   const send = h("button", { type: "submit", class: "button small" }, "Run");
   const node = h(
@@ -40,12 +40,12 @@ export function createCommandForm(entry, context, done) {
       { class: "command-head" },
       h("strong", { class: "command-name" }, `/${entry.name}`),
       h("span", { class: "command-app" }, entry.application.name),
-      h("span", { class: "command-words" }, entry.description),
+      h("span", { class: "command-text" }, entry.description),
       h("button", { type: "button", class: "button quiet small", onclick: () => done(false) }, "Cancel"),
       send,
     ),
     rows,
-    more,
+    optionButtons,
     status,
   );
   for (const option of entry.options) if (option.required) add(option);
@@ -66,12 +66,12 @@ export function createCommandForm(entry, context, done) {
       const title = option.description_localized ?? option.description;
       return h(
         "button",
-        { type: "button", class: "command-offer", title, onclick: () => addOptional(option) },
+        { type: "button", class: "command-suggestion", title, onclick: () => addOptional(option) },
         `+ ${localizedName(option)}`,
       );
     };
-    setChildren(more, left.map(button));
-    more.hidden = !left.length;
+    setChildren(optionButtons, left.map(button));
+    optionButtons.hidden = !left.length;
   }
 
   function addOptional(option) {

@@ -24,7 +24,7 @@ export function attachCommandList(composer, context) {
   const list = h("ul", { class: "command-list", role: "listbox", id, "aria-label": "Commands" });
   const status = h("p", { class: "visually-hidden", role: "status" });
   const popup = h("div", { class: "command-popup", popover: "manual" }, list);
-  let shown = [];
+  let visibleCommands = [];
   let active = 0;
   let requestId = 0;
   let form = null;
@@ -52,16 +52,16 @@ export function attachCommandList(composer, context) {
       return close();
     }
     if (currentRequest !== requestId) return;
-    shown = findMatches(entries, typed[1].trimEnd()).slice(0, RESULTS_MAX);
+    visibleCommands = findMatches(entries, typed[1].trimEnd()).slice(0, RESULTS_MAX);
     active = 0;
-    if (!shown.length) return close();
+    if (!visibleCommands.length) return close();
     draw();
   }
 
   function draw() {
     setChildren(
       list,
-      shown.map((entry, index) =>
+      visibleCommands.map((entry, index) =>
         h(
           "li",
           {
@@ -87,7 +87,7 @@ export function attachCommandList(composer, context) {
     position();
     field.setAttribute("aria-controls", id);
     field.setAttribute("aria-autocomplete", "list");
-    status.textContent = `${shown.length} ${shown.length === 1 ? "command" : "commands"}`;
+    status.textContent = `${visibleCommands.length} ${visibleCommands.length === 1 ? "command" : "commands"}`;
     point(0);
   }
 
@@ -110,7 +110,7 @@ export function attachCommandList(composer, context) {
 
   function close() {
     requestId += 1;
-    shown = [];
+    visibleCommands = [];
     if (popup.matches(":popover-open")) popup.hidePopover();
     field.removeAttribute("aria-activedescendant");
     field.removeAttribute("aria-controls");
@@ -118,11 +118,11 @@ export function attachCommandList(composer, context) {
   }
 
   function onKeydown(event) {
-    if (form || event.target !== field || !shown.length || event.isComposing) return;
-    const last = shown.length - 1;
+    if (form || event.target !== field || !visibleCommands.length || event.isComposing) return;
+    const last = visibleCommands.length - 1;
     if (event.key === "ArrowDown") point(active >= last ? 0 : active + 1);
     else if (event.key === "ArrowUp") point(active <= 0 ? last : active - 1);
-    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) openForm(shown[active]);
+    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) openForm(visibleCommands[active]);
     else if (event.key === "Escape") close();
     else return;
     event.preventDefault();
@@ -131,7 +131,7 @@ export function attachCommandList(composer, context) {
 
   function onMousedown(event, index) {
     event.preventDefault();
-    openForm(shown[index]);
+    openForm(visibleCommands[index]);
   }
 
   function openForm(entry) {
@@ -143,7 +143,7 @@ export function attachCommandList(composer, context) {
       restore(ran ? "" : typed);
       field.focus();
     });
-    node.classList.add("commanding");
+    node.classList.add("command-mode");
     node.append(form.node);
     form.focus();
   }
@@ -152,7 +152,7 @@ export function attachCommandList(composer, context) {
     if (!form) return;
     form.node.remove();
     form = null;
-    node.classList.remove("commanding");
+    node.classList.remove("command-mode");
     // Restore the typed text without an input event, which would open the list again.
     field.value = text;
     requestId += 1;

@@ -24,7 +24,7 @@ export function renderButton(component, { message, context }) {
     const safe = disabled ? null : safeUrl(url);
     const attributes = { class: "component-button link", title: url };
     if (!safe) return h("span", { ...attributes, "aria-disabled": "true", role: "link" }, ...content);
-    const out = h("span", { class: "component-out", "aria-hidden": "true" }, "↗");
+    const out = h("span", { class: "external-mark", "aria-hidden": "true" }, "↗");
     return h(
       "a",
       { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" },

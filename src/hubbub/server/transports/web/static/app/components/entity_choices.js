@@ -20,7 +20,7 @@ export async function findEntityChoices(component, context, query) {
   const kind = component.type;
   if (kind === CHANNEL_SELECT) return channels(context, text, component.channel_types);
   if (kind === ROLE_SELECT) return roles(context, text);
-  const userChoices = await people(context, query);
+  const userChoices = await findUsers(context, query);
   return kind === MENTIONABLE_SELECT
     ? [...roles(context, text).slice(0, 8), ...userChoices].slice(0, RESULTS_MAX)
     : userChoices;
@@ -52,7 +52,7 @@ function guildOf({ state, guildId }) {
   return guildId ? state.guilds.get(guildId) : undefined;
 }
 
-async function people(context, query) {
+async function findUsers(context, query) {
   const { api, state, guildId, channelId } = context;
   const text = query.toLowerCase();
   const usersById = new Map();

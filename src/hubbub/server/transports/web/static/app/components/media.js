@@ -50,7 +50,7 @@ function item(media, description, context) {
   const url = localUrl(media, context);
   if (VIDEO.test(kind) && url) {
     return h("video", {
-      class: "component-film",
+      class: "component-video",
       src: url,
       controls: true,
       preload: "metadata",
@@ -82,7 +82,7 @@ function image(media = {}, description, style, context) {
 /** Link to external media instead of loading it, because a request would reveal the user's IP address to another server. */
 function linkTo(media, description) {
   const url = media?.url ?? "";
-  const attributes = { class: "component-elsewhere", href: url, target: "_blank", rel: "noopener noreferrer nofollow" };
+  const attributes = { class: "component-external", href: url, target: "_blank", rel: "noopener noreferrer nofollow" };
   return h("a", attributes, icon("link"), description || nameOf(url) || "Media");
 }
 

@@ -66,7 +66,7 @@ class Composer extends LayoutPart {
       iconButton("smile", "Emoji", event => this.#openEmojiPicker(event.currentTarget)),
       this.sendButton,
     );
-    this.closedNotice = h("p", { class: "composer-closed soft", hidden: true });
+    this.closedNotice = h("p", { class: "composer-closed muted", hidden: true });
     /** The container of the suggestion list and the command list. */
     this.node = h(
       "div",
@@ -124,7 +124,7 @@ class Composer extends LayoutPart {
         icon("reply"),
         "Replying to ",
         h("strong", { dir: "auto" }, state.displayName(message.author, guildId)),
-        h("span", { class: "soft", dir: "auto" }, ` ${summarizeMessage(message, this.context)}`),
+        h("span", { class: "muted", dir: "auto" }, ` ${summarizeMessage(message, this.context)}`),
       ),
       h(
         "button",
@@ -205,7 +205,7 @@ class Composer extends LayoutPart {
     growToContent(this.field);
     const remaining = CONTENT_MAX - [...this.suggestions.resolve(this.field.value)].length;
     this.remaining.textContent = remaining <= 200 ? String(remaining) : "";
-    this.remaining.classList.toggle("over", remaining < 0);
+    this.remaining.classList.toggle("over-limit", remaining < 0);
     this.sendButton.disabled = remaining < 0;
     this.field.setAttribute("aria-invalid", String(remaining < 0));
   }

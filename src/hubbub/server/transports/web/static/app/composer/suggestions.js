@@ -79,7 +79,7 @@ export class Suggestions {
           },
           suggestion.icon,
           h("span", null, suggestion.label),
-          suggestion.hint ? h("span", { class: "soft small" }, suggestion.hint) : null,
+          suggestion.hint ? h("span", { class: "muted small" }, suggestion.hint) : null,
         ),
       ),
     );

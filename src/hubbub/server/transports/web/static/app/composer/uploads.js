@@ -56,7 +56,7 @@ export class Uploads {
             "span",
             { class: "upload-name" },
             upload.file.name,
-            h("span", { class: "soft small" }, ` ${formatBytes(upload.file.size)}`),
+            h("span", { class: "muted small" }, ` ${formatBytes(upload.file.size)}`),
           ),
           iconButton("close", `Remove ${upload.file.name}`, () => {
             if (upload.preview) URL.revokeObjectURL(upload.preview);

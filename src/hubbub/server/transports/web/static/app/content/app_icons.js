@@ -8,5 +8,5 @@ export function appIcon({ id, icon, name }) {
   const content = icon
     ? h("img", { src: `/cdn/app-icons/${id}/${icon}.png?size=64`, alt: "", loading: "lazy" })
     : initials(name);
-  return h("span", { class: `face square app-mark hue-${colorIndex(id)}`, "aria-hidden": "true" }, content);
+  return h("span", { class: `avatar square app-mark hue-${colorIndex(id)}`, "aria-hidden": "true" }, content);
 }

@@ -20,7 +20,7 @@ export const colorIndex = id => Number(((BigInt(id) >> 22n) + BigInt(id)) % 6n);
 function avatar(id, name, path, kind) {
   return h(
     "span",
-    { class: `face hue-${colorIndex(id)} ${kind}`, "aria-hidden": "true" },
+    { class: `avatar hue-${colorIndex(id)} ${kind}`, "aria-hidden": "true" },
     path === null ? initials(name) : h("img", { src: path, alt: "", loading: "lazy", draggable: "false" }),
   );
 }
@@ -29,7 +29,7 @@ function avatar(id, name, path, kind) {
 export function userAvatar(user, name, status) {
   const image = avatar(user.id ?? "0", name, avatarPath(user), "");
   if (status === undefined) return image;
-  return h("span", { class: "face-with-status" }, image, statusIndicator(status));
+  return h("span", { class: "avatar-with-status" }, image, statusIndicator(status));
 }
 
 /** Return the icon of a guild. */

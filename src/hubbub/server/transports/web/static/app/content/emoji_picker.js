@@ -57,7 +57,7 @@ export function openEmojiPicker(anchor, context, choose) {
       ),
       ...common.map(([emoji, names]) => button(names.split(" ")[0], emoji, { id: null, name: emoji })),
     );
-    if (!grid.children.length) grid.append(h("p", { class: "soft small" }, "No emoji found."));
+    if (!grid.children.length) grid.append(h("p", { class: "muted small" }, "No emoji found."));
   };
   node.addEventListener("keydown", event => {
     const buttons = [...grid.querySelectorAll("button")],

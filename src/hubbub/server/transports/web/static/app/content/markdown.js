@@ -34,19 +34,24 @@ const elementBuilder = tag => (node, scope) => h(tag, null, buildNodes(node.chil
 
 const BUILDERS = {
   text: node => document.createTextNode(node.text),
-  lines: (node, scope) => h("p", { class: "words", dir: "auto" }, buildNodes(node.children, scope)),
+  lines: (node, scope) => h("p", { class: "message-text", dir: "auto" }, buildNodes(node.children, scope)),
   heading: (node, scope) =>
     h(
       "p",
-      { class: `words heading heading-${node.level}`, role: "heading", "aria-level": node.level + 3, dir: "auto" },
+      {
+        class: `message-text heading heading-${node.level}`,
+        role: "heading",
+        "aria-level": node.level + 3,
+        dir: "auto",
+      },
       buildNodes(node.children, scope),
     ),
-  subtext: (node, scope) => h("p", { class: "words subtext", dir: "auto" }, buildNodes(node.children, scope)),
+  subtext: (node, scope) => h("p", { class: "message-text subtext", dir: "auto" }, buildNodes(node.children, scope)),
   quote: (node, scope) => h("blockquote", { dir: "auto" }, buildNodes(node.children, scope)),
   list: (node, scope) =>
     h(
       node.ordered ? "ol" : "ul",
-      { start: node.ordered && node.start !== 1 ? node.start : null, class: "words", dir: "auto" },
+      { start: node.ordered && node.start !== 1 ? node.start : null, class: "message-text", dir: "auto" },
       node.items.map(item => h("li", null, buildNodes(item, scope))),
     ),
   block: node =>
@@ -111,7 +116,7 @@ function buildUserMention(node, { context, message }) {
   if (mentionedUser === undefined) return h("span", { class: "mention" }, "@unknown");
   return h(
     "button",
-    { type: "button", class: isMe ? "mention mine" : "mention", dataset: { userId: node.id } },
+    { type: "button", class: isMe ? "mention own" : "mention", dataset: { userId: node.id } },
     `@${state.displayName(mentionedUser, guildId)}`,
   );
 }

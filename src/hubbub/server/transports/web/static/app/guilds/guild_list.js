@@ -32,7 +32,7 @@ class GuildList extends LayoutPart {
             guildId === null,
             unread > 0,
             unread,
-            h("span", { class: "face square home" }, icon("people")),
+            h("span", { class: "avatar square home" }, icon("user-list")),
           ),
       },
       ...[...state.guilds.values()].map(guild => this.#entry(guild, guildId)),
@@ -89,7 +89,7 @@ class GuildList extends LayoutPart {
         "button",
         {
           type: "button",
-          class: "face square add",
+          class: "avatar square add",
           "aria-label": "Join or create a guild",
           title: "Join or create a guild",
           onclick: onClick,

@@ -20,7 +20,7 @@ export function openAddGuild(context) {
       h("input", { type: "text", placeholder: `${context.webUrl}/invite/…`, autocomplete: "off", autofocus: true }),
       "Paste an invite link or code.",
     );
-    const preview = h("div", { class: "found" });
+    const preview = h("div", { class: "search-results" });
     const lookUp = async event => {
       event.preventDefault();
       invite.setError(null);
@@ -91,7 +91,7 @@ function invitePreview(context, code, invite, close, inviteField) {
       "div",
       { class: "tight" },
       h("p", null, h("strong", { dir: "auto" }, guild?.name ?? invite.channel?.name ?? "Conversation")),
-      count ? h("p", { class: "soft small" }, `${count} ${count === 1 ? "member" : "members"}`) : null,
+      count ? h("p", { class: "muted small" }, `${count} ${count === 1 ? "member" : "members"}`) : null,
     ),
     h("button", { type: "button", class: "button", onclick: accept }, "Accept invite"),
   );
@@ -138,14 +138,14 @@ const friendsOf = state =>
 
 function chooseFriends({ state }, title, friends, { legend, label, emptyText }, action) {
   openDialog(title, close => {
-    if (!friends.length) return h("p", { class: "soft" }, emptyText);
+    if (!friends.length) return h("p", { class: "muted" }, emptyText);
     const boxes = friends.map(friend => [friend.id, h("input", { type: "checkbox" })]);
     const submit = async event => {
       event.preventDefault();
       const chosen = boxes.filter(([, box]) => box.checked).map(([id]) => id);
       if (chosen.length && (await runAndReport(() => action(chosen)))) close();
     };
-    const people = friends.map(({ id, user }, index) => {
+    const friendChoices = friends.map(({ id, user }, index) => {
       const friend = user ?? state.user(id),
         name = state.displayName(friend, null);
       return h(
@@ -159,7 +159,7 @@ function chooseFriends({ state }, title, friends, { legend, label, emptyText }, 
     return h(
       "form",
       { class: "stack", onsubmit: submit },
-      h("fieldset", { class: "choices" }, h("legend", null, legend), people),
+      h("fieldset", { class: "choices" }, h("legend", null, legend), friendChoices),
       h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, label)),
     );
   });

@@ -59,7 +59,7 @@ function fileLine(file, path) {
     path === null
       ? h("span", null, name)
       : h("a", { href: path, download: file.filename, target: "_blank", rel: "noopener" }, name),
-    h("span", { class: "soft small" }, formatBytes(file.size ?? 0)),
+    h("span", { class: "muted small" }, formatBytes(file.size ?? 0)),
   );
 }
 
@@ -68,7 +68,7 @@ export function renderStickers(message) {
   return (message.sticker_items ?? []).map(sticker =>
     // Lottie stickers need a player.
     sticker.format_type === StickerFormatType.LOTTIE
-      ? h("p", { class: "soft" }, `Sticker: ${sticker.name}`)
+      ? h("p", { class: "muted" }, `Sticker: ${sticker.name}`)
       : h("img", {
           class: "sticker",
           src: stickerPath(sticker),

@@ -22,7 +22,7 @@ export function renderEmbeds(message, context) {
         h(
           "div",
           { class: "embed-text" },
-          embed.provider?.name ? h("p", { class: "soft small" }, embed.provider.name) : null,
+          embed.provider?.name ? h("p", { class: "muted small" }, embed.provider.name) : null,
           embed.author?.name ? h("p", { class: "small" }, externalLink(embed.author.url, embed.author.name)) : null,
           embed.title ? h("p", { class: "embed-title", dir: "auto" }, externalLink(embed.url, embed.title)) : null,
           embed.description ? h("div", { class: "content" }, renderMarkdown(embed.description, scope)) : null,
@@ -44,7 +44,7 @@ export function renderEmbeds(message, context) {
           embed.footer?.text || embed.timestamp
             ? h(
                 "p",
-                { class: "soft small", dir: "auto" },
+                { class: "muted small", dir: "auto" },
                 embed.footer?.text ?? "",
                 embed.footer?.text && embed.timestamp ? " · " : "",
                 embed.timestamp ? timeElement(Date.parse(embed.timestamp), "s") : null,

@@ -12,7 +12,9 @@ export function renderPoll(message, context) {
   const counts = new Map((poll.results?.answer_counts ?? []).map(answerCount => [answerCount.id, answerCount]));
   const total = [...counts.values()].reduce((sum, answerCount) => sum + answerCount.count, 0);
   const hasEnded = Boolean(poll.results?.is_finalized);
-  const mine = [...counts.values()].filter(answerCount => answerCount.me_voted).map(answerCount => answerCount.id);
+  const ownAnswerIds = [...counts.values()]
+    .filter(answerCount => answerCount.me_voted)
+    .map(answerCount => answerCount.id);
   const vote = ids =>
     runAndReport(() =>
       context.api.request("PUT", `/channels/${message.channel_id}/polls/${message.id}/answers/@me`, {
@@ -20,8 +22,8 @@ export function renderPoll(message, context) {
       }),
     );
   const onClick = id => {
-    if (mine.includes(id)) return vote(mine.filter(answerId => answerId !== id));
-    return vote(poll.allow_multiselect ? [...mine, id] : [id]);
+    if (ownAnswerIds.includes(id)) return vote(ownAnswerIds.filter(answerId => answerId !== id));
+    return vote(poll.allow_multiselect ? [...ownAnswerIds, id] : [id]);
   };
   return h(
     "div",
@@ -29,19 +31,19 @@ export function renderPoll(message, context) {
     h("p", { class: "poll-question", dir: "auto" }, poll.question?.text ?? ""),
     h(
       "p",
-      { class: "soft small" },
+      { class: "muted small" },
       hasEnded ? "This poll has ended." : poll.allow_multiselect ? "Select one or more answers." : "Select one answer.",
     ),
     poll.answers.map(answer => {
       const count = counts.get(answer.answer_id)?.count ?? 0,
-        chosen = mine.includes(answer.answer_id);
+        chosen = ownAnswerIds.includes(answer.answer_id);
       const share = total ? count / total : 0,
         media = answer.poll_media;
       return h(
         "button",
         {
           type: "button",
-          class: chosen ? "poll-answer mine" : "poll-answer",
+          class: chosen ? "poll-answer own" : "poll-answer",
           disabled: hasEnded,
           "aria-pressed": chosen ? "true" : "false",
           dataset: { focus: `answer-${answer.answer_id}` },
@@ -63,7 +65,7 @@ export function renderPoll(message, context) {
     }),
     h(
       "p",
-      { class: "soft small" },
+      { class: "muted small" },
       `${total} ${total === 1 ? "vote" : "votes"}`,
       !hasEnded && poll.expiry ? ` · ends ${relativeTime(Date.parse(poll.expiry))}` : "",
     ),

@@ -26,7 +26,7 @@ export function renderReactions(message, context) {
         "button",
         {
           type: "button",
-          class: reaction.me ? "reaction mine" : "reaction",
+          class: reaction.me ? "reaction own" : "reaction",
           "aria-pressed": reaction.me ? "true" : "false",
           "aria-label": `${reaction.emoji.name}, ${reaction.count}`,
           dataset: { focus: `reaction-${emojiKey(reaction.emoji)}` },

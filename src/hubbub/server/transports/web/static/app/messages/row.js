@@ -65,7 +65,7 @@ export function buildMessageRow(message, context, { isGrouped, isHighlighted, is
   if (isGrouped) classes.push("joined");
   if (isHighlighted) classes.push("marked");
   if (isEphemeral) classes.push("ephemeral");
-  if (message.author.id !== me.id && state.mentionsMe(message)) classes.push("for-me");
+  if (message.author.id !== me.id && state.mentionsMe(message)) classes.push("mentions-user");
   const row = h("li", {
     class: classes.join(" "),
     id: `message-${message.id}`,
@@ -83,7 +83,7 @@ export function buildMessageRow(message, context, { isGrouped, isHighlighted, is
         { class: "message-body" },
         h(
           "p",
-          { class: "soft" },
+          { class: "muted" },
           h("em", { dir: "auto" }, systemMessageText(message, context)),
           " ",
           h("span", { class: "when" }, sentTimeElement(message.timestamp)),
@@ -100,7 +100,7 @@ export function buildMessageRow(message, context, { isGrouped, isHighlighted, is
           "button",
           {
             type: "button",
-            class: "gutter face-button",
+            class: "gutter avatar-button",
             tabindex: "-1",
             "aria-hidden": "true",
             dataset: { userId: message.webhook_id ? "" : message.author.id },
@@ -185,7 +185,7 @@ function commandLine(message, { state, guildId }) {
 
 /** Return a placeholder for a message of a blocked user. */
 function blockedNotice(message, context, timeline) {
-  const node = h("p", { class: "soft small" }, "Message from a blocked user. ");
+  const node = h("p", { class: "muted small" }, "Message from a blocked user. ");
   node.append(
     h(
       "button",
@@ -229,7 +229,7 @@ function messageBody(message, context, isEditing, timeline) {
             { href: channelPath({ ...message.thread, guild_id: context.guildId }) },
             icon("thread"),
             message.thread.name,
-            h("span", { class: "soft small" }, ` ${message.thread.message_count ?? 0}`),
+            h("span", { class: "muted small" }, ` ${message.thread.message_count ?? 0}`),
           ),
         )
       : null,
@@ -252,7 +252,7 @@ function forwardedMessages(message, context) {
     h(
       "blockquote",
       { class: "forwarded" },
-      h("p", { class: "soft small" }, "Forwarded"),
+      h("p", { class: "muted small" }, "Forwarded"),
       h(
         "div",
         { class: "content" },
@@ -302,7 +302,7 @@ export function buildPendingRow(pending, context) {
           )
         : null,
       (pending.files ?? []).map(file =>
-        h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "soft small" }, formatBytes(file.size))),
+        h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "muted small" }, formatBytes(file.size))),
       ),
       pending.files?.length && !hasFailed
         ? h("progress", { max: "1", value: pending.uploadProgress ?? 0, "aria-label": "Upload progress" })

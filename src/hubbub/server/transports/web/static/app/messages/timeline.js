@@ -204,7 +204,7 @@ class Timeline extends LayoutPart {
     else
       setChildren(
         node,
-        h("p", { class: "soft small" }, text),
+        h("p", { class: "muted small" }, text),
         retry ? h("button", { type: "button", class: "button quiet small", onclick: retry }, "Try again") : null,
       );
   }
@@ -219,8 +219,8 @@ class Timeline extends LayoutPart {
     return h(
       "li",
       { class: "beginning" },
-      h("p", { class: "soft" }, text),
-      channel?.topic ? h("p", { class: "soft words", dir: "auto" }, channel.topic) : null,
+      h("p", { class: "muted" }, text),
+      channel?.topic ? h("p", { class: "muted message-text", dir: "auto" }, channel.topic) : null,
     );
   }
 

@@ -36,8 +36,8 @@ function build(view) {
   let request = 0,
     timer;
   const list = h("ul", { class: "settings-list audit-log", "aria-label": "Audit log" });
-  const status = h("p", { class: "soft", role: "status" }, "Loading…");
-  const more = h(
+  const status = h("p", { class: "muted", role: "status" }, "Loading…");
+  const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
     "Show more",
@@ -75,7 +75,7 @@ function build(view) {
       // A newer choice of filters replaced this one.
       if (current !== request) return;
       entries = isNew ? found : [...entries, ...found];
-      more.hidden = found.length < PAGE_SIZE;
+      moreButton.hidden = found.length < PAGE_SIZE;
       draw();
     });
   const setFilter = (name, value) => {
@@ -107,7 +107,7 @@ function build(view) {
     h("div", { class: "settings-tools audit-filters" }, filterControls(view, setFilter)),
     status,
     list,
-    more,
+    moreButton,
   ];
 }
 
@@ -244,7 +244,7 @@ function auditEntry(entry, names) {
     entry.reason ? h("p", { class: "small", dir: "auto" }, `Reason: ${entry.reason}`) : null,
     h(
       "p",
-      { class: "soft small" },
+      { class: "muted small" },
       h("span", { dir: "auto" }, name),
       " · ",
       timeElement(creationTimeMs(entry.id), "s"),

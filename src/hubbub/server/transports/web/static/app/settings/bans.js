@@ -18,8 +18,8 @@ function build(view) {
   /** Listed bans by user ID. */
   const bans = new Map();
   const list = h("ul", { class: "settings-list", "aria-label": "Bans" });
-  const status = h("p", { class: "soft", role: "status" }, "Loading…");
-  const more = h(
+  const status = h("p", { class: "muted", role: "status" }, "Loading…");
+  const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
     "Show more",
@@ -36,11 +36,11 @@ function build(view) {
       const query = { limit: PAGE_SIZE, after: [...bans.keys()].at(-1) };
       const found = await context.api.request("GET", `/guilds/${guildId}/bans`, { query });
       for (const ban of found) bans.set(ban.user.id, ban);
-      more.hidden = found.length < PAGE_SIZE;
+      moreButton.hidden = found.length < PAGE_SIZE;
       draw();
     });
   fetchPage();
-  return [status, list, more];
+  return [status, list, moreButton];
 }
 
 function banEntry({ context, guildId }, ban, onUnbanned) {

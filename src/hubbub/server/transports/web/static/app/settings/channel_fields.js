@@ -88,7 +88,7 @@ function numberSetting(label, { hint, ...attributes }) {
 function bitrateSetting(max) {
   const input = h("input", { type: "range", min: BITRATE_MIN, max, step: BITRATE_STEP });
   const field = formField("Bitrate", input, "A higher bitrate sounds better and needs a faster connection.");
-  const output = h("output", { class: "soft small" });
+  const output = h("output", { class: "muted small" });
   const draw = () => {
     const text = `${Number(input.value) / 1000} kbps`;
     output.textContent = text;

@@ -109,7 +109,7 @@ const IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp";
  */
 export function imageSetting(label, { hint, preview }) {
   let value = null;
-  const shown = h("div", { class: "image-preview" });
+  const previewBox = h("div", { class: "image-preview" });
   const input = h("input", { type: "file", accept: IMAGE_TYPES, class: "visually-hidden" });
   const field = formField(label, input, hint);
   const change = h("button", { type: "button", class: "button small quiet", onclick: () => input.click() }, "Upload");
@@ -119,7 +119,7 @@ export function imageSetting(label, { hint, preview }) {
   remove.setAttribute("aria-label", `Remove ${label.toLowerCase()}`);
   const draw = () => {
     remove.hidden = value === null;
-    setChildren(shown, value?.startsWith("data:") ? h("img", { src: value, alt: "" }) : preview(value));
+    setChildren(previewBox, value?.startsWith("data:") ? h("img", { src: value, alt: "" }) : preview(value));
   };
   const set = newValue => {
     value = newValue;
@@ -134,7 +134,7 @@ export function imageSetting(label, { hint, preview }) {
     reader.readAsDataURL(file);
     input.value = "";
   });
-  field.node.insertBefore(h("div", { class: "image-field" }, shown, change, remove), input);
+  field.node.insertBefore(h("div", { class: "image-field" }, previewBox, change, remove), input);
   draw();
   return {
     node: field.node,
@@ -266,7 +266,7 @@ export function showFieldNotice(text) {
 
 /** Return a notice that says why the user cannot do something. */
 export function lockedNotice(text) {
-  return h("p", { class: "notice warm", role: "note" }, text);
+  return h("p", { class: "notice warning", role: "note" }, text);
 }
 
 /** Return a section with a heading. */
@@ -288,7 +288,7 @@ export function listEntry({ mark, title, details = [], actions = [] }) {
       "div",
       { class: "settings-entry-text" },
       h("p", { class: "settings-entry-title", dir: "auto" }, title),
-      details.filter(Boolean).map(detail => h("p", { class: "soft small", dir: "auto" }, detail)),
+      details.filter(Boolean).map(detail => h("p", { class: "muted small", dir: "auto" }, detail)),
     ),
     actions.length ? h("div", { class: "settings-entry-actions" }, actions) : null,
   );

@@ -113,7 +113,7 @@ function tagsSetting(view) {
     writeCount = 0;
   const list = h("ul", { class: "settings-list", "aria-label": "Tags" });
   const error = h("p", { class: "error", role: "alert", hidden: true });
-  const none = h("p", { class: "soft small" });
+  const none = h("p", { class: "muted small" });
   const add = h(
     "button",
     { type: "button", class: "button small quiet", onclick: () => addTag() },

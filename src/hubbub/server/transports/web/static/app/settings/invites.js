@@ -16,7 +16,7 @@ function build(view) {
   if (why !== null) return lockedNotice(`You cannot see the invites. ${why}`);
   let invites = [];
   const list = h("ul", { class: "settings-list", "aria-label": "Invites" });
-  const status = h("p", { class: "soft", role: "status" }, "Loading…");
+  const status = h("p", { class: "muted", role: "status" }, "Loading…");
   const draw = () => {
     status.textContent = invites.length ? "" : "There are no invites. Create one from the guild menu.";
     const remove = invite => {

@@ -48,8 +48,8 @@ function build(view) {
     request = 0,
     timer;
   const list = h("ul", { class: "settings-list", "aria-label": "Members" });
-  const status = h("p", { class: "soft", role: "status" });
-  const more = h(
+  const status = h("p", { class: "muted", role: "status" });
+  const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
     "Show more",
@@ -70,7 +70,7 @@ function build(view) {
       if (current !== request) return;
       if (query) members.clear();
       for (const member of found) members.set(member.user.id, member);
-      more.hidden = Boolean(query) || found.length < PAGE_SIZE;
+      moreButton.hidden = Boolean(query) || found.length < PAGE_SIZE;
       status.textContent = members.size ? "" : "No members found.";
       draw();
     });
@@ -92,7 +92,7 @@ function build(view) {
     draw();
   });
   fetchPage();
-  return [h("div", { class: "settings-tools" }, search.node), status, list, more];
+  return [h("div", { class: "settings-tools" }, search.node), status, list, moreButton];
 }
 
 function nameOf(member) {
@@ -178,7 +178,7 @@ function openMember(view, member) {
         h("legend", null, "Roles"),
         switches.length
           ? switches.map(({ field }) => field.node)
-          : h("p", { class: "soft small" }, "This guild has no roles yet."),
+          : h("p", { class: "muted small" }, "This guild has no roles yet."),
       ),
       h("div", { class: "row end" }, save),
       h("hr"),

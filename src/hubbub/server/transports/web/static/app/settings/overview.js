@@ -40,7 +40,7 @@ function build(view) {
       preview: value =>
         value
           ? h("img", { src: guildBannerPath({ ...view.guild, banner: value }), alt: "", class: "banner" })
-          : h("span", { class: "soft small" }, "No banner"),
+          : h("span", { class: "muted small" }, "No banner"),
     }),
     name: textSetting("Name", { maxlength: GUILD_NAME_MAX }),
     description: textSetting("Description", {

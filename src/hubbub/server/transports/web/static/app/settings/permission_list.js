@@ -23,7 +23,7 @@ export function permissionList(buildRow, bits) {
       ),
     };
   }).filter(group => group.rows.length);
-  const none = h("p", { class: "soft", role: "status" });
+  const none = h("p", { class: "muted", role: "status" });
   const search = textSetting("Search permissions", { type: "search" });
   const filter = event => {
     // The search is not a change of the form around it.
@@ -32,9 +32,9 @@ export function permissionList(buildRow, bits) {
     let count = 0;
     for (const { rows, node } of groups) {
       for (const row of rows) row.node.hidden = !row.text.includes(query);
-      const shown = rows.filter(row => !row.node.hidden).length;
-      node.hidden = shown === 0;
-      count += shown;
+      const visibleCount = rows.filter(row => !row.node.hidden).length;
+      node.hidden = visibleCount === 0;
+      count += visibleCount;
     }
     none.textContent = count ? "" : "No permissions found.";
   };

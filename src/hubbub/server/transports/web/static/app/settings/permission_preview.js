@@ -63,7 +63,7 @@ export function permissionPreview(view, readChannel, bits) {
     if (member === null) {
       setChildren(
         result,
-        h("p", { class: "soft" }, "Choose a role or member to see what they can do in this channel."),
+        h("p", { class: "muted" }, "Choose a role or member to see what they can do in this channel."),
       );
       return;
     }
@@ -74,7 +74,7 @@ export function permissionPreview(view, readChannel, bits) {
       result,
       h(
         "p",
-        { class: canView ? "notice" : "notice warm", role: "status" },
+        { class: canView ? "notice" : "notice warning", role: "status" },
         canView ? `${name} can see this channel.` : `${name} cannot see this channel.`,
       ),
       permissionList((bit, label) => previewRow(label, Boolean(allowed & bit)), bits),
@@ -96,6 +96,6 @@ function previewRow(label, isAllowed) {
     { class: isAllowed ? "preview-row allowed" : "preview-row" },
     icon(isAllowed ? "check" : "close"),
     h("span", null, label),
-    h("span", { class: "soft small" }, isAllowed ? "Allowed" : "Not allowed"),
+    h("span", { class: "muted small" }, isAllowed ? "Allowed" : "Not allowed"),
   );
 }

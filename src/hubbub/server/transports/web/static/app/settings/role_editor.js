@@ -128,7 +128,7 @@ function appearanceFields(find, role, features) {
       preview: value => {
         const path = roleIconPath({ ...(find() ?? role), icon: value });
         return path === null
-          ? h("span", { class: "soft small" }, "No icon")
+          ? h("span", { class: "muted small" }, "No icon")
           : h("img", { src: path, alt: "", class: "role-icon" });
       },
     }),

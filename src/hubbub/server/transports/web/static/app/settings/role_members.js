@@ -33,7 +33,7 @@ export function roleMembers(view, roleId) {
     isComplete = false,
     isStarted = false;
   const list = h("ul", { class: "settings-list", "aria-label": "Members with this role" });
-  const status = h("p", { class: "soft", role: "status" }, "Loading…");
+  const status = h("p", { class: "muted", role: "status" }, "Loading…");
   const reason = h("p", { class: "hint" });
   const add = h(
     "button",
@@ -41,7 +41,7 @@ export function roleMembers(view, roleId) {
     icon("plus"),
     "Add members",
   );
-  const more = h(
+  const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
     "Show more",
@@ -74,7 +74,7 @@ export function roleMembers(view, roleId) {
     });
   const fetchPage = () =>
     runAndReport(async () => {
-      more.hidden = true;
+      moreButton.hidden = true;
       const target = members.size + SHOWN_SIZE;
       while (!isComplete && members.size < target) {
         const query = { limit: REQUEST_SIZE, after: after ?? undefined };
@@ -84,12 +84,12 @@ export function roleMembers(view, roleId) {
         isComplete = found.length < REQUEST_SIZE;
         if (!list.isConnected) return;
       }
-      more.hidden = isComplete;
+      moreButton.hidden = isComplete;
       draw();
     });
   draw();
   return {
-    node: h("div", { class: "settings-section" }, h("div", { class: "row" }, add), reason, status, list, more),
+    node: h("div", { class: "settings-section" }, h("div", { class: "row" }, add), reason, status, list, moreButton),
     onShow() {
       if (isStarted) return;
       isStarted = true;
@@ -127,7 +127,7 @@ function openAddDialog(view, roleId, members, store) {
   const role = view.guild.roles.find(other => other.id === roleId);
   openDialog(`Add members to ${role.name}`, close => {
     const list = h("ul", { class: "settings-list", "aria-label": "Members without this role" });
-    const status = h("p", { class: "soft small", role: "status" });
+    const status = h("p", { class: "muted small", role: "status" });
     const search = textSetting("Search members", { type: "search", maxlength: "100" });
     let request = 0,
       timer;

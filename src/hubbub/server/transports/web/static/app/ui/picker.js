@@ -26,13 +26,13 @@ export function createPicker(options) {
   const id = `picker-${(count += 1)}`;
   const searchable = Boolean(find) || (choices?.length ?? 0) > SEARCHED_FROM;
   const control = { values: [...(options.values ?? [])], set };
-  let shown = [];
+  let visibleChoices = [];
   let active = 0;
   let before = control.values;
   let requestId = 0;
   let timer;
 
-  const display = h("span", { class: "picker-face" });
+  const display = h("span", { class: "picker-avatar" });
   const button = h(
     "button",
     {
@@ -170,10 +170,10 @@ export function createPicker(options) {
     }
     // Ignore the result of an older search.
     if (currentRequest !== requestId) return;
-    shown = results;
+    visibleChoices = results;
     active = Math.max(
       0,
-      shown.findIndex(choice => isChosen(choice)),
+      visibleChoices.findIndex(choice => isChosen(choice)),
     );
     draw();
   }
@@ -185,7 +185,7 @@ export function createPicker(options) {
   function draw() {
     setChildren(
       list,
-      ...shown.map((choice, index) =>
+      ...visibleChoices.map((choice, index) =>
         h(
           "li",
           {
@@ -199,7 +199,7 @@ export function createPicker(options) {
           mark(choice),
           h(
             "span",
-            { class: "picker-words" },
+            { class: "picker-text" },
             h("span", {}, choice.label),
             choice.description ? h("small", {}, choice.description) : null,
           ),
@@ -207,7 +207,7 @@ export function createPicker(options) {
       ),
     );
     const full = max > 1 && control.values.length >= max;
-    hint.textContent = !shown.length
+    hint.textContent = !visibleChoices.length
       ? "No results."
       : max > 1
         ? `${control.values.length} of ${max} selected${full ? " (maximum)" : ""}`
@@ -230,7 +230,7 @@ export function createPicker(options) {
   }
 
   function choose(index) {
-    const choice = shown[index];
+    const choice = visibleChoices[index];
     if (!choice) return;
     if (max === 1) {
       const again = isChosen(choice);
@@ -260,7 +260,7 @@ export function createPicker(options) {
   }
 
   function onKeydown(event) {
-    const last = shown.length - 1;
+    const last = visibleChoices.length - 1;
     const moves = {
       ArrowDown: () => point(active >= last ? 0 : active + 1),
       ArrowUp: () => point(active <= 0 ? last : active - 1),

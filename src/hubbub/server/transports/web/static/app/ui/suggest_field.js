@@ -31,7 +31,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     onblur: close,
     onkeydown: onKeydown,
   });
-  let shown = [];
+  let visibleSuggestions = [];
   let active = -1;
   let requestId = 0;
   let chosen = null;
@@ -59,11 +59,11 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
       // The app may be slow or unavailable; the typed text can still be sent.
     }
     if (currentRequest !== requestId || document.activeElement !== input) return;
-    shown = suggestions ?? [];
+    visibleSuggestions = suggestions ?? [];
     active = -1;
     setChildren(
       list,
-      shown.map((suggestion, index) =>
+      visibleSuggestions.map((suggestion, index) =>
         h(
           "li",
           {
@@ -79,14 +79,14 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
       ),
     );
     status.textContent =
-      suggestions === null ? "The app did not return suggestions." : shown.length ? "" : "No results.";
+      suggestions === null ? "The app did not return suggestions." : visibleSuggestions.length ? "" : "No results.";
     status.hidden = !status.textContent;
     open();
   }
 
   function open() {
     if (!popup.matches(":popover-open")) popup.showPopover();
-    input.setAttribute("aria-expanded", String(shown.length > 0));
+    input.setAttribute("aria-expanded", String(visibleSuggestions.length > 0));
     const box = input.getBoundingClientRect();
     const width = Math.min(Math.max(box.width, 220), window.innerWidth - 16);
     popup.style.width = `${width}px`;
@@ -103,7 +103,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     if (popup.matches(":popover-open")) popup.hidePopover();
     input.setAttribute("aria-expanded", "false");
     input.removeAttribute("aria-activedescendant");
-    shown = [];
+    visibleSuggestions = [];
   }
 
   function point(index) {
@@ -120,7 +120,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
 
   function pick(event, index) {
     event.preventDefault();
-    const { name, value } = shown[index];
+    const { name, value } = visibleSuggestions[index];
     input.value = name;
     chosen = { text: input.value, value };
     close();
@@ -128,14 +128,14 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
   }
 
   function onKeydown(event) {
-    if (!shown.length) {
+    if (!visibleSuggestions.length) {
       if (event.key === "Escape" && popup.matches(":popover-open")) {
         event.stopPropagation();
         close();
       }
       return;
     }
-    const last = shown.length - 1;
+    const last = visibleSuggestions.length - 1;
     if (event.key === "ArrowDown") point(active >= last ? 0 : active + 1);
     else if (event.key === "ArrowUp") point(active <= 0 ? last : active - 1);
     else if (event.key === "Enter" && active >= 0) pick(event, active);

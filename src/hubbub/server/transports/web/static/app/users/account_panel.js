@@ -25,12 +25,12 @@ class AccountPanel extends LayoutPart {
       this,
       h(
         "div",
-        { class: "me" },
+        { class: "account-panel" },
         h(
           "button",
           {
             type: "button",
-            class: "me-button",
+            class: "account-button",
             "aria-haspopup": "menu",
             "aria-label": `${name}, ${STATUS_LABELS[this.status]}: change status`,
             onclick: event => this.#openStatusMenu(event.currentTarget),
@@ -38,9 +38,9 @@ class AccountPanel extends LayoutPart {
           userAvatar(me, name, this.status === "invisible" ? "offline" : this.status),
           h(
             "span",
-            { class: "me-name" },
+            { class: "account-name" },
             h("strong", { dir: "auto" }, name),
-            h("span", { class: "soft small" }, STATUS_LABELS[this.status]),
+            h("span", { class: "muted small" }, STATUS_LABELS[this.status]),
           ),
         ),
         iconButton("more", "Settings", event => this.#openSettingsMenu(event.currentTarget), {

@@ -67,7 +67,7 @@ class Friends extends LayoutPart {
         { class: "friends" },
         h(
           "form",
-          { class: "ask", onsubmit: sendRequest },
+          { class: "friend-request-form", onsubmit: sendRequest },
           name.node,
           h("button", { type: "submit", class: "button" }, "Send request"),
         ),
@@ -95,7 +95,7 @@ class Friends extends LayoutPart {
           h("h3", null, `${title} · ${relationships.length}`),
           h(
             "ul",
-            { class: "people" },
+            { class: "user-list" },
             relationships.map(relationship => this.#person(relationship)),
           ),
         ),
@@ -130,13 +130,13 @@ class Friends extends LayoutPart {
       null,
       h(
         "button",
-        { type: "button", class: "person-button", onclick: () => openProfile(context, user.id) },
+        { type: "button", class: "user-button", onclick: () => openProfile(context, user.id) },
         userAvatar(user, name, relationship.type === FRIEND ? context.state.statusOf(user.id) : undefined),
         h(
           "span",
           { class: "tight" },
           h("strong", { dir: "auto" }, name),
-          h("span", { class: "soft small", dir: "auto" }, `@${user.username}`),
+          h("span", { class: "muted small", dir: "auto" }, `@${user.username}`),
         ),
       ),
       relationship.type === FRIEND

@@ -73,7 +73,7 @@ class Members extends LayoutPart {
               "span",
               { class: "member-name" },
               h("span", { dir: "auto" }, name),
-              activityText ? h("span", { class: "soft small", dir: "auto" }, activityText) : null,
+              activityText ? h("span", { class: "muted small", dir: "auto" }, activityText) : null,
             ),
             user.bot ? h("span", { class: "tag" }, "App") : null,
           ),

@@ -105,14 +105,14 @@ export async function openProfile(context, userId) {
   openDialog(state.displayName(user, guildId), close => [
     h(
       "div",
-      { class: "person" },
+      { class: "profile-head" },
       userAvatar(user, state.displayName(user, guildId)),
       h(
         "div",
         { class: "tight" },
         h(
           "p",
-          { class: "soft", dir: "auto" },
+          { class: "muted", dir: "auto" },
           `@${user.username}`,
           user.bot ? h("span", { class: "tag" }, "App") : null,
         ),
