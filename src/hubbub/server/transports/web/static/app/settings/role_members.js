@@ -133,6 +133,8 @@ function openAddDialog(view, roleId, members, store) {
       timer;
     const give = member =>
       runAndReport(async () => {
+        // A search that starts later would replace the message below.
+        clearTimeout(timer);
         await context.api.request("PUT", `/guilds/${guildId}/members/${member.user.id}/roles/${roleId}`);
         store(member, true);
         await find();
