@@ -74,7 +74,7 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
     if not is_encoded_once or _refers_to_other_users(new.response):
         related.load((row,))
     call.notify(MessageCreated(channel=channel, row=row, mentions=mentioned.users, mention_roles=mentioned.roles))
-    view = views.build_message(wire.Message, related, row)
+    view = views.build_message(wire.Message, related, row, decoded_extra=new.extra)
     if new.nonce is not None:
         view.nonce = new.nonce
     unredacted_for = visibility.find_reader_ids(call, row, mentioned.users)

@@ -113,6 +113,9 @@ def _create(
     if author.moderated_bits or channel.linked_lobby is not None:
         forwarded_texts = () if snapshot is None else (snapshot.content,)
         check_draft(call, channel_access, author, message_id, (*draft.readable_texts(), *forwarded_texts))
+    webhook = None if author.webhook_id is None else author
+    position = store.find_thread_position(call.tx, channel.id) if channel.is_thread else None
+    extra = rows.build_extra(draft, position=position, webhook=webhook, origin=origin, response=response)
     row = rows.build_row(
         channel.id,
         message_id,
@@ -121,12 +124,13 @@ def _create(
         mentioned=mentioned,
         reference=reference,
         tts=tts,
-        position=store.find_thread_position(call.tx, channel.id) if channel.is_thread else None,
-        webhook=None if author.webhook_id is None else author,
+        extra=extra,
+        webhook=webhook,
         origin=origin,
         response=response,
     )
-    new = NewMessage(row, author, mentioned, replied, response, nonce)
+    # A view changes the poll that it shows, so only the fields of plain content are passed on decoded.
+    new = NewMessage(row, author, mentioned, replied, response, nonce, extra if draft.is_plain else None)
     return actions.create(call, channel_access, new)
 
 

@@ -46,6 +46,11 @@ _INSERT: Final = f"INSERT INTO messages ({MESSAGE_COLUMNS}) VALUES ({_ROW_PLACEH
 _INSERT_PLAIN: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
 )
+# Most interaction responses and webhook messages.
+_INSERT_RESPONSE: Final = (
+    "INSERT INTO messages (channel_id, id, author_id, type, flags, content, webhook_id, application_id, extra) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _SELECT: Final = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE channel_id = ?"
 _IS_PLAIN: Final = " AND ".join(
     f"{name} IS NULL" if value is None else f"{name} = {value}"
@@ -174,6 +179,8 @@ def insert(tx: Tx, row: MessageRow) -> None:
     """Insert a message."""
     if row.is_plain:
         tx.run(_INSERT_PLAIN, *row[:6])
+    elif row.is_plain_response:
+        tx.run(_INSERT_RESPONSE, *row[:6], row.webhook_id, row.application_id, row.extra)
     else:
         tx.run(_INSERT, *row)
 

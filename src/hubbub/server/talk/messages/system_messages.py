@@ -37,14 +37,16 @@ def create_system_message(
     `mentions` are the IDs of the users that it mentions; `mentions_everyone` notifies all members."""
     author = rules.require_author(call, channel, author_id)
     mentioned = Mentions(users=tuple(UserId(user_id) for user_id in mentions), everyone=mentions_everyone)
+    draft = Draft(content=content, embeds=list(embeds), call=call_info)
     row = rows.build_row(
         channel.id,
         call.new_id(MessageId),
         author_id,
-        Draft(content=content, embeds=list(embeds), call=call_info),
+        draft,
         message_type=int(message_type),
         mentioned=mentioned,
         reference=None if reference is None else ResolvedReference(int(message_type), reference),
+        extra=rows.build_extra(draft),
     )
     return actions.create(call, channel, NewMessage(row, author, mentioned))[0]
 

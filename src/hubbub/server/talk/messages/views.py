@@ -34,6 +34,7 @@ from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages.content import file_urls, json_columns
 from hubbub.server.talk.messages.content.json_columns import attachments, components, embeds, extra, mentions, snapshots
 from hubbub.server.talk.messages.content.records import (
+    Extra,
     MessageRow,
     StoredInteraction,
     StoredSnapshot,
@@ -282,10 +283,12 @@ def build_message(
     row: MessageRow,
     *,
     include_referenced: bool = True,
+    decoded_extra: Extra | None = None,
 ) -> MessageT:
     """Build the wire model `model` of a message, from its row and its loaded related data.
 
-    `include_referenced` adds the referenced message of a reply."""
+    `include_referenced` adds the referenced message of a reply. `decoded_extra` is the decoded `row.extra`, if it is
+    available."""
     (
         channel_id,
         message_id,
@@ -356,7 +359,7 @@ def build_message(
     if row.snapshots is not None:
         view.message_snapshots = [_snapshot_view(related, snapshot) for snapshot in snapshots(row)]
     if row.extra is not None:
-        decoded_extra = extra(row)
+        decoded_extra = extra(row) if decoded_extra is None else decoded_extra
         if decoded_extra.author is not None:
             view.author = _webhook_user(author_id, decoded_extra.author)
         if decoded_extra.position is not None:

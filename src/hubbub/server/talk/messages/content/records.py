@@ -65,6 +65,11 @@ class MessageRow(NamedTuple):
         return self[6:] == _PLAIN_COLUMNS
 
     @property
+    def is_plain_response(self) -> bool:
+        """Whether the message has content only, apart from its type, flags, application and rarely used fields."""
+        return self[6:17] == _PLAIN_COLUMNS[:11] and not self.reacted
+
+    @property
     def created_ms(self) -> int:
         """Creation time in Unix milliseconds."""
         return Snowflake(self.id).created_ms

@@ -31,6 +31,8 @@ class NewMessage(NamedTuple):
     """Set on interaction responses."""
     nonce: int | str | None = None
     """The nonce that is returned with the message."""
+    extra: Extra | None = None
+    """The decoded `row.extra`, or None if it was not decoded."""
 
 
 def build_row(
@@ -43,32 +45,25 @@ def build_row(
     mentioned: Mentions = NO_MENTIONS,
     reference: ResolvedReference | None = None,
     tts: bool = False,
-    position: int | None = None,
+    extra: Extra | None = None,
     webhook: Author | None = None,
     origin: ApplicationOrigin | None = None,
     response: InteractionResponse | None = None,
 ) -> MessageRow:
-    """Return the row of a new message.
+    """Return the row of a new message; `extra` is the result of `build_extra`.
 
-    `position` is the position in a thread, `webhook` the author of a webhook message or interaction response, `origin`
-    the application that sends the message for its user."""
+    `webhook` is the author of a webhook message or interaction response, `origin` the application that sends the message
+    for its user."""
     if (
         draft.is_plain
         and mentioned == NO_MENTIONS
-        and position is None
+        and extra is None
         and not (reference or tts or webhook or origin or response)
     ):
         # The common case: content only.
         return MessageRow(channel_id, message_id, author_id, message_type, draft.flags, draft.content)
     flags, application_id, snapshots = draft.flags, None, None
     referenced = None if reference is None else reference.reference
-    extra = Extra(
-        position=position,
-        sticker_items=draft.stickers,
-        poll=draft.poll,
-        shared_client_theme=draft.theme,
-        call=draft.call,
-    )
     if reference is not None:
         message_type = reference.message_type
         if reference.snapshot is not None:
@@ -76,20 +71,12 @@ def build_row(
             flags |= MessageFlags.HAS_SNAPSHOT
     if webhook is not None:
         application_id = webhook.application_id
-        extra.author = webhook_identity(webhook)
     if origin is not None:
         flags |= MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION
         application_id = origin.application_id
-        extra.metadata, extra.activity, extra.application = origin.metadata, origin.activity, origin.application
     if response is not None:
         message_type, referenced = response.message_type, response.reference
         flags |= response.flags
-        extra.interaction = response.interaction
-        if response.flags & MessageFlags.EPHEMERAL:
-            if extra.poll is not None:
-                # Votes on an ephemeral poll could not be published (decisions/0030).
-                raise errors.POLL_INVALID_CHANNEL_TYPE()
-            extra.seen_by = [UserId(user_id) for user_id in response.seen_by]
     return MessageRow(
         channel_id,
         message_id,
@@ -108,8 +95,40 @@ def build_row(
         snapshots=encode_json(snapshots),
         webhook_id=None if webhook is None else webhook.webhook_id,
         application_id=application_id,
-        extra=encode_extra(extra),
+        extra=None if extra is None else encode_extra(extra),
     )
+
+
+def build_extra(
+    draft: Draft,
+    *,
+    position: int | None = None,
+    webhook: Author | None = None,
+    origin: ApplicationOrigin | None = None,
+    response: InteractionResponse | None = None,
+) -> Extra | None:
+    """Return the rarely used fields of a new message, or None if it has none; `position` is the position in a thread."""
+    if draft.is_plain and position is None and not (webhook or origin or response):
+        return None
+    extra = Extra(
+        position=position,
+        sticker_items=draft.stickers,
+        poll=draft.poll,
+        shared_client_theme=draft.theme,
+        call=draft.call,
+    )
+    if webhook is not None:
+        extra.author = webhook_identity(webhook)
+    if origin is not None:
+        extra.metadata, extra.activity, extra.application = origin.metadata, origin.activity, origin.application
+    if response is not None:
+        extra.interaction = response.interaction
+        if response.flags & MessageFlags.EPHEMERAL:
+            if extra.poll is not None:
+                # Votes on an ephemeral poll could not be published (decisions/0030).
+                raise errors.POLL_INVALID_CHANNEL_TYPE()
+            extra.seen_by = [UserId(user_id) for user_id in response.seen_by]
+    return extra
 
 
 def build_application_row(
@@ -117,7 +136,8 @@ def build_application_row(
 ) -> MessageRow:
     """Return the row of a message that an application sends for its user outside of a channel: in a lobby, or relayed."""
     draft = Draft(content=clean_content(content), flags=flags)
-    return build_row(channel_id, message_id, author_id, draft, origin=origin)
+    extra = build_extra(draft, origin=origin)
+    return build_row(channel_id, message_id, author_id, draft, extra=extra, origin=origin)
 
 
 def webhook_identity(author: Author) -> WebhookIdentity | None:
