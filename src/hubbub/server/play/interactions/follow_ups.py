@@ -9,7 +9,7 @@ from hubbub.protocol.ids import MessageId, Snowflake, UserId
 from hubbub.protocol.resources import interactions
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.interaction_callbacks import CallbackMessage
-from hubbub.protocol.resources.messages import Message, UpdateMessage
+from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.places.standing import access
 from hubbub.server.play.interactions import rules, store, views
@@ -82,17 +82,7 @@ class InteractionToken:
                 flags=(body.flags or 0) & _FOLLOW_UP_FLAGS,
             )
             return response_messages.complete_deferred(call, self._row, self._application, message, message_body)
-        if body.poll:
-            raise errors.POLL_CANNOT_EDIT()
-        change = UpdateMessage(
-            content=body.content,
-            embeds=body.embeds,
-            flags=body.flags,
-            allowed_mentions=body.allowed_mentions,
-            components=body.components,
-            attachments=body.attachments,
-        )
-        return response_messages.edit(call, self._row, self._application, message, change)
+        return response_messages.edit(call, self._row, self._application, message, body)
 
     def _require_original(self, call: Call) -> MessageRow:
         message = response_messages.find_original(call, self._row)

@@ -14,10 +14,7 @@ from hubbub.protocol.ids import ChannelId, InteractionId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import interaction_callbacks
 from hubbub.protocol.resources import interactions as wire
-from hubbub.protocol.resources.messages import (
-    Message,
-    UpdateMessage,
-)
+from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
 from hubbub.server.play import commands
 from hubbub.server.play.interactions import actions, rules, store, views
@@ -115,18 +112,8 @@ def _update_component_message(
     body: interaction_callbacks.CallbackMessage,
 ) -> Message:
     """Edit the message whose component was used."""
-    if body.poll:
-        raise errors.POLL_CANNOT_EDIT()
     message = rules.require_message(call, row.channel_id, state.message_id or 0)
-    change = UpdateMessage(
-        content=body.content,
-        embeds=body.embeds,
-        flags=body.flags,
-        allowed_mentions=body.allowed_mentions,
-        components=body.components,
-        attachments=body.attachments,
-    )
-    return response_messages.edit(call, row, application, message, change)
+    return response_messages.edit(call, row, application, message, body)
 
 
 def _autocomplete_event(

@@ -20,6 +20,7 @@ from hubbub.protocol.resources.messages import (
     MessageReference,
     UpdateMessage,
 )
+from hubbub.protocol.resources.webhooks import UpdateWebhookMessage
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.play.interactions import store
@@ -97,9 +98,16 @@ def create_premium_upsell(
 
 
 def edit(
-    call: Call, row: InteractionRow, application: InteractionApplication, message: MessageRow, change: UpdateMessage
+    call: Call,
+    row: InteractionRow,
+    application: InteractionApplication,
+    message: MessageRow,
+    body: interaction_callbacks.CallbackMessage | UpdateWebhookMessage,
 ) -> Message:
     """Edit a response message, or the message whose component was used."""
+    if body.poll:
+        raise errors.POLL_CANNOT_EDIT()
+    change = _update_message_body(body)
     channel_access = responders.response_access(call, application, row)
     responders.require_editable(channel_access, message)
     if message.flags & MessageFlags.IS_VOICE_MESSAGE:
@@ -159,6 +167,17 @@ def _create_message_body(body: interaction_callbacks.CallbackMessage) -> CreateM
         flags=(body.flags or 0) & _SETTABLE_FLAGS,
         poll=body.poll,
         tts=body.tts,
+    )
+
+
+def _update_message_body(body: interaction_callbacks.CallbackMessage | UpdateWebhookMessage) -> UpdateMessage:
+    return UpdateMessage(
+        content=body.content,
+        embeds=body.embeds,
+        flags=body.flags,
+        allowed_mentions=body.allowed_mentions,
+        components=body.components,
+        attachments=body.attachments,
     )
 
 
