@@ -4,12 +4,25 @@ import ast
 import importlib
 import re
 from pathlib import Path
+from types import ModuleType
 
 from hubbub.server import composition
 from tests.contract.tables import SOURCE, TIERS, calls, display_path, parse_file, python_files, slice_files, slice_of
 
-PRIVATE_MODULES = {"actions", "commands", "jobs", "routes", "rules", "store", "views"}
-"""Modules of a slice that other slices must not import."""
+PUBLIC_NAMES_MAX = 15
+"""Maximum number of names that a slice exports in `__all__`, and that each of its public modules offers."""
+
+LARGE_FACES = {
+    "identity.applications",
+    "identity.oauth2",
+    "identity.users",
+    "places.channels",
+    "places.guilds",
+    "places.members",
+    "places.voice_states",
+    "talk.messages",
+}
+"""Faces and public modules that still have more names."""
 
 EMITTING_FILES = {
     # The audit log publishes its own entries.
@@ -83,31 +96,91 @@ def _contains_sql(path: Path) -> bool:
 def test_slices_import_only_the_public_interface_of_other_slices() -> None:
     violations: list[str] = []
     for path in slice_files():
-        packages = {}
+        packages: dict[str, str] = {}
         for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.ImportFrom) and node.module in {f"hubbub.server.{tier}" for tier in TIERS}:
                 tier = node.module.rpartition(".")[2]
                 packages |= {name.asname or name.name: f"{tier}.{name.name}" for name in node.names}
             elif isinstance(node, ast.ImportFrom) and (match := _SLICE_MODULE.fullmatch(node.module or "")):
                 other, inside = match.groups()
-                if other != slice_of(path) and (inside or PRIVATE_MODULES & {name.name for name in node.names}):
-                    violations.append(f"{display_path(path)} imports {node.module}")
+                if other != slice_of(path) and not {name.name for name in node.names} <= _public_names(other, inside):
+                    violations.append(f"{display_path(path)} imports from {node.module}")
             elif isinstance(node, ast.Import):
                 violations += [
                     f"{display_path(path)} imports {name.name}" for name in node.names if _SLICE_MODULE.match(name.name)
                 ]
-        # `messages.store.find(...)` is an access as well, unless the package exports the module in `__all__`.
-        violations += [
-            f"{display_path(path)} uses {node.value.id}.{node.attr}"
-            for node in ast.walk(parse_file(path))
-            if isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and packages.get(node.value.id, slice_of(path)) != slice_of(path)
-            and node.attr in PRIVATE_MODULES
-            and node.attr not in importlib.import_module(f"hubbub.server.{packages[node.value.id]}").__all__
-        ]
+        # `messages.store.find(...)` and `messages.find(...)` are accesses as well.
+        for node in ast.walk(parse_file(path)):
+            if isinstance(node, ast.Attribute) and (found := _accessed_name(node)) is not None:
+                other = packages.get(found[0], slice_of(path))
+                if other != slice_of(path) and not _is_public(other, found[1:]):
+                    violations.append(f"{display_path(path)} uses {'.'.join(found)}")
 
     assert violations == []
+
+
+def test_a_face_and_a_public_module_have_few_names() -> None:
+    faces = {
+        slice_name: importlib.import_module(f"hubbub.server.{slice_name}")
+        for slice_name in {slice_of(path) for path in slice_files() if path.name == "__init__.py"}
+        if not slice_name.endswith("__init__")
+    }
+    sizes = {slice_name: len(face.__all__) for slice_name, face in faces.items()}
+    sizes |= {
+        f"{slice_name}.{name}": len(_public_names(slice_name, name))
+        for slice_name, face in faces.items()
+        for name in face.__all__
+        if isinstance(getattr(face, name), ModuleType)
+    }
+
+    assert {name for name, size in sizes.items() if size > PUBLIC_NAMES_MAX} == LARGE_FACES
+
+
+def _accessed_name(node: ast.Attribute) -> tuple[str, ...] | None:
+    """Return the parts of `a.b` or `a.b.c`, or None for an attribute of any other expression."""
+    if isinstance(node.value, ast.Name):
+        return (node.value.id, node.attr)
+    if isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name):
+        return (node.value.value.id, node.value.attr, node.attr)
+    return None
+
+
+def _is_public(slice_name: str, names: tuple[str, ...]) -> bool:
+    """Return whether a slice exports a name, or exports a module with it."""
+    face = importlib.import_module(f"hubbub.server.{slice_name}")
+    if not hasattr(face, "__all__"):
+        # A slice of a single module.
+        return not names[0].startswith("_")
+    if names[0] not in face.__all__:
+        return False
+    exported = getattr(face, names[0])
+    return len(names) == 1 or not isinstance(exported, ModuleType) or names[1] in _public_names(slice_name, names[0])
+
+
+def _public_names(slice_name: str, module_name: str | None) -> set[str]:
+    """Return the names that other slices may import: those of a face, or of one of its public modules."""
+    face = importlib.import_module(f"hubbub.server.{slice_name}")
+    if module_name is None:
+        return set(getattr(face, "__all__", vars(face)))
+    if module_name not in face.__all__:
+        return set()
+    module = getattr(face, module_name)
+    if hasattr(module, "__all__"):
+        return set(module.__all__)
+    assert module.__file__ is not None
+    return {name for name in _defined_names(Path(module.__file__)) if not name.startswith("_")}
+
+
+def _defined_names(path: Path) -> set[str]:
+    """Return the names that a module defines at its top level; imported names are absent."""
+    names: set[str] = set()
+    for node in parse_file(path).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
 
 
 def test_every_slice_is_mounted() -> None:

@@ -26,7 +26,7 @@ async def delete_account(user: Actor, **fields: Any) -> None:
 async def create_user_with_password(world: World, name: str = "alice") -> Actor:
     """Create a user with one login session; the password hash is cheap because tests verify it often."""
     user = await world.user(name)
-    password_hash = accounts.hash_password_weakly(PASSWORD, salt=b"salt of the test")
+    password_hash = accounts.passwords.hash_password_weakly(PASSWORD, salt=b"salt of the test")
     await world.write(lambda call: accounts.set_password(call, UserId(user.id), password_hash))
     (await user.delete(f"/auth/sessions/{(await user.get('/auth/sessions')).ok()[0]['id']}")).ok()
     user.token = (await log_in(world, name, user_agent="phone/1")).ok()["token"]

@@ -9,6 +9,7 @@ from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Call
 from hubbub.server.identity import identities, oauth2, relationships, users
+from hubbub.server.identity.relationships import store as relationship_store
 from tests.oauth import assert_oauth2_error, create_application, set_application_columns
 from tests.players import create_provisional_player
 from tests.world import Actor, World, befriend
@@ -498,6 +499,6 @@ async def test_queries_for_other_slices(world: World) -> None:
         assert relationships.is_blocked_between(call.tx, alice.id, carol.id)
         assert relationships.is_blocked_between(call.tx, carol.id, alice.id)
         assert relationships.filter_blocked(call.tx, alice.id, [bob.id, carol.id]) == {carol.id}
-        assert relationships.list_blockers(call.tx, alice.id) == [carol.id]
+        assert relationship_store.list_blockers(call.tx, alice.id) == [carol.id]
 
     await world.write(check_blocks)

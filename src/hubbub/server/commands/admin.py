@@ -62,7 +62,7 @@ def create_user(config: Config, arguments: argparse.Namespace) -> int:
         return [f"id: {row.id}", f"username: {row.username}", f"token: {token}"]
 
     try:
-        password_hash = accounts.hash_password(_read_password()) if arguments.password_stdin else None
+        password_hash = accounts.passwords.hash_password(_read_password()) if arguments.password_stdin else None
     except AdminError as error:
         return print_error(error)
     return _perform(config, action, can_create_store=True)
@@ -78,7 +78,7 @@ def set_password(config: Config, arguments: argparse.Namespace) -> int:
         return [f"Password of {row.username} changed; all earlier tokens are revoked."]
 
     try:
-        password_hash = accounts.hash_password(_read_password())
+        password_hash = accounts.passwords.hash_password(_read_password())
     except AdminError as error:
         return print_error(error)
     return _perform(config, action)

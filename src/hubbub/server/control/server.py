@@ -208,7 +208,7 @@ class ControlApi:
     async def _create_user(self, request: web.Request) -> BuiltUser:
         body: bodies.CreateUser = await self._read_body(request, bodies.CreateUser)
         password = body.password if body.password is not None else secrets.token_urlsafe(9)
-        password_hash = accounts.hash_password_weakly(password, salt=secrets.token_bytes(16))
+        password_hash = accounts.passwords.hash_password_weakly(password, salt=secrets.token_bytes(16))
 
         def create(call: Call) -> tuple[str, BuiltUser]:
             row = accounts.create_user(call, body.username, global_name=body.global_name)

@@ -237,7 +237,7 @@ class _Builder:
         users.set_premium(call, row, schema.PREMIUM_TYPES[user.premium or "none"])
         token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids, entropy=entropy)
         password = user.password if user.password is not None else f"{name}-{entropy(6).hex()}"
-        accounts.set_password(call, row.id, accounts.hash_password_weakly(password, salt=entropy(16)))
+        accounts.set_password(call, row.id, accounts.passwords.hash_password_weakly(password, salt=entropy(16)))
         self._built.users[name] = BuiltUser(id=row.id, token=token, password=password)
 
     def _build_application(self, name: str, application: schema.Application) -> None:
@@ -431,7 +431,7 @@ class _Builder:
     ) -> None:
         user_id = self._find_user_id(name)
         if name == guild.owner:
-            roles.assign(self._call.tx, built.id, user_id, role_ids)
+            roles.assignments.assign(self._call.tx, built.id, user_id, role_ids)
         else:
             members.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, announce=False)
 

@@ -13,10 +13,10 @@ SLICE = Slice(
         actions.NOTICE_JOB: jobs.send_notice,
     },
     listeners={
-        accounts.AccountRegistered: listeners.on_account_registered,
-        accounts.SignedIn: listeners.on_signed_in,
-        accounts.PasswordChanged: listeners.on_password_changed,
-        accounts.SecondFactorChanged: listeners.on_second_factor_changed,
+        accounts.signals.AccountRegistered: listeners.on_account_registered,
+        accounts.signals.SignedIn: listeners.on_signed_in,
+        accounts.signals.PasswordChanged: listeners.on_password_changed,
+        accounts.signals.SecondFactorChanged: listeners.on_second_factor_changed,
         users.UserDeleted: listeners.on_user_deleted,
     },
 )

@@ -6,7 +6,7 @@ import ipaddress
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.account_emails import actions, limits, store
-from hubbub.server.identity.accounts import AccountRegistered, PasswordChanged, SecondFactorChanged, SignedIn
+from hubbub.server.identity.accounts.signals import AccountRegistered, PasswordChanged, SecondFactorChanged, SignedIn
 from hubbub.server.identity.users import UserDeleted
 
 

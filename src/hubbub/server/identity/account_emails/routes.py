@@ -27,7 +27,7 @@ async def reset_password(operation: AsyncOperation, body: wire.ResetPassword) ->
     All sessions of the user end."""
     # Validate the token before the expensive hash; `actions.reset_password` validates it again inside the transaction.
     await operation.read(lambda call: actions.require_token(call, body.token, "reset"))
-    password_hash = await operation.run_in_thread(accounts.hash_password, body.password)
+    password_hash = await operation.run_in_thread(accounts.passwords.hash_password, body.password)
     await operation.write(lambda call: actions.reset_password(call, body.token, password_hash))
 
 

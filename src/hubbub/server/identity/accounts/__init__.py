@@ -2,27 +2,17 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.accounts import routes
+from hubbub.server.identity.accounts import passwords, routes, signals
 from hubbub.server.identity.accounts.actions import (
     ban,
     create_user,
     is_email_registered,
     reset_password,
     set_password,
-    sign_out,
     unban,
 )
-from hubbub.server.identity.accounts.passwords import hash_password, hash_password_weakly
 from hubbub.server.identity.accounts.routes import require_password, run_with_mfa
-from hubbub.server.identity.accounts.signals import (
-    AccountBanned,
-    AccountRegistered,
-    AccountUnbanned,
-    PasswordChanged,
-    SecondFactorChanged,
-    SignedIn,
-)
-from hubbub.server.identity.accounts.store import AccountBanRow, find_ban
+from hubbub.server.identity.accounts.store import find_ban
 
 
 def is_banned(call: Call, user_id: int) -> bool:
@@ -34,24 +24,16 @@ SLICE = Slice(name="accounts", modules=(routes,))
 
 __all__ = [
     "SLICE",
-    "AccountBanned",
-    "AccountRegistered",
-    "PasswordChanged",
-    "SecondFactorChanged",
-    "SignedIn",
-    "AccountUnbanned",
-    "AccountBanRow",
     "ban",
+    "create_user",
+    "find_ban",
+    "is_banned",
+    "is_email_registered",
+    "passwords",
     "require_password",
     "reset_password",
     "run_with_mfa",
-    "create_user",
-    "find_ban",
-    "hash_password_weakly",
-    "hash_password",
-    "is_banned",
-    "is_email_registered",
     "set_password",
-    "sign_out",
+    "signals",
     "unban",
 ]

@@ -3,6 +3,9 @@
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+__all__ = ["hash_password", "hash_password_weakly"]
+"""The interface for other slices."""
+
 _HASHER = PasswordHasher()
 
 # Verified when the account is unknown, so that response time does not reveal which accounts exist. No password has this

@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import applications
-from hubbub.server.identity.accounts import AccountBanned
+from hubbub.server.identity.accounts.signals import AccountBanned
 from hubbub.server.identity.applications import ApplicationDeleting, IntentsEnabled
 from hubbub.server.identity.developers import routes, store
 from hubbub.server.identity.developers.actions import approve, deny, schedule_size_check

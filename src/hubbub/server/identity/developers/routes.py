@@ -165,7 +165,9 @@ def create_test_user(call: Call, application_id: ApplicationId, body: wire.Invit
     user = accounts.create_user(call, body.username)
     password = secrets.token_urlsafe(12)
     # A rehearsal's password is not a secret: hash it cheaply, inside the transaction.
-    accounts.set_password(call, user.id, accounts.hash_password_weakly(password, salt=secrets.token_bytes(16)))
+    accounts.set_password(
+        call, user.id, accounts.passwords.hash_password_weakly(password, salt=secrets.token_bytes(16))
+    )
     token = auth.issue(call.tx, kind="user", user_id=user.id, now=call.now_ms, ids=call.ids)
     tester = _save_tester(call, row.id, user.id, TESTER_ACCEPTED)
     return Response(201, wire.TestUser(user=tester.user, token=token, password=password), NO_STORE)

@@ -5,11 +5,11 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.identities import routes
-from hubbub.server.identity.identities.actions import create_provisional, delete_players, join_family, publish_profile
+from hubbub.server.identity.identities.actions import delete_players, join_family, publish_profile
 from hubbub.server.identity.identities.listeners import LISTENERS, export_data, link_account
-from hubbub.server.identity.identities.rules import find_publisher_problem, is_provisional, is_restricted
+from hubbub.server.identity.identities.rules import find_publisher_problem, is_restricted
 from hubbub.server.identity.identities.signals import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
-from hubbub.server.identity.identities.store import find_provisional, list_user_families
+from hubbub.server.identity.identities.store import list_user_families
 from hubbub.server.identity.identities.views import profiles
 
 
@@ -23,17 +23,14 @@ def _ready_fields(call: Call) -> dict[str, Any]:
 SLICE = Slice(name="identities", modules=(routes,), listeners=LISTENERS, ready=_ready_fields)
 
 __all__ = [
-    "SLICE",
     "AccountUnmerged",
     "AccountsMerged",
     "FamilyJoined",
     "ProfileChanged",
-    "create_provisional",
-    "export_data",
-    "find_provisional",
-    "find_publisher_problem",
+    "SLICE",
     "delete_players",
-    "is_provisional",
+    "export_data",
+    "find_publisher_problem",
     "is_restricted",
     "join_family",
     "link_account",

@@ -7,7 +7,7 @@ from hubbub.protocol import codec
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, oauth2
-from hubbub.server.identity.accounts import AccountBanned
+from hubbub.server.identity.accounts.signals import AccountBanned
 from hubbub.server.identity.identities import actions, rules, store
 from hubbub.server.identity.identities.signals import ProfileChanged
 from hubbub.server.identity.oauth2 import ApplicationDeauthorized, ExternalCredential

@@ -7,14 +7,10 @@ from hubbub.server.identity.relationships.actions import befriend
 from hubbub.server.identity.relationships.rules import filter_players, is_player
 from hubbub.server.identity.relationships.signals import UserBlocked
 from hubbub.server.identity.relationships.store import (
-    PLATFORM,
-    RelationshipRow,
     are_friends,
     filter_blocked,
     find,
     is_blocked_between,
-    list_between,
-    list_blockers,
     list_friend_ids,
     list_friends,
 )
@@ -35,21 +31,17 @@ SLICE = Slice(
 )
 
 __all__ = [
-    "PLATFORM",
-    "SLICE",
     "PlayerDirectory",
-    "RelationshipRow",
+    "SLICE",
     "UserBlocked",
     "are_friends",
     "befriend",
     "export_data",
-    "list_between",
-    "list_blockers",
     "filter_blocked",
+    "filter_players",
     "find",
+    "is_blocked_between",
+    "is_player",
     "list_friend_ids",
     "list_friends",
-    "is_blocked_between",
-    "filter_players",
-    "is_player",
 ]

@@ -86,7 +86,7 @@ def add(
     assigned_role_ids = sorted(set(role_ids))
     if user.bot and permissions is not None:
         assigned_role_ids.append(_create_bot_role(call, row, user.username, permissions))
-    roles.assign(call.tx, guild_id, user_id, assigned_role_ids)
+    roles.assignments.assign(call.tx, guild_id, user_id, assigned_role_ids)
     membership = Membership(row, tuple(RoleId(role_id) for role_id in assigned_role_ids), user)
     actor = call.actor_or_none
     if user.bot and actor is not None and actor.user_id != user_id:
@@ -175,8 +175,8 @@ def _change_roles(call: Call, before: Membership, after: Membership, *, is_audit
     guild_id, user_id = after.row.guild_id, after.row.user_id
     added_ids = [role_id for role_id in after.role_ids if role_id not in before.role_ids]
     removed_ids = [role_id for role_id in before.role_ids if role_id not in after.role_ids]
-    roles.assign(call.tx, guild_id, user_id, added_ids)
-    roles.unassign(call.tx, guild_id, user_id, removed_ids)
+    roles.assignments.assign(call.tx, guild_id, user_id, added_ids)
+    roles.assignments.unassign(call.tx, guild_id, user_id, removed_ids)
     if not is_audited:
         return
     rows_by_id = roles.find_many(call.tx, guild_id, added_ids + removed_ids)

@@ -285,7 +285,7 @@ def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
     if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row):
         return False
     guilds.adjust_member_count(tx, row.guild_id, 1)
-    roles.assign(tx, row.guild_id, row.user_id, role_ids)
+    roles.assignments.assign(tx, row.guild_id, row.user_id, role_ids)
     return True
 
 
@@ -314,7 +314,7 @@ def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
     count = 0
     for batch in distinct_batches(user_ids):
         where = f"WHERE guild_id = ? AND user_id IN ({placeholders(batch)})"
-        roles.unassign_all(tx, guild_id, batch)
+        roles.assignments.unassign_all(tx, guild_id, batch)
         count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
     guilds.adjust_member_count(tx, guild_id, -count)
 

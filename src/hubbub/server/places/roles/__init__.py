@@ -1,41 +1,36 @@
 """Roles: named sets of permissions that are assigned to members."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.places.roles import routes, views
+from hubbub.server.places.roles import assignments, routes, views
 from hubbub.server.places.roles.actions import create, delete, update
 from hubbub.server.places.roles.signals import RoleDeleted
 from hubbub.server.places.roles.store import (
     RoleRow,
-    assign,
     delete_of_guild,
     find,
     find_many,
     find_permissions,
     insert_many,
     list_of_guild,
-    unassign,
-    unassign_all,
 )
 from hubbub.server.places.roles.views import partial_role, role
 
 SLICE = Slice(name="roles", modules=(routes,), guild=views.guild_create_fields)
 
 __all__ = [
-    "SLICE",
     "RoleDeleted",
     "RoleRow",
-    "update",
+    "SLICE",
+    "assignments",
     "create",
     "delete",
     "delete_of_guild",
     "find",
     "find_many",
+    "find_permissions",
     "insert_many",
     "list_of_guild",
     "partial_role",
-    "find_permissions",
     "role",
-    "assign",
-    "unassign",
-    "unassign_all",
+    "update",
 ]

@@ -24,17 +24,11 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places.standing import store
 from hubbub.server.places.standing.models import ChannelAccess, ChannelRef, GuildAccess
-from hubbub.server.places.standing.store import Grants, Membership, channel_ref, find_channel
+from hubbub.server.places.standing.store import Grants, Membership, find_channel
 
 __all__ = [
-    "ChannelAccess",
-    "ChannelRef",
-    "GuildAccess",
-    "Membership",
-    "apply_overwrites",
     "get_caller_and_other_standing",
     "get_channel_standing",
-    "channel_ref",
     "build_channel_standing",
     "find_channel",
     "find_guild_standing",

@@ -11,22 +11,16 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.play.commands import actions, routes, store, views
+from hubbub.server.play.commands import actions, joined_commands, routes, store, views
 from hubbub.server.play.commands.definitions import derived_contexts, normalize_value
 from hubbub.server.play.commands.permissions import can_use
 from hubbub.server.play.commands.store import (
-    COMMAND_WITH_PERMISSIONS_COLUMNS,
-    COMMAND_WITH_PERMISSIONS_WIDTH,
-    GLOBAL_GUILD_ID,
     CommandRow,
-    CommandWithPermissions,
     Definition,
     cached_definition,
-    command_with_permissions_joins,
     decode_definition,
     list_available,
     list_guild_permissions,
-    read_command_with_permissions,
 )
 from hubbub.server.play.commands.views import commands
 
@@ -55,22 +49,17 @@ SLICE = Slice(
 )
 
 __all__ = [
-    "GLOBAL_GUILD_ID",
-    "COMMAND_WITH_PERMISSIONS_COLUMNS",
-    "COMMAND_WITH_PERMISSIONS_WIDTH",
-    "SLICE",
     "CommandRow",
     "Definition",
-    "CommandWithPermissions",
-    "normalize_value",
+    "SLICE",
+    "cached_definition",
     "can_use",
     "commands",
     "decode_definition",
     "derived_contexts",
     "find_referenced",
-    "command_with_permissions_joins",
-    "cached_definition",
+    "joined_commands",
     "list_available",
     "list_guild_permissions",
-    "read_command_with_permissions",
+    "normalize_value",
 ]

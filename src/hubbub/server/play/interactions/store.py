@@ -194,14 +194,14 @@ _INVOCATION_QUERY: Final = WideQuery(
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
     f"({jobs.WAITING_JOB_SQL} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {messages.AUTHOR_GUILD_COLUMNS}, "
-    f"{commands.COMMAND_WITH_PERMISSIONS_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS}",
+    f"{commands.joined_commands.COMMAND_WITH_PERMISSIONS_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS}",
     "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
-    f"{commands.command_with_permissions_joins('c.guild_id')} WHERE c.id = ?",
+    f"{commands.joined_commands.command_with_permissions_joins('c.guild_id')} WHERE c.id = ?",
 )
 _INSTALLS_START: Final = messages.AUTHOR_WIDTH + _APPLICATION_WIDTH
 _COMMAND_START: Final = _INSTALLS_START + 11
-_CHANNEL_START: Final = _COMMAND_START + commands.COMMAND_WITH_PERMISSIONS_WIDTH
+_CHANNEL_START: Final = _COMMAND_START + commands.joined_commands.COMMAND_WITH_PERMISSIONS_WIDTH
 
 
 class LoadedInvocation(NamedTuple):
@@ -218,7 +218,7 @@ class LoadedInvocation(NamedTuple):
     location: InvocationLocation
     channel_ref: ChannelRef
     membership: Membership
-    command: commands.CommandWithPermissions | None
+    command: commands.joined_commands.CommandWithPermissions | None
 
 
 def load_invocation(
@@ -258,7 +258,7 @@ def load_invocation(
         InvocationLocation(channel, features, locale),
         channels.to_ref(channel),
         _membership(owner_id, mfa_level, invoker),
-        commands.read_command_with_permissions(columns[_COMMAND_START:_CHANNEL_START]),
+        commands.joined_commands.read_command_with_permissions(columns[_COMMAND_START:_CHANNEL_START]),
     )
 
 

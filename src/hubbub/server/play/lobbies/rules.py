@@ -15,7 +15,7 @@ from hubbub.protocol.resources import lobbies as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, relationships, users
-from hubbub.server.places.standing import ChannelRef, GuildAccess, access
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.play.lobbies import store
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow
 
@@ -132,7 +132,7 @@ def check_linkable(row: LobbyRow, channel: ChannelRef) -> None:
     form.raise_if_any()
 
 
-def linked_channel_access(call: Call, channel: ChannelRef) -> access.ChannelAccess:
+def linked_channel_access(call: Call, channel: ChannelRef) -> ChannelAccess:
     """Return the access of the caller, a lobby member, to the linked channel; guild permissions do not restrict it."""
     guild_id = channel.guild_id
     assert guild_id is not None
@@ -147,6 +147,6 @@ def linked_channel_access(call: Call, channel: ChannelRef) -> access.ChannelAcce
         permissions=LINKED_CHANNEL_PERMISSIONS,
         is_restricted=False,
     )
-    return access.ChannelAccess(
+    return ChannelAccess(
         channel=channel, guild=standing, permissions=LINKED_CHANNEL_PERMISSIONS, allowed=LINKED_CHANNEL_PERMISSIONS
     )

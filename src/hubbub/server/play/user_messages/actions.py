@@ -19,7 +19,7 @@ from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity import applications, game_sessions, relationships, users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
-from hubbub.server.places.standing import ChannelRef
+from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.places.standing import access as core_access
 from hubbub.server.play import webhook_events
 from hubbub.server.play.user_messages import rules, store, views
@@ -150,7 +150,7 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
 
 def _find_message(
     call: Call, other_id: int, message_id: int
-) -> "PassingMessageRow | tuple[core_access.ChannelAccess, MessageRow]":
+) -> "PassingMessageRow | tuple[ChannelAccess, MessageRow]":
     """Return a message between the caller and another player: a passing message, or a stored message with the channel access.
 
     Raise UNKNOWN_MESSAGE if there is none."""

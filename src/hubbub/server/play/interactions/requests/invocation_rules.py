@@ -126,7 +126,7 @@ def require_command(
     channel_access: ChannelAccess,
     context_type: InteractionContextType,
     owners: dict[str, Snowflake],
-    command: commands.CommandWithPermissions | None,
+    command: commands.joined_commands.CommandWithPermissions | None,
 ) -> tuple[CommandRow, commands.Definition, dict[str, Snowflake]]:
     """Return a command that the caller may run in the channel, its definition and the matching installation owners.
 

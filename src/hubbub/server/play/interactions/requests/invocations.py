@@ -21,7 +21,7 @@ from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelAccess
-from hubbub.server.play.commands import CommandWithPermissions
+from hubbub.server.play.commands.joined_commands import CommandWithPermissions
 from hubbub.server.play.interactions import rules, store, views
 from hubbub.server.play.interactions.requests import component_values, invocation_rules, options
 from hubbub.server.play.interactions.requests.resolved_data import Resolver
