@@ -94,7 +94,7 @@ async def hubbub(
         token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids)
         flags = ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
         application = applications.create(call, "bencher", row.id, flags=flags)
-        guild = guilds.create(call, owner_id=row.id, name="Bench")
+        guild = guilds.creation.create(call, owner_id=row.id, name="Bench")
         members.add(call, guild.id, UserId(application.row.id))
         rows = call.tx.all("SELECT id FROM channels WHERE guild_id = ? AND type = 0", guild.id)
         return {

@@ -516,7 +516,7 @@ class World:
         def update(call: Call) -> None:
             row = guilds.find(call.tx, guild.id)
             assert row is not None
-            guilds.set_tier_and_features(call, row, premium_tier=tier, add=features)
+            guilds.maintenance.set_tier_and_features(call, row, premium_tier=tier, add=features)
 
         await self.write(update)
 
@@ -527,7 +527,7 @@ class World:
         def update(call: Call) -> None:
             row = users.find(call.tx, user.id)
             assert row is not None
-            users.set_premium(call, row, premium_type)
+            users.profiles.set_premium(call, row, premium_type)
 
         await self.write(update)
 

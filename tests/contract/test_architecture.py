@@ -15,11 +15,8 @@ PUBLIC_NAMES_MAX = 15
 LARGE_FACES = {
     "identity.applications",
     "identity.oauth2",
-    "identity.users",
     "places.channels",
-    "places.guilds",
     "places.members",
-    "places.voice_states",
     "talk.messages",
 }
 """Faces and public modules that still have more names."""

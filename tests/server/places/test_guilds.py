@@ -160,7 +160,7 @@ async def test_a_user_is_in_at_most_a_hundred_guilds(world: World) -> None:
 
     def create_guilds(call: Any) -> None:
         for _ in range(100):
-            guilds.create(call, owner_id=alice.id, name="One more")
+            guilds.creation.create(call, owner_id=alice.id, name="One more")
 
     await world.write(create_guilds)
 
@@ -537,7 +537,7 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
     def remove_features(call: Call) -> None:
         row = guilds.find(call.tx, guild.id)
         assert row is not None
-        guilds.set_tier_and_features(call, row, remove=["VANITY_URL", "BANNER"])
+        guilds.maintenance.set_tier_and_features(call, row, remove=["VANITY_URL", "BANNER"])
 
     await session.next("GUILD_UPDATE")
     await world.write(remove_features)

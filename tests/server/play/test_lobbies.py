@@ -555,5 +555,5 @@ async def test_an_unmerge_and_an_account_deletion_update_the_members(world: Worl
     await world.write(lambda call: call.notify(signal))
     updated_lobby = (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
     assert [member["id"] for member in updated_lobby["members"]] == [str(guest.id)]
-    await world.write(lambda call: call.notify(users.UserDeleted(UserId(guest.id))))
+    await world.write(lambda call: call.notify(users.signals.UserDeleted(UserId(guest.id))))
     assert (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"] == []

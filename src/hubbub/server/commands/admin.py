@@ -159,7 +159,7 @@ def change_guild(config: Config, arguments: argparse.Namespace) -> int:
             for name in names:
                 if schema.parse_feature(name, (flag,)) in GUILD_CONTROLLED_FEATURES:
                     raise AdminError(f"{name} is controlled by the guild's own settings and cannot be changed here")
-        guild = guilds.set_tier_and_features(
+        guild = guilds.maintenance.set_tier_and_features(
             call, guild, premium_tier=arguments.tier, add=arguments.add_feature, remove=arguments.remove_feature
         )
         features = ", ".join(guild.feature_names) or "none"
@@ -176,7 +176,7 @@ def change_user(config: Config, arguments: argparse.Namespace) -> int:
         tier = PremiumType(row.premium_type)
         if arguments.premium is not None:
             tier = schema.PREMIUM_TYPES[arguments.premium]
-            users.set_premium(call, row, tier)
+            users.profiles.set_premium(call, row, tier)
         return [f"{row.username}", f"premium: {tier.name.lower()}"]
 
     return _perform(config, action)
@@ -299,7 +299,7 @@ def _parse_future_time(call: Call, text: str) -> int:
 
 
 def _require_user(call: Call, username: str) -> users.UserRow:
-    row = users.find_by_username(call.tx, username.lower())
+    row = users.names.find_by_username(call.tx, username.lower())
     if row is None:
         raise AdminError(f"there is no user named {username}")
     return row

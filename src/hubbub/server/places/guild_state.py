@@ -68,7 +68,7 @@ def read_member_states(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[i
 
 def list_guild_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of the guilds of a user."""
-    return guilds.list_ids_of_user(tx, user_id)
+    return guilds.membership.list_ids_of_user(tx, user_id)
 
 
 class StoreGuildReader:
@@ -88,7 +88,7 @@ class StoreGuildReader:
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
         """Return the number of guilds that a user is in."""
-        return guilds.count_of_user(tx, user_id)
+        return guilds.membership.count_of_user(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
         """Return the names of the existing guilds among `list_guild_ids`, by ID."""

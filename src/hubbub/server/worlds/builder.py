@@ -234,7 +234,7 @@ class _Builder:
             email=user.email,
             global_name=user.global_name,
         )
-        users.set_premium(call, row, schema.PREMIUM_TYPES[user.premium or "none"])
+        users.profiles.set_premium(call, row, schema.PREMIUM_TYPES[user.premium or "none"])
         token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids, entropy=entropy)
         password = user.password if user.password is not None else f"{name}-{entropy(6).hex()}"
         accounts.set_password(call, row.id, accounts.passwords.hash_password_weakly(password, salt=entropy(16)))
@@ -324,12 +324,12 @@ class _Builder:
         default_channel = None
         if GuildFeature.COMMUNITY in guild.features:
             default_channel = schema.default_community_channel(guild)
-        guilds.create(
+        guilds.creation.create(
             self._call,
             owner_id=self._built.users[guild.owner].id,
             name=name,
             guild_id=guild_id,
-            contents=guilds.InitialContents(
+            contents=guilds.creation.InitialContents(
                 everyone_permissions,
                 self._role_rows(guild, built, bot_roles),
                 [],

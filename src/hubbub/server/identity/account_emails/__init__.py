@@ -17,7 +17,7 @@ SLICE = Slice(
         accounts.signals.SignedIn: listeners.on_signed_in,
         accounts.signals.PasswordChanged: listeners.on_password_changed,
         accounts.signals.SecondFactorChanged: listeners.on_second_factor_changed,
-        users.UserDeleted: listeners.on_user_deleted,
+        users.signals.UserDeleted: listeners.on_user_deleted,
     },
 )
 

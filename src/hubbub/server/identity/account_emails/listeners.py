@@ -7,7 +7,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.account_emails import actions, limits, store
 from hubbub.server.identity.accounts.signals import AccountRegistered, PasswordChanged, SecondFactorChanged, SignedIn
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 
 
 def on_account_registered(call: Call, signal: AccountRegistered) -> None:

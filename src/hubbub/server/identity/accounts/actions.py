@@ -39,9 +39,9 @@ def create_user(
 
     Without `user_id`, a new ID is generated. For `email` and `global_name`, UNSET and None both mean that the user has
     none."""
-    name = users.require_username(username)
+    name = users.names.require_username(username)
     form = errors.FormErrors()
-    if users.find_by_username(call.tx, name) is not None:
+    if users.names.find_by_username(call.tx, name) is not None:
         form.add("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
     email_address = email.lower() if isinstance(email, str) else None
     if email_address is not None and is_email_registered(call, email_address):
@@ -51,7 +51,7 @@ def create_user(
         id=user_id or call.new_id(UserId),
         username=name,
         discriminator="0",
-        global_name=users.clean_name(global_name) if isinstance(global_name, str) else None,
+        global_name=users.names.clean_name(global_name) if isinstance(global_name, str) else None,
         email=email_address,
     )
     users.insert(call.tx, row)
@@ -193,6 +193,6 @@ def disable_totp(call: Call, row: UserRow) -> None:
 
 
 def _set_mfa_enabled(call: Call, row: UserRow, *, enabled: bool) -> None:
-    users.set_mfa_enabled(call.tx, row.id, enabled)
-    users.publish_user(call, row._replace(mfa_enabled=int(enabled)))
+    users.profiles.set_mfa_enabled(call.tx, row.id, enabled)
+    users.profiles.publish_user(call, row._replace(mfa_enabled=int(enabled)))
     call.notify(SecondFactorChanged(user_id=row.id, is_enabled=enabled))

@@ -26,7 +26,7 @@ async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.
     if not await operation.read(lambda call: call.config.registration):
         raise errors.FORBIDDEN(message="Registration is disabled on this server.")
     # Validate the name before the expensive hash; `actions.create_user` validates it again inside the transaction.
-    users.require_username(body.username)
+    users.names.require_username(body.username)
     password_hash = await operation.run_in_thread(passwords.hash_password, body.password)
 
     def register(call: Call) -> wire.SessionToken:

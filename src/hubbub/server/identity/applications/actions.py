@@ -125,7 +125,7 @@ def _bot_user_row(bot_id: UserId, name: str) -> UserRow:
     discriminator = f"{int.from_bytes(hashlib.sha256(str(int(bot_id)).encode()).digest()[:4], 'big') % 9999 + 1:04d}"
     return UserRow(
         id=bot_id,
-        username=users.require_bot_name(name, "name"),
+        username=users.names.require_bot_name(name, "name"),
         discriminator=discriminator,
         bot=1,
         verified=1,

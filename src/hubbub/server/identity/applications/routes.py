@@ -158,7 +158,7 @@ def _apply_owner_changes(
         if (value := getattr(body, name)) is not UNSET:
             setattr(settings, name, rules.require_url(name, value))
     if body.name is not UNSET:
-        row = row._replace(name=users.require_bot_name(body.name, "name"))
+        row = row._replace(name=users.names.require_bot_name(body.name, "name"))
     if body.bot_public is not UNSET:
         row = row._replace(bot_public=int(body.bot_public))
     if body.bot_require_code_grant is not UNSET:

@@ -115,7 +115,7 @@ def rpc_application(row: ApplicationRow, now_ms: int) -> wire.RpcApplication:
         flags_new=flags_new,
         rpc_origins=decode_settings(row).rpc_origins,
         activity_types=[int(activity_type) for activity_type in activity_types],
-        premium_type_scope=users.premium_type_scope(now_ms),
+        premium_type_scope=users.profiles.premium_type_scope(now_ms),
     )
 
 

@@ -4,7 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.connections import actions, routes
 from hubbub.server.identity.connections.actions import add, export_data, remove
 from hubbub.server.identity.connections.store import ConnectionRow, list_of_user
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
     name="connections",

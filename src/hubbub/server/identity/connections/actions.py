@@ -57,7 +57,7 @@ def remove(call: Call, user_id: int, type: str, id: str) -> bool:
     return store.delete(call.tx, user_id, type, id)
 
 
-def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Delete the connections of a deleted user."""
     store.delete_of_user(call.tx, signal.user_id)
 

@@ -8,7 +8,7 @@ from hubbub.server.identity.developers import routes, store
 from hubbub.server.identity.developers.actions import approve, deny, schedule_size_check
 from hubbub.server.identity.developers.jobs import JOBS
 from hubbub.server.identity.developers.store import ApprovalRow, list_pending
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
     name="developers",

@@ -32,7 +32,7 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
     """Create an application.
 
     The application has no bot, and its client secret is not known, until the owner requests them."""
-    name = users.require_bot_name(body.name, "name")
+    name = users.names.require_bot_name(body.name, "name")
     if len(applications.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
     created = applications.create(call, name, call.user_id, with_bot=False)
@@ -136,7 +136,7 @@ def list_application_testers(call: Call, application_id: ApplicationId) -> list[
 def invite_application_tester(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> wire.Tester:
     """Invite a user to test an application."""
     row = applications.require_manager(call, application_id)
-    user = users.find_by_username(call.tx, body.username.strip().lower())
+    user = users.names.find_by_username(call.tx, body.username.strip().lower())
     if user is None:
         raise errors.invalid("username", "TESTER_UNKNOWN", "No user has this username.")
     if user.id == row.owner_id:

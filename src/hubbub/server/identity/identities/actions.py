@@ -55,13 +55,13 @@ def create_provisional(
 def _generate_username(call: Call) -> str:
     for _ in range(USERNAME_TRIES_MAX):
         name = "provisional_" + base64.b32encode(secrets.token_bytes(10)).decode().lower()
-        if users.find_by_username(call.tx, name) is None:
+        if users.names.find_by_username(call.tx, name) is None:
             return name
     raise errors.USERNAME_GENERATION_FAILED()
 
 
 def _clean_display_name(text: str | None) -> str | None:
-    return users.clean_name(text or "")[:GLOBAL_NAME_MAX].strip() or None
+    return users.names.clean_name(text or "")[:GLOBAL_NAME_MAX].strip() or None
 
 
 def find_or_create_provisional(call: Call, application: ApplicationRow, verified: VerifiedIdentity) -> UserRow:
@@ -160,7 +160,7 @@ def set_display_name(call: Call, global_name: str | None) -> UserRow:
     if row is None:
         raise errors.UNAUTHORIZED()
     row = row._replace(global_name=_clean_display_name(global_name))
-    users.update_profile(call, row)
+    users.profiles.update_profile(call, row)
     return row
 
 

@@ -11,7 +11,7 @@ from hubbub.server.identity.accounts.signals import AccountBanned
 from hubbub.server.identity.identities import actions, rules, store
 from hubbub.server.identity.identities.signals import ProfileChanged
 from hubbub.server.identity.oauth2 import ApplicationDeauthorized, ExternalCredential
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 
 
 def link_account(

@@ -36,7 +36,7 @@ from hubbub.server.identity.oauth2.store import (
 )
 from hubbub.server.identity.oauth2.store import approve_scopes as _insert_approved_scopes
 from hubbub.server.identity.oauth2.views import export_data, granted_scopes, id_claims, public_applications
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 
 
 def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:

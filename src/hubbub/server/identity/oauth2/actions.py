@@ -20,7 +20,7 @@ from hubbub.server.identity.oauth2.ports import InstallationRequest
 from hubbub.server.identity.oauth2.rules import AuthorizationRequest
 from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.identity.oauth2.store import AuthorizationRow, CodeRow, InstallationRow, RefreshTokenRow
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 
 USER_CODE_ALPHABET = "BCDFGHJKLMNPQRSTVWXZ23456789"
 """User code alphabet: no vowels, to avoid words, and no characters that look alike."""

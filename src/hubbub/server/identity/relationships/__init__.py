@@ -24,8 +24,8 @@ SLICE = Slice(
         identities.AccountUnmerged: actions.on_account_unmerged,
         identities.FamilyJoined: actions.on_family_joined,
         identities.ProfileChanged: actions.on_profile_changed,
-        users.UserChanged: actions.on_user_changed,
-        users.UserDeleted: actions.on_user_deleted,
+        users.signals.UserChanged: actions.on_user_changed,
+        users.signals.UserDeleted: actions.on_user_deleted,
     },
     ready=views.ready_fields,
 )

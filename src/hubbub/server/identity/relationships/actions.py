@@ -116,7 +116,7 @@ def set_nickname(call: Call, row: RelationshipRow, nickname: str | None) -> None
 # Account changes
 
 
-def on_user_changed(call: Call, signal: users.UserChanged) -> None:
+def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     """Publish a user's changed profile to related users, unless only the guild tag changed.
 
     Recipients are friends, users with a pending request, and users who block the changed user. Game friends receive the
@@ -212,7 +212,7 @@ def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     identities.publish_profile(call, signal.profile, friend_ids)
 
 
-def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Delete all relationships of a deleted user and publish their removal."""
     rows = store.list_all(call.tx, signal.user_id)
     store.remove_user(call.tx, signal.user_id)

@@ -78,7 +78,7 @@ def update_relationship(call: Call, user_id: UserId, body: wire.UpdateRelationsh
     row = store.find(call.tx, call.user_id, user_id)
     if row is None or row.type != rules.FRIEND:
         raise errors.UNKNOWN_USER()
-    actions.set_nickname(call, row, users.clean_name(body.nickname or "") or None)
+    actions.set_nickname(call, row, users.names.clean_name(body.nickname or "") or None)
 
 
 @handles(wire.DELETE_RELATIONSHIP)

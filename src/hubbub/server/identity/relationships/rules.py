@@ -63,7 +63,7 @@ def require_user_by_name(call: Call, body: wire.RequestFriend) -> UserRow:
     Names are unique, so a legacy discriminator matches no user."""
     user = None
     if body.discriminator in (None, 0, "0", ""):
-        user = users.find_by_username(call.tx, body.username.lower())
+        user = users.names.find_by_username(call.tx, body.username.lower())
     if user is None:
         raise errors.NO_USER_WITH_TAG()
     return user

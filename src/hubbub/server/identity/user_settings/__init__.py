@@ -17,7 +17,7 @@ def _ready_fields(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="user_settings",
     modules=(routes,),
-    listeners={users.UserDeleted: actions.on_user_deleted},
+    listeners={users.signals.UserDeleted: actions.on_user_deleted},
     ready=_ready_fields,
 )
 

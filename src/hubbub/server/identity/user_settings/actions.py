@@ -28,7 +28,7 @@ def update(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     return updated
 
 
-def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Delete the settings of a deleted user."""
     store.delete(call.tx, signal.user_id)
 

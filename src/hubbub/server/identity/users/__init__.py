@@ -4,29 +4,10 @@ from typing import Any
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users import ports, routes
-from hubbub.server.identity.users.actions import (
-    delete,
-    publish_user,
-    set_email,
-    set_premium,
-    set_primary_guild,
-    update_profile,
-)
-from hubbub.server.identity.users.rules import clean_name, require_bot_name, require_username
-from hubbub.server.identity.users.signals import UserChanged, UserDeleted
-from hubbub.server.identity.users.store import (
-    PUBLIC_FIELDS,
-    UserRow,
-    find,
-    find_by_email,
-    find_by_username,
-    find_many,
-    insert,
-    list_by_primary_guild,
-    set_mfa_enabled,
-)
-from hubbub.server.identity.users.views import deleted_user, my_user, premium_type_scope, user_view
+from hubbub.server.identity.users import names, ports, profiles, routes, signals
+from hubbub.server.identity.users.actions import delete
+from hubbub.server.identity.users.store import PUBLIC_FIELDS, UserRow, find, find_by_email, find_many, insert
+from hubbub.server.identity.users.views import deleted_user, my_user, user_view
 
 
 def _ready_fields(call: Call) -> dict[str, Any]:
@@ -39,28 +20,17 @@ SLICE = Slice(name="users", modules=(routes, ports), ready=_ready_fields)
 __all__ = [
     "PUBLIC_FIELDS",
     "SLICE",
-    "UserChanged",
-    "UserDeleted",
     "UserRow",
-    "ports",
-    "publish_user",
-    "update_profile",
-    "clean_name",
     "delete",
-    "find",
-    "find_many",
-    "find_by_email",
-    "find_by_username",
     "deleted_user",
+    "find",
+    "find_by_email",
+    "find_many",
     "insert",
     "my_user",
-    "require_bot_name",
-    "premium_type_scope",
-    "require_username",
-    "set_email",
-    "set_premium",
+    "names",
+    "ports",
+    "profiles",
+    "signals",
     "user_view",
-    "set_primary_guild",
-    "list_by_primary_guild",
-    "set_mfa_enabled",
 ]

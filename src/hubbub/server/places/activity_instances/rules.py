@@ -60,7 +60,7 @@ def require_launchable(call: Call, application_id: int, channel_access: ChannelA
 
 def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
     """Return whether an application is installed in a guild, with or without its bot (decisions/0030)."""
-    if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
+    if row.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, row.bot_id):
         return True
     return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None
 

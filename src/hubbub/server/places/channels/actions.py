@@ -246,7 +246,7 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     children = store.list_children(call.tx, row.id) if row.type == ChannelType.GUILD_CATEGORY else []
     call.notify(ChannelsDeleted(guild_id=guild_id, channel_ids=(row.id,)))
     store.delete(call.tx, row.id)
-    was_referenced = guilds.clear_channel_references(call.tx, guild_id, row.id)
+    was_referenced = guilds.maintenance.clear_channel_references(call.tx, guild_id, row.id)
     changes = audit.differences(view, None, (*AUDITED_FIELDS, "permission_overwrites"))
     audit.record(call, guild_id, AuditLogAction.CHANNEL_DELETE, target_id=row.id, changes=changes)
     publish(call, wire.CHANNEL_DELETE, row, view)
@@ -322,7 +322,10 @@ def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
 
 
 def insert_initial(
-    call: Call, guild_id: int, channels: Sequence[guilds.NewChannel], overwrites: Sequence[guilds.NewOverwrite]
+    call: Call,
+    guild_id: int,
+    channels: Sequence[guilds.creation.NewChannel],
+    overwrites: Sequence[guilds.creation.NewOverwrite],
 ) -> None:
     """Insert the initial channels of a new guild and their overwrites without events; GUILD_CREATE contains them."""
     store.insert_initial(call.tx, guild_id, channels, overwrites)

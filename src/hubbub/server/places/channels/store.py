@@ -454,12 +454,15 @@ def delete_group(tx: Tx, channel_id: int) -> None:
 
 
 def insert_initial(
-    tx: Tx, guild_id: int, channels: Sequence[guilds.NewChannel], overwrites: Sequence[guilds.NewOverwrite]
+    tx: Tx,
+    guild_id: int,
+    channels: Sequence[guilds.creation.NewChannel],
+    overwrites: Sequence[guilds.creation.NewOverwrite],
 ) -> None:
     """Insert the initial channels and overwrites of a guild."""
-    columns = ", ".join(("guild_id", *guilds.NewChannel._fields))
+    columns = ", ".join(("guild_id", *guilds.creation.NewChannel._fields))
     tx.run_many(
-        f"INSERT INTO channels ({columns}) VALUES (?, {placeholders(guilds.NewChannel._fields)})",
+        f"INSERT INTO channels ({columns}) VALUES (?, {placeholders(guilds.creation.NewChannel._fields)})",
         [(guild_id, *channel) for channel in channels],
     )
     tx.run_many("INSERT INTO overwrites (channel_id, target_id, type, allow, deny) VALUES (?, ?, ?, ?, ?)", overwrites)

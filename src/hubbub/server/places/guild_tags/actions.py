@@ -56,11 +56,11 @@ def set_displayed_tag(call: Call, user: UserRow, row: GuildTagRow | None, guild_
     `row` is the tag to display. If it is None, the tag of `guild_id` is stored as hidden, or cleared if `guild_id` is
     None, too."""
     if row is not None:
-        return users.set_primary_guild(call, user, displayed_tag(row))
+        return users.profiles.set_primary_guild(call, user, displayed_tag(row))
     if guild_id is None:
-        return users.set_primary_guild(call, user, None)
+        return users.profiles.set_primary_guild(call, user, None)
     hidden = PrimaryGuild(identity_guild_id=GuildId(guild_id), identity_enabled=False, tag=None, badge=None)
-    return users.set_primary_guild(call, user, hidden)
+    return users.profiles.set_primary_guild(call, user, hidden)
 
 
 def displayed_tag(row: GuildTagRow) -> PrimaryGuild:
@@ -72,11 +72,11 @@ def update_members(call: Call, payload: UpdateMembersPayload) -> None:
     """Set the displayed tag of one batch of members to the guild's current tag, or clear it, and schedule the next batch."""
     row = store.find(call.tx, payload.guild_id)
     tag = CLEARED if row is None else displayed_tag(row)
-    batch = users.list_by_primary_guild(
+    batch = users.profiles.list_by_primary_guild(
         call.tx, payload.guild_id, after=payload.after_user_id, limit=MEMBERS_BATCH_SIZE
     )
     for user in batch:
-        users.set_primary_guild(call, user, tag)
+        users.profiles.set_primary_guild(call, user, tag)
     if len(batch) == MEMBERS_BATCH_SIZE:
         call.tx.enqueue(
             UPDATE_MEMBERS_JOB,
@@ -99,4 +99,4 @@ def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     if user is None or user.primary_guild is None:
         return
     if codec.decode(user.primary_guild, PrimaryGuild).identity_guild_id == signal.guild_id:
-        users.set_primary_guild(call, user, CLEARED)
+        users.profiles.set_primary_guild(call, user, CLEARED)

@@ -11,7 +11,7 @@ from hubbub.protocol.resources.audit_log import AuditLogEntry
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import applications
-from hubbub.server.identity.users import UserChanged
+from hubbub.server.identity.users.signals import UserChanged
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.integrations import actions, routes, views
 from hubbub.server.places.integrations.actions import publish_created, publish_deleted

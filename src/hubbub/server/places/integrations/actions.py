@@ -10,7 +10,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.identity import applications, oauth2, users
 from hubbub.server.identity.applications import ApplicationRow
-from hubbub.server.identity.users import UserChanged, UserRow
+from hubbub.server.identity.users import UserRow
+from hubbub.server.identity.users.signals import UserChanged
 from hubbub.server.places import guilds, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.integrations import views
@@ -21,7 +22,7 @@ def delete(call: Call, guild_id: GuildId, row: ApplicationRow) -> None:
     """Remove an application from a guild: kick its bot, or delete its installation if it has no bot there."""
     changes = [AuditLogChange(key="name", old_value=row.name), AuditLogChange(key="type", old_value="discord")]
     audit.record(call, guild_id, AuditLogAction.INTEGRATION_DELETE, target_id=row.id, changes=changes)
-    if row.bot_id is None or not guilds.is_member(call.tx, guild_id, row.bot_id):
+    if row.bot_id is None or not guilds.membership.is_member(call.tx, guild_id, row.bot_id):
         oauth2.delete_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
         publish_deleted(call, guild_id, row)
         return
@@ -72,7 +73,7 @@ def on_user_changed(call: Call, signal: UserChanged) -> None:
     row = applications.find_by_bot(call.tx, signal.row.id) if signal.row.bot else None
     if row is None:
         return
-    for guild_id in guilds.list_ids_of_user(call.tx, signal.row.id):
+    for guild_id in guilds.membership.list_ids_of_user(call.tx, signal.row.id):
         payload = views.guild_integration(guild_id, row, signal.row)
         call.tx.emit(wire.INTEGRATION_UPDATE, payload, GuildAudience(guild_id))
         _publish_integrations_update(call, guild_id)

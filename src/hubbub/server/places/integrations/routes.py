@@ -82,6 +82,6 @@ def _raise_unsupported(call: Call, guild_id: int, integration_id: int) -> None:
 
 def _is_installed(call: Call, guild_id: int, row: ApplicationRow) -> bool:
     """Return whether an application is installed in a guild, with or without its bot."""
-    if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
+    if row.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, row.bot_id):
         return True
     return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None

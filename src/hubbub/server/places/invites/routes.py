@@ -188,7 +188,9 @@ def _add_counts(call: Call, row: InviteRow, invite: wire.Invite) -> None:
     guild = None if row.guild_id is None else guilds.find(call.tx, row.guild_id)
     if guild is not None:
         invite.approximate_member_count = guild.member_count
-        online_counts = guilds.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})
+        online_counts = guilds.membership.count_online(
+            call.tx, [guild], {presence.user_id for presence in call.presences}
+        )
         invite.approximate_presence_count = online_counts[guild.id]
     elif invite.channel is not None and invite.channel.recipients is not UNSET:
         invite.approximate_member_count = len(invite.channel.recipients)

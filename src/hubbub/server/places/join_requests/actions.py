@@ -33,8 +33,8 @@ def update_form(
         if changes:
             action = AuditLogAction.MEMBER_VERIFICATION_UPDATE
             audit.record(call, guild.id, action, target_id=guild.id, changes=changes)
-    updated_guild = guilds.with_feature(guild, GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED, is_enabled)
-    updated_guild = guilds.with_feature(
+    updated_guild = guilds.maintenance.with_feature(guild, GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED, is_enabled)
+    updated_guild = guilds.maintenance.with_feature(
         updated_guild, GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL, requires_review
     )
     guilds.update(call, guild, updated_guild)

@@ -34,7 +34,10 @@ def require_manual_review(guild: GuildRow) -> None:
 
 def require_form_access(call: Call, guild: GuildRow) -> None:
     """Raise unless the caller is a member of the guild, or the guild is discoverable."""
-    if not guilds.is_member(call.tx, guild.id, call.user_id) and GuildFeature.DISCOVERABLE not in guild.feature_names:
+    if (
+        not guilds.membership.is_member(call.tx, guild.id, call.user_id)
+        and GuildFeature.DISCOVERABLE not in guild.feature_names
+    ):
         raise errors.MISSING_ACCESS()
 
 

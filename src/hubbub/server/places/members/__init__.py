@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ApplicationDeleting
-from hubbub.server.identity.users import UserChanged, UserDeleted
+from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.places.members import actions, commands, ports, routes, views
 from hubbub.server.places.members.actions import (
     add,

@@ -284,15 +284,15 @@ def _delete_bot_roles(call: Call, guild_id: int, bot_ids: set[UserId]) -> None:
             roles.delete(call, row)
 
 
-def on_user_changed(call: Call, signal: users.UserChanged) -> None:
+def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     """Publish a user's changed profile in every guild they are in."""
     for membership in store.iterate_memberships(call.tx, signal.row.id):
         _publish_update(call, membership._replace(user=signal.row))
 
 
-def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Remove a deleted account from every guild."""
-    for guild_id in guilds.list_ids_of_user(call.tx, signal.user_id):
+    for guild_id in guilds.membership.list_ids_of_user(call.tx, signal.user_id):
         remove(call, guild_id, signal.user_id)
     store.delete_departed_user(call.tx, signal.user_id)
 
@@ -300,7 +300,7 @@ def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Remove a deleted application's bot from every guild."""
     if signal.row.bot_id is not None:
-        for guild_id in guilds.list_ids_of_user(call.tx, signal.row.bot_id):
+        for guild_id in guilds.membership.list_ids_of_user(call.tx, signal.row.bot_id):
             remove(call, guild_id, signal.row.bot_id)
 
 

@@ -30,7 +30,7 @@ def _require_standing(call: Call, guild_id: GuildId, user_id: UserId) -> GuildAc
 
 def _clean_nick(text: str | None) -> str | None:
     """Return the normalized nickname, or None if nothing remains."""
-    return users.clean_name(text or "") or None
+    return users.names.clean_name(text or "") or None
 
 
 @handles(wire.GET_MY_GUILD_MEMBER)

@@ -284,7 +284,7 @@ def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
     """Insert a member and increment the member count; return False if they are already a member."""
     if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row):
         return False
-    guilds.adjust_member_count(tx, row.guild_id, 1)
+    guilds.membership.adjust_member_count(tx, row.guild_id, 1)
     roles.assignments.assign(tx, row.guild_id, row.user_id, role_ids)
     return True
 
@@ -316,7 +316,7 @@ def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
         where = f"WHERE guild_id = ? AND user_id IN ({placeholders(batch)})"
         roles.assignments.unassign_all(tx, guild_id, batch)
         count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
-    guilds.adjust_member_count(tx, guild_id, -count)
+    guilds.membership.adjust_member_count(tx, guild_id, -count)
 
 
 class DepartedRow(NamedTuple):

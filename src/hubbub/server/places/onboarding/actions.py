@@ -34,7 +34,9 @@ def update(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> No
     _record_prompts(call, after.guild_id, [] if previous_view is None else previous_view.prompts, new_view.prompts)
     guild = guilds.find(call.tx, after.guild_id)
     if guild is not None:
-        guilds.update(call, guild, guilds.with_feature(guild, GuildFeature.GUILD_ONBOARDING, bool(after.enabled)))
+        guilds.update(
+            call, guild, guilds.maintenance.with_feature(guild, GuildFeature.GUILD_ONBOARDING, bool(after.enabled))
+        )
 
 
 def set_responses(call: Call, row: OnboardingRow, member: Membership, option_ids: Sequence[Snowflake]) -> Membership:

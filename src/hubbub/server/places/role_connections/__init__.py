@@ -1,7 +1,7 @@
 """Role connections: metadata that applications provide about users, and the linked roles that require it."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.role_connections import actions, routes
 from hubbub.server.places.roles import RoleDeleted

@@ -9,7 +9,7 @@ from hubbub.protocol.ids import RoleId
 from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.server.core.call import Call
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places import members, roles
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import Membership

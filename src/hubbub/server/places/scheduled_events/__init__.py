@@ -21,7 +21,7 @@ from hubbub.server.places.scheduled_events.jobs import JOBS
 from hubbub.server.places.scheduled_events.store import EventRow, find_many
 from hubbub.server.places.scheduled_events.views import scheduled_events
 from hubbub.server.places.stage_instances import StageInstanceClosed
-from hubbub.server.places.voice_states import VoiceChannelChanged
+from hubbub.server.places.voice_states.signals import VoiceChannelChanged
 
 AUDIT_LOG_ACTIONS: Final = range(
     AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE, AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE + 1

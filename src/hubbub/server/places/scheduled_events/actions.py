@@ -22,7 +22,7 @@ from hubbub.server.places.members import MemberRemoved
 from hubbub.server.places.scheduled_events import recurrence, store, views
 from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, ExceptionRow
 from hubbub.server.places.stage_instances import StageInstanceClosed, StageInstanceRow
-from hubbub.server.places.voice_states import VoiceChannelChanged
+from hubbub.server.places.voice_states.signals import VoiceChannelChanged
 
 ADVANCE_JOB: Final = "scheduled_events.advance"
 """Name of the job that starts, ends or cancels an event at its time."""

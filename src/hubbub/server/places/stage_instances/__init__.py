@@ -11,7 +11,7 @@ from hubbub.server.places.stage_instances.actions import close, create
 from hubbub.server.places.stage_instances.jobs import JOBS
 from hubbub.server.places.stage_instances.signals import StageInstanceClosed
 from hubbub.server.places.stage_instances.store import StageInstanceRow, find
-from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
+from hubbub.server.places.voice_states.signals import SpeakerAdded, VoiceChannelChanged
 
 
 def _guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:

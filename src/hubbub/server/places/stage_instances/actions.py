@@ -17,7 +17,7 @@ from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.stage_instances import ports, store, views
 from hubbub.server.places.stage_instances.signals import StageInstanceClosed
 from hubbub.server.places.stage_instances.store import StageInstanceRow
-from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
+from hubbub.server.places.voice_states.signals import SpeakerAdded, VoiceChannelChanged
 
 CLOSE_JOB: Final = "stage_instances.close"
 """Name of the job that ends a stage without speakers."""

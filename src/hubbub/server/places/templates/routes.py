@@ -39,11 +39,11 @@ def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFrom
     template = store.find(call.tx, code)
     if template is None:
         raise errors.UNKNOWN_GUILD_TEMPLATE()
-    guilds.require_creation(call)
-    name = guilds.clean_name(body.name)
+    guilds.creation.require_creation(call)
+    name = guilds.creation.clean_name(body.name)
     settings: dict[str, Any] = {}
     if body.icon:
-        guilds.require_image_features("icon", body.icon, ())
+        guilds.creation.require_image_features("icon", body.icon, ())
         settings["icon"] = body.icon.hash
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id

@@ -166,13 +166,13 @@ def create_guild(
     channel_ids: dict[int, int] = {
         channel.id: call.new_id(ChannelId) for channel in template_guild.channels if channel.id is not None
     }
-    contents = guilds.InitialContents(
+    contents = guilds.creation.InitialContents(
         everyone_permissions=next(
             (int(role.permissions) for role in template_guild.roles if role.id == 0), Permissions.DEFAULT_EVERYONE
         ),
         roles=[_new_role(role_ids[role.id], guild_id, role) for role in template_guild.roles if role.id],
         channels=[
-            guilds.NewChannel(
+            guilds.creation.NewChannel(
                 id=channel_ids[channel.id],
                 name=channel.name or "channel",
                 type=channel.type,
@@ -188,7 +188,7 @@ def create_guild(
             if channel.id is not None
         ],
         overwrites=[
-            guilds.NewOverwrite(
+            guilds.creation.NewOverwrite(
                 channel_ids[channel.id],
                 role_ids[overwrite.id],
                 OverwriteType.ROLE,
@@ -203,7 +203,7 @@ def create_guild(
         system_channel_id=channel_ids.get(template_guild.system_channel_id or 0),
         afk_channel_id=channel_ids.get(template_guild.afk_channel_id or 0),
     )
-    row = guilds.create(
+    row = guilds.creation.create(
         call,
         owner_id=call.user_id,
         name=name,

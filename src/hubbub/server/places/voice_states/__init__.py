@@ -17,6 +17,7 @@ from hubbub.server.places.voice_states import (
     commands,
     ports,
     routes,
+    signals,
     store,
     tickets,
     views,
@@ -24,17 +25,7 @@ from hubbub.server.places.voice_states import (
 )
 from hubbub.server.places.voice_states.actions import leave_guilds
 from hubbub.server.places.voice_states.commands import on_session_ended
-from hubbub.server.places.voice_states.signals import (
-    CallerDisplaced,
-    CallerMustLeave,
-    PendingJoinsCanceled,
-    SpeakerAdded,
-    VoiceChannelChanged,
-)
 from hubbub.server.places.voice_states.store import (
-    CallKind,
-    CallStateRow,
-    VoiceStateRow,
     are_together,
     count_connected,
     count_speakers,
@@ -106,25 +97,17 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
-    "CallKind",
-    "CallStateRow",
-    "CallerDisplaced",
-    "CallerMustLeave",
-    "SpeakerAdded",
-    "VoiceChannelChanged",
-    "VoiceStateRow",
-    "PendingJoinsCanceled",
     "are_together",
     "calls",
     "count_connected",
+    "count_speakers",
     "find",
     "leave_guilds",
     "list_of_guild",
     "move_member",
     "ports",
     "reset",
-    "on_session_ended",
-    "count_speakers",
+    "signals",
     "tickets",
     "voice_server",
 ]

@@ -19,7 +19,10 @@ def update_screen(
         store.put(call.tx, after)
     changes = audit.differences(_screen_view(before), _screen_view(after))
     guilds.update(
-        call, guild, guilds.with_feature(guild, GuildFeature.WELCOME_SCREEN_ENABLED, is_enabled), extra_changes=changes
+        call,
+        guild,
+        guilds.maintenance.with_feature(guild, GuildFeature.WELCOME_SCREEN_ENABLED, is_enabled),
+        extra_changes=changes,
     )
 
 

@@ -101,7 +101,7 @@ def _settings_view(row: GuildRow) -> wire.WidgetSettings:
 
 
 def _count_online(call: Call, guild: GuildRow) -> int:
-    return guilds.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})[guild.id]
+    return guilds.membership.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})[guild.id]
 
 
 def _public_voice_channels(call: Call, guild_id: int) -> list[channels.ChannelRow]:
@@ -157,7 +157,9 @@ def _iterate_members(call: Call, guild: GuildRow, online_ids: list[int]) -> Iter
     """Iterate over the online users who are members of the guild, starting from the smaller of both sets."""
     if guild.member_count < len(online_ids):
         online_id_set = set(online_ids)
-        online_ids = [user_id for user_id in guilds.list_member_ids(call.tx, guild.id) if user_id in online_id_set]
+        online_ids = [
+            user_id for user_id in guilds.membership.list_member_ids(call.tx, guild.id) if user_id in online_id_set
+        ]
     for batch in batches(online_ids):
         yield from members.find_many(call.tx, guild.id, batch).values()
 

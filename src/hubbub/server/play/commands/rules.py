@@ -33,7 +33,7 @@ def require_own_installed(call: Call, application_id: int, guild_id: int) -> App
 
 def require_installed_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
     """Require that an application is installed in a guild, with its bot or with its commands only."""
-    if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
+    if row.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, row.bot_id):
         return
     if oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None:
         return

@@ -280,7 +280,7 @@ def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> Non
             update_members(call, row, [existing or membership._replace(user_id=new_id)], [old_id])
 
 
-def on_user_changed(call: Call, signal: users.UserChanged) -> None:
+def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     """Publish a user's changed profile to the members of their lobbies, unless only the guild tag changed."""
     if signal.tag_only or signal.row.bot:
         return
@@ -300,7 +300,7 @@ def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     identities.publish_profile(call, signal.profile, other_ids)
 
 
-def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Remove a deleted account from all lobbies."""
     for membership in store.list_memberships(call.tx, signal.user_id):
         if (row := store.find(call.tx, membership.lobby_id)) is not None:

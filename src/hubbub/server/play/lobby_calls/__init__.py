@@ -3,7 +3,7 @@
 The voice server is a transport; the voice_states slice stores the participants."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.places.voice_states import CallerDisplaced, CallerMustLeave, PendingJoinsCanceled
+from hubbub.server.places.voice_states.signals import CallerDisplaced, CallerMustLeave, PendingJoinsCanceled
 from hubbub.server.play.lobbies import LobbyMembersLeaving
 from hubbub.server.play.lobby_calls import actions, commands
 

@@ -11,7 +11,8 @@ from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.places import voice_states
-from hubbub.server.places.voice_states import CallKind, PendingJoinsCanceled
+from hubbub.server.places.voice_states.calls import CallKind
+from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
 from hubbub.server.play import lobbies
 from hubbub.server.play.lobby_calls import actions, rules
 
@@ -77,7 +78,7 @@ def _reject_join(call: Call, request: LobbyCallRequest) -> None:
     call.replies.append((wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_call_state(call, request), has_left=True)))
 
 
-def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.CallStateRow:
+def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.calls.CallStateRow:
     return voice_states.calls.new_state(
         request.lobby_id,
         request.user_id,

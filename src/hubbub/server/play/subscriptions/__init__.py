@@ -1,7 +1,7 @@
 """Subscriptions, and the purchases that start them."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.play.subscriptions import purchases, routes
 from hubbub.server.play.subscriptions.actions import refund
 from hubbub.server.play.subscriptions.jobs import JOBS

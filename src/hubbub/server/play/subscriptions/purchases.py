@@ -10,7 +10,7 @@ from hubbub.server.core import jobs
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.payments import Charge, PaymentDeclined
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.standing import access
 from hubbub.server.play import entitlements, skus
 from hubbub.server.play.skus import SkuRow

@@ -6,7 +6,7 @@ from hubbub.protocol.enums import Scope
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.play.user_messages import actions, routes, views
 from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessagesDeleted
 

@@ -148,9 +148,7 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
     messages.delete(call, channel_access, row)
 
 
-def _find_message(
-    call: Call, other_id: int, message_id: int
-) -> "PassingMessageRow | tuple[ChannelAccess, MessageRow]":
+def _find_message(call: Call, other_id: int, message_id: int) -> "PassingMessageRow | tuple[ChannelAccess, MessageRow]":
     """Return a message between the caller and another player: a passing message, or a stored message with the channel access.
 
     Raise UNKNOWN_MESSAGE if there is none."""
@@ -422,6 +420,6 @@ def _send_webhook_events(
         webhook_events.send(call, ApplicationId(application_id), event_type, data, subject_id=min(participant_ids))
 
 
-def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Delete the data of a deleted user."""
     store.delete_of_user(call.tx, signal.user_id)

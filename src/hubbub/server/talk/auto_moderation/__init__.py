@@ -14,7 +14,7 @@ SLICE = Slice(
     listeners={
         members.MemberAdded: listeners.on_member_added,
         members.MemberRenamed: listeners.on_member_renamed,
-        users.UserChanged: listeners.on_user_changed,
+        users.signals.UserChanged: listeners.on_user_changed,
         guilds.GuildDeleted: listeners.on_guild_deleted,
     },
 )

@@ -116,7 +116,7 @@ def on_member_renamed(call: Call, signal: members.MemberRenamed) -> None:
     check_profile(call, signal.guild_id, signal.user_id)
 
 
-def on_user_changed(call: Call, signal: users.UserChanged) -> None:
+def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     """Check the profile of a changed user in each of their guilds."""
     if not signal.row.bot:
         for guild_id in store.list_guilds_with_profile_rules(call.tx, signal.row.id):

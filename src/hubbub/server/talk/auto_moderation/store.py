@@ -160,7 +160,7 @@ def _update_moderated_bits(tx: Tx, guild_id: int) -> None:
     """Update `guilds.moderated` from the enabled rules."""
     rows = tx.all("SELECT DISTINCT event_type FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1", guild_id)
     bits = sum(_BIT_BY_EVENT_TYPE[AutoModerationEventType(event_type)] for (event_type,) in rows)
-    guilds.set_moderation_rule_bits(tx, guild_id, bits)
+    guilds.maintenance.set_moderation_rule_bits(tx, guild_id, bits)
 
 
 def has_rules_for(tx: Tx, guild_id: int, bit: int) -> bool:

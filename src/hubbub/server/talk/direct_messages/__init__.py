@@ -15,7 +15,7 @@ SLICE = Slice(
     modules=(routes,),
     listeners={
         messages.MessageCreated: actions.on_message_created,
-        users.UserDeleted: actions.on_user_deleted,
+        users.signals.UserDeleted: actions.on_user_deleted,
         identities.AccountsMerged: account_merge.on_accounts_merged,
     },
     ready=views.ready_fields,

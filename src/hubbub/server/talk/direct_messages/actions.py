@@ -122,7 +122,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
     return view
 
 
-def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Remove a deleted user from every group. Direct messages stay visible to the other user."""
     user = users.find(call.tx, signal.user_id)
     if user is None:

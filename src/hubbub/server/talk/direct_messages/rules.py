@@ -95,7 +95,7 @@ def require_consent(call: Call, token: str) -> UserId:
 
 def require_nick(nick: str, path: str) -> str | None:
     """Return a cleaned group nickname, or None if it is empty. `path` is the field that an error names."""
-    nick = users.clean_name(nick)
+    nick = users.names.clean_name(nick)
     if len(nick) > NICK_MAX:
         raise errors.invalid(path, *errors.max_length(NICK_MAX))
     return nick or None

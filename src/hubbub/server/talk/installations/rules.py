@@ -14,7 +14,7 @@ from hubbub.server.places.standing import access
 
 def list_installable_guilds(call: Call) -> list[GrantableGuild]:
     """Return the guilds where the caller may install applications."""
-    rows = list(guilds.find_many(call.tx, guilds.list_ids_of_user(call.tx, call.user_id)).values())
+    rows = list(guilds.find_many(call.tx, guilds.membership.list_ids_of_user(call.tx, call.user_id)).values())
     permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
     return [
         GrantableGuild(
@@ -44,6 +44,10 @@ def check_installation(call: Call, request: InstallationRequest) -> int:
         if owner is None or not owner.mfa_enabled:
             raise errors.TWO_FACTOR_REQUIRED()
     bot_id = request.application.bot_id
-    if Scope.BOT in request.scopes and bot_id is not None and not guilds.is_member(call.tx, request.guild_id, bot_id):
+    if (
+        Scope.BOT in request.scopes
+        and bot_id is not None
+        and not guilds.membership.is_member(call.tx, request.guild_id, bot_id)
+    ):
         members.require_can_join(call, request.guild_id, bot_id)
     return permissions

@@ -5,11 +5,7 @@ The voice states slice stores the participants; the voice server carries the med
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.relationships import UserBlocked
-from hubbub.server.places.voice_states import (
-    CallerDisplaced,
-    CallerMustLeave,
-    PendingJoinsCanceled,
-)
+from hubbub.server.places.voice_states.signals import CallerDisplaced, CallerMustLeave, PendingJoinsCanceled
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import actions, commands, routes, views
 from hubbub.server.talk.private_calls.commands import set_voice_state

@@ -19,7 +19,8 @@ from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity.relationships import UserBlocked
 from hubbub.server.places import channels, voice_states
 from hubbub.server.places.standing import ChannelRef, access
-from hubbub.server.places.voice_states import CallerDisplaced, CallerMustLeave, CallKind, CallStateRow
+from hubbub.server.places.voice_states.calls import CallKind, CallStateRow
+from hubbub.server.places.voice_states.signals import CallerDisplaced, CallerMustLeave
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import store, views

@@ -11,7 +11,8 @@ from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.places import voice_states
-from hubbub.server.places.voice_states import CallKind, PendingJoinsCanceled
+from hubbub.server.places.voice_states.calls import CallKind
+from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
 from hubbub.server.talk.private_calls import actions, rules, store, views
 
 JOIN_JOB: Final = "private_calls.join"

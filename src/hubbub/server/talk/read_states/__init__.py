@@ -23,7 +23,7 @@ SLICE = Slice(
     modules=(routes,),
     listeners={
         channels.ChannelsDeleted: actions.on_channels_deleted,
-        users.UserDeleted: actions.on_user_deleted,
+        users.signals.UserDeleted: actions.on_user_deleted,
     },
     ready=_ready_fields,
 )

@@ -42,7 +42,7 @@ def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
     store.delete_of_channels(call.tx, signal.channel_ids)
 
 
-def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Delete the read states of a deleted user."""
     store.delete_of_user(call.tx, signal.user_id)
 

@@ -80,7 +80,7 @@ FieldPath = tuple[str | int, ...]
 
 def clean_name(text: str, path: str = "name") -> str:
     """Return the webhook name to store, or raise a form error for the field `path`."""
-    name = users.clean_name(text)
+    name = users.names.clean_name(text)
     if not 1 <= len(name) <= wire.WEBHOOK_NAME_MAX:
         raise errors.invalid(path, *errors.bad_length(1, wire.WEBHOOK_NAME_MAX))
     for word in _RESERVED_WORDS:

@@ -1,0 +1,16 @@
+"""Creation of guilds."""
+
+from hubbub.server.places.guilds.actions import create
+from hubbub.server.places.guilds.initial_contents import InitialContents
+from hubbub.server.places.guilds.rules import clean_name, require_creation, require_image_features
+from hubbub.server.places.guilds.store import NewChannel, NewOverwrite
+
+__all__ = [
+    "InitialContents",
+    "NewChannel",
+    "NewOverwrite",
+    "clean_name",
+    "create",
+    "require_creation",
+    "require_image_features",
+]

@@ -1,0 +1,21 @@
+"""Guilds of users, and numbers of members."""
+
+from hubbub.server.places.guilds.rules import guilds_max
+from hubbub.server.places.guilds.store import (
+    adjust_member_count,
+    count_of_user,
+    count_online,
+    is_member,
+    list_ids_of_user,
+    list_member_ids,
+)
+
+__all__ = [
+    "adjust_member_count",
+    "count_of_user",
+    "count_online",
+    "guilds_max",
+    "is_member",
+    "list_ids_of_user",
+    "list_member_ids",
+]
