@@ -93,7 +93,7 @@ async def hubbub(
         row = accounts.create_user(call, "alice")
         token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids)
         flags = ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
-        application = applications.create(call, "bencher", row.id, flags=flags)
+        application = applications.management.create(call, "bencher", row.id, flags=flags)
         guild = guilds.creation.create(call, owner_id=row.id, name="Bench")
         members.add(call, guild.id, UserId(application.row.id))
         rows = call.tx.all("SELECT id FROM channels WHERE guild_id = ? AND type = 0", guild.id)
@@ -120,7 +120,9 @@ def _create_codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, 
     from hubbub.server.identity import applications
 
     redirect = "https://bench.example/callback"
-    application = applications.create(call, "client", UserId(int(user_id)), with_bot=False, redirect_uris=[redirect])
+    application = applications.management.create(
+        call, "client", UserId(int(user_id)), with_bot=False, redirect_uris=[redirect]
+    )
     expires_ms = call.now_ms + 600_000
     call.tx.run_many(
         "INSERT INTO authorization_codes (hash, application_id, user_id, scopes, redirect_uri, redirect_sent, expires_ms) "
@@ -153,7 +155,7 @@ def _create_players(call: Any, user_id: str, count: str) -> dict[str, Any]:
     from hubbub.server.identity import accounts, applications, relationships
 
     social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
-    game = applications.create(call, "game", UserId(int(user_id)), flags=social).row
+    game = applications.management.create(call, "game", UserId(int(user_id)), flags=social).row
     scopes = expand_scopes(["sdk.social_layer"])
 
     def create_player(name: str) -> tuple[int, str]:

@@ -105,7 +105,7 @@ async def create_application(
     if public:
         flags |= ApplicationFlags.PUBLIC_OAUTH2_CLIENT
     created = await world.write(
-        lambda call: applications.create(
+        lambda call: applications.management.create(
             call, name, UserId(owner.id), with_bot=bot, flags=flags, redirect_uris=list(redirect_uris)
         )
     )

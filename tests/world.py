@@ -467,7 +467,9 @@ class World:
 
         name = name or f"bot{next(_numbers)}"
         owner = await self.user()
-        application = await self.write(lambda call: applications.create(call, name, UserId(owner.id), flags=flags))
+        application = await self.write(
+            lambda call: applications.management.create(call, name, UserId(owner.id), flags=flags)
+        )
         bot = Actor(
             self, application.row.bot_id, application.bot_token, name, bot=True, application_id=application.row.id
         )

@@ -179,7 +179,7 @@ async def test_custom_schemes_need_pkce(world: World) -> None:
     ["javascript:/authorize/callback", "data:/authorize/callback", "mygame://authorize/callback", "mygame:x", "a b"],
 )
 def test_schemes_that_a_browser_executes_cannot_be_registered(uri: str) -> None:
-    assert not applications.is_valid_redirect(uri)
+    assert not applications.settings.is_valid_redirect(uri)
     assert not redirects.is_allowed_redirect([uri], 1, uri)
 
 

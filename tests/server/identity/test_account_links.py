@@ -282,7 +282,7 @@ async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> No
 
 async def test_a_ban_revokes_the_tokens_of_the_bots_of_the_user(world: World) -> None:
     owner, other_bot = await world.user(), await world.bot()
-    made = await world.write(lambda call: applications.create(call, "game", UserId(owner.id)))
+    made = await world.write(lambda call: applications.management.create(call, "game", UserId(owner.id)))
     bot = Actor(world, made.row.bot_id, made.bot_token, "game", bot=True, application_id=made.row.id)
     session = await bot.connect(intents=0)
 

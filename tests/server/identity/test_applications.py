@@ -99,7 +99,7 @@ async def test_a_new_bot_token_ends_the_old_one(world: World) -> None:
     def reset(call: Call) -> str:
         row = applications.find_by_bot(call.tx, bot.id)
         assert row is not None
-        return applications.reset_bot_token(call, row)
+        return applications.management.reset_bot_token(call, row)
 
     token = await world.write(reset)
 

@@ -87,7 +87,7 @@ async def test_application_names_are_validated_and_their_number_is_limited(world
 
     def create_applications(call: Call) -> None:
         for _ in range(wire.APPLICATIONS_MAX):
-            applications.create(call, "another", UserId(alice.id), with_bot=False)
+            applications.management.create(call, "another", UserId(alice.id), with_bot=False)
 
     await world.write(create_applications)
     (await alice.post("/applications", json={"name": "one more"})).rejected(400, 50011)
@@ -355,7 +355,9 @@ async def test_a_publisher_with_games_cannot_be_deleted(world: World) -> None:
     def set_parent(call: Call) -> None:
         row = applications.find(call.tx, int(child_id))
         assert row is not None
-        applications.update(call, row._replace(parent_id=applications.find_family_id(call.tx, int(parent_id))))
+        applications.management.update(
+            call, row._replace(parent_id=applications.families.find_family_id(call.tx, int(parent_id)))
+        )
 
     await world.write(set_parent)
 
@@ -645,9 +647,9 @@ async def test_testers_are_invited_accept_and_are_removed(world: World) -> None:
 
     invitations = (await bob.get("/users/@me/testing")).ok()
     assert [(entry["application"]["id"], entry["state"]) for entry in invitations] == [(application_id, 1)]
-    assert not await world.write(lambda call: applications.is_tester(call.tx, int(application_id), bob.id))
+    assert not await world.write(lambda call: applications.testers.is_tester(call.tx, int(application_id), bob.id))
     (await bob.put(f"/users/@me/testing/{application_id}")).ok()
-    assert await world.write(lambda call: applications.is_tester(call.tx, int(application_id), bob.id))
+    assert await world.write(lambda call: applications.testers.is_tester(call.tx, int(application_id), bob.id))
     assert [entry["state"] for entry in (await alice.get(path)).ok()] == [2]
 
     (await alice.delete(f"{path}/{bob.id}")).ok()
@@ -723,7 +725,9 @@ async def test_the_number_of_testers_is_limited(world: World) -> None:
 
     def add_testers(call: Call) -> None:
         for number in range(wire.APPLICATION_TESTERS_MAX):
-            applications.save_tester(call.tx, applications.TesterRow(int(application_id), number + 1, 1, call.now_ms))
+            applications.testers.save_tester(
+                call.tx, applications.testers.TesterRow(int(application_id), number + 1, 1, call.now_ms)
+            )
 
     await world.write(add_testers)
     response = await alice.post(f"/applications/{application_id}/test-users", json={"username": "tess"})

@@ -355,8 +355,8 @@ async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: Wo
     world.clock.set(world.clock.now_ms() + 86_400_001)
     (await merge_once(alice, 6)).ok()
     tester = await world.user()
-    row = applications.TesterRow(client.id, tester.id, 2, world.clock.now_ms())
-    await world.write(lambda call: applications.save_tester(call.tx, row))
+    row = applications.testers.TesterRow(client.id, tester.id, 2, world.clock.now_ms())
+    await world.write(lambda call: applications.testers.save_tester(call.tx, row))
     for user in (client.owner, tester):
         for number in range(6):
             (await merge_once(user, number)).ok()

@@ -11,7 +11,7 @@ from hubbub.protocol.enums import CommandOptionType, ComponentType, InteractionC
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.identity import oauth2
-from hubbub.server.identity.oauth2 import InstallationRow
+from hubbub.server.identity.oauth2.installations import InstallationRow
 from tests.oauth import create_application
 from tests.receiver import Receiver, extend_timeouts, receive_interactions
 from tests.server.play.interaction_setup import BUTTON, InteractionSetup, create_interaction_setup
@@ -338,7 +338,7 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
         await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"})
     ).rejected(404, 10063)
     await private_targets_world.write(
-        lambda call: oauth2.upsert_installation(
+        lambda call: oauth2.installations.upsert_installation(
             call.tx, InstallationRow(client.id, 0, guild.id, owner.id, "applications.commands", call.now_ms)
         )
     )

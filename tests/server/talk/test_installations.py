@@ -26,7 +26,9 @@ async def find_installation(
     world: World, client: Client, target: int, integration_type: int = ApplicationIntegrationType.GUILD_INSTALL
 ) -> Any:
     """Return the stored installation, or None."""
-    return await world.app.database.read(lambda tx: oauth2.find_installation(tx, client.id, integration_type, target))
+    return await world.app.database.read(
+        lambda tx: oauth2.installations.find_installation(tx, client.id, integration_type, target)
+    )
 
 
 def record_signals(world: World) -> list[Any]:

@@ -88,7 +88,7 @@ def create_application(config: Config, arguments: argparse.Namespace) -> int:
     """Create an application."""
 
     def action(call: Call) -> list[str]:
-        created = applications.create(
+        created = applications.management.create(
             call,
             arguments.name,
             _require_user(call, arguments.owner).id,
@@ -117,7 +117,7 @@ def reset_bot_token(config: Config, arguments: argparse.Namespace) -> int:
 
     def action(call: Call) -> list[str]:
         row = _require_bot_application(call, arguments.application_id)
-        return [f"bot token: {applications.reset_bot_token(call, row)}"]
+        return [f"bot token: {applications.management.reset_bot_token(call, row)}"]
 
     return _perform(config, action)
 

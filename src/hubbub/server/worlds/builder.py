@@ -247,7 +247,7 @@ class _Builder:
         flags |= schema.parse_flags(application.flags, schema.APPLICATION_FLAGS, path, "flag")
         if application.url_map:
             flags |= ApplicationFlags.EMBEDDED
-        created = applications.create(
+        created = applications.management.create(
             self._call,
             name,
             owner.id,
@@ -258,7 +258,7 @@ class _Builder:
             entropy=self._seed.entropy("application", name),
         )
         if flags & ApplicationFlags.EMBEDDED:
-            self._call.notify(applications.ActivitiesToggled(created.row))
+            self._call.notify(applications.signals.ActivitiesToggled(created.row))
         url_map = [UrlMapping(prefix=prefix, target=target) for prefix, target in application.url_map.items()]
         activity_proxies.save_url_map(self._call, created.row.id, url_map)
         oauth2.approve_scopes(self._call, created.row.id, application.scopes)
@@ -442,7 +442,7 @@ class _Builder:
         members = []
         for username, member in lobby.members.items():
             user_id = self._built.users[username].id
-            oauth2.authorize(self._call, application, user_id, (Scope.OPENID, Scope.SDK_SOCIAL_LAYER))
+            oauth2.authorizations.authorize(self._call, application, user_id, (Scope.OPENID, Scope.SDK_SOCIAL_LAYER))
             flags = schema.parse_flags(member.flags, schema.LOBBY_MEMBER_FLAGS, (), "flag")
             members.append(LobbyMemberRequest(id=user_id, metadata=member.metadata or UNSET, flags=flags))
         body = CreateLobby(

@@ -391,7 +391,9 @@ async def test_testers_are_invited_and_accept_on_their_own_page(world: World) ->
     assert "Invited" in page.text
     accepted = await guest.submit(await guest.open("/developers"), "Accept")
     assert "You are now a tester." in accepted.text
-    assert await world.write(lambda call: applications.is_tester(call.tx, int(portal_path.rpartition("/")[2]), bob.id))
+    assert await world.write(
+        lambda call: applications.testers.is_tester(call.tx, int(portal_path.rpartition("/")[2]), bob.id)
+    )
     page = await browser.submit(await browser.open(f"{portal_path}/testers"), "Remove bob")
     assert "bob" not in page.text
 

@@ -48,7 +48,7 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
         # A renewal starts when the current grant ends.
         if previous is not None and previous.ends_ms is not None and row.flags & granted_flag:
             starts_ms = max(starts_ms, previous.ends_ms)
-        applications.update(call, row._replace(flags=row.flags | granted_flag))
+        applications.management.update(call, row._replace(flags=row.flags | granted_flag))
         # spec/dated-changes.md#3: before 10 June 2026 grants did not expire.
         if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now_ms):
             ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
@@ -93,7 +93,7 @@ def delete(call: Call, row: ApplicationRow) -> None:
     Its players are deleted first, so that no provisional account is created for the identities of linked accounts."""
     if row.parent_id is None:
         identities.delete_players(call, row)
-    applications.delete(call, row)
+    applications.management.delete(call, row)
 
 
 def expire_grant(call: Call, application_id: int, name: str) -> None:
@@ -104,12 +104,12 @@ def expire_grant(call: Call, application_id: int, name: str) -> None:
         return
     intent = wire.PRIVILEGED_INTENTS[name]
     flags = row.flags & ~intent.granted_flag
-    if applications.measure_size(call, row).is_free:
+    if applications.management.measure_size(call, row).is_free:
         flags |= intent.limited_flag
         schedule_size_check(call, ApplicationId(row.id))
     else:
         flags &= ~intent.limited_flag
-    applications.update(call, row._replace(flags=flags))
+    applications.management.update(call, row._replace(flags=flags))
     state = "expired" if grant.state == "approved" else grant.state
     store.save_approval(call.tx, grant._replace(state=state, ends_ms=None))
 
@@ -130,7 +130,7 @@ def check_size(call: Call, application_id: int) -> None:
         store.delete_approval(call.tx, application_id, *GRACE_PERIOD_KEY)
         return
     grace_period = store.find_approval(call.tx, row.id, *GRACE_PERIOD_KEY)
-    if applications.measure_size(call, row).is_free:
+    if applications.management.measure_size(call, row).is_free:
         if grace_period is not None:
             store.delete_approval(call.tx, row.id, *GRACE_PERIOD_KEY)
     elif grace_period is None:
@@ -148,5 +148,5 @@ def check_size(call: Call, application_id: int) -> None:
             if name not in pending_intents:
                 flags &= ~wire.PRIVILEGED_INTENTS[name].limited_flag
         if flags != row.flags:
-            applications.update(call, row._replace(flags=flags))
+            applications.management.update(call, row._replace(flags=flags))
     schedule_size_check(call, ApplicationId(row.id))

@@ -11,7 +11,7 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import accounts, applications, oauth2, users
-from hubbub.server.identity.applications import TESTER_ACCEPTED, TESTER_INVITED, TesterRow
+from hubbub.server.identity.applications.testers import TESTER_ACCEPTED, TESTER_INVITED, TesterRow
 from hubbub.server.identity.developers import actions, rules, store, views
 from hubbub.server.identity.developers.store import AssetRow
 
@@ -24,7 +24,9 @@ NO_STORE = {"Cache-Control": "no-store"}
 @handles(wire.LIST_APPLICATIONS)
 def list_applications(call: Call) -> list[PublicApplication]:
     """List the applications of the current user."""
-    return oauth2.public_applications(call.tx, applications.list_of_owner(call.tx, call.user_id), call.now_ms)
+    return oauth2.public_applications(
+        call.tx, applications.management.list_of_owner(call.tx, call.user_id), call.now_ms
+    )
 
 
 @handles(wire.CREATE_APPLICATION)
@@ -33,10 +35,10 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
 
     The application has no bot, and its client secret is not known, until the owner requests them."""
     name = users.names.require_bot_name(body.name, "name")
-    if len(applications.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
+    if len(applications.management.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
-    created = applications.create(call, name, call.user_id, with_bot=False)
-    return applications.application(call.tx, created.row, call.now_ms, for_owner=True)
+    created = applications.management.create(call, name, call.user_id, with_bot=False)
+    return applications.management.application(call.tx, created.row, call.now_ms, for_owner=True)
 
 
 @handles(wire.DELETE_APPLICATION)
@@ -58,7 +60,7 @@ def create_application_bot(call: Call, application_id: ApplicationId) -> Respons
     row = applications.require_manager(call, application_id)
     if row.bot_id is not None:
         raise errors.invalid("application_id", "APPLICATION_HAS_BOT", "The application already has a bot.")
-    return Response(201, wire.BotToken(token=applications.add_bot(call, row)), NO_STORE)
+    return Response(201, wire.BotToken(token=applications.management.add_bot(call, row)), NO_STORE)
 
 
 @handles(wire.RESET_BOT_TOKEN)
@@ -71,7 +73,7 @@ async def reset_bot_token(
     await _require_owner(operation, application_id, with_bot=True)
 
     def reset(call: Call) -> str:
-        return applications.reset_bot_token(call, applications.require_manager(call, application_id))
+        return applications.management.reset_bot_token(call, applications.require_manager(call, application_id))
 
     return Response(200, wire.BotToken(token=await accounts.run_with_mfa(operation, body.code, reset)), NO_STORE)
 
@@ -84,7 +86,7 @@ async def reset_client_secret(
     await _require_owner(operation, application_id)
 
     def reset(call: Call) -> str:
-        return applications.reset_client_secret(call, applications.require_manager(call, application_id))
+        return applications.management.reset_client_secret(call, applications.require_manager(call, application_id))
 
     return Response(200, wire.ClientSecret(secret=await accounts.run_with_mfa(operation, body.code, reset)), NO_STORE)
 
@@ -129,7 +131,7 @@ def request_application_approval(
 def list_application_testers(call: Call, application_id: ApplicationId) -> list[wire.Tester]:
     """List the testers of an application."""
     row = applications.require_manager(call, application_id)
-    return views.testers(call.tx, applications.list_testers(call.tx, row.id))
+    return views.testers(call.tx, applications.testers.list_testers(call.tx, row.id))
 
 
 @handles(wire.INVITE_APPLICATION_TESTER)
@@ -141,7 +143,7 @@ def invite_application_tester(call: Call, application_id: ApplicationId, body: w
         raise errors.invalid("username", "TESTER_UNKNOWN", "No user has this username.")
     if user.id == row.owner_id:
         raise errors.invalid("username", "TESTER_IS_OWNER", "The owner does not need an invitation.")
-    if applications.find_tester(call.tx, row.id, user.id) is not None:
+    if applications.testers.find_tester(call.tx, row.id, user.id) is not None:
         raise errors.invalid("username", "TESTER_ALREADY_INVITED", "This user is already invited.")
     return _save_tester(call, row.id, user.id, TESTER_INVITED)
 
@@ -150,7 +152,7 @@ def invite_application_tester(call: Call, application_id: ApplicationId, body: w
 def delete_application_tester(call: Call, application_id: ApplicationId, user_id: UserId) -> None:
     """Remove a tester from an application."""
     row = applications.require_manager(call, application_id)
-    if not applications.delete_tester(call.tx, row.id, user_id):
+    if not applications.testers.delete_tester(call.tx, row.id, user_id):
         raise errors.UNKNOWN_USER()
 
 
@@ -175,12 +177,12 @@ def create_test_user(call: Call, application_id: ApplicationId, body: wire.Invit
 
 def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> wire.Tester:
     """Store a tester with the state TESTER_INVITED or TESTER_ACCEPTED, or raise if the application has too many testers."""
-    if len(applications.list_testers(call.tx, application_id)) >= wire.APPLICATION_TESTERS_MAX:
+    if len(applications.testers.list_testers(call.tx, application_id)) >= wire.APPLICATION_TESTERS_MAX:
         raise errors.invalid(
             "username", "TESTER_LIMIT", f"An application can have at most {wire.APPLICATION_TESTERS_MAX} testers."
         )
     row = TesterRow(application_id, user_id, state, call.now_ms)
-    applications.save_tester(call.tx, row)
+    applications.testers.save_tester(call.tx, row)
     return views.testers(call.tx, [row])[0]
 
 
@@ -188,7 +190,7 @@ def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> w
 def list_my_tester_invitations(call: Call) -> list[wire.TesterInvitation]:
     """List the applications that the current user tests or is invited to test."""
     testers_by_application = {
-        row.application_id: row for row in applications.list_tested_applications(call.tx, call.user_id)
+        row.application_id: row for row in applications.testers.list_tested_applications(call.tx, call.user_id)
     }
     tested_applications = oauth2.public_applications(
         call.tx, list(applications.find_many(call.tx, testers_by_application).values()), call.now_ms
@@ -204,16 +206,16 @@ def list_my_tester_invitations(call: Call) -> list[wire.TesterInvitation]:
 @handles(wire.ACCEPT_TESTER_INVITATION)
 def accept_tester_invitation(call: Call, application_id: ApplicationId) -> None:
     """Accept a tester invitation."""
-    row = applications.find_tester(call.tx, application_id, call.user_id)
+    row = applications.testers.find_tester(call.tx, application_id, call.user_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    applications.save_tester(call.tx, row._replace(state=TESTER_ACCEPTED))
+    applications.testers.save_tester(call.tx, row._replace(state=TESTER_ACCEPTED))
 
 
 @handles(wire.DELETE_TESTER_INVITATION)
 def delete_tester_invitation(call: Call, application_id: ApplicationId) -> None:
     """Decline a tester invitation, or stop testing an application."""
-    if not applications.delete_tester(call.tx, application_id, call.user_id):
+    if not applications.testers.delete_tester(call.tx, application_id, call.user_id):
         raise errors.UNKNOWN_APPLICATION()
 
 

@@ -12,7 +12,8 @@ from hubbub.protocol.scopes import SCOPES, missing_approvals
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, oauth2, users
-from hubbub.server.identity.applications import ApplicationRow, TesterRow
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.applications.testers import TesterRow
 from hubbub.server.identity.developers import store
 from hubbub.server.identity.developers.actions import GRACE_PERIOD_KEY
 from hubbub.server.identity.developers.store import ApprovalRow, AssetRow
@@ -22,7 +23,7 @@ def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
     """Build the approvals that an application has or could request."""
     requests = store.list_approvals(call.tx, row.id)
     approved_scopes = oauth2.list_approved_scopes(call.tx, row.id)
-    size = applications.measure_size(call, row)
+    size = applications.management.measure_size(call, row)
     grace_period = requests.get(GRACE_PERIOD_KEY)
     reach = wire.ApplicationReach(
         counted=size.unit,

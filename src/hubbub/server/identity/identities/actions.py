@@ -98,8 +98,8 @@ def find_identity_of_token(call: Call, application: ApplicationRow, token: str) 
     """Return the identity that the application's server asserted for the account of an access token (spec/sdk.md#8.5).
 
     Raises `InvalidCredential` if the token is invalid, or if its account has no such identity."""
-    access = oauth2.find_valid_access_token(call.tx, token, call.now_ms)
-    if access is None or applications.find_family_id(call.tx, access.application_id) != application.family_id:
+    access = oauth2.credentials.find_valid_access_token(call.tx, token, call.now_ms)
+    if access is None or applications.families.find_family_id(call.tx, access.application_id) != application.family_id:
         raise identity_providers.InvalidCredential()
     rows = store.list_identities(call.tx, application.family_id, [access.user_id])
     for row in rows:
@@ -143,7 +143,9 @@ def issue_provisional_token(
 ) -> wire.ProvisionalToken:
     """Issue a token for a provisional account. Its `id_token` is empty, because it is signed after the transaction."""
     token_scopes = (*wire.PROVISIONAL_SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
-    issued = oauth2.issue_tokens(call, application, row.id, token_scopes, with_refresh_token=with_refresh_token)
+    issued = oauth2.credentials.issue_tokens(
+        call, application, row.id, token_scopes, with_refresh_token=with_refresh_token
+    )
     return wire.ProvisionalToken(
         access_token=issued.access_token,
         id_token="",
@@ -233,7 +235,7 @@ def link_new_identity(call: Call, application: ApplicationRow, user_id: UserId, 
 
 def unmerge(call: Call, family_id: int, user_id: UserId) -> None:
     """Unlink a full account from a family: revoke its tokens and move its identities to a new provisional account."""
-    oauth2.deauthorize(call, user_id, family_id)
+    oauth2.authorizations.deauthorize(call, user_id, family_id)
     # A listener of `ApplicationDeauthorized` has already detached the account, unless it had no authorization.
     detach_identities(call, family_id, user_id)
 
@@ -270,7 +272,7 @@ def remove_identities(call: Call, user_id: UserId) -> None:
 
 def _revoke_tokens(call: Call, family_id: int, user_id: int) -> None:
     """Revoke the tokens of a user in every application of a family: one link covers all of them (spec/sdk.md#8.7)."""
-    for application_id in applications.list_family_ids(call.tx, family_id):
+    for application_id in applications.families.list_family_ids(call.tx, family_id):
         auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
 
 
@@ -281,8 +283,8 @@ def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> No
     """Make an application a publisher's game, permanently. Its own players are deleted (spec/sdk.md#8.7)."""
     call.notify(FamilyJoined(application_id=child.id, parent_id=parent.id))
     delete_players(call, child)
-    applications.set_parent(call.tx, child.id, parent.id)
-    applications.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
+    applications.families.set_parent(call.tx, child.id, parent.id)
+    applications.families.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
     for user_id, token_ids in store.list_token_ids_by_user(call.tx, parent.id).items():
         # The publisher's tokens remain valid only for the exchange for child tokens, so end their sessions.
         auth.publish_actor_changed(call.tx, user_id, revoked=token_ids)
@@ -297,11 +299,11 @@ def delete_players(call: Call, row: ApplicationRow) -> None:
     store.delete_identities(call.tx, row.id)
     for user_id in store.list_provisional_user_ids(call.tx, row.id):
         users.delete(call, user_id)
-    oauth2.deauthorize_all_users(call, row.id)
+    oauth2.authorizations.deauthorize_all_users(call, row.id)
     identity_providers.delete_of_application(call.tx, row.id)
 
 
-def issue_child_token(call: Call, child: ApplicationRow, parent: oauth2.AccessTokenRow) -> wire.ChildToken:
+def issue_child_token(call: Call, child: ApplicationRow, parent: oauth2.credentials.AccessTokenRow) -> wire.ChildToken:
     """Issue a child token for a publisher's token. It expires, and is revoked, together with its parent.
 
     The oldest tokens of the user and the game are revoked above GRANTS_MAX."""
@@ -323,5 +325,7 @@ def issue_child_token(call: Call, child: ApplicationRow, parent: oauth2.AccessTo
     )
     remaining_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now_ms
     return wire.ChildToken(
-        access_token=access_token, expires_in=remaining_ms // 1000, scope=" ".join(oauth2.granted_scopes(scopes))
+        access_token=access_token,
+        expires_in=remaining_ms // 1000,
+        scope=" ".join(oauth2.credentials.granted_scopes(scopes)),
     )

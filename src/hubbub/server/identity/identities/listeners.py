@@ -10,7 +10,8 @@ from hubbub.server.identity import applications, oauth2
 from hubbub.server.identity.accounts.signals import AccountBanned
 from hubbub.server.identity.identities import actions, rules, store
 from hubbub.server.identity.identities.signals import ProfileChanged
-from hubbub.server.identity.oauth2 import ApplicationDeauthorized, ExternalCredential
+from hubbub.server.identity.oauth2 import ApplicationDeauthorized
+from hubbub.server.identity.oauth2.credentials import ExternalCredential
 from hubbub.server.identity.users.signals import UserDeleted
 
 
@@ -34,13 +35,13 @@ def on_application_deauthorized(call: Call, signal: ApplicationDeauthorized) -> 
     """Detach a user's identities when the authorization of the head of a family was revoked.
 
     Revoking the authorization of another game of the family keeps the identities."""
-    if applications.find_family_id(call.tx, signal.application_id) == signal.application_id:
+    if applications.families.find_family_id(call.tx, signal.application_id) == signal.application_id:
         actions.detach_identities(call, signal.application_id, signal.user_id)
 
 
 def on_account_banned(call: Call, signal: AccountBanned) -> None:
     """Revoke the authorizations of a banned account and remove its identities."""
-    oauth2.deauthorize_all(call, signal.user_id)
+    oauth2.authorizations.deauthorize_all(call, signal.user_id)
     # Families that know the account only by an identity have no authorization and raise no signal.
     actions.remove_identities(call, signal.user_id)
 

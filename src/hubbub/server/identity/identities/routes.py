@@ -41,7 +41,7 @@ async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCreden
         application = rules.require_client(call, body.client_id, body.client_secret)
         row = actions.find_or_create_provisional(call, application, verified)
         # spec/sdk.md#8.1: with OIDC a client that has a secret also gets a refresh token.
-        refresh = body.external_auth_type == "OIDC" and not oauth2.is_public_client(application)
+        refresh = body.external_auth_type == "OIDC" and not oauth2.credentials.is_public_client(application)
         return _issue_with_claims(call, application, row, with_refresh_token=refresh)
 
     return await _signed_response(operation, await operation.write(issue_token))
@@ -80,7 +80,7 @@ def _issue_with_claims(
     call: Call, application: ApplicationRow, row: UserRow, *, with_refresh_token: bool = False
 ) -> TokenWithClaims:
     response = actions.issue_provisional_token(call, application, row, with_refresh_token=with_refresh_token)
-    claims = oauth2.id_claims(
+    claims = oauth2.credentials.id_claims(
         call.config,
         row,
         application.id,
@@ -94,7 +94,7 @@ def _issue_with_claims(
 
 async def _signed_response(operation: AsyncOperation, issued: TokenWithClaims) -> Response:
     response, claims = issued
-    response.id_token = await oauth2.sign_id_token(operation, claims)
+    response.id_token = await oauth2.credentials.sign_id_token(operation, claims)
     return Response(200, response, NO_STORE)
 
 
@@ -158,7 +158,7 @@ def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
 @handles(wire.PARTNER_SDK_CHILD_TOKEN)
 def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Response:
     """Exchange a publisher's token for a child token."""
-    token = oauth2.find_valid_access_token(call.tx, body.parent_access_token, call.now_ms)
+    token = oauth2.credentials.find_valid_access_token(call.tx, body.parent_access_token, call.now_ms)
     parent = None if token is None else applications.find(call.tx, token.application_id)
     if token is None or parent is None or not rules.is_publisher(parent.flags):
         raise InvalidCredential()
@@ -176,7 +176,7 @@ def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.Publis
     return wire.PublisherLink(
         application_id=ApplicationId(row.id),
         parent_id=None if row.parent_id is None else ApplicationId(row.parent_id),
-        child_ids=applications.list_child_ids(call.tx, row.id),
+        child_ids=applications.families.list_child_ids(call.tx, row.id),
     )
 
 

@@ -45,10 +45,10 @@ def require_client(call: Call, application_id: int, secret: str | None | UnsetTy
 def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetType) -> None:
     """Raise INVALID_CLIENT_SECRET unless the secret is right, or absent for a public client."""
     if not isinstance(secret, str) or not secret:
-        if not oauth2.is_public_client(row):
+        if not oauth2.credentials.is_public_client(row):
             raise errors.INVALID_CLIENT_SECRET()
         return
-    stored_hash = applications.find_client_secret_hash(call.tx, row.id)
+    stored_hash = applications.management.find_client_secret_hash(call.tx, row.id)
     digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
     if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
         raise errors.INVALID_CLIENT_SECRET()
@@ -94,7 +94,7 @@ def require_merge_allowance(call: Call, application: ApplicationRow, user_id: in
 
 def is_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
     """Return whether a user owns the application or is one of its testers."""
-    return user_id == application.owner_id or applications.is_tester(call.tx, application.id, user_id)
+    return user_id == application.owner_id or applications.testers.is_tester(call.tx, application.id, user_id)
 
 
 def find_publisher_problem(call: Call, child: ApplicationRow, parent: ApplicationRow) -> str | None:
@@ -105,9 +105,9 @@ def find_publisher_problem(call: Call, child: ApplicationRow, parent: Applicatio
         return f"{child.name} already has a publisher, and that cannot be undone"
     if parent.parent_id is not None:
         return f"{parent.name} is itself a game of a publisher"
-    if applications.list_child_ids(call.tx, child.id):
+    if applications.families.list_child_ids(call.tx, child.id):
         return f"{child.name} is itself a publisher"
-    if oauth2.is_public_client(child) is not oauth2.is_public_client(parent):
+    if oauth2.credentials.is_public_client(child) is not oauth2.credentials.is_public_client(parent):
         return "a publisher and its games must have the same client type: all public or all confidential"
     return None
 

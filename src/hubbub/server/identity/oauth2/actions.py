@@ -13,7 +13,8 @@ from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience
-from hubbub.server.identity.applications import ApplicationDeleting, ApplicationRow
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.oauth2 import clients, ports, redirects, store
 from hubbub.server.identity.oauth2.oauth_errors import invalid_scope
 from hubbub.server.identity.oauth2.ports import InstallationRequest

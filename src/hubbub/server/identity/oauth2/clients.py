@@ -40,7 +40,7 @@ def require_client(
     if row is None:
         raise invalid_client()
     if presented_secret is not None:
-        stored_hash = applications.find_client_secret_hash(call.tx, row.id)
+        stored_hash = applications.management.find_client_secret_hash(call.tx, row.id)
         digest = hashlib.sha256(presented_secret.encode("utf-8", "surrogatepass")).digest()
         if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
             raise invalid_client()

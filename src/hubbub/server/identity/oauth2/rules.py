@@ -163,7 +163,7 @@ def _is_tester(call: Call, row: ApplicationRow) -> bool:
     actor = call.actor_or_none
     if actor is None or actor.kind != "user":
         return False
-    return actor.user_id == row.owner_id or applications.is_tester(call.tx, row.id, actor.user_id)
+    return actor.user_id == row.owner_id or applications.testers.is_tester(call.tx, row.id, actor.user_id)
 
 
 def require_no_consent_scopes(scopes: tuple[str, ...]) -> None:
@@ -220,7 +220,7 @@ def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> I
     configuration = configurations.get(selected_type)
     if configuration is not None and configuration.oauth2_install_params is not UNSET:
         return configuration.oauth2_install_params
-    return applications.decode_settings(row).install_params
+    return applications.settings.decode_settings(row).install_params
 
 
 # Request parameters
@@ -253,7 +253,7 @@ def _require_redirect_uri(query: wire.AuthorizeQuery, row: ApplicationRow, respo
         return query.redirect_uri
     if response_type is None:
         return None
-    if not registered_uris or not applications.is_valid_redirect(registered_uris[0]):
+    if not registered_uris or not applications.settings.is_valid_redirect(registered_uris[0]):
         raise invalid_request("redirect_uri is required")
     return registered_uris[0]
 

@@ -54,7 +54,7 @@ def authorized_application(tx: Tx, row: ApplicationRow, now_ms: int) -> wire.Aut
 
 def _public_application(row: ApplicationRow, bot: UserRow | None, model: Any, now_ms: int | None) -> Any:
     """Build the public fields of an application as an instance of the wire model `model`."""
-    settings = applications.decode_settings(row)
+    settings = applications.settings.decode_settings(row)
     flags, flags_new = application_wire.wire_flags(row.flags, now_ms)
     return model(
         id=ApplicationId(row.id),

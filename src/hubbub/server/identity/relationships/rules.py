@@ -134,6 +134,6 @@ def filter_players(tx: Tx, user_ids: Collection[int], family_id: int) -> set[int
     identity_holders = {
         user_id for user_id, family in identities.list_user_families(tx, user_ids) if family == family_id
     }
-    return identity_holders | oauth2.filter_authorized(
-        tx, applications.list_family_ids(tx, family_id), set(user_ids) - identity_holders
+    return identity_holders | oauth2.authorizations.filter_authorized(
+        tx, applications.families.list_family_ids(tx, family_id), set(user_ids) - identity_holders
     )

@@ -30,7 +30,7 @@ class PlayerDirectory:
     def __init__(self, tx: Tx, user_ids: Iterable[int]) -> None:
         unique_ids = list(dict.fromkeys(user_ids))
         self.users_by_id: Mapping[int, UserRow] = users.find_many(tx, unique_ids)
-        grants = oauth2.list_user_applications(tx, unique_ids)
+        grants = oauth2.authorizations.list_user_applications(tx, unique_ids)
         applications_by_id = applications.find_many(tx, {application_id for _, application_id in grants})
         self._families: dict[int, set[int]] = {}
         for user_id, application_id in grants:

@@ -1,7 +1,7 @@
 """Activity instances: embedded applications that run in a channel, and their participants."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting
+from hubbub.server.identity.applications.signals import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.activity_instances import actions, routes, views
 from hubbub.server.places.activity_instances.actions import delete_all, launch, leave
 from hubbub.server.places.activity_instances.rules import (

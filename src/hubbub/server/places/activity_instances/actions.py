@@ -6,7 +6,7 @@ from hubbub.protocol.resources import activity_instances as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience, GuildAudience, UserAudience
 from hubbub.server.identity import applications
-from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting
+from hubbub.server.identity.applications.signals import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.activity_instances import rules, store, views
 from hubbub.server.places.activity_instances.store import InstanceRow, ParticipantRow
 from hubbub.server.places.channels import ChannelsDeleted

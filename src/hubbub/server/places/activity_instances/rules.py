@@ -62,14 +62,17 @@ def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
     """Return whether an application is installed in a guild, with or without its bot (decisions/0030)."""
     if row.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, row.bot_id):
         return True
-    return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None
+    return (
+        oauth2.installations.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
+        is not None
+    )
 
 
 def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:
     """Reject a new participant if the activity is full (spec/activities.md#3).
 
     A limit of -1 or null means no limit. A user counts once, whatever their number of sessions."""
-    limit = applications.decode_settings(application).max_participants
+    limit = applications.settings.decode_settings(application).max_participants
     if limit is None or limit < 0:
         return
     user_ids = {participant.user_id for participant in store.find_participants(call.tx, [row.id]).get(row.id, ())}

@@ -1,7 +1,7 @@
 """Activity links: URLs that open an activity."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.places.activity_links import routes, store
 
 SLICE = Slice(

@@ -3,7 +3,7 @@
 The modules of this package contain what the three kinds share; each kind has a package with its handlers and rules."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.places.expressions import actions, emojis, sounds, stickers
 from hubbub.server.places.expressions.actions import delete_of_guild
 from hubbub.server.places.expressions.emojis import routes as emoji_routes

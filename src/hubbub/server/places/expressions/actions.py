@@ -7,7 +7,7 @@ from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import emojis, soundboard
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
-from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.expressions import store, views
 from hubbub.server.places.expressions.kinds import EMOJIS, SOUNDS, STICKERS, ExpressionKind, ViewT

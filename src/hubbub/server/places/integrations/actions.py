@@ -23,7 +23,7 @@ def delete(call: Call, guild_id: GuildId, row: ApplicationRow) -> None:
     changes = [AuditLogChange(key="name", old_value=row.name), AuditLogChange(key="type", old_value="discord")]
     audit.record(call, guild_id, AuditLogAction.INTEGRATION_DELETE, target_id=row.id, changes=changes)
     if row.bot_id is None or not guilds.membership.is_member(call.tx, guild_id, row.bot_id):
-        oauth2.delete_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
+        oauth2.installations.delete_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
         publish_deleted(call, guild_id, row)
         return
     audit.record(

@@ -18,7 +18,9 @@ def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integrat
 
     Applications with a bot in the guild come first, then applications that have only commands there."""
     bot_application_ids = applications.list_ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
-    scopes_by_id = {row.application_id: row.scopes.split() for row in oauth2.list_installations(call.tx, guild_id)}
+    scopes_by_id = {
+        row.application_id: row.scopes.split() for row in oauth2.installations.list_installations(call.tx, guild_id)
+    }
     rows_by_id = applications.find_many(call.tx, [*bot_application_ids, *scopes_by_id])
     bots_by_id = users.find_many(
         call.tx, [rows_by_id[application_id].bot_id or 0 for application_id in bot_application_ids]
@@ -84,4 +86,7 @@ def _is_installed(call: Call, guild_id: int, row: ApplicationRow) -> bool:
     """Return whether an application is installed in a guild, with or without its bot."""
     if row.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, row.bot_id):
         return True
-    return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None
+    return (
+        oauth2.installations.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
+        is not None
+    )

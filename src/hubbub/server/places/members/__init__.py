@@ -1,7 +1,7 @@
 """Members: users in a guild, with their nickname, roles and permissions there."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.places.members import actions, commands, ports, routes, views
 from hubbub.server.places.members.actions import (

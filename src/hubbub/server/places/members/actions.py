@@ -13,7 +13,7 @@ from hubbub.protocol.resources.roles import RoleTags
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience, UserAudience
 from hubbub.server.identity import users
-from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.members import ports, rules, store, views

@@ -8,7 +8,7 @@ from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources.audit_log import AuditLogEntry
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting
+from hubbub.server.identity.applications.signals import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.play.commands import actions, joined_commands, routes, store, views

@@ -13,7 +13,8 @@ from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
-from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting, ApplicationRow
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.applications.signals import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.play.commands import definitions, rules, store, views

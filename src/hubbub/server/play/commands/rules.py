@@ -35,7 +35,10 @@ def require_installed_in_guild(call: Call, row: ApplicationRow, guild_id: int) -
     """Require that an application is installed in a guild, with its bot or with its commands only."""
     if row.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, row.bot_id):
         return
-    if oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None:
+    if (
+        oauth2.installations.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
+        is not None
+    ):
         return
     if guilds.find(call.tx, guild_id) is None:
         raise errors.UNKNOWN_GUILD()

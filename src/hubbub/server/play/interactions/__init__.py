@@ -1,7 +1,7 @@
 """Interactions: requests that users make to applications, and the applications' responses."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import InteractionsEndpointChanged
+from hubbub.server.identity.applications.signals import InteractionsEndpointChanged
 from hubbub.server.play.interactions import endpoints, routes
 from hubbub.server.play.interactions.follow_ups import find_by_token as find_author
 from hubbub.server.play.interactions.jobs import JOBS

@@ -11,7 +11,7 @@ from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
-from hubbub.server.identity.applications import InteractionsEndpointChanged
+from hubbub.server.identity.applications.signals import InteractionsEndpointChanged
 from hubbub.server.play.interactions import store
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow
 
@@ -55,7 +55,7 @@ def has_endpoint(application: InteractionApplication) -> bool:
     # Defaults are not stored and few applications have an endpoint, so most settings need no decoding.
     return (
         "interactions_endpoint_url" in application.settings
-        and applications.decode_settings(application).interactions_endpoint_url is not None
+        and applications.settings.decode_settings(application).interactions_endpoint_url is not None
     )
 
 
@@ -71,8 +71,8 @@ def enqueue_delivery(call: Call, row: InteractionRow, token: str, payload: wire.
 def find_target(call: Call, application_id: int) -> EndpointTarget | None:
     """Return the current endpoint of an application, or None if it has none."""
     row = applications.find(call.tx, application_id)
-    key = applications.find_signing_key(call.tx, application_id)
-    url = None if row is None else applications.decode_settings(row).interactions_endpoint_url
+    key = applications.management.find_signing_key(call.tx, application_id)
+    url = None if row is None else applications.settings.decode_settings(row).interactions_endpoint_url
     return None if url is None or key is None else EndpointTarget(url=url, key=key, now_ms=call.now_ms)
 
 
@@ -120,9 +120,9 @@ def remove_endpoint(call: Call, application_id: int) -> None:
     log.warning(
         "application %d: removed the interactions endpoint because it accepted a forged request", application_id
     )
-    settings = applications.decode_settings(row)
+    settings = applications.settings.decode_settings(row)
     settings.interactions_endpoint_url = None
-    applications.update_settings(call, row, settings)
+    applications.settings.update_settings(call, row, settings)
 
 
 def _probe_key(application_id: int) -> str:

@@ -273,7 +273,9 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
 
 def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> None:
     """Replace the user `old_id` by the user `new_id` in the lobbies of a family's applications."""
-    for membership in store.list_memberships(call.tx, old_id, applications.list_family_ids(call.tx, family_id)):
+    for membership in store.list_memberships(
+        call.tx, old_id, applications.families.list_family_ids(call.tx, family_id)
+    ):
         row = store.find(call.tx, membership.lobby_id)
         if row is not None:
             existing = store.find_member(call.tx, row.id, new_id)
@@ -294,7 +296,7 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
 def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     """Publish a user's changed application profile to the members of their lobbies."""
     user_id, family_id = signal.profile.user_id, signal.profile.application_id
-    memberships = store.list_memberships(call.tx, user_id, applications.list_family_ids(call.tx, family_id))
+    memberships = store.list_memberships(call.tx, user_id, applications.families.list_family_ids(call.tx, family_id))
     members_by_lobby = store.list_members_by_lobby(call.tx, [membership.lobby_id for membership in memberships])
     other_ids = {member.user_id for members in members_by_lobby.values() for member in members} - {int(user_id)}
     identities.publish_profile(call, signal.profile, other_ids)

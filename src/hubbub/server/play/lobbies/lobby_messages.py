@@ -185,7 +185,7 @@ def check_message(call: Call, draft: MessageDraft) -> None:
     linked = codec.decode(draft.channel_access.channel.linked_lobby, LinkedLobby)
     if not linked.require_application_authorization or call.actor.application_id == linked.application_id:
         return
-    if oauth2.find_authorization(call.tx, call.user_id, linked.application_id) is None:
+    if oauth2.authorizations.find_authorization(call.tx, call.user_id, linked.application_id) is None:
         raise errors.MISSING_PERMISSIONS()
 
 

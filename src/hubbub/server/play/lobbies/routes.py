@@ -44,7 +44,7 @@ async def _require_webhook_url(operation: AsyncOperation, body: wire.CreateLobby
 
     `check` validates the rest of the request and returns the application ID."""
     if url := body.override_event_webhooks_url:
-        await applications.require_event_endpoint(operation, "override_event_webhooks_url", url, check)
+        await applications.settings.require_event_endpoint(operation, "override_event_webhooks_url", url, check)
 
 
 def _store_new_lobby(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:

@@ -351,7 +351,7 @@ def moderate(call: Call, user_id: int, other_user_id: int, message_id: int, meta
     row = messages.find(call.tx, channel.id, message_id)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
-    if row.application_id is None or applications.find_family_id(call.tx, row.application_id) != family_id:
+    if row.application_id is None or applications.families.find_family_id(call.tx, row.application_id) != family_id:
         raise errors.MISSING_ACCESS()
     store.replace_moderation_metadata(call.tx, family_id, message_id, metadata)
     message = views.dispatched_message(call, channel, row, metadata)

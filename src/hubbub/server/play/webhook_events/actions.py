@@ -12,7 +12,7 @@ from hubbub.protocol.resources import webhook_events as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, users
-from hubbub.server.identity.applications import ApplicationDeleting, EventWebhooksChanged
+from hubbub.server.identity.applications.signals import ApplicationDeleting, EventWebhooksChanged
 from hubbub.server.places import guilds, roles
 from hubbub.server.play.webhook_events import store
 
@@ -99,7 +99,7 @@ def _is_subscribed(call: Call, application_id: ApplicationId, type: WebhookEvent
     row = applications.find(call.tx, application_id)
     if row is None:
         return False
-    settings = applications.decode_settings(row)
+    settings = applications.settings.decode_settings(row)
     return (
         settings.event_webhooks_status == EventWebhooksStatus.ENABLED
         and settings.event_webhooks_url is not None
@@ -149,11 +149,11 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
 
     `url` is the destination of a delivery with its own URL; None means the URL in the application's settings."""
     row = applications.find(call.tx, application_id)
-    key = applications.find_signing_key(call.tx, application_id)
+    key = applications.management.find_signing_key(call.tx, application_id)
     if row is None or key is None:
         return None
     if url is None:
-        settings = applications.decode_settings(row)
+        settings = applications.settings.decode_settings(row)
         url = settings.event_webhooks_url
         if url is None or settings.event_webhooks_status != EventWebhooksStatus.ENABLED:
             return None
@@ -166,7 +166,7 @@ def on_event_webhooks_changed(call: Call, signal: EventWebhooksChanged) -> None:
     """Reset the failures after the webhook URL or status was set. Schedule the probe, or cancel it if there is no URL."""
     store.delete_failures(call.tx, signal.application_id)
     row = applications.find(call.tx, signal.application_id)
-    if row is None or applications.decode_settings(row).event_webhooks_url is None:
+    if row is None or applications.settings.decode_settings(row).event_webhooks_url is None:
         jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.application_id))
     else:
         schedule_probe(call, signal.application_id)
@@ -211,11 +211,11 @@ def _disable_webhooks(call: Call, application_id: int, *, remove_url: bool = Fal
     row = applications.find(call.tx, application_id)
     if row is None:
         return
-    settings = applications.decode_settings(row)
+    settings = applications.settings.decode_settings(row)
     settings.event_webhooks_status = EventWebhooksStatus.DISABLED_BY_PLATFORM
     if remove_url:
         settings.event_webhooks_url = None
-    applications.update_settings(call, row, settings)
+    applications.settings.update_settings(call, row, settings)
     store.delete_failures(call.tx, application_id)
 
 

@@ -1,7 +1,7 @@
 """Installations: install authorized applications in guilds on behalf of the authorizing user."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved
 from hubbub.server.talk.installations import actions

@@ -9,8 +9,9 @@ from hubbub.protocol.resources.guilds import Guild
 from hubbub.protocol.resources.webhooks import WEBHOOK_NAME_MAX, Webhook
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, oauth2
-from hubbub.server.identity.applications import ApplicationDeleting, ApplicationRow
-from hubbub.server.identity.oauth2 import InstallationRequest, InstallationRow
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.applications.signals import ApplicationDeleting
+from hubbub.server.identity.oauth2.installations import InstallationRequest, InstallationRow
 from hubbub.server.places import guilds, integrations, members, roles
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted
@@ -30,7 +31,7 @@ def install(call: Call, request: InstallationRequest) -> Guild:
     a member yet."""
     permissions = rules.check_installation(call, request)
     application, guild_id = request.application, request.guild_id
-    is_new = oauth2.upsert_installation(
+    is_new = oauth2.installations.upsert_installation(
         call.tx,
         InstallationRow(
             application_id=application.id,
@@ -58,7 +59,12 @@ def install(call: Call, request: InstallationRequest) -> Guild:
 
 def find_installed_guild(call: Call, application_id: int, guild_id: GuildId) -> Guild | None:
     """Return a guild if the application is installed there, otherwise None."""
-    if oauth2.find_installation(call.tx, application_id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is None:
+    if (
+        oauth2.installations.find_installation(
+            call.tx, application_id, ApplicationIntegrationType.GUILD_INSTALL, guild_id
+        )
+        is None
+    ):
         return None
     return _build_guild(call, guild_id)
 
@@ -94,20 +100,22 @@ def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Uninstall the application of a bot that left the guild or was removed."""
     row = applications.find_by_bot(call.tx, signal.user_id)
     if row is not None:
-        oauth2.delete_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, signal.guild_id)
+        oauth2.installations.delete_installation(
+            call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, signal.guild_id
+        )
 
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the installations of a deleted guild."""
-    oauth2.delete_installations(call.tx, signal.guild_id)
+    oauth2.installations.delete_installations(call.tx, signal.guild_id)
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Uninstall a deleted application from guilds it was in without a bot.
 
     Its other installations were already deleted by `on_member_removed`, when its bot was removed from the guilds."""
-    for installation in oauth2.list_guild_installations(call.tx, signal.row.id):
-        oauth2.delete_installation(
+    for installation in oauth2.installations.list_guild_installations(call.tx, signal.row.id):
+        oauth2.installations.delete_installation(
             call.tx, signal.row.id, ApplicationIntegrationType.GUILD_INSTALL, installation.target_id
         )
         integrations.publish_deleted(call, installation.target_id, signal.row)

@@ -7,7 +7,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.oauth2 import GrantableGuild
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
-from hubbub.server.identity.oauth2 import InstallationRequest
+from hubbub.server.identity.oauth2.installations import InstallationRequest
 from hubbub.server.places import guilds, members, roles
 from hubbub.server.places.standing import access
 

@@ -84,7 +84,7 @@ def can_receive_interactions(application: InteractionApplication) -> bool:
     # An application needs a bot for the gateway or an HTTP endpoint.
     return (
         application.bot_id is not None
-        or applications.decode_settings(application).interactions_endpoint_url is not None
+        or applications.settings.decode_settings(application).interactions_endpoint_url is not None
     )
 
 

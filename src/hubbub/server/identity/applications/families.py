@@ -1,0 +1,11 @@
+"""Families of applications."""
+
+from hubbub.server.identity.applications.store import (
+    add_flag,
+    find_family_id,
+    list_child_ids,
+    list_family_ids,
+    set_parent,
+)
+
+__all__ = ["add_flag", "find_family_id", "list_child_ids", "list_family_ids", "set_parent"]

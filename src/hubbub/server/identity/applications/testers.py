@@ -1,0 +1,27 @@
+"""Testers of applications."""
+
+from hubbub.server.identity.applications.store import (
+    TESTER_ACCEPTED,
+    TESTER_INVITED,
+    TesterRow,
+    delete_tester,
+    delete_tester_from_all,
+    find_tester,
+    is_tester,
+    list_tested_applications,
+    list_testers,
+    save_tester,
+)
+
+__all__ = [
+    "TESTER_ACCEPTED",
+    "TESTER_INVITED",
+    "TesterRow",
+    "delete_tester",
+    "delete_tester_from_all",
+    "find_tester",
+    "is_tester",
+    "list_tested_applications",
+    "list_testers",
+    "save_tester",
+]
