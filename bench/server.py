@@ -95,7 +95,7 @@ async def hubbub(
         flags = ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
         application = applications.management.create(call, "bencher", row.id, flags=flags)
         guild = guilds.creation.create(call, owner_id=row.id, name="Bench")
-        members.add(call, guild.id, UserId(application.row.id))
+        members.membership.add(call, guild.id, UserId(application.row.id))
         rows = call.tx.all("SELECT id FROM channels WHERE guild_id = ? AND type = 0", guild.id)
         return {
             "user_token": token,

@@ -323,7 +323,7 @@ class Guild:
         from hubbub.server.places import members
 
         actor = await self.world.user()
-        await self.world.write(lambda call: members.add(call, self.id, actor.id), actor=self.owner.id)
+        await self.world.write(lambda call: members.membership.add(call, self.id, actor.id), actor=self.owner.id)
         if permissions:
             await self.allow_permissions(actor, permissions)
         return actor
@@ -474,7 +474,9 @@ class World:
             self, application.row.bot_id, application.bot_token, name, bot=True, application_id=application.row.id
         )
         for guild in guilds:
-            await self.write(lambda call, guild=guild: members.add(call, guild.id, bot.id), actor=guild.owner.id)
+            await self.write(
+                lambda call, guild=guild: members.membership.add(call, guild.id, bot.id), actor=guild.owner.id
+            )
             if permissions:
                 await guild.allow_permissions(bot, permissions)
         return bot
@@ -491,7 +493,9 @@ class World:
         guild.general = guild.channels["general"]
         await self.write(lambda call: call.tx.run("UPDATE guilds SET system_channel_flags = 1 WHERE id = ?", guild.id))
         for member in members_:
-            await self.write(lambda call, member=member: members.add(call, guild.id, member.id), actor=owner.id)
+            await self.write(
+                lambda call, member=member: members.membership.add(call, guild.id, member.id), actor=owner.id
+            )
         return guild
 
     async def access_token(self, user: Actor, application_id: int | None, *scopes: str) -> str:

@@ -177,5 +177,5 @@ class ClientSetup:
                 return guild_ids_by_shard
             guild = await self.world.guild(self.alice)
             await self.world.write(
-                lambda call, guild=guild: members.add(call, guild.id, self.bot.id), actor=self.alice.id
+                lambda call, guild=guild: members.membership.add(call, guild.id, self.bot.id), actor=self.alice.id
             )

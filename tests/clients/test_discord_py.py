@@ -554,7 +554,7 @@ async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, setup: ClientSe
     from hubbub.server.places import members
 
     other = await setup.world.guild(setup.alice, name="Harbour")
-    await setup.world.write(lambda call: members.add(call, other.id, setup.bot.id), actor=setup.alice.id)
+    await setup.world.write(lambda call: members.membership.add(call, other.id, setup.bot.id), actor=setup.alice.id)
     joined = await bot.wait_event("guild_join")
     assert (joined.id, joined.name) == (other.id, "Harbour")
     await joined.leave()

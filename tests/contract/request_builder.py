@@ -102,7 +102,7 @@ class RequestBuilder:
     async def member(self) -> Actor:
         """Create a user who is a member of the guild."""
         user = await self.world.user()
-        await self.world.write(lambda call: members.add(call, self.guild.id, user.id), actor=self.owner.id)
+        await self.world.write(lambda call: members.membership.add(call, self.guild.id, user.id), actor=self.owner.id)
         return user
 
     async def enable_mfa(self, actor: Actor) -> None:

@@ -57,7 +57,7 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
     # `extra` is acted on, `banned` is banned, and `friend` joins threads and groups.
     extra, banned, friend = [await world.user() for _ in range(3)]
     for user in (extra, banned, friend):
-        await world.write(lambda call, user=user: members.add(call, guild.id, user.id), actor=owner.id)
+        await world.write(lambda call, user=user: members.membership.add(call, guild.id, user.id), actor=owner.id)
     (await owner.put(f"{guild_path}/bans/{banned.id}", json={})).ok()
     (await owner.put(f"/channels/{prepared.thread}/thread-members/{friend.id}")).ok()
     assigned_role = str(await guild.role("worn"))

@@ -13,8 +13,6 @@ PUBLIC_NAMES_MAX = 15
 """Maximum number of names that a slice exports in `__all__`, and that each of its public modules offers."""
 
 LARGE_FACES = {
-    "places.channels",
-    "places.members",
     "talk.messages",
 }
 """Faces and public modules that still have more names."""

@@ -269,7 +269,7 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     # The operator migrates split permissions to the roles with the old ones.
     await guild.role("old", P.MANAGE_MESSAGES)
     await audit_log.new_entries()
-    assert await world.write(lambda call: channels.split_permissions(call, guild.id))
+    assert await world.write(lambda call: channels.overwrites.split_permissions(call, guild.id))
     seen |= {each["action_type"] for each in await audit_log.new_entries()}
 
     assert set(A) - seen == set(NEVER_WRITTEN)

@@ -147,7 +147,7 @@ async def build_scene(world: World) -> Scene:
     caller = await world.user()
     from hubbub.server.places import members
 
-    await world.write(lambda call: members.add(call, guild.id, caller.id), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, caller.id), actor=guild.owner.id)
     role = await guild.role("caller", HELD)
     strong_role = await guild.role("strong", BIT)
     positions = [{"id": str(role), "position": 1}, {"id": str(strong_role), "position": 2}]

@@ -216,7 +216,9 @@ async def return_member(scenario: Scenario, choose: Choose) -> None:
     """Unban a removed member if necessary, and add the member again."""
     if (actor := choose_one(choose, scenario.removed_members)) is not None:
         await scenario.owner.delete(f"/guilds/{scenario.guild.id}/bans/{actor.id}")
-        await scenario.world.write(lambda call: members.add(call, scenario.guild.id, actor.id), actor=scenario.owner.id)
+        await scenario.world.write(
+            lambda call: members.membership.add(call, scenario.guild.id, actor.id), actor=scenario.owner.id
+        )
         scenario.removed_members.remove(actor)
         for watcher, _, session in scenario.watchers:
             if watcher is actor:

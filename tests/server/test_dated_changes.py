@@ -320,7 +320,7 @@ async def test_splitting_permissions_adds_the_newer_permissions_to_the_older(wor
     after.rejected(403, 50013)
     session = await guild.owner.connect()
 
-    assert await world.write(lambda call: channels.split_permissions(call, guild.id)) == (1, 1)
+    assert await world.write(lambda call: channels.overwrites.split_permissions(call, guild.id)) == (1, 1)
 
     (await bot.put(pin_path)).ok()
     await session.next("GUILD_ROLE_UPDATE")
@@ -334,7 +334,7 @@ async def test_splitting_permissions_adds_the_newer_permissions_to_the_older(wor
     ):
         audit_log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={int(action)}")).ok()
         assert len(audit_log["audit_log_entries"]) == 1
-    assert await world.write(lambda call: channels.split_permissions(call, guild.id)) == (0, 0)
+    assert await world.write(lambda call: channels.overwrites.split_permissions(call, guild.id)) == (0, 0)
 
 
 @pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)

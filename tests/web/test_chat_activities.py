@@ -49,7 +49,7 @@ async def activity(open_page: OpenPage) -> AsyncIterator[SampleActivity]:
         client = await create_application(world, alice, name="Chess", flags=ApplicationFlags.EMBEDDED)
         assert client.bot is not None
         bot: Actor = client.bot
-        await world.write(lambda call: members.add(call, guild.id, bot.id), actor=alice.id)
+        await world.write(lambda call: members.membership.add(call, guild.id, bot.id), actor=alice.id)
         await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["rpc.activities.write"]))
         activity = SampleActivity(AppGuild(world, alice, bob, guild, bot, open_page), client, control)
         target = await activity.open()

@@ -16,7 +16,7 @@ async def add_member(world: World, guild: Any, user: Actor) -> None:
     """Add a user to a guild."""
     from hubbub.server.places import members
 
-    await world.write(lambda call: members.add(call, guild.id, user.id), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, user.id), actor=guild.owner.id)
 
 
 async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world: World) -> None:

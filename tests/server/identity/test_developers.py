@@ -293,7 +293,7 @@ async def test_deleting_an_application_deletes_its_bot_tokens_and_memberships(wo
     guild = await world.guild(bob)
     application_id, bot = await create_application_with_bot(alice)
     (await alice.patch(f"/applications/{application_id}", json={"redirect_uris": [REDIRECT]})).ok()
-    await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=bob.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, UserId(bot.id)), actor=bob.id)
     (await bot.put(f"/applications/{application_id}/commands", json=[{"name": "hi", "description": "x"}])).ok()
     (await alice.post(f"/applications/{application_id}/emojis", json={"name": "wave", "image": data_uri(png())})).ok()
     message = await guild.send_message(bot)
@@ -476,7 +476,7 @@ async def create_bot_in_guild(world: World) -> tuple[Actor, str, Actor, Guild]:
     alice = await world.user()
     guild = await world.guild()
     application_id, bot = await create_application_with_bot(alice)
-    await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, UserId(bot.id)), actor=guild.owner.id)
     return alice, f"/applications/{application_id}", bot, guild
 
 

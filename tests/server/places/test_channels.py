@@ -213,7 +213,7 @@ async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) 
         def step(call: Any) -> None:
             for _ in range(count):
                 row = channels.ChannelRow(call.new_id(ChannelId), 0, guild.id, "x", parent_id=parent_id)
-                channels.insert(call.tx, row)
+                channels.creation.insert(call.tx, row)
 
         return step
 
@@ -311,7 +311,7 @@ async def test_an_obfuscated_channel_reveals_only_its_position() -> None:
         flags=1 << 21,
         last_message_id=8,
     )
-    encoded = json.loads(codec.encode(channels.obfuscated_channel(row)))
+    encoded = json.loads(codec.encode(channels.views.obfuscated_channel(row)))
     assert encoded == {
         "id": "5",
         "type": 0,

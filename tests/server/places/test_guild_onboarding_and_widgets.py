@@ -408,7 +408,7 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     bot = await world.bot(name="helper")
     url = f"/guilds/{guild.id}/integrations"
     assert (await guild.owner.get(url)).ok() == []
-    await world.write(lambda call: members.add(call, guild.id, bot.id, permissions=8), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, bot.id, permissions=8), actor=guild.owner.id)
     created = await session.next("INTEGRATION_CREATE")
     assert await session.next("GUILD_INTEGRATIONS_UPDATE") == {"guild_id": str(guild.id)}
     (integration,) = (await guild.owner.get(url)).ok()

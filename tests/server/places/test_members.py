@@ -250,7 +250,8 @@ async def test_a_bot_installed_with_permissions_gets_a_managed_role_removed_with
     session = await alice.connect()
 
     await world.write(
-        lambda call: members.add(call, guild.id, bot.id, permissions=Permissions.KICK_MEMBERS), actor=alice.id
+        lambda call: members.membership.add(call, guild.id, bot.id, permissions=Permissions.KICK_MEMBERS),
+        actor=alice.id,
     )
 
     role = (await session.next("GUILD_ROLE_CREATE"))["role"]
@@ -266,7 +267,7 @@ async def test_adding_a_member_twice_changes_nothing(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
 
-    assert await world.write(lambda call: members.add(call, guild.id, bob.id), actor=alice.id) is None
+    assert await world.write(lambda call: members.membership.add(call, guild.id, bob.id), actor=alice.id) is None
 
     assert (await world.write(lambda call: guilds.find(call.tx, guild.id))).member_count == 2
 
@@ -396,7 +397,7 @@ async def test_a_timeout_and_a_mute_outlast_leaving_and_joining_again(world: Wor
     def set_mute(call: Call, mute: int) -> None:
         member = members.find(call.tx, guild.id, bob.id)
         assert member is not None
-        members.update(call, member, member.row._replace(mute=mute))
+        members.membership.update(call, member, member.row._replace(mute=mute))
 
     await world.write(lambda call: set_mute(call, 1), actor=guild.owner.id)
     code = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
@@ -628,7 +629,9 @@ async def test_temporary_members_leave_with_their_last_session_unless_they_have_
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice)
     for guest in (bob, carol):
-        await world.write(lambda call, guest=guest: members.add(call, guild.id, guest.id, temporary=True), alice.id)
+        await world.write(
+            lambda call, guest=guest: members.membership.add(call, guild.id, guest.id, temporary=True), alice.id
+        )
     await guild.add_role(carol, await guild.role())
     owner_session, first, second = await alice.connect(), await bob.connect(), await bob.connect()
     await (await carol.connect()).close()
@@ -827,7 +830,7 @@ async def test_granting_roles_keeps_existing_roles(world: World) -> None:
     red, blue = await guild.role("red"), await guild.role("blue")
     await guild.add_role(bob, red)
 
-    await world.write(lambda call: members.grant_roles(call, guild.id, bob.id, [blue]), actor=alice.id)
+    await world.write(lambda call: members.membership.grant_roles(call, guild.id, bob.id, [blue]), actor=alice.id)
 
     assert (await alice.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == [str(red), str(blue)]
     assert (await world.write(lambda call: roles.find(call.tx, guild.id, red))) is not None
@@ -840,8 +843,8 @@ async def test_members_are_loaded_in_batches_of_any_size(world: World) -> None:
     def load_views(call: Call) -> tuple[set[int], set[int]]:
         user_ids = [alice.id, *range(1, 1200), bob.id]
         return (
-            set(members.find_views(call.tx, guild.id, user_ids)),
-            set(members.find_partial_views(call.tx, guild.id, user_ids)),
+            set(members.views.find_views(call.tx, guild.id, user_ids)),
+            set(members.views.find_partial_views(call.tx, guild.id, user_ids)),
         )
 
     assert await world.write(load_views) == ({alice.id, bob.id}, {alice.id, bob.id})

@@ -200,7 +200,7 @@ async def test_earlier_members_can_respond_and_leaving_deletes_responses(
     guild = onboarding.guild
     carol = await world.user()
     await onboarding.enable(enabled=False)
-    await world.write(lambda call: members.add(call, guild.id, carol.id), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, carol.id), actor=guild.owner.id)
     await onboarding.enable()
     assert await get_flags(guild, carol) == 0
     assert (await onboarding.respond(carol, "white")).ok()["completed"]

@@ -176,7 +176,7 @@ async def test_a_returning_speaker_keeps_the_stage_open(world: World, guild: Gui
 async def bob(world: World, guild: Guild) -> Actor:
     """Create a member without permissions."""
     bob = await world.user("bob")
-    await world.write(lambda call: members.add(call, guild.id, bob.id), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, bob.id), actor=guild.owner.id)
     return bob
 
 
@@ -289,7 +289,7 @@ async def list_chat_messages(guild: Guild, stage: int) -> list[tuple[int, str, s
 
 async def test_stage_changes_post_system_messages(world: World, guild: Guild, stage: int) -> None:
     bob = await world.user("bob")
-    await world.write(lambda call: members.add(call, guild.id, bob.id), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, bob.id), actor=guild.owner.id)
     owner, bob_session = str(guild.owner.id), await bob.connect()
     await create_stage(guild.owner, stage, topic="chess")
     (await guild.owner.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()

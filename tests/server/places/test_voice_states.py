@@ -447,7 +447,7 @@ async def test_a_user_has_one_voice_state_and_a_bot_one_per_guild(world: World, 
     other = await world.guild(guild.owner, bob)
     lounge, other_lounge = guild.channels["Lounge"], await other.channel("Parlour", type=ChannelType.GUILD_VOICE)
     bot = await world.bot(guild)
-    await world.write(lambda call: members.add(call, other.id, bot.id), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, other.id, bot.id), actor=guild.owner.id)
     session, bot_session = await bob.connect(), await bot.connect()
     for voice_session in (session, bot_session):
         await join_voice(voice_session, guild, lounge)

@@ -1007,7 +1007,8 @@ async def test_an_app_responds_by_launching_its_activity(activity_setup: Interac
     ).ok()
     other = await activity_setup.world.user()
     await activity_setup.world.write(
-        lambda call: members.add(call, activity_setup.guild.id, other.id), actor=activity_setup.guild.owner.id
+        lambda call: members.membership.add(call, activity_setup.guild.id, other.id),
+        actor=activity_setup.guild.owner.id,
     )
     (
         await activity_setup.create_interaction(

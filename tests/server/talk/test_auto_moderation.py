@@ -597,7 +597,7 @@ async def test_exempt_members_bots_and_channels_are_not_checked(world: World) ->
     guild, bob = await create_guild_with_member(world)
     carol, dave = await world.user(), await world.user()
     for user in (carol, dave):
-        await world.write(lambda call, user=user: members.add(call, guild.id, user.id), actor=guild.owner.id)
+        await world.write(lambda call, user=user: members.membership.add(call, guild.id, user.id), actor=guild.owner.id)
     trusted = await guild.role("trusted")
     category = await guild.channel("free", type=ChannelType.GUILD_CATEGORY)
     free = await guild.channel("free-talk", parent_id=str(category))
@@ -988,7 +988,7 @@ async def test_managers_and_exempt_roles_are_never_quarantined(world: World) -> 
 async def test_changing_or_deleting_a_rule_releases_quarantined_members(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
     carol = await world.user()
-    await world.write(lambda call: members.add(call, guild.id, carol.id), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, carol.id), actor=guild.owner.id)
     rule = await create_rule(guild, profile_rule("villain", "fiend"))
     for user, nick in ((bob, "villain"), (carol, "fiend")):
         (await user.patch(f"/guilds/{guild.id}/members/@me", json={"nick": nick})).ok()

@@ -187,7 +187,7 @@ async def test_a_commands_only_installation_is_listed_and_removed(world: World) 
     (
         await install(client, guild, "applications.commands", integration_type=ApplicationIntegrationType.GUILD_INSTALL)
     ).ok()
-    await world.write(lambda call: members.add(call, guild.id, other_bot.id), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, guild.id, other_bot.id), actor=guild.owner.id)
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/integrations"
 

@@ -179,7 +179,7 @@ async def test_a_guild_has_at_most_one_thousand_active_threads(world: World) -> 
     def insert_threads(call: Any) -> None:
         for _ in range(wire.ACTIVE_THREADS_MAX):
             row = channels.ChannelRow(call.new_id(ChannelId), PUBLIC, guild.id, "x", parent_id=guild.general)
-            channels.insert(call.tx, row)
+            channels.creation.insert(call.tx, row)
 
     await world.write(insert_threads)
     (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "x"})).rejected(400, 160006)

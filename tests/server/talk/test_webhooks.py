@@ -1126,7 +1126,7 @@ async def follow(world: World, source: Guild, channel: int, target: Guild, chann
     from hubbub.server.places import members
 
     if source.owner.id != target.owner.id:
-        await world.write(lambda call: members.add(call, source.id, target.owner.id), actor=source.owner.id)
+        await world.write(lambda call: members.membership.add(call, source.id, target.owner.id), actor=source.owner.id)
     body = {"webhook_channel_id": str(channel_id or target.general)}
     return int((await target.owner.post(f"/channels/{channel}/followers", json=body)).ok()["webhook_id"])
 
@@ -1177,7 +1177,7 @@ async def test_following_requires_permissions_and_matching_channels(world: World
     (await source.owner.post(path, json={"webhook_channel_id": str(voice)})).rejected(400, 50024)
     from hubbub.server.places import members
 
-    await world.write(lambda call: members.add(call, source.id, bob.id), actor=source.owner.id)
+    await world.write(lambda call: members.membership.add(call, source.id, bob.id), actor=source.owner.id)
     (await bob.post(path, json={"webhook_channel_id": str(target.general)})).rejected(403, 50013)
     for _ in range(15):
         await create_webhook(world, source.owner, source.general)

@@ -132,7 +132,7 @@ def add_bot(config: Config, arguments: argparse.Namespace) -> int:
         permissions = None
         if arguments.permission:
             permissions = schema.parse_permissions(arguments.permission, ("--permission",))
-        if members.add(call, GuildId(guild.id), row.bot_id, permissions=permissions) is None:
+        if members.membership.add(call, GuildId(guild.id), row.bot_id, permissions=permissions) is None:
             raise AdminError(f"{row.name} is already a member of {guild.name}")
         return [f"Added {row.name} to {guild.name}."]
 
@@ -144,7 +144,7 @@ def split_permissions(config: Config, arguments: argparse.Namespace) -> int:
 
     def action(call: Call) -> list[str]:
         guild = _require_guild(call, arguments.guild_id)
-        role_count, overwrite_count = channels.split_permissions(call, guild.id)
+        role_count, overwrite_count = channels.overwrites.split_permissions(call, guild.id)
         return [f"{guild.name}: added the newer permissions to {role_count} roles and {overwrite_count} overwrites."]
 
     return _perform(config, action)

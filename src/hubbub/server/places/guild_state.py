@@ -20,7 +20,7 @@ def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
     if row is None:
         return None
     role_rows = roles.list_of_guild(tx, guild_id)
-    overwrites = channels.find_overwrites_of_guild(tx, guild_id)
+    overwrites = channels.overwrites.find_overwrites_of_guild(tx, guild_id)
     guild_fields = msgspec.structs.asdict(guilds.guild(tx, row, role_rows, now_ms=None))
     return GuildState(
         id=guild_id,
@@ -39,14 +39,14 @@ def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
     )
 
 
-def _channel_state(row: channels.ChannelRow, overwrites: list[channels.OverwriteRow]) -> ChannelState:
+def _channel_state(row: channels.ChannelRow, overwrites: list[channels.overwrites.OverwriteRow]) -> ChannelState:
     return ChannelState(
         id=row.id,
         type=row.type,
         parent_id=row.parent_id,
         overwrites={overwrite.target_id: (overwrite.allow, overwrite.deny) for overwrite in overwrites},
-        body=codec.encode(channels.channel(row, overwrites)),
-        obfuscated_body=codec.encode(channels.obfuscated_channel(row)),
+        body=codec.encode(channels.views.channel(row, overwrites)),
+        obfuscated_body=codec.encode(channels.views.obfuscated_channel(row)),
     )
 
 

@@ -23,7 +23,7 @@ def trigger_typing_indicator(call: Call, channel_id: ChannelId) -> None:
     )
     if channel_access.guild is not None:
         payload.guild_id = channel_access.guild_id
-        member = members.find_views(call.tx, channel_access.guild_id, [call.user_id]).get(call.user_id)
+        member = members.views.find_views(call.tx, channel_access.guild_id, [call.user_id]).get(call.user_id)
         if member is not None:
             payload.member = member
     call.tx.emit(wire.TYPING_START, payload, messages.audience(call, channel_access.channel))

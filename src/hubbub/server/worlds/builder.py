@@ -399,7 +399,7 @@ class _Builder:
                 self._overwrite_row(guild, built, built.channels[name], target, overwrite)
                 for target, overwrite in channel.overwrites.items()
             ]
-        channels.create(
+        channels.creation.create(
             self._call,
             built.id,
             CreateGuildChannel(
@@ -419,12 +419,14 @@ class _Builder:
 
     def _overwrite_row(
         self, guild: schema.Guild, built: BuiltGuild, channel_id: int, target: str, overwrite: schema.Overwrite
-    ) -> channels.OverwriteRow:
+    ) -> channels.overwrites.OverwriteRow:
         allow, deny = schema.parse_permissions(overwrite.allow, ()), schema.parse_permissions(overwrite.deny, ())
         if target == schema.EVERYONE or target in guild.roles:
             role_id: int = built.id if target == schema.EVERYONE else built.roles[target]
-            return channels.OverwriteRow(channel_id, role_id, OverwriteType.ROLE, allow, deny)
-        return channels.OverwriteRow(channel_id, self._find_user_id(target), OverwriteType.MEMBER, allow, deny)
+            return channels.overwrites.OverwriteRow(channel_id, role_id, OverwriteType.ROLE, allow, deny)
+        return channels.overwrites.OverwriteRow(
+            channel_id, self._find_user_id(target), OverwriteType.MEMBER, allow, deny
+        )
 
     def _build_member(
         self, guild: schema.Guild, built: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
@@ -433,7 +435,7 @@ class _Builder:
         if name == guild.owner:
             roles.assignments.assign(self._call.tx, built.id, user_id, role_ids)
         else:
-            members.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, announce=False)
+            members.membership.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, announce=False)
 
     def _build_lobby(self, name: str, lobby: schema.Lobby) -> None:
         application = applications.find(self._call.tx, self._built.applications[lobby.application].id)

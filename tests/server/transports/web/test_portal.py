@@ -255,7 +255,7 @@ async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: Wor
     guild = await world.guild()
 
     def grow(call: Call) -> None:
-        members.add(call, guild.id, UserId(identifier))
+        members.membership.add(call, guild.id, UserId(identifier))
         sql = "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)"
         call.tx.run_many(sql, [(guild.id, 1_000_000 + number, call.now_ms) for number in range(10_000)])
 

@@ -11,8 +11,8 @@ from hubbub.server.places.activity_instances.rules import (
     require_launchable,
 )
 from hubbub.server.places.activity_instances.store import InstanceRow, find_joined, is_participant, public_session_id
-from hubbub.server.places.channels import ChannelsDeleted
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.members.signals import MemberRemoved
 
 SLICE = Slice(
     name="activity_instances",

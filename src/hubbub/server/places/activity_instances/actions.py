@@ -9,8 +9,8 @@ from hubbub.server.identity import applications
 from hubbub.server.identity.applications.signals import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.activity_instances import rules, store, views
 from hubbub.server.places.activity_instances.store import InstanceRow, ParticipantRow
-from hubbub.server.places.channels import ChannelsDeleted
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.members.signals import MemberRemoved
 
 
 def launch(

@@ -72,14 +72,14 @@ def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[Partici
     """Return the members among the participants of an activity, by user ID; empty in private channels."""
     if row.guild_id is None or not participants:
         return {}
-    return members.find_views(tx, row.guild_id, {participant.user_id for participant in participants})
+    return members.views.find_views(tx, row.guild_id, {participant.user_id for participant in participants})
 
 
 def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the keys that activities add to GUILD_CREATE, limited to the channels the viewer sees."""
     rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
     participants_by_instance = store.find_participants(call.tx, [row.id for row in rows])
-    members_by_id = members.find_views(
+    members_by_id = members.views.find_views(
         call.tx,
         view.guild.id,
         {participant.user_id for participants in participants_by_instance.values() for participant in participants},

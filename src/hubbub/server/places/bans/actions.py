@@ -32,7 +32,7 @@ def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_messag
             wire.GuildBan(guild_id=guild_id, user=users.user_view(target)),
             GuildAudience(guild_id, permission=_BAN_EVENT_PERMISSIONS, excluded_user_id=target.id),
         )
-    members.remove_many(call, guild_id, [target.id for target in targets])
+    members.membership.remove_many(call, guild_id, [target.id for target in targets])
     for target in targets:
         raise_member_banned(call, guild_id, target.id, delete_message_seconds)
 

@@ -13,7 +13,7 @@ def filter_bannable(tx: Tx, standing: GuildAccess, user_ids: Iterable[int]) -> l
 
     `standing` is the caller's. Non-members rank below every member (spec/http.md#2.3)."""
     candidate_ids = list(dict.fromkeys(user_ids))
-    ranks_by_user = members.find_ranks(tx, standing.guild_id, candidate_ids)
+    ranks_by_user = members.membership.find_ranks(tx, standing.guild_id, candidate_ids)
     return [
         user_id
         for user_id in candidate_ids

@@ -23,6 +23,9 @@ from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
 from hubbub.server.places.channels.store import ChannelRow, OverwriteRow, ThreadMemberRow
 
+__all__ = ["any_channel", "channel", "obfuscated_channel", "partial_channel", "tags", "thread"]
+"""The interface for other slices."""
+
 HIDDEN_NAME: Final = "___hidden___"
 """Name of every obfuscated channel."""
 

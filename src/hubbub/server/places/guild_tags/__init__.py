@@ -4,7 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places.guild_tags import actions, routes
 from hubbub.server.places.guild_tags.jobs import JOBS
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.members.signals import MemberRemoved
 
 SLICE = Slice(
     name="guild_tags",

@@ -16,7 +16,7 @@ from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guild_tags import store
 from hubbub.server.places.guild_tags.store import GuildTagRow
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.members.signals import MemberRemoved
 
 UPDATE_MEMBERS_JOB: Final = "guild_tags.update_members"
 """Name of the job that updates the members who display a changed tag. Stored jobs contain it, so it must not change."""

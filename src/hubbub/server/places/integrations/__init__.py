@@ -15,7 +15,7 @@ from hubbub.server.identity.users.signals import UserChanged
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.integrations import actions, routes, views
 from hubbub.server.places.integrations.actions import publish_created, publish_deleted
-from hubbub.server.places.members import MemberAdded, MemberRemoved
+from hubbub.server.places.members.signals import MemberAdded, MemberRemoved
 
 AUDITED_ACTIONS = range(AuditLogAction.INTEGRATION_CREATE, AuditLogAction.INTEGRATION_DELETE + 1)
 """Audit log actions whose target is an integration."""

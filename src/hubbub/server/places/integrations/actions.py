@@ -15,7 +15,7 @@ from hubbub.server.identity.users.signals import UserChanged
 from hubbub.server.places import guilds, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.integrations import views
-from hubbub.server.places.members import MemberAdded, MemberRemoved
+from hubbub.server.places.members.signals import MemberAdded, MemberRemoved
 
 
 def delete(call: Call, guild_id: GuildId, row: ApplicationRow) -> None:
@@ -29,7 +29,7 @@ def delete(call: Call, guild_id: GuildId, row: ApplicationRow) -> None:
     audit.record(
         call, guild_id, AuditLogAction.MEMBER_KICK, target_id=row.bot_id, options={"integration_type": "discord"}
     )
-    members.remove(call, guild_id, row.bot_id)
+    members.membership.remove(call, guild_id, row.bot_id)
 
 
 def publish_created(call: Call, guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str]) -> None:

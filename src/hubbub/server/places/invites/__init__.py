@@ -1,7 +1,7 @@
 """Invites: codes with which users join a guild or a group DM."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.invites import actions, ports, routes
 from hubbub.server.places.invites.actions import create, delete_of_guild
 from hubbub.server.places.invites.jobs import JOBS

@@ -17,7 +17,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import members, roles, vanity_urls
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.invites import ports, rules, store, views
 from hubbub.server.places.invites.store import InviteRow, TargetsProgress
 from hubbub.server.places.invites.target_files import TargetList
@@ -168,13 +168,13 @@ def accept(call: Call, row: InviteRow) -> None:
     if member is not None:
         missing_role_ids = [role_id for role_id in granted_role_ids if RoleId(role_id) not in member.role_ids]
         if missing_role_ids:
-            members.grant_roles(call, row.guild_id, call.user_id, missing_role_ids)
+            members.membership.grant_roles(call, row.guild_id, call.user_id, missing_role_ids)
             # Granting roles counts as a use, so that a single-use invite cannot grant its roles to several members.
             _record_use(call, row)
         return
-    members.require_can_join(call, row.guild_id, call.user_id)
+    members.membership.require_can_join(call, row.guild_id, call.user_id)
     rules.require_invites_enabled(call, row.guild_id)
-    members.add(call, row.guild_id, call.user_id, role_ids=granted_role_ids, temporary=bool(row.temporary))
+    members.membership.add(call, row.guild_id, call.user_id, role_ids=granted_role_ids, temporary=bool(row.temporary))
     _record_use(call, row)
 
 

@@ -65,7 +65,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
         )
         # Before `INVITE_TARGET_USERS`, invites had no target users and granted no roles (spec/dated-changes.md#3).
         if changes.INVITE_TARGET_USERS.is_active(call.now_ms):
-            role_rows = members.require_roles(call, channel_access.guild, rules.parse_role_ids(body))
+            role_rows = members.membership.require_roles(call, channel_access.guild, rules.parse_role_ids(body))
             template = template._replace(role_ids=codec.encode(sorted(RoleId(row.id) for row in role_rows)).decode())
             target_list = target_files.parse(call.files[0].data) if call.files else None
         rules.require_target(call, channel_access.channel, body)
@@ -176,7 +176,7 @@ def _invite_view(call: Call, row: InviteRow, *, with_metadata: bool) -> wire.Inv
     """Build an invite; an invite to a group includes the members of the group."""
     invite = views.invite(call, row, with_metadata=with_metadata)
     if row.guild_id is None and invite.channel is not None:
-        recipient_ids = channels.list_recipient_ids(call.tx, row.channel_id)
+        recipient_ids = channels.private_channels.list_recipient_ids(call.tx, row.channel_id)
         users_by_id = users.find_many(call.tx, recipient_ids)
         invite.channel.recipients = views.recipients(
             [users_by_id[user_id] for user_id in recipient_ids if user_id in users_by_id]

@@ -137,7 +137,7 @@ def _invite_guild(row: GuildRow) -> wire.InviteGuild:
 
 
 def _partial_channel(row: ChannelRow) -> PartialChannel:
-    view = channels.partial_channel(row)
+    view = channels.views.partial_channel(row)
     if row.icon is not None:
         view.icon = row.icon
     return view

@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.join_requests import actions, routes
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.members.signals import MemberRemoved
 
 SLICE = Slice(
     name="join_requests",

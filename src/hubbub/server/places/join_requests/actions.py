@@ -14,7 +14,7 @@ from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted, GuildRow
 from hubbub.server.places.join_requests import rules, store, views
 from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.members.signals import MemberRemoved
 
 _AUDITED_FIELDS: Final = ("form_fields", "description")
 
@@ -39,7 +39,7 @@ def update_form(
     )
     guilds.update(call, guild, updated_guild)
     if rules.is_form_enabled(guild) and not is_enabled:
-        members.admit(call, guild.id, members.list_pending_ids(call.tx, guild.id))
+        members.membership.admit(call, guild.id, members.membership.list_pending_ids(call.tx, guild.id))
 
 
 def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
@@ -47,7 +47,7 @@ def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
     store.put(call.tx, row)
     _publish_request(call, wire.GUILD_JOIN_REQUEST_CREATE, row)
     if row.status == JoinRequestStatus.APPROVED:
-        members.admit(call, guild.id, [row.user_id])
+        members.membership.admit(call, guild.id, [row.user_id])
 
 
 def apply_review(call: Call, row: JoinRequestRow) -> None:
@@ -56,15 +56,15 @@ def apply_review(call: Call, row: JoinRequestRow) -> None:
     An approved user becomes a full member, whether or not they are in the guild. A rejected pending member is removed."""
     store.put(call.tx, row)
     _publish_request(call, wire.GUILD_JOIN_REQUEST_UPDATE, row)
-    member = members.find_row(call.tx, row.guild_id, row.user_id)
+    member = members.membership.find_row(call.tx, row.guild_id, row.user_id)
     if row.status == JoinRequestStatus.REJECTED:
         if member is not None and member.pending:
-            members.remove(call, row.guild_id, row.user_id)
+            members.membership.remove(call, row.guild_id, row.user_id)
     elif member is None:
-        members.require_can_join(call, row.guild_id, row.user_id)
-        members.add(call, row.guild_id, row.user_id, pending=False)
+        members.membership.require_can_join(call, row.guild_id, row.user_id)
+        members.membership.add(call, row.guild_id, row.user_id, pending=False)
     else:
-        members.admit(call, row.guild_id, [row.user_id])
+        members.membership.admit(call, row.guild_id, [row.user_id])
 
 
 def withdraw(call: Call, row: JoinRequestRow) -> None:

@@ -45,13 +45,13 @@ def require_applicant(call: Call, guild: GuildRow) -> None:
     """Raise unless the caller may submit a request.
 
     Pending members may. Other users may if they are not in the guild, and it is discoverable and reviews requests."""
-    member = members.find_row(call.tx, guild.id, call.user_id)
+    member = members.membership.find_row(call.tx, guild.id, call.user_id)
     if not is_form_enabled(guild) or (member is not None and not member.pending):
         raise errors.MISSING_ACCESS()
     if member is None:
         if not requires_review(guild) or GuildFeature.DISCOVERABLE not in guild.feature_names:
             raise errors.MISSING_ACCESS()
-        if members.is_banned(call.tx, guild.id, call.user_id):
+        if members.membership.is_banned(call.tx, guild.id, call.user_id):
             raise errors.USER_BANNED()
 
 

@@ -22,6 +22,9 @@ from hubbub.server.places import guilds
 from hubbub.server.places.members import store
 from hubbub.server.places.members.store import MemberRow, Membership
 
+__all__ = ["export_data", "find_partial_views", "find_views", "member", "partial_member", "presence_in_guild"]
+"""The interface for other slices."""
+
 
 def _optional_timestamp(ms: int | None) -> Timestamp | None:
     """Return a time in milliseconds as a timestamp; None for None and for 0."""

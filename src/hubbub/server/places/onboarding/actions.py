@@ -10,7 +10,8 @@ from hubbub.protocol.resources import onboarding as wire
 from hubbub.server.core.call import Call
 from hubbub.server.places import guilds, members, roles
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.members import MemberRemoved, Membership
+from hubbub.server.places.members import Membership
+from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.onboarding import store
 from hubbub.server.places.onboarding.store import OnboardingRow
 
@@ -55,7 +56,7 @@ def set_responses(call: Call, row: OnboardingRow, member: Membership, option_ids
     )
     flags = member.row.flags | MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING
     # Members choose these roles themselves, so there is no audit log entry.
-    return members.update(
+    return members.membership.update(
         call,
         member,
         member.row._replace(flags=flags),

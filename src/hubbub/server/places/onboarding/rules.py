@@ -183,7 +183,7 @@ def require_channels(call: Call, contents: GuildContents, before: OnboardingRow,
         }
     offered_ids &= contents.channels.keys()
     everyone_permissions = contents.roles[contents.standing.guild_id].permissions
-    overwrites = channels.find_overwrites_of_guild(call.tx, contents.standing.guild_id)
+    overwrites = channels.overwrites.find_overwrites_of_guild(call.tx, contents.standing.guild_id)
     required_permissions = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
     writable_count = 0
     for channel_id in offered_ids:

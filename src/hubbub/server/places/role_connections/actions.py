@@ -62,7 +62,7 @@ def set_roles(call: Call, member: Membership, is_assigned_by_role: dict[int, boo
     role_ids = {role_id for role_id in member.role_ids if is_assigned_by_role.get(role_id, True)} | {
         role_id for role_id, is_assigned in is_assigned_by_role.items() if is_assigned
     }
-    members.update(call, member, member.row, role_ids, is_audited=False)
+    members.membership.update(call, member, member.row, role_ids, is_audited=False)
 
 
 def set_requirements(call: Call, row: RoleRow, alternatives: Sequence[Sequence[RoleConnectionRequirement]]) -> None:

@@ -12,9 +12,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.audit_log import ReferencedObjects
-from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.scheduled_events import actions, routes, store, views
 from hubbub.server.places.scheduled_events.actions import start_with_stage
 from hubbub.server.places.scheduled_events.jobs import JOBS

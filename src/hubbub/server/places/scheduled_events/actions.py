@@ -16,9 +16,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import stage_instances, voice_states
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.scheduled_events import recurrence, store, views
 from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, ExceptionRow
 from hubbub.server.places.stage_instances import StageInstanceClosed, StageInstanceRow

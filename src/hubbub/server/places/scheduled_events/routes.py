@@ -298,7 +298,7 @@ def _list_users(
     )
     user_ids = [response.user_id for response in responses]
     users_by_id = users.find_many(call.tx, user_ids)
-    member_views = members.find_views(call.tx, row.guild_id, user_ids) if query.with_member else {}
+    member_views = members.views.find_views(call.tx, row.guild_id, user_ids) if query.with_member else {}
     response_views = []
     for response in responses:
         view = views.response(response)

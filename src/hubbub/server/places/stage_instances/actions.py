@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import guilds, voice_states
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.stage_instances import ports, store, views
 from hubbub.server.places.stage_instances.signals import StageInstanceClosed
 from hubbub.server.places.stage_instances.store import StageInstanceRow

@@ -47,7 +47,7 @@ def take_snapshot(tx: Tx, guild_id: int) -> wire.TemplateGuild:
         raise errors.UNKNOWN_GUILD()
     role_rows = [row for row in roles.list_of_guild(tx, guild_id) if not row.managed]
     role_numbers = {row.id: number for number, row in enumerate(role_rows)}
-    overwrites = channels.find_overwrites_of_guild(tx, guild_id)
+    overwrites = channels.overwrites.find_overwrites_of_guild(tx, guild_id)
     channel_rows = channels.list_of_guild(tx, guild_id)
     # Categories come first, so that a parent is numbered before its channels.
     channel_rows.sort(key=lambda row: (row.type != ChannelType.GUILD_CATEGORY, row.position, row.id))
@@ -99,7 +99,7 @@ def _template_channel(
     number: int,
     row: channels.ChannelRow,
     parent_id: ChannelId | None,
-    overwrites: list[channels.OverwriteRow],
+    overwrites: list[channels.overwrites.OverwriteRow],
     role_numbers: dict[int, int],
 ) -> wire.TemplateChannel:
     """Return a channel of a template, whose ID there is `number`; `role_numbers` maps role IDs to the template's role IDs."""
@@ -128,7 +128,7 @@ def _template_channel(
             for overwrite in overwrites
             if overwrite.target_id in role_numbers
         ],
-        available_tags=[_template_tag(index, tag) for index, tag in enumerate(channels.tags(row))]
+        available_tags=[_template_tag(index, tag) for index, tag in enumerate(channels.views.tags(row))]
         if is_forum
         else None,
         template="",

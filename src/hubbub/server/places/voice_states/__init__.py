@@ -8,9 +8,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import members
-from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.members import MemberRemoved, VoiceModerated
+from hubbub.server.places.members.signals import MemberRemoved, VoiceModerated
 from hubbub.server.places.voice_states import (
     actions,
     calls,
@@ -39,7 +39,7 @@ def _guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     if not view.intents & Intents.GUILD_VOICE_STATES:
         return {"voice_states": []}
     rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
-    members_by_id = members.find_views(call.tx, view.guild.id, [row.user_id for row in rows])
+    members_by_id = members.views.find_views(call.tx, view.guild.id, [row.user_id for row in rows])
     state_views = []
     for row in rows:
         if (member := members_by_id.get(row.user_id)) is not None:

@@ -153,7 +153,7 @@ def leave(call: Call, rows: Sequence[VoiceStateRow], *, has_call_ended: bool = F
     if not rows:
         return
     guild_id = rows[0].guild_id
-    members_by_id = members.find_views(call.tx, guild_id, [row.user_id for row in rows])
+    members_by_id = members.views.find_views(call.tx, guild_id, [row.user_id for row in rows])
     for row in rows:
         store.delete(call.tx, guild_id, row.user_id)
         store.delete_ticket(call.tx, guild_id, row.user_id)
@@ -225,7 +225,7 @@ def notify_voice_server(call: Call, server_id: int, user_id: int, *, has_call_en
 
 
 def _member_view(call: Call, row: VoiceStateRow) -> Member | None:
-    return members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id)
+    return members.views.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id)
 
 
 def _publish_state(

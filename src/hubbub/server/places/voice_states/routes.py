@@ -101,4 +101,4 @@ def _state_view(call: Call, row: VoiceStateRow | None) -> wire.VoiceState:
     """Return a voice state with its member; raise UNKNOWN_VOICE_STATE if `row` is None."""
     if row is None:
         raise errors.UNKNOWN_VOICE_STATE()
-    return views.voice_state(row, members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id))
+    return views.voice_state(row, members.views.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id))

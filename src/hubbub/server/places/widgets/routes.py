@@ -108,7 +108,7 @@ def _public_voice_channels(call: Call, guild_id: int) -> list[channels.ChannelRo
     """Return the voice channels that @everyone can see and connect to."""
     everyone = roles.find(call.tx, guild_id, guild_id)
     everyone_permissions = 0 if everyone is None else everyone.permissions
-    overwrites = channels.find_overwrites_of_guild(call.tx, guild_id)
+    overwrites = channels.overwrites.find_overwrites_of_guild(call.tx, guild_id)
     required_permissions = Permissions.VIEW_CHANNEL | Permissions.CONNECT
     public_rows = []
     for row in channels.list_of_guild(call.tx, guild_id):

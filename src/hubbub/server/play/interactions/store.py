@@ -194,7 +194,7 @@ _INVOCATION_QUERY: Final = WideQuery(
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
     f"({jobs.WAITING_JOB_SQL} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {messages.AUTHOR_GUILD_COLUMNS}, "
-    f"{commands.joined_commands.COMMAND_WITH_PERMISSIONS_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS}",
+    f"{commands.joined_commands.COMMAND_WITH_PERMISSIONS_COLUMNS}, {channels.joined_channels.TEXT_CHANNEL_COLUMNS}",
     "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
     f"{commands.joined_commands.command_with_permissions_joins('c.guild_id')} WHERE c.id = ?",
@@ -256,7 +256,7 @@ def load_invocation(
         bool(sku_exists),
         bool(timeout_scheduled),
         InvocationLocation(channel, features, locale),
-        channels.to_ref(channel),
+        channels.joined_channels.to_ref(channel),
         _membership(owner_id, mfa_level, invoker),
         commands.joined_commands.read_command_with_permissions(columns[_COMMAND_START:_CHANNEL_START]),
     )

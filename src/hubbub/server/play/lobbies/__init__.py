@@ -9,7 +9,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.game_sessions import OAuth2SessionEnded, OAuth2SessionStarted
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged, profiles
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
-from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelRenamed
+from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
 from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
 from hubbub.server.play.lobbies.lobby_messages import check_message
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving

@@ -65,7 +65,7 @@ def publish_update(call: Call, row: LobbyRow) -> None:
 def delete(call: Call, row: LobbyRow) -> None:
     """Delete a lobby with its members and messages, and publish the deletion to its members."""
     if row.linked_channel_id is not None:
-        channels.link_lobby(call, row.linked_channel_id, None)
+        channels.usage.link_lobby(call, row.linked_channel_id, None)
     member_ids = store.list_member_ids(call.tx, row.id)
     call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member_ids), lobby_deleted=True))
     store.delete(call.tx, row.id)

@@ -9,7 +9,7 @@ from hubbub.protocol.resources.channels import Channel, LinkedLobby
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import channels, invites
-from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelRenamed
+from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
 from hubbub.server.places.invites import InviteRow, TargetList
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.play.lobbies import actions, store
@@ -22,7 +22,7 @@ def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
     if channel.id == row.linked_channel_id:
         return row
     if row.linked_channel_id is not None:
-        channels.link_lobby(call, row.linked_channel_id, None)
+        channels.usage.link_lobby(call, row.linked_channel_id, None)
     after = store_link(call, row, channel.id, call.user_id)
     messages.create_system_message(call, channel, MessageType.CHANNEL_LINKED_TO_LOBBY, call.user_id)
     return after
@@ -30,7 +30,7 @@ def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
 
 def store_link(call: Call, row: LobbyRow, channel_id: int, linking_user_id: int) -> LobbyRow:
     """Store the link in both the lobby and the channel."""
-    channels.link_lobby(call, channel_id, _linked_lobby(call, row, linking_user_id))
+    channels.usage.link_lobby(call, channel_id, _linked_lobby(call, row, linking_user_id))
     return actions.update(call, row, row._replace(linked_channel_id=channel_id))
 
 
@@ -51,7 +51,7 @@ def update_channel_link(call: Call, row: LobbyRow) -> None:
         return
     linked = codec.decode(channel.linked_lobby, LinkedLobby)
     linked.require_application_authorization = bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
-    channels.link_lobby(call, channel.id, linked)
+    channels.usage.link_lobby(call, channel.id, linked)
 
 
 def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:
@@ -60,7 +60,7 @@ def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:
     If no member is connected, the idle timeout starts now."""
     if row.linked_channel_id is None:
         return row, None
-    channel = channels.link_lobby(call, row.linked_channel_id, None)
+    channel = channels.usage.link_lobby(call, row.linked_channel_id, None)
     return _clear_link(call, row), channel
 
 

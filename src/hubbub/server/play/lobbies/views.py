@@ -230,9 +230,9 @@ def _linked_channels(tx: Tx, rows: Iterable[LobbyRow]) -> dict[int, Channel]:
     """Return the linked channels of lobbies, by lobby ID."""
     lobby_ids_by_channel = {row.linked_channel_id: row.id for row in rows if row.linked_channel_id is not None}
     channels_by_id = channels.find_many(tx, lobby_ids_by_channel)
-    overwrites_by_channel = channels.find_overwrites_of_channels(tx, list(channels_by_id))
+    overwrites_by_channel = channels.overwrites.find_overwrites_of_channels(tx, list(channels_by_id))
     return {
-        lobby_ids_by_channel[row.id]: channels.channel(row, overwrites_by_channel.get(row.id, []))
+        lobby_ids_by_channel[row.id]: channels.views.channel(row, overwrites_by_channel.get(row.id, []))
         for row in channels_by_id.values()
         if row.guild_id is not None
     }

@@ -120,7 +120,9 @@ def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.User
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
     author = messages.require_send(call, channel_access)
     view = messages.edit(call, channel_access, author, row, message_wire.UpdateMessage(content=content))
-    channel = channels.private_channel(_require_channel_row(call, channel_access.channel.id), [users.user_view(other)])
+    channel = channels.private_channels.private_channel(
+        _require_channel_row(call, channel_access.channel.id), [users.user_view(other)]
+    )
     return views.stored_message(view, messages.get(call.tx, channel_access.channel.id, row.id), channel, other.id, {})
 
 
@@ -401,7 +403,7 @@ def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, event
     users_by_id = users.find_many(call.tx, participant_ids)
     payload = wire.DispatchedUserMessage(
         **{name: getattr(view, name) for name in view.__struct_fields__},
-        channel=channels.private_channel(
+        channel=channels.private_channels.private_channel(
             _require_channel_row(call, channel.id), [users.user_view(user_row) for user_row in users_by_id.values()]
         ),
         recipient_id=next((UserId(user_id) for user_id in users_by_id if user_id != row.author_id), UNSET),

@@ -57,7 +57,7 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     rows = [row for row in messages.list_newest(call.tx, channel_id, query.limit) if row.id > since]
     channel_row = channels.find(call.tx, channel_id)
     assert channel_row is not None
-    channel = channels.private_channel(channel_row, [users.user_view(other)])
+    channel = channels.private_channels.private_channel(channel_row, [users.user_view(other)])
     moderation = store.find_moderation_metadata(call.tx, family_id, [row.id for row in rows])
     related = messages.views.RelatedData(call)
     related.load(rows, call.user_id)
@@ -90,7 +90,7 @@ def get_user_dm(call: Call, user_id: UserId) -> PrivateChannel:
     row = None if channel_id is None else channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
-    return channels.private_channel_for(call, row, call.user_id)
+    return channels.private_channels.private_channel_for(call, row, call.user_id)
 
 
 @handles(wire.UPDATE_USER_MESSAGE_EXTERNAL_MODERATION_METADATA)

@@ -62,7 +62,9 @@ def passing_message(
     related = messages.views.RelatedData(call)
     related.load((message,))
     view = messages.views.dispatched(related, channel_ref, message)
-    channel = channels.private_channel(ChannelRow(id=other.id, type=ChannelType.EPHEMERAL_DM), [users.user_view(other)])
+    channel = channels.private_channels.private_channel(
+        ChannelRow(id=other.id, type=ChannelType.EPHEMERAL_DM), [users.user_view(other)]
+    )
     return wire.DispatchedUserMessage(
         **{name: getattr(view, name) for name in view.__struct_fields__},
         channel=channel,

@@ -12,8 +12,8 @@ SLICE = Slice(
     modules=(routes,),
     jobs={REVIEW_JOB: jobs.review_quarantined_members},
     listeners={
-        members.MemberAdded: listeners.on_member_added,
-        members.MemberRenamed: listeners.on_member_renamed,
+        members.signals.MemberAdded: listeners.on_member_added,
+        members.signals.MemberRenamed: listeners.on_member_renamed,
         users.signals.UserChanged: listeners.on_user_changed,
         guilds.GuildDeleted: listeners.on_guild_deleted,
     },

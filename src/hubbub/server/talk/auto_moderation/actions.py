@@ -246,7 +246,7 @@ def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
         return False
     until_ms = call.now_ms + (action.metadata.duration_seconds or 0) * 1000
     if until_ms > max(member.row.timed_out_until_ms, call.now_ms):
-        members.update(call, member, member.row._replace(timed_out_until_ms=until_ms), is_audited=False)
+        members.membership.update(call, member, member.row._replace(timed_out_until_ms=until_ms), is_audited=False)
     return True
 
 
@@ -284,5 +284,5 @@ def _set_member_flag(call: Call, guild_id: int, user_id: int, flag: int, *, is_s
     if member is None:
         return False
     flags = member.row.flags | flag if is_set else member.row.flags & ~flag
-    members.update(call, member, member.row._replace(flags=flags), is_audited=False)
+    members.membership.update(call, member, member.row._replace(flags=flags), is_audited=False)
     return True

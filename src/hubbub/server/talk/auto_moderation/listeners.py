@@ -106,12 +106,12 @@ def _custom_message(matches: Sequence[RuleMatch]) -> str | None:
     return None
 
 
-def on_member_added(call: Call, signal: members.MemberAdded) -> None:
+def on_member_added(call: Call, signal: members.signals.MemberAdded) -> None:
     """Check the profile of a new member."""
     check_profile(call, signal.guild_id, signal.user_id)
 
 
-def on_member_renamed(call: Call, signal: members.MemberRenamed) -> None:
+def on_member_renamed(call: Call, signal: members.signals.MemberRenamed) -> None:
     """Check the profile of a member with a new nickname."""
     check_profile(call, signal.guild_id, signal.user_id)
 

@@ -18,14 +18,16 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
         if row is None:
             continue
         other_ids = [
-            user_id for user_id in channels.list_recipient_ids(call.tx, channel_id) if user_id != signal.source_id
+            user_id
+            for user_id in channels.private_channels.list_recipient_ids(call.tx, channel_id)
+            if user_id != signal.source_id
         ]
         if row.type == ChannelType.DM:
             store.delete_direct_channel(call.tx, channel_id)
             if other_ids == [int(signal.user_id)] or not other_ids:
                 # A channel with the account itself: no other user is left in it.
-                channels.remove_recipient(call.tx, channel_id, signal.source_id)
-                channels.hide_for_all(call.tx, channel_id)
+                channels.private_channels.remove_recipient(call.tx, channel_id, signal.source_id)
+                channels.private_channels.hide_for_all(call.tx, channel_id)
                 continue
             if store.find_direct_channel_id(call.tx, signal.user_id, other_ids[0]) is None:
                 store.insert_direct_channel(call.tx, signal.user_id, other_ids[0], channel_id)
@@ -34,8 +36,8 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
                 channels.update(call.tx, row, group)
                 row = group
         if int(signal.user_id) in other_ids:
-            channels.remove_recipient(call.tx, channel_id, signal.source_id)
+            channels.private_channels.remove_recipient(call.tx, channel_id, signal.source_id)
         else:
-            channels.replace_recipient(call.tx, channel_id, signal.source_id, signal.user_id)
+            channels.private_channels.replace_recipient(call.tx, channel_id, signal.source_id, signal.user_id)
         messages.reassign_author(call.tx, channel_id, signal.source_id, signal.user_id)
         actions.publish_moved(call, row, signal.user_id, other_ids)

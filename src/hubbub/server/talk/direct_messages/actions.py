@@ -28,15 +28,15 @@ def open_direct_channel(call: Call, other: UserRow) -> PrivateChannel:
     channel_id = store.find_direct_channel_id(call.tx, call.user_id, other.id)
     if channel_id is None:
         row = ChannelRow(id=call.new_id(ChannelId), type=ChannelType.DM)
-        channels.insert(call.tx, row)
+        channels.creation.insert(call.tx, row)
         store.insert_direct_channel(call.tx, call.user_id, other.id, row.id)
-        channels.add_recipient(call.tx, row.id, call.user_id)
-        channels.add_recipient(call.tx, row.id, other.id, hidden=True)
+        channels.private_channels.add_recipient(call.tx, row.id, call.user_id)
+        channels.private_channels.add_recipient(call.tx, row.id, other.id, hidden=True)
         became_visible = True
     else:
         row = _get_channel(call, channel_id)
-        became_visible = channels.unhide_for(call.tx, channel_id, call.user_id)
-    view = channels.private_channel(row, [users.user_view(other)])
+        became_visible = channels.private_channels.unhide_for(call.tx, channel_id, call.user_id)
+    view = channels.private_channels.private_channel(row, [users.user_view(other)])
     if became_visible and not call.actor.is_bot:
         call.tx.emit(channel_wire.CHANNEL_CREATE, view, UserAudience.of(call.user_id))
     return view
@@ -52,18 +52,18 @@ def open_group(call: Call, other_ids: Sequence[int], nicks: Mapping[int, str | N
         owner_id=call.user_id,
         application_id=call.actor.application_id if call.actor.is_bot else None,
     )
-    channels.insert(call.tx, row)
+    channels.creation.insert(call.tx, row)
     recipients = [call.user_id, *other_ids]
     for user_id in recipients:
-        channels.add_recipient(call.tx, row.id, user_id, nick=nicks.get(user_id))
+        channels.private_channels.add_recipient(call.tx, row.id, user_id, nick=nicks.get(user_id))
     for user_id in recipients:
         _publish_created(call, row, user_id)
-    return channels.private_channel_for(call, row, call.user_id)
+    return channels.private_channels.private_channel_for(call, row, call.user_id)
 
 
 def _publish_created(call: Call, row: ChannelRow, user_id: int) -> None:
     """Publish CHANNEL_CREATE to one recipient. Bots lack the intent for it (spec/gateway.md#5)."""
-    view = channels.private_channel_for(call, row, user_id)
+    view = channels.private_channels.private_channel_for(call, row, user_id)
     call.tx.emit(channel_wire.CHANNEL_CREATE, view, UserAudience.of(user_id))
 
 
@@ -76,7 +76,7 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
         return
     row = _get_channel(call, signal.channel.id)
     for user_id, is_bot in hidden_recipients:
-        channels.unhide_for(call.tx, row.id, user_id)
+        channels.private_channels.unhide_for(call.tx, row.id, user_id)
         if not is_bot:
             _publish_created(call, row, user_id)
 
@@ -87,14 +87,14 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     if user.id in recipient_ids:
         return False
     rules.require_group_size(len(recipient_ids) + 1)
-    channels.add_recipient(call.tx, group.id, user.id, nick=nick)
+    channels.private_channels.add_recipient(call.tx, group.id, user.id, nick=nick)
     payload = wire.ChannelRecipientChange(
         channel_id=ChannelId(group.id), user=users.user_view(user), nick=nick or UNSET
     )
     call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, UserAudience.of(*recipient_ids))
     _publish_created(call, group, user.id)
     messages.create_system_message(
-        call, channels.to_ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
+        call, channels.joined_channels.to_ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
     )
     call.notify(RecipientAdded(channel_id=group.id, user_id=user.id))
     return True
@@ -110,14 +110,18 @@ def add_invited_user(call: Call, channel_id: int, user_id: int) -> None:
 
 def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateChannel:
     """Remove a user from a group and return the group as they last saw it. An empty group is deleted."""
-    view = channels.private_channel_for(call, group, user.id)
+    view = channels.private_channels.private_channel_for(call, group, user.id)
     call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
-    if not channels.remove_recipient(call.tx, group.id, user.id):
+    if not channels.private_channels.remove_recipient(call.tx, group.id, user.id):
         raise errors.UNKNOWN_USER()
     call.tx.emit(channel_wire.CHANNEL_DELETE, view, UserAudience.of(user.id))
     if _publish_removal(call, group, user):
         messages.create_system_message(
-            call, channels.to_ref(group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,)
+            call,
+            channels.joined_channels.to_ref(group),
+            MessageType.RECIPIENT_REMOVE,
+            call.user_id,
+            mentions=(user.id,),
         )
     return view
 
@@ -129,7 +133,7 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
         return
     for group in store.list_groups(call.tx, signal.user_id):
         call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
-        channels.remove_recipient(call.tx, group.id, user.id)
+        channels.private_channels.remove_recipient(call.tx, group.id, user.id)
         _publish_removal(call, group, user)
 
 
@@ -138,7 +142,7 @@ def publish_moved(call: Call, row: ChannelRow, user_id: int, other_ids: Sequence
     _publish_created(call, row, user_id)
     for other_id in other_ids:
         if other_id != user_id:
-            view = channels.private_channel_for(call, row, other_id)
+            view = channels.private_channels.private_channel_for(call, row, other_id)
             call.tx.emit(channel_wire.CHANNEL_UPDATE, view, UserAudience.of(other_id))
 
 
@@ -146,8 +150,8 @@ def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
     """Publish a removal and transfer ownership if the owner left. Delete an empty group and return False."""
     remaining_ids = store.list_recipient_ids(call.tx, [group.id]).get(group.id, [])
     if not remaining_ids:
-        call.notify(channels.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
-        channels.delete_group(call.tx, group.id)
+        call.notify(channels.signals.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
+        channels.private_channels.delete_group(call.tx, group.id)
         return False
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user_view(user))
     call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, UserAudience.of(*remaining_ids))
@@ -155,7 +159,7 @@ def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
         transferred = group._replace(owner_id=remaining_ids[0])
         channels.update(call.tx, group, transferred)
         for user_id in remaining_ids:
-            view = channels.private_channel_for(call, transferred, user_id)
+            view = channels.private_channels.private_channel_for(call, transferred, user_id)
             call.tx.emit(channel_wire.CHANNEL_UPDATE, view, UserAudience.of(user_id))
     return True
 
@@ -164,7 +168,7 @@ def close_channel(call: Call, channel_id: int) -> PrivateChannel:
     """Close a private channel for the caller: hide a direct message channel until the next message, leave a group."""
     row = _get_channel(call, channel_id)
     if row.type != ChannelType.GROUP_DM:
-        return channels.close(call, row)
+        return channels.private_channels.close(call, row)
     caller = users.find(call.tx, call.user_id)
     if caller is None:
         raise errors.UNKNOWN_USER()

@@ -82,7 +82,7 @@ def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: 
     nick = rules.require_nick(body.nick, "nick") if body.nick else None
     if not actions.add_to_group(call, group, user, nick):
         return Response(204)
-    return Response(201, channels.private_channel_for(call, group, call.user_id))
+    return Response(201, channels.private_channels.private_channel_for(call, group, call.user_id))
 
 
 @handles(wire.DELETE_GROUP_DM_USER)

@@ -23,7 +23,7 @@ def private_channels(call: Call) -> list[PrivateChannel]:
     user_rows = users.find_many(call.tx, {user_id for ids in recipient_ids_by_channel.values() for user_id in ids})
     users_by_id = {user_id: users.user_view(row) for user_id, row in user_rows.items()}
     return [
-        channels.private_channel(
+        channels.private_channels.private_channel(
             row,
             [
                 users_by_id.get(recipient_id) or users.deleted_user(recipient_id)

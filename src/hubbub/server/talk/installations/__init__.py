@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.talk.installations import actions
 from hubbub.server.talk.installations.actions import (
     check_webhook_channel,

@@ -15,7 +15,7 @@ from hubbub.server.identity.oauth2.installations import InstallationRequest, Ins
 from hubbub.server.places import guilds, integrations, members, roles
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import webhooks
 from hubbub.server.talk.installations import rules
@@ -45,7 +45,7 @@ def install(call: Call, request: InstallationRequest) -> Guild:
     membership = None
     if Scope.BOT in request.scopes and application.bot_id is not None:
         # spec/webhooks-and-interactions.md#8.4: a bot that requests no permissions gets no role.
-        membership = members.add(call, guild_id, application.bot_id, permissions=permissions or None)
+        membership = members.membership.add(call, guild_id, application.bot_id, permissions=permissions or None)
     if is_new or membership is not None:
         changes = [
             AuditLogChange(key="name", new_value=application.name),

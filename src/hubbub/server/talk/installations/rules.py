@@ -49,5 +49,5 @@ def check_installation(call: Call, request: InstallationRequest) -> int:
         and bot_id is not None
         and not guilds.membership.is_member(call.tx, request.guild_id, bot_id)
     ):
-        members.require_can_join(call, request.guild_id, bot_id)
+        members.membership.require_can_join(call, request.guild_id, bot_id)
     return permissions

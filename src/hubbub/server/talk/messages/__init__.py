@@ -2,8 +2,8 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.bans import MemberBanned
-from hubbub.server.places.channels import ChannelsDeleted
-from hubbub.server.places.members import MemberAdded
+from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.members.signals import MemberAdded
 from hubbub.server.talk.messages import actions, data_export, jobs, ports, routes, system_messages, views
 from hubbub.server.talk.messages.actions import (
     EPHEMERAL_LIFETIME_MS,

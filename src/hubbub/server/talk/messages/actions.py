@@ -86,9 +86,11 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
     if channel.guild_id is not None:
         members_by_user = views.partial_members(call, channel.guild_id, mentioned.users)
         if author.member is not None:
-            member = members.partial_member(author.member, roles_by_user[author.user.id])
+            member = members.views.partial_member(author.member, roles_by_user[author.user.id])
         if invoker is not None and invoker.member is not None:
-            members_by_user[invoker.user.id] = members.partial_member(invoker.member, roles_by_user[invoker.user.id])
+            members_by_user[invoker.user.id] = members.views.partial_member(
+                invoker.member, roles_by_user[invoker.user.id]
+            )
     payload = views.add_dispatch_fields(views.to_dispatched(view), channel, row, member, members_by_user)
     _emit(call, wire.MESSAGE_CREATE, channel, row, related, payload, unredacted_for)
     if view.referenced_message or view.message_snapshots:

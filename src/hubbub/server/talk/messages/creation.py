@@ -53,7 +53,7 @@ def send(
         rules.require_slowmode_elapsed(call, channel_access)
     created, encoded = _create(call, channel_access, body, author, message_id, nonce=nonce)
     if has_slowmode:
-        channels.record_use(call.tx, channel.id, call.user_id, "message", call.now_ms)
+        channels.usage.record_use(call.tx, channel.id, call.user_id, "message", call.now_ms)
     return created if encoded is None else msgspec.Raw(encoded)
 
 

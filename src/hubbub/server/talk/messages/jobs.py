@@ -11,7 +11,7 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
-from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.talk.messages import store
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import MessageRow

@@ -88,7 +88,7 @@ class RelatedData:
             self.poll_counts.update(store.find_poll_counts(tx, poll_message_ids, viewer_id))
         if thread_ids:
             for thread_id, thread in channels.find_many(tx, thread_ids).items():
-                self.threads[thread_id] = channels.thread(thread)
+                self.threads[thread_id] = channels.views.thread(thread)
 
     def add_users(self, *rows: users.UserRow) -> None:
         """Add users that are already loaded."""

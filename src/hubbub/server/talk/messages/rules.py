@@ -143,7 +143,7 @@ def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
 
 def require_slowmode_elapsed(call: Call, channel_access: ChannelAccess) -> None:
     """Raise SLOWMODE_RATE_LIMIT if the caller sent a message too recently."""
-    last_ms = channels.find_last_use_ms(call.tx, channel_access.channel.id, call.user_id, "message")
+    last_ms = channels.usage.find_last_use_ms(call.tx, channel_access.channel.id, call.user_id, "message")
     if last_ms is None or last_ms > call.now_ms:
         return
     left_ms = last_ms + channel_access.channel.rate_limit_per_user * 1000 - call.now_ms

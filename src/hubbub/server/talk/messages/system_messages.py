@@ -9,7 +9,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.embeds import Embed
 from hubbub.server.core.call import Call
 from hubbub.server.places import guilds
-from hubbub.server.places.members import MemberAdded
+from hubbub.server.places.members.signals import MemberAdded
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk.messages import actions, rules
 from hubbub.server.talk.messages.content import rows

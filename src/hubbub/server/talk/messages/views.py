@@ -236,7 +236,7 @@ def encoded_user(row: users.UserRow) -> User:
 @lru_cache(maxsize=1024)
 def encoded_member(row: members.MemberRow, role_ids: tuple[RoleId, ...]) -> PartialMember:
     """Return a partial member in encoded form; its fields cannot be read."""
-    return cast("PartialMember", msgspec.Raw(codec.encode(members.partial_member(row, role_ids))))
+    return cast("PartialMember", msgspec.Raw(codec.encode(members.views.partial_member(row, role_ids))))
 
 
 def encoded_event_fields(channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
@@ -274,7 +274,7 @@ def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> d
         return {}
     roles_by_user = members.find_role_ids(call.tx, guild_id, user_ids)
     rows = members.find_rows(call.tx, guild_id, user_ids)
-    return {user_id: members.partial_member(row, roles_by_user.get(user_id, ())) for user_id, row in rows.items()}
+    return {user_id: members.views.partial_member(row, roles_by_user.get(user_id, ())) for user_id, row in rows.items()}
 
 
 def build_message(

@@ -46,7 +46,7 @@ def unpin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
 
 def _publish_last_pin(call: Call, channel: ChannelRef, last_pin_ms: int | None) -> None:
     """Store and publish the time of the channel's most recent pin; None if it has no pins."""
-    channels.set_last_pin(call.tx, channel.id, last_pin_ms)
+    channels.usage.set_last_pin(call.tx, channel.id, last_pin_ms)
     payload = wire.ChannelPinsUpdate(
         channel_id=channel.id,
         guild_id=channel.guild_id or UNSET,

@@ -216,4 +216,4 @@ def on_user_blocked(call: Call, signal: UserBlocked) -> None:
 
 def _publish_to_recipients(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:
     """Publish an event to all recipients of a private channel."""
-    call.tx.emit(event, payload, UserAudience.of(*channels.list_recipient_ids(call.tx, channel_id)))
+    call.tx.emit(event, payload, UserAudience.of(*channels.private_channels.list_recipient_ids(call.tx, channel_id)))

@@ -17,7 +17,7 @@ def find_private_channel(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | 
     if (
         channel is None
         or channel.type not in PRIVATE_TYPES
-        or user_id not in channels.list_recipient_ids(tx, channel_id)
+        or user_id not in channels.private_channels.list_recipient_ids(tx, channel_id)
     ):
         return None
     return channel
@@ -35,7 +35,9 @@ def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:
     """Return whether a user may call in a private channel: always in a group, otherwise only between friends."""
     if channel.type == ChannelType.GROUP_DM:
         return True
-    other_ids = [other_id for other_id in channels.list_recipient_ids(tx, channel.id) if other_id != user_id]
+    other_ids = [
+        other_id for other_id in channels.private_channels.list_recipient_ids(tx, channel.id) if other_id != user_id
+    ]
     return bool(other_ids) and all(
         relationships.are_friends(tx, user_id, other_id) and not relationships.is_blocked_between(tx, user_id, other_id)
         for other_id in other_ids
@@ -51,7 +53,7 @@ def list_ringable(
     user who is not a recipient. A user who blocked the caller, or is blocked by the caller, is skipped without an error."""
     recipient_ids = [
         recipient_id
-        for recipient_id in channels.list_recipient_ids(call.tx, channel.id)
+        for recipient_id in channels.private_channels.list_recipient_ids(call.tx, channel.id)
         if recipient_id != call.user_id
     ]
     if requested_ids is not None and not set(requested_ids) <= set(recipient_ids):

@@ -34,7 +34,7 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
         payload.burst_colors = []
     if channel.guild_id is not None:
         payload.guild_id = channel.guild_id
-        member = members.find_views(call.tx, channel.guild_id, [row.user_id]).get(row.user_id)
+        member = members.views.find_views(call.tx, channel.guild_id, [row.user_id]).get(row.user_id)
         if member is not None:
             payload.member = member
     call.tx.emit(wire.MESSAGE_REACTION_ADD, payload, messages.audience(call, channel))

@@ -22,7 +22,7 @@ SLICE = Slice(
     name="read_states",
     modules=(routes,),
     listeners={
-        channels.ChannelsDeleted: actions.on_channels_deleted,
+        channels.signals.ChannelsDeleted: actions.on_channels_deleted,
         users.signals.UserDeleted: actions.on_user_deleted,
     },
     ready=_ready_fields,

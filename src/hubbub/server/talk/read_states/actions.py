@@ -37,7 +37,7 @@ def mark_read(
         call.tx.emit(wire.MESSAGE_ACK, payload, UserAudience.of(call.user_id))
 
 
-def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
     """Delete the read states of deleted channels."""
     store.delete_of_channels(call.tx, signal.channel_ids)
 

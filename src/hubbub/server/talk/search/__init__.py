@@ -18,7 +18,7 @@ SLICE = Slice(
         messages.MessageChanged: index_jobs.on_message_changed,
         messages.MessagePinned: index_jobs.on_message_changed,
         messages.MessagesDeleted: index_jobs.on_messages_deleted,
-        channels.ChannelsDeleted: index_jobs.on_channels_deleted,
+        channels.signals.ChannelsDeleted: index_jobs.on_channels_deleted,
         guilds.GuildDeleted: index_jobs.on_guild_deleted,
     },
 )

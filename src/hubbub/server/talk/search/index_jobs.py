@@ -12,7 +12,7 @@ import msgspec
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
-from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages

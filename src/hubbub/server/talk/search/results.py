@@ -187,10 +187,13 @@ def _find_threads_of(call: Call, channel_ids: Iterable[int]) -> tuple[list[Threa
 
 def _with_memberships(call: Call, rows: Sequence[ChannelRow]) -> tuple[list[Thread], list[ThreadMember]]:
     memberships = store.find_memberships(call.tx, call.user_id, [row.id for row in rows])
-    members = [channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships]
+    members = [channels.thread_channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships]
     threads = [
-        channels.thread(
-            row, member=channels.thread_member(memberships[row.id]) if row.id in memberships else msgspec.UNSET
+        channels.views.thread(
+            row,
+            member=channels.thread_channels.thread_member(memberships[row.id])
+            if row.id in memberships
+            else msgspec.UNSET,
         )
         for row in rows
     ]

@@ -8,7 +8,7 @@ import msgspec
 from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
-from hubbub.server.places.channels import ThreadMemberRow
+from hubbub.server.places.channels.thread_channels import ThreadMemberRow
 from hubbub.server.talk.search import documents
 from hubbub.server.talk.search.documents import Document
 from hubbub.server.talk.search.tokens import Phrase, window_size

@@ -32,8 +32,8 @@ SLICE = Slice(
     listeners={
         messages.MessageCreated: listeners.on_message_created,
         messages.MessagesDeleted: listeners.on_messages_deleted,
-        channels.ChannelsDeleted: listeners.on_channels_deleted,
-        members.MemberRemoved: listeners.on_member_removed,
+        channels.signals.ChannelsDeleted: listeners.on_channels_deleted,
+        members.signals.MemberRemoved: listeners.on_member_removed,
     },
     guild=views.guild_create_fields,
 )

@@ -18,7 +18,8 @@ from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels, members
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.channels import ChannelRow, ThreadMemberRow
+from hubbub.server.places.channels import ChannelRow
+from hubbub.server.places.channels.thread_channels import ThreadMemberRow
 from hubbub.server.talk.threads import rules, store
 
 ARCHIVE_JOB: Final = "threads.archive"
@@ -72,7 +73,7 @@ def audience(
 
 def create(call: Call, row: ChannelRow) -> ChannelRow:
     """Create a thread with its creator as a member."""
-    channels.insert(call.tx, row)
+    channels.creation.insert(call.tx, row)
     membership = ThreadMemberRow(row.id, call.user_id, call.now_ms, 0)
     store.insert_member(call.tx, membership)
     row = row._replace(member_count=1)
@@ -86,7 +87,7 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
     )
     call.tx.emit(
         channel_wire.THREAD_CREATE,
-        channels.created_thread(row, is_new=True),
+        channels.thread_channels.created_thread(row, is_new=True),
         audience(call.tx, row, excluded_user_id=call.user_id),
     )
     _publish_thread_to_member(call, row, membership, is_new=True)
@@ -97,15 +98,19 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
 
 def create_without_member(call: Call, row: ChannelRow) -> ChannelRow:
     """Create a thread without members and without an audit log entry, for a webhook's forum post."""
-    channels.insert(call.tx, row)
+    channels.creation.insert(call.tx, row)
     schedule_archive(call.tx, row)
-    call.tx.emit(channel_wire.THREAD_CREATE, channels.created_thread(row, is_new=True), audience(call.tx, row))
+    call.tx.emit(
+        channel_wire.THREAD_CREATE, channels.thread_channels.created_thread(row, is_new=True), audience(call.tx, row)
+    )
     return row
 
 
 def _publish_thread_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, is_new: bool) -> None:
     """Publish THREAD_CREATE to a new member of a thread, with their membership."""
-    payload = channels.created_thread(row, member=channels.thread_member(membership), is_new=is_new)
+    payload = channels.thread_channels.created_thread(
+        row, member=channels.thread_channels.thread_member(membership), is_new=is_new
+    )
     event_audience = GuildAudience(row.guild_id or 0, users=frozenset({membership.user_id}))
     call.tx.emit(channel_wire.THREAD_CREATE, payload, event_audience)
 
@@ -119,10 +124,10 @@ def publish_member_added(call: Call, row: ChannelRow, membership: ThreadMemberRo
         user_id=UserId(membership.user_id),
         join_timestamp=codec.timestamp(membership.joined_ms),
         flags=membership.flags,
-        presence=None if presence is None else members.presence_in_guild(presence),
+        presence=None if presence is None else members.views.presence_in_guild(presence),
     )
     if member is not None:
-        added_member.member = members.member(member)
+        added_member.member = members.views.member(member)
     _publish_members_update(call, row, membership.user_id, added_members=[added_member])
 
 
@@ -173,7 +178,7 @@ def update(call: Call, before: ChannelRow, after: ChannelRow, *, is_audited: boo
     if is_audited:
         changes = audit.differences(_build_audited_thread(before), _build_audited_thread(after))
         audit.record(call, after.guild_id or 0, AuditLogAction.THREAD_UPDATE, target_id=after.id, changes=changes)
-    call.tx.emit(channel_wire.THREAD_UPDATE, channels.thread(after), audience(call.tx, after))
+    call.tx.emit(channel_wire.THREAD_UPDATE, channels.views.thread(after), audience(call.tx, after))
     if before.archived and not after.archived:
         _publish_own_memberships(call, after)
     schedule_archive(call.tx, after)
@@ -216,8 +221,8 @@ def delete(call: Call, row: ChannelRow) -> None:
 
 def delete_without_events(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
     """Delete threads and all dependent data without publishing events."""
-    call.notify(channels.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
-    channels.delete_threads(call.tx, thread_ids)
+    call.notify(channels.signals.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
+    channels.thread_channels.delete_threads(call.tx, thread_ids)
 
 
 def _build_audited_thread(row: ChannelRow) -> AuditedThread:

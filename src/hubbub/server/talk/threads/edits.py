@@ -32,7 +32,7 @@ def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) 
         return _update_group(call, channel_access, body)
     if channel_access.channel.is_thread:
         return _update_thread(call, channel_access, body)
-    return channels.update_guild_channel(call, channel_access, body)
+    return channels.thread_channels.update_guild_channel(call, channel_access, body)
 
 
 @handles(wire.DELETE_CHANNEL)
@@ -44,15 +44,15 @@ def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     if channel_access.channel.is_thread:
         access.require_channel(call, channel_id, Permissions.MANAGE_THREADS)
         row = _get_channel(call, channel_id)
-        view = views.thread(row, channels.find_thread_member(call.tx, row.id, call.user_id))
+        view = views.thread(row, channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id))
         actions.delete(call, row)
         return view
-    return channels.delete_guild_channel(call, channel_access)
+    return channels.thread_channels.delete_guild_channel(call, channel_access)
 
 
 def _update_group(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
     row = _get_channel(call, channel_access.channel.id)
-    updated_row = channels.update_group(call, row, body)
+    updated_row = channels.thread_channels.update_group(call, row, body)
     if updated_row.name != row.name:
         message_type = MessageType.CHANNEL_NAME_CHANGE
         messages.create_system_message(
@@ -60,7 +60,7 @@ def _update_group(call: Call, channel_access: ChannelAccess, body: wire.UpdateCh
         )
     if updated_row.icon != row.icon:
         messages.create_system_message(call, channel_access.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id)
-    return channels.private_channel_for(call, updated_row, call.user_id)
+    return channels.private_channels.private_channel_for(call, updated_row, call.user_id)
 
 
 def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
@@ -71,7 +71,7 @@ def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateC
         rules.require_active_thread_quota(call, channel_access.guild_id, row.type)
     is_renamed = updated_row.name != row.name
     if is_renamed:
-        channels.consume_rename_quota(call, row)
+        channels.thread_channels.consume_rename_quota(call, row)
         ports.check_title(call, channel_access, updated_row.name or "")
     updated_row = actions.update(call, row, updated_row)
     if is_renamed and not updated_row.archived:
@@ -84,7 +84,9 @@ def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateC
             call.user_id,
             content=updated_row.name or "",
         )
-    return views.thread(_get_channel(call, row.id), channels.find_thread_member(call.tx, row.id, call.user_id))
+    return views.thread(
+        _get_channel(call, row.id), channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id)
+    )
 
 
 def _changed_columns(

@@ -16,9 +16,11 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
         return
     # spec/http.md#3.3: neither the starter message nor a post's first message is counted.
     if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != channel.id:
-        channels.increment_message_counts(call.tx, channel.id)
+        channels.thread_channels.increment_message_counts(call.tx, channel.id)
     is_user_message = message.type in rules.USER_MESSAGE_TYPES and message.webhook_id is None
-    is_new_member = is_user_message and channels.find_thread_member(call.tx, channel.id, message.author_id) is None
+    is_new_member = (
+        is_user_message and channels.thread_channels.find_thread_member(call.tx, channel.id, message.author_id) is None
+    )
     if not is_new_member and not channel.archived:
         return
     row = channels.find(call.tx, channel.id)
@@ -40,10 +42,12 @@ def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
             row.type == MessageType.THREAD_STARTER_MESSAGE or row.id == signal.channel.id for row in signal.rows
         )
         if len(signal.rows) > uncounted_count:
-            channels.subtract_message_count(call.tx, signal.channel.id, len(signal.rows) - uncounted_count)
+            channels.thread_channels.subtract_message_count(
+                call.tx, signal.channel.id, len(signal.rows) - uncounted_count
+            )
 
 
-def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
     """Delete the members of deleted threads and the threads of deleted channels."""
     store.delete_members_of_threads(call.tx, signal.channel_ids)
     deleted_ids = set(signal.channel_ids)
@@ -56,7 +60,7 @@ def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
         actions.delete_without_events(call, signal.guild_id, thread_ids)
 
 
-def on_member_removed(call: Call, signal: members.MemberRemoved) -> None:
+def on_member_removed(call: Call, signal: members.signals.MemberRemoved) -> None:
     """Remove a removed guild member from the guild's threads."""
     for row in store.list_joined(call.tx, signal.guild_id, signal.user_id):
         actions.remove_member(call, row, signal.user_id)

@@ -117,11 +117,11 @@ def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     seconds = channel_access.channel.rate_limit_per_user
     if not seconds or not is_slowmode_applied(call, channel_access):
         return
-    last_ms = channels.find_last_use_ms(call.tx, channel_access.channel.id, call.user_id, "thread")
+    last_ms = channels.usage.find_last_use_ms(call.tx, channel_access.channel.id, call.user_id, "thread")
     if last_ms is not None and last_ms <= call.now_ms < last_ms + seconds * 1000:
         retry_after_seconds = (last_ms + seconds * 1000 - call.now_ms) / 1000
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=retry_after_seconds, **{"global": False})
-    channels.record_use(call.tx, channel_access.channel.id, call.user_id, "thread", call.now_ms)
+    channels.usage.record_use(call.tx, channel_access.channel.id, call.user_id, "thread", call.now_ms)
 
 
 def require_tags(
@@ -131,7 +131,7 @@ def require_tags(
 
     Tags must exist in the forum. Only moderators may change moderated tags; `is_moderator` is True for a moderator."""
     tags = list(dict.fromkeys(tag_ids))
-    available_tags = {tag.id: tag for tag in channels.tags(forum)}
+    available_tags = {tag.id: tag for tag in channels.views.tags(forum)}
     if any(tag not in available_tags for tag in tags):
         raise errors.UNKNOWN_TAG()
     changed_tags = set(tags) ^ {tag for tag in applied_tag_ids if tag in available_tags}
@@ -169,7 +169,7 @@ def _can_edit_unmoderated(
     # Members of the thread and users who may send messages can unarchive it.
     return (
         channel_access.can(Permissions.SEND_MESSAGES)
-        or channels.find_thread_member(call.tx, row.id, call.user_id) is not None
+        or channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id) is not None
     )
 
 

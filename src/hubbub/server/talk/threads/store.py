@@ -7,7 +7,9 @@ from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places import channels
-from hubbub.server.places.channels import CHANNEL_COLUMNS, ChannelRow, ThreadMemberRow
+from hubbub.server.places.channels import ChannelRow
+from hubbub.server.places.channels.joined_channels import CHANNEL_COLUMNS
+from hubbub.server.places.channels.thread_channels import ThreadMemberRow
 
 TABLES: Final = ("thread_members",)
 """Tables that only this slice writes."""
@@ -56,7 +58,7 @@ def insert_member(tx: Tx, row: ThreadMemberRow) -> bool:
         *row,
     )
     if inserted:
-        channels.adjust_thread_member_count(tx, row.thread_id, 1)
+        channels.thread_channels.adjust_thread_member_count(tx, row.thread_id, 1)
     return bool(inserted)
 
 
@@ -64,7 +66,7 @@ def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
     """Delete a membership, update the member count and return whether it existed."""
     deleted = tx.run("DELETE FROM thread_members WHERE thread_id = ? AND user_id = ?", thread_id, user_id)
     if deleted:
-        channels.adjust_thread_member_count(tx, thread_id, -1)
+        channels.thread_channels.adjust_thread_member_count(tx, thread_id, -1)
     return bool(deleted)
 
 

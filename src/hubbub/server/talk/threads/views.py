@@ -15,7 +15,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels
-from hubbub.server.places.channels import ChannelRow, ThreadMemberRow
+from hubbub.server.places.channels import ChannelRow
+from hubbub.server.places.channels.thread_channels import ThreadMemberRow
 from hubbub.server.places.standing import GuildAccess, access
 from hubbub.server.talk.threads import store
 
@@ -27,14 +28,16 @@ def thread_list(tx: Tx, rows: Sequence[ChannelRow], user_id: int, *, has_more: b
     memberships = store.find_memberships(tx, user_id, [row.id for row in rows])
     return wire.ThreadList(
         threads=[thread(row, memberships.get(row.id)) for row in rows],
-        members=[channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships],
+        members=[channels.thread_channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships],
         has_more=has_more,
     )
 
 
 def thread(row: ChannelRow, membership: ThreadMemberRow | None) -> Thread:
     """Return a thread with the reader's membership, if any."""
-    return channels.thread(row, member=UNSET if membership is None else channels.thread_member(membership))
+    return channels.views.thread(
+        row, member=UNSET if membership is None else channels.thread_channels.thread_member(membership)
+    )
 
 
 def created_thread(row: ChannelRow, membership: ThreadMemberRow | None) -> wire.CreatedThread:
@@ -50,7 +53,9 @@ def list_visible_active(tx: Tx, standing: GuildAccess) -> list[ChannelRow]:
 def list_by_ids(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[Thread]:
     """Return the threads of a guild with the given IDs that still exist and that the caller can see."""
     rows = sorted(channels.find_many(call.tx, thread_ids).values())
-    return [channels.thread(row) for row in _filter_visible(call.tx, access.get_guild_standing(call, guild_id), rows)]
+    return [
+        channels.views.thread(row) for row in _filter_visible(call.tx, access.get_guild_standing(call, guild_id), rows)
+    ]
 
 
 def _filter_visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[ChannelRow]:
@@ -78,7 +83,7 @@ def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
         permissions = view.permissions(row.parent_id or 0)
         if not can_see_thread(permissions, is_private=row.type == PRIVATE_THREAD, is_member=row.id in memberships):
             continue
-        fields = msgspec.structs.asdict(channels.thread(row))
+        fields = msgspec.structs.asdict(channels.views.thread(row))
         thread_fields = {key: value for key, value in fields.items() if value is not UNSET}
         if row.id in memberships:
             thread_fields["member"] = {

@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import guilds
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow

@@ -101,7 +101,7 @@ def resolve_context_type(
 
 def recipient_ids(call: Call, channel: ChannelRef) -> Collection[int]:
     """Return the user IDs of a private channel's recipients; empty for guild channels."""
-    return () if channel.guild_id is not None else channels.list_recipient_ids(call.tx, channel.id)
+    return () if channel.guild_id is not None else channels.private_channels.list_recipient_ids(call.tx, channel.id)
 
 
 def installation_owners(

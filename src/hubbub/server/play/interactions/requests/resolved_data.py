@@ -100,7 +100,7 @@ class Resolver:
             memberships = members.find_many(self.call.tx, self.channel_access.guild.guild_id, rows)
             resolved_members = self.resolved.members or {}
             for user_id, membership in memberships.items():
-                view = members.partial_member(membership.row, membership.role_ids)
+                view = members.views.partial_member(membership.row, membership.role_ids)
                 view.permissions = Permissions(self._member_permissions(user_id))
                 resolved_members[str(int(user_id))] = _fields_without(view, _MEMBER_OMITTED)
             if resolved_members:
@@ -150,7 +150,7 @@ class Resolver:
         row = channels.find(self.call.tx, target.channel.id)
         if row is None:
             raise errors.UNKNOWN_CHANNEL()
-        fields = codec.decode(codec.encode(channels.any_channel(row)), dict)
+        fields = codec.decode(codec.encode(channels.views.any_channel(row)), dict)
         view = {key: fields[key] for key in _CHANNEL_KEYS if key in fields}
         view["permissions"] = str(int(target.permissions))
         if self.bot_access is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.is_active(self.call.now_ms):

@@ -94,7 +94,7 @@ def _partial_channel(row: channels.ChannelRow, user: User | None) -> AnyChannel:
     """Build the partial channel; permission overwrites are omitted because they are not loaded.
 
     `user` is the recipient of a private channel, or None."""
-    view = channels.any_channel(row, recipients=() if user is None else (user,))
+    view = channels.views.any_channel(row, recipients=() if user is None else (user,))
     if isinstance(view, Channel):
         view.permission_overwrites = UNSET
     return view
@@ -111,7 +111,7 @@ def _encoded_guild_channel(row: channels.ChannelRow) -> AnyChannel:
 
 @lru_cache(maxsize=1024)
 def _encoded_member(row: members.MemberRow, roles: tuple[RoleId, ...], user: users.UserRow, permissions: int) -> Member:
-    view = members.member(members.Membership(row, roles, user), permissions)
+    view = members.views.member(members.Membership(row, roles, user), permissions)
     return cast("Member", msgspec.Raw(codec.encode(view)))
 
 

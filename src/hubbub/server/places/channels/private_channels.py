@@ -1,0 +1,26 @@
+"""Private channels and their recipients."""
+
+from hubbub.server.places.channels.actions import close, private_channel_for
+from hubbub.server.places.channels.store import (
+    add_recipient,
+    delete_group,
+    hide_for_all,
+    list_recipient_ids,
+    remove_recipient,
+    replace_recipient,
+    unhide_for,
+)
+from hubbub.server.places.channels.views import private_channel
+
+__all__ = [
+    "add_recipient",
+    "close",
+    "delete_group",
+    "hide_for_all",
+    "list_recipient_ids",
+    "private_channel",
+    "private_channel_for",
+    "remove_recipient",
+    "replace_recipient",
+    "unhide_for",
+]

@@ -1,0 +1,31 @@
+"""Changes of the members of a guild: joining, editing and removal."""
+
+from hubbub.server.places.members.actions import (
+    add,
+    admit,
+    delete_of_guild,
+    grant_roles,
+    insert_owner,
+    remove,
+    remove_many,
+    update,
+)
+from hubbub.server.places.members.rules import require_can_join, require_roles
+from hubbub.server.places.members.store import find_ranks, find_row, is_banned, list_pending_ids
+
+__all__ = [
+    "add",
+    "admit",
+    "delete_of_guild",
+    "find_ranks",
+    "find_row",
+    "grant_roles",
+    "insert_owner",
+    "is_banned",
+    "list_pending_ids",
+    "remove",
+    "remove_many",
+    "require_can_join",
+    "require_roles",
+    "update",
+]
