@@ -863,7 +863,7 @@ async def test_old_interactions_and_ephemeral_messages_are_deleted(
     command = await setup.create_command()
     for _ in range(3):
         await (await setup.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
-    setup.world.clock.advance(messages.EPHEMERAL_LIFETIME_MS + 1)
+    setup.world.clock.advance(messages.changes.EPHEMERAL_LIFETIME_MS + 1)
     for _ in range(2):
         await (await setup.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
 

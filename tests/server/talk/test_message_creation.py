@@ -78,14 +78,14 @@ class CreationSetup:
             channel_access = access.get_channel_standing(call, channel_id)
             author, response = self._author(call, sender), None
             if sender == "response":
-                interaction = messages.StoredInteraction(
+                interaction = messages.content.StoredInteraction(
                     id=Snowflake(5),
                     type=InteractionType.APPLICATION_COMMAND,
                     user_id=UserId(self.member.id),
                     name="run",
                 )
-                response = messages.InteractionResponse(interaction, MessageType.CHAT_INPUT_COMMAND)
-            created = messages.create(
+                response = messages.content.InteractionResponse(interaction, MessageType.CHAT_INPUT_COMMAND)
+            created = messages.creation.create(
                 call,
                 channel_access,
                 codec.decode(text.encode(), wire.CreateMessage),
@@ -93,7 +93,7 @@ class CreationSetup:
                 message_id=MESSAGE_ID,
                 response=response,
             )
-            row = messages.get(call.tx, channel_id, MESSAGE_ID)
+            row = messages.history.get(call.tx, channel_id, MESSAGE_ID)
             raise RolledBack((row, decode_dispatches(call), json.loads(codec.encode(created))))
 
         try:
@@ -106,7 +106,7 @@ class CreationSetup:
 
     def _author(self, call: Call, sender: str) -> messages.Author:
         user_id = self.bot.id if sender == "response" else self.member.id
-        author = messages.find_author(call.tx, self.guild.id, user_id)
+        author = messages.authors.find_author(call.tx, self.guild.id, user_id)
         assert author is not None
         if sender == "webhook":
             return author._replace(

@@ -425,7 +425,7 @@ async def test_a_reply_to_an_unknown_message_is_rejected_unless_allowed(world: W
 
     def post_join_message(call: Any) -> Any:
         channel = get_channel(call, guild.general)
-        return messages.create_system_message(call, channel, MessageType.USER_JOIN, bob.id)
+        return messages.system_messages.create_system_message(call, channel, MessageType.USER_JOIN, bob.id)
 
     joined = await world.write(post_join_message)
     other_body = {"content": "x", "message_reference": {"message_id": str(int(joined.id))}}
@@ -752,7 +752,7 @@ async def test_system_messages_cannot_be_edited_and_some_cannot_be_deleted(world
 
     async def create_system_message(message_type: MessageType) -> str:
         message = await world.write(
-            lambda call: messages.create_system_message(
+            lambda call: messages.system_messages.create_system_message(
                 call, get_channel(call, guild.general), message_type, bob.id, content="name"
             )
         )
@@ -907,8 +907,8 @@ async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> No
 
     def update_message(call: Any) -> None:
         channel = get_channel(call, guild.general)
-        messages.set_flags(call, channel, int(message["id"]), flags_to_set=MessageFlags.SUPPRESS_NOTIFICATIONS)
-        messages.set_pinned(call, messages.get(call.tx, guild.general, int(message["id"])), call.now_ms)
+        messages.changes.set_flags(call, channel, int(message["id"]), flags_to_set=MessageFlags.SUPPRESS_NOTIFICATIONS)
+        messages.changes.set_pinned(call, messages.history.get(call.tx, guild.general, int(message["id"])), call.now_ms)
 
     await world.write(update_message, actor=guild.owner.id)
     assert (await session.next("MESSAGE_UPDATE"))["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS

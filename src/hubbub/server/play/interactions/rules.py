@@ -51,9 +51,9 @@ def is_ephemeral_only(call: Call, channel_access: ChannelAccess, owners: dict[st
 
 def require_message(call: Call, channel_id: int, message_id: int) -> MessageRow:
     """Return a message of a channel, including an ephemeral one; raise UNKNOWN_MESSAGE if there is none."""
-    row = messages.find(call.tx, channel_id, message_id)
+    row = messages.history.find(call.tx, channel_id, message_id)
     if row is None:
-        row = messages.find_ephemeral(call.tx, channel_id, message_id, call.now_ms)
+        row = messages.history.find_ephemeral(call.tx, channel_id, message_id, call.now_ms)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
     return row

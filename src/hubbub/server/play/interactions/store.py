@@ -18,10 +18,12 @@ from hubbub.server.core import jobs
 from hubbub.server.core.store import Tx, WideQuery, placeholders
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.places import channels
+from hubbub.server.places.channels import joined_channels
 from hubbub.server.places.standing import ChannelRef, Membership, channel_ref
-from hubbub.server.play import commands
+from hubbub.server.play.commands import joined_commands
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages import StoredInteraction
+from hubbub.server.talk.messages import authors
+from hubbub.server.talk.messages.content import StoredInteraction
 
 TABLES: Final = ("interactions",)
 """Tables that only this slice writes."""
@@ -189,19 +191,19 @@ class InvocationLocation(NamedTuple):
 
 
 _INVOCATION_QUERY: Final = WideQuery(
-    f"{messages.author_columns()}, {_APPLICATION_COLUMNS}, "
+    f"{authors.author_columns()}, {_APPLICATION_COLUMNS}, "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 0 AND target_id = c.guild_id), "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
-    f"({jobs.WAITING_JOB_SQL} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {messages.AUTHOR_GUILD_COLUMNS}, "
-    f"{commands.joined_commands.COMMAND_WITH_PERMISSIONS_COLUMNS}, {channels.joined_channels.TEXT_CHANNEL_COLUMNS}",
+    f"({jobs.WAITING_JOB_SQL} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {authors.AUTHOR_GUILD_COLUMNS}, "
+    f"{joined_commands.COMMAND_WITH_PERMISSIONS_COLUMNS}, {joined_channels.TEXT_CHANNEL_COLUMNS}",
     "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
-    f"{commands.joined_commands.command_with_permissions_joins('c.guild_id')} WHERE c.id = ?",
+    f"{joined_commands.command_with_permissions_joins('c.guild_id')} WHERE c.id = ?",
 )
-_INSTALLS_START: Final = messages.AUTHOR_WIDTH + _APPLICATION_WIDTH
+_INSTALLS_START: Final = authors.AUTHOR_WIDTH + _APPLICATION_WIDTH
 _COMMAND_START: Final = _INSTALLS_START + 11
-_CHANNEL_START: Final = _COMMAND_START + commands.joined_commands.COMMAND_WITH_PERMISSIONS_WIDTH
+_CHANNEL_START: Final = _COMMAND_START + joined_commands.COMMAND_WITH_PERMISSIONS_WIDTH
 
 
 class LoadedInvocation(NamedTuple):
@@ -218,7 +220,7 @@ class LoadedInvocation(NamedTuple):
     location: InvocationLocation
     channel_ref: ChannelRef
     membership: Membership
-    command: commands.joined_commands.CommandWithPermissions | None
+    command: joined_commands.CommandWithPermissions | None
 
 
 def load_invocation(
@@ -242,7 +244,7 @@ def load_invocation(
         mfa_level,
         *guild_columns,
     ) = columns[_INSTALLS_START:_COMMAND_START]
-    invoker = None if columns[0] is None else messages.read_author(columns[: messages.AUTHOR_WIDTH], guild_columns)
+    invoker = None if columns[0] is None else authors.read_author(columns[: authors.AUTHOR_WIDTH], guild_columns)
     channel = channels.ChannelRow(*columns[_CHANNEL_START:])
     if channel.type != ChannelType.GUILD_TEXT:
         # Most interactions happen in text channels; the columns of other channel types are read separately.
@@ -250,15 +252,15 @@ def load_invocation(
     return LoadedInvocation(
         invoker,
         None
-        if columns[messages.AUTHOR_WIDTH] is None
-        else InteractionApplication._make(columns[messages.AUTHOR_WIDTH : _INSTALLS_START]),
+        if columns[authors.AUTHOR_WIDTH] is None
+        else InteractionApplication._make(columns[authors.AUTHOR_WIDTH : _INSTALLS_START]),
         frozenset(kind for kind, is_installed in enumerate((is_guild_installed, is_user_installed)) if is_installed),
         bool(sku_exists),
         bool(timeout_scheduled),
         InvocationLocation(channel, features, locale),
-        channels.joined_channels.to_ref(channel),
+        joined_channels.to_ref(channel),
         _membership(owner_id, mfa_level, invoker),
-        commands.joined_commands.read_command_with_permissions(columns[_COMMAND_START:_CHANNEL_START]),
+        joined_commands.read_command_with_permissions(columns[_COMMAND_START:_CHANNEL_START]),
     )
 
 
@@ -288,16 +290,16 @@ def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, InteractionApplic
 
 
 _PENDING_QUERY: Final = WideQuery(
-    f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}, {messages.author_columns()}, {messages.author_columns('p', 'n')}, "
-    f"g.owner_id, g.mfa_level, {messages.AUTHOR_GUILD_COLUMNS}, {', '.join(f'c.{name}' for name in ChannelRef._fields)}",
+    f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}, {authors.author_columns()}, {authors.author_columns('p', 'n')}, "
+    f"g.owner_id, g.mfa_level, {authors.AUTHOR_GUILD_COLUMNS}, {', '.join(f'c.{name}' for name in ChannelRef._fields)}",
     "FROM interactions i JOIN applications a ON a.id = i.application_id JOIN channels c ON c.id = i.channel_id "
     "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = a.bot_id "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = a.bot_id LEFT JOIN users p ON p.id = i.user_id "
     "LEFT JOIN members n ON n.guild_id = c.guild_id AND n.user_id = i.user_id WHERE i.id = ? AND i.token_hash = ?",
 )
 _BOT_START: Final = _INTERACTION_WIDTH + _APPLICATION_WIDTH
-_INVOKER_START: Final = _BOT_START + messages.AUTHOR_WIDTH
-_GUILD_START: Final = _INVOKER_START + messages.AUTHOR_WIDTH
+_INVOKER_START: Final = _BOT_START + authors.AUTHOR_WIDTH
+_GUILD_START: Final = _INVOKER_START + authors.AUTHOR_WIDTH
 _CHANNEL_REF_START: Final = _GUILD_START + 5
 
 
@@ -320,7 +322,7 @@ def find_pending(tx: Tx, token: str) -> PendingInteraction | None:
         return None
     guild_columns = columns[_GUILD_START + 2 : _CHANNEL_REF_START]
     bot = (
-        None if columns[_BOT_START] is None else messages.read_author(columns[_BOT_START:_INVOKER_START], guild_columns)
+        None if columns[_BOT_START] is None else authors.read_author(columns[_BOT_START:_INVOKER_START], guild_columns)
     )
     return PendingInteraction(
         InteractionRow._make(columns[:_INTERACTION_WIDTH]),
@@ -330,7 +332,7 @@ def find_pending(tx: Tx, token: str) -> PendingInteraction | None:
         _membership(columns[_GUILD_START], columns[_GUILD_START + 1], bot),
         None
         if columns[_INVOKER_START] is None
-        else messages.read_author(columns[_INVOKER_START:_GUILD_START], guild_columns),
+        else authors.read_author(columns[_INVOKER_START:_GUILD_START], guild_columns),
     )
 
 

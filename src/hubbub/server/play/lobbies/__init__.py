@@ -16,7 +16,7 @@ from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import LobbyRow, find, list_member_ids, list_of_user
 from hubbub.server.play.lobbies.views import voice_state
 from hubbub.server.play.lobbies.world_lobbies import ChannelLink, create_world_lobby
-from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessagesDeleted
+from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
 
 
 def _ready_fields(call: Call) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
     if row.linked_channel_id is not None:
         channels.usage.link_lobby(call, row.linked_channel_id, None)
     after = store_link(call, row, channel.id, call.user_id)
-    messages.create_system_message(call, channel, MessageType.CHANNEL_LINKED_TO_LOBBY, call.user_id)
+    messages.system_messages.create_system_message(call, channel, MessageType.CHANNEL_LINKED_TO_LOBBY, call.user_id)
     return after
 
 

@@ -20,7 +20,8 @@ from hubbub.server.play import webhook_events
 from hubbub.server.play.lobbies import actions, rules, store, views
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyMessageRow, LobbyRow, encode_metadata
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessageDraft, MessagesDeleted
+from hubbub.server.talk.messages.ports import MessageDraft
+from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
 
 DELETE_EXPIRED: Final = "lobbies.forget"
 """Kind of the job that deletes a lobby's expired messages."""
@@ -65,15 +66,17 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
             form.add("flags", "LOBBY_NOT_LINKED", "These flags require a lobby with a linked channel.")
     form.raise_if_any()
     message_id = call.new_id(MessageId)
-    origin = messages.ApplicationOrigin(row.application_id)
+    origin = messages.content.ApplicationOrigin(row.application_id)
     flags = (body.flags or 0) & LOBBY_FLAGS
     message = _copy_message(
         row,
-        messages.build_application_row(row.id, message_id, call.user_id, body.content or "", origin, flags=flags),
+        messages.content.build_application_row(
+            row.id, message_id, call.user_id, body.content or "", origin, flags=flags
+        ),
     )._replace(additional_name=member.additional_name, metadata=encode_metadata(body.metadata or None))
     if not message.content and row.linked_channel_id is None:
         raise errors.EMPTY_MESSAGE()
-    duplicate = messages.find_duplicate(
+    duplicate = messages.history.find_duplicate(
         call, row.id, body, message_id, lambda earlier_id: store.find_message(call.tx, row.id, earlier_id)
     )
     if duplicate is not None:
@@ -100,17 +103,17 @@ def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: 
 
     Return False if the guild's moderation blocks it: the message then exists only in the lobby (spec/sdk.md#12.6)."""
     channel = access.find_channel(call.tx, row.linked_channel_id or 0)
-    author = None if channel is None else messages.find_author(call.tx, channel.guild_id, call.user_id)
+    author = None if channel is None else messages.authors.find_author(call.tx, channel.guild_id, call.user_id)
     if channel is None or author is None:
         return False
     try:
-        messages.create(
+        messages.creation.create(
             call,
             rules.linked_channel_access(call, channel),
             body,
             message_id=MessageId(message.id),
             author=author,
-            origin=messages.ApplicationOrigin(row.application_id),
+            origin=messages.content.ApplicationOrigin(row.application_id),
         )
     except RejectedWithSideEffects as rejection:
         # Nothing was stored in the channel, so nothing is rolled back; the moderators' alert is part of the transaction.
@@ -121,7 +124,7 @@ def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: 
 
 def on_message_created(call: Call, signal: MessageCreated) -> None:
     """Publish a linked channel's new message to the lobby's members."""
-    if signal.channel.linked_lobby is None or signal.row.type not in messages.USER_MESSAGE_TYPES:
+    if signal.channel.linked_lobby is None or signal.row.type not in messages.history.USER_MESSAGE_TYPES:
         return
     row = _find_linked_lobby(call, signal.channel.linked_lobby)
     if row is None:

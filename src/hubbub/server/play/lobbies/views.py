@@ -167,7 +167,7 @@ def _webhook_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> dict[int, U
     authors: dict[int, User] = {}
     for channel_id in {row.channel_id for row in rows if row.channel_id != row.lobby_id}:
         related = messages.views.RelatedData(call)
-        stored_messages = messages.find_many(
+        stored_messages = messages.history.find_many(
             call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id]
         )
         for message_row in stored_messages.values():

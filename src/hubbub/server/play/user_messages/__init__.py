@@ -8,7 +8,7 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.play.user_messages import actions, routes, views
-from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessagesDeleted
+from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
 
 
 def _delete_expired(call: Call, _: Job) -> None:

@@ -25,13 +25,9 @@ from hubbub.server.play import webhook_events
 from hubbub.server.play.user_messages import rules, store, views
 from hubbub.server.play.user_messages.store import GameInviteRow, PassingMessageRow
 from hubbub.server.talk import direct_messages, messages
-from hubbub.server.talk.messages import (
-    ApplicationOrigin,
-    MessageChanged,
-    MessageCreated,
-    MessageRow,
-    MessagesDeleted,
-)
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.messages.content import ApplicationOrigin
+from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
 
 SWEEP: Final = "user_messages.forget"
 """Kind of the job that deletes expired passing messages and invites."""
@@ -96,8 +92,8 @@ def _send_stored_message(
     channel_access = core_access.get_channel_standing(call, channel.id)
     author = messages.require_send(call, channel_access)
     message_body = message_wire.CreateMessage(content=content)
-    view = messages.create(call, channel_access, message_body, author=author, origin=origin)
-    row = messages.get(call.tx, channel_access.channel.id, view.id)
+    view = messages.creation.create(call, channel_access, message_body, author=author, origin=origin)
+    row = messages.history.get(call.tx, channel_access.channel.id, view.id)
     if origin.activity is not None and body.activity:
         _create_invite(call, sender, recipient, row, channel_access.channel.id, body.activity.session_id, origin)
     return views.stored_message(view, row, channel, recipient.id, {})
@@ -119,11 +115,13 @@ def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.User
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
     author = messages.require_send(call, channel_access)
-    view = messages.edit(call, channel_access, author, row, message_wire.UpdateMessage(content=content))
+    view = messages.changes.edit(call, channel_access, author, row, message_wire.UpdateMessage(content=content))
     channel = channels.private_channels.private_channel(
         _require_channel_row(call, channel_access.channel.id), [users.user_view(other)]
     )
-    return views.stored_message(view, messages.get(call.tx, channel_access.channel.id, row.id), channel, other.id, {})
+    return views.stored_message(
+        view, messages.history.get(call.tx, channel_access.channel.id, row.id), channel, other.id, {}
+    )
 
 
 def delete(call: Call, other: UserRow, message_id: int) -> None:
@@ -147,7 +145,7 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
     channel_access, row = target
     if row.author_id != call.user_id:
         raise errors.MISSING_PERMISSIONS()
-    messages.delete(call, channel_access, row)
+    messages.changes.delete(call, channel_access, row)
 
 
 def _find_message(call: Call, other_id: int, message_id: int) -> "PassingMessageRow | tuple[ChannelAccess, MessageRow]":
@@ -161,7 +159,7 @@ def _find_message(call: Call, other_id: int, message_id: int) -> "PassingMessage
     }:
         return passing_message
     channel_id = direct_messages.find_direct_channel_id(call.tx, call.user_id, other_id)
-    row = None if channel_id is None else messages.find(call.tx, channel_id, message_id)
+    row = None if channel_id is None else messages.history.find(call.tx, channel_id, message_id)
     if channel_id is None or row is None:
         raise errors.UNKNOWN_MESSAGE()
     return core_access.get_channel_standing(call, channel_id), row
@@ -201,7 +199,7 @@ def _build_passing_message(row: PassingMessageRow, content: str, origin: Applica
 
     `origin` is None if it is no longer known, because the message was sent by an earlier request."""
     origin = origin or ApplicationOrigin(row.application_id)
-    return messages.build_application_row(row.recipient_id, row.id, row.author_id, content, origin)
+    return messages.content.build_application_row(row.recipient_id, row.id, row.author_id, content, origin)
 
 
 def _publish_passing_message(
@@ -350,7 +348,7 @@ def moderate(call: Call, user_id: int, other_user_id: int, message_id: int, meta
     channel = None if channel_id is None else core_access.find_channel(call.tx, channel_id)
     if channel is None:
         raise errors.UNKNOWN_CHANNEL()
-    row = messages.find(call.tx, channel.id, message_id)
+    row = messages.history.find(call.tx, channel.id, message_id)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
     if row.application_id is None or applications.families.find_family_id(call.tx, row.application_id) != family_id:
@@ -376,7 +374,7 @@ def on_message_changed(call: Call, signal: MessageChanged) -> None:
     family_ids = store.list_moderating_families(call.tx, signal.row.id)
     if family_ids:
         store.delete_moderation_metadata(call.tx, [signal.row.id])
-        participant_ids = [user_id for user_id, _ in messages.list_recipients(call.tx, signal.channel.id)]
+        participant_ids = [user_id for user_id, _ in messages.history.list_recipients(call.tx, signal.channel.id)]
         cleared = views.dispatched_message(call, signal.channel, signal.row, {})
         for family_id in family_ids:
             call.tx.emit(message_wire.MESSAGE_UPDATE, cleared, _game_audience(family_id, *participant_ids))
@@ -394,7 +392,7 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
 
 
 def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, event_type: WebhookEventType) -> None:
-    participant_ids = [user_id for user_id, _ in messages.list_recipients(call.tx, channel.id)]
+    participant_ids = [user_id for user_id, _ in messages.history.list_recipients(call.tx, channel.id)]
     if not game_sessions.list_reading_applications(call.tx, participant_ids):
         return
     related = messages.views.RelatedData(call)

@@ -54,7 +54,7 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     if channel_id is None or not relationships.is_player(call.tx, other.id, family_id):
         raise errors.UNKNOWN_CHANNEL()
     since = Snowflake.at(call.now_ms - wire.USER_HISTORY_MS)
-    rows = [row for row in messages.list_newest(call.tx, channel_id, query.limit) if row.id > since]
+    rows = [row for row in messages.history.list_newest(call.tx, channel_id, query.limit) if row.id > since]
     channel_row = channels.find(call.tx, channel_id)
     assert channel_row is not None
     channel = channels.private_channels.private_channel(channel_row, [users.user_view(other)])

@@ -218,7 +218,9 @@ def _send_alert(call: Call, incident: Incident, match: RuleMatch, action: wire.A
         ],
     )
     message_type = MessageType.AUTO_MODERATION_ACTION
-    return messages.create_system_message(call, channel, message_type, incident.user_id, embeds=[embed]).id
+    return messages.system_messages.create_system_message(
+        call, channel, message_type, incident.user_id, embeds=[embed]
+    ).id
 
 
 def _alert_fields(incident: Incident, match: RuleMatch) -> list[tuple[str, str]]:

@@ -49,7 +49,7 @@ def _banned_words_matcher(words: tuple[str, ...]) -> Matcher:
     return Matcher(words, (), ())
 
 
-def check_message(call: Call, draft: messages.MessageDraft) -> None:
+def check_message(call: Call, draft: messages.ports.MessageDraft) -> None:
     """Check a new or edited message, block it if a matched rule has the action BLOCK_MESSAGE, and execute the actions."""
     channel_access = draft.channel_access
     matches, mention_count = checks.match_message(call, channel_access, draft.message_id, draft.text)

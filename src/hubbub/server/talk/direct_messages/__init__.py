@@ -14,7 +14,7 @@ SLICE = Slice(
     name="direct_messages",
     modules=(routes,),
     listeners={
-        messages.MessageCreated: actions.on_message_created,
+        messages.signals.MessageCreated: actions.on_message_created,
         users.signals.UserDeleted: actions.on_user_deleted,
         identities.AccountsMerged: account_merge.on_accounts_merged,
     },

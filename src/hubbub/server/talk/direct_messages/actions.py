@@ -67,7 +67,7 @@ def _publish_created(call: Call, row: ChannelRow, user_id: int) -> None:
     call.tx.emit(channel_wire.CHANNEL_CREATE, view, UserAudience.of(user_id))
 
 
-def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
+def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> None:
     """Show a hidden private channel again, before the message that causes it is published."""
     if signal.channel.guild_id is not None:
         return
@@ -93,7 +93,7 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     )
     call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, UserAudience.of(*recipient_ids))
     _publish_created(call, group, user.id)
-    messages.create_system_message(
+    messages.system_messages.create_system_message(
         call, channels.joined_channels.to_ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
     )
     call.notify(RecipientAdded(channel_id=group.id, user_id=user.id))
@@ -116,7 +116,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
         raise errors.UNKNOWN_USER()
     call.tx.emit(channel_wire.CHANNEL_DELETE, view, UserAudience.of(user.id))
     if _publish_removal(call, group, user):
-        messages.create_system_message(
+        messages.system_messages.create_system_message(
             call,
             channels.joined_channels.to_ref(group),
             MessageType.RECIPIENT_REMOVE,

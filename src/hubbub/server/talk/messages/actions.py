@@ -84,7 +84,7 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
     member: PartialMember | UnsetType = UNSET
     members_by_user: dict[int, PartialMember] = {}
     if channel.guild_id is not None:
-        members_by_user = views.partial_members(call, channel.guild_id, mentioned.users)
+        members_by_user = members.views.find_partial_views(call.tx, channel.guild_id, mentioned.users)
         if author.member is not None:
             member = members.views.partial_member(author.member, roles_by_user[author.user.id])
         if invoker is not None and invoker.member is not None:
@@ -206,7 +206,7 @@ def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Me
     if channel.guild_id is not None and not row.is_ephemeral:
         invoker_id = json_columns.invoker_id(row)
         user_ids = [row.author_id, *mentioned, *(() if invoker_id is None else (invoker_id,))]
-        members_by_user = views.partial_members(call, channel.guild_id, user_ids)
+        members_by_user = members.views.find_partial_views(call.tx, channel.guild_id, user_ids)
     payload = views.dispatched(related, channel, row, members_by_user.get(row.author_id, UNSET), members_by_user)
     # spec/gateway.md#6: an update is never read aloud.
     payload.tts = False

@@ -28,6 +28,9 @@ from hubbub.server.talk.messages.content.records import (
 from hubbub.server.talk.messages.content.rows import NewMessage
 from hubbub.server.talk.messages.ports import MessageDraft
 
+__all__ = ["CROSSPOST_FLAGS", "create", "create_crosspost"]
+"""The interface for other slices."""
+
 CROSSPOST_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
 """Flags that a crosspost copies from its source."""
 

@@ -18,6 +18,9 @@ from hubbub.server.talk.messages.content.mentions import Mentions
 from hubbub.server.talk.messages.content.references import ResolvedReference
 from hubbub.server.talk.messages.content.rows import NewMessage
 
+__all__ = ["create_stage_message", "create_system_message"]
+"""The interface for other slices."""
+
 
 def create_system_message(
     call: Call,

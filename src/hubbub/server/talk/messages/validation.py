@@ -40,6 +40,9 @@ from hubbub.server.talk.messages.content.component_fields import ComponentRefere
 from hubbub.server.talk.messages.content.drafts import Draft, clean_content
 from hubbub.server.talk.messages.content.records import Author, MessageRow
 
+__all__ = ["file_bytes_max", "require_emojis"]
+"""The interface for other slices."""
+
 MIB: Final = 1 << 20
 LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB
 """Maximum size of a webhook's file before webhook_upload_10mib (spec/dated-changes.md#2.2)."""

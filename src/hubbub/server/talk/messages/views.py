@@ -268,15 +268,6 @@ def redact(message: MessageT) -> MessageT:
     return redact_parts(message, repeat(False))
 
 
-def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> dict[int, PartialMember]:
-    """Return partial members by user ID."""
-    if not user_ids:
-        return {}
-    roles_by_user = members.find_role_ids(call.tx, guild_id, user_ids)
-    rows = members.find_rows(call.tx, guild_id, user_ids)
-    return {user_id: members.views.partial_member(row, roles_by_user.get(user_id, ())) for user_id, row in rows.items()}
-
-
 def build_message(
     model: type[MessageT],
     related: RelatedData,

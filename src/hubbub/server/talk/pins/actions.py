@@ -26,12 +26,14 @@ def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     last_ms = store.find_last_pin_ms(call.tx, channel.id)
     pinned_ms = call.now_ms if last_ms is None else max(call.now_ms, last_ms + 1)
     _publish_last_pin(call, channel, pinned_ms)
-    messages.set_pinned(call, message, pinned_ms)
+    messages.changes.set_pinned(call, message, pinned_ms)
     _record_in_audit_log(call, channel, message, AuditLogAction.MESSAGE_PIN)
     reference = MessageReference(
         channel_id=ChannelId(channel.id), message_id=MessageId(message.id), guild_id=channel.guild_id or UNSET
     )
-    messages.create_system_message(call, channel, MessageType.CHANNEL_PINNED_MESSAGE, call.user_id, reference=reference)
+    messages.system_messages.create_system_message(
+        call, channel, MessageType.CHANNEL_PINNED_MESSAGE, call.user_id, reference=reference
+    )
 
 
 def unpin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
@@ -40,7 +42,7 @@ def unpin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
         return
     other_pins = [row for row in store.list_newest(call.tx, channel.id, 2) if row.id != message.id]
     _publish_last_pin(call, channel, other_pins[0].pinned_ms if other_pins else None)
-    messages.set_pinned(call, message, None)
+    messages.changes.set_pinned(call, message, None)
     _record_in_audit_log(call, channel, message, AuditLogAction.MESSAGE_UNPIN)
 
 

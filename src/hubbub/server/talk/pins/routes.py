@@ -72,7 +72,7 @@ def deprecated_delete_pin(call: Call, channel_id: ChannelId, message_id: Message
 
 def _pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     channel_access = access.get_channel_standing(call, channel_id)
-    message = messages.get(call.tx, channel_id, message_id)
+    message = messages.history.get(call.tx, channel_id, message_id)
     rules.require_pin_permission(call, channel_access)
     rules.require_open(channel_access)
     rules.require_pinnable(message)
@@ -81,7 +81,7 @@ def _pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
 
 def _unpin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     channel_access = access.get_channel_standing(call, channel_id)
-    message = messages.get(call.tx, channel_id, message_id)
+    message = messages.history.get(call.tx, channel_id, message_id)
     rules.require_pin_permission(call, channel_access)
     rules.require_open(channel_access)
     actions.unpin(call, channel_access.channel, message)

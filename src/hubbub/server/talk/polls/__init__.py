@@ -9,9 +9,9 @@ SLICE = Slice(
     modules=(routes,),
     jobs={actions.EXPIRE_JOB: jobs.expire_poll},
     listeners={
-        messages.MessageCreated: actions.schedule_end,
-        messages.DeferredMessageCompleted: actions.schedule_end,
-        messages.MessagesDeleted: actions.on_messages_deleted,
+        messages.signals.MessageCreated: actions.schedule_end,
+        messages.signals.DeferredMessageCompleted: actions.schedule_end,
+        messages.signals.MessagesDeleted: actions.on_messages_deleted,
     },
 )
 

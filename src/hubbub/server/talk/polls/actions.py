@@ -32,7 +32,9 @@ class PollExpiry(msgspec.Struct):
     message_id: MessageId
 
 
-def schedule_end(call: Call, signal: messages.MessageCreated | messages.DeferredMessageCompleted) -> None:
+def schedule_end(
+    call: Call, signal: messages.signals.MessageCreated | messages.signals.DeferredMessageCompleted
+) -> None:
     """Schedule the end of the poll of a new message or of a completed deferred response, if it has one."""
     poll = rules.find_poll(signal.row)
     if poll is not None:
@@ -74,7 +76,7 @@ def end_poll(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) 
         poll.expiry = codec.timestamp(call.now_ms)
     extra = messages.views.extra(row)
     extra.poll = poll
-    view = messages.update(call, channel, row._replace(extra=codec.encode(extra).decode()))
+    view = messages.changes.update(call, channel, row._replace(extra=codec.encode(extra).decode()))
     _post_result(call, channel, row, poll)
     return view
 
@@ -86,7 +88,7 @@ def _post_result(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Po
     reference = MessageReference(
         channel_id=ChannelId(channel.id), message_id=MessageId(row.id), guild_id=channel.guild_id or UNSET
     )
-    messages.create_system_message(
+    messages.system_messages.create_system_message(
         call,
         # The result is a system message, so it does not unarchive a thread.
         channel._replace(archived=0),
@@ -101,6 +103,6 @@ def _expiry_job_key(message_id: int) -> str:
     return f"poll-{int(message_id)}"
 
 
-def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
+def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Delete the votes of deleted polls."""
     store.delete_of_messages(call.tx, [row.id for row in signal.rows if row.has_poll])

@@ -19,7 +19,7 @@ def get_answer_voters(
     """List the users who voted for a poll answer.
 
     Users are ordered by ID."""
-    row = messages.get(call.tx, channel_id, message_id)
+    row = messages.history.get(call.tx, channel_id, message_id)
     rules.require_answer(row, answer_id)
     user_ids = store.list_voters(call.tx, message_id, answer_id, query.after or 0, query.limit)
     users_by_id = users.find_many(call.tx, user_ids)
@@ -34,7 +34,7 @@ def vote_in_poll(call: Call, channel_id: ChannelId, message_id: MessageId, body:
 
     The listed answers replace the caller's earlier votes; an empty list removes them."""
     channel_access = access.get_channel_standing(call, channel_id)
-    row = messages.get(call.tx, channel_id, message_id)
+    row = messages.history.get(call.tx, channel_id, message_id)
     answer_ids = rules.require_vote(channel_access, row, body)
     actions.set_votes(call, channel_access.channel, row, answer_ids)
 
@@ -45,6 +45,6 @@ def poll_expire(call: Call, channel_id: ChannelId, message_id: MessageId) -> Mes
 
     Only the author of the poll may end it before its expiry."""
     channel_access = access.get_channel_standing(call, channel_id)
-    row = messages.get(call.tx, channel_id, message_id)
+    row = messages.history.get(call.tx, channel_id, message_id)
     poll = rules.require_end(call, row)
     return actions.end_poll(call, channel_access.channel, row, poll)

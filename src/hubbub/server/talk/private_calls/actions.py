@@ -57,7 +57,7 @@ def put_participant(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
 
 def _start_call(call: Call, channel: ChannelRef, user_id: int) -> None:
     """Create a channel's call and its system message, and publish the call."""
-    message = messages.create_system_message(
+    message = messages.system_messages.create_system_message(
         call, channel, MessageType.CALL, user_id, call_info=MessageCall(participants=[UserId(user_id)])
     )
     row = CallRow(int(channel.id), int(message.id))
@@ -67,7 +67,7 @@ def _start_call(call: Call, channel: ChannelRef, user_id: int) -> None:
 
 def _add_to_call_message(call: Call, channel: ChannelRef, private_call: CallRow, user_id: int) -> None:
     """Add a user to the participants listed in the call's message."""
-    message = messages.find(call.tx, private_call.channel_id, private_call.message_id)
+    message = messages.history.find(call.tx, private_call.channel_id, private_call.message_id)
     call_info = None if message is None else messages.views.extra(message).call
     if message is not None and call_info is not None and user_id not in call_info.participants:
         _update_call_message(
@@ -78,7 +78,7 @@ def _add_to_call_message(call: Call, channel: ChannelRef, private_call: CallRow,
 def _update_call_message(call: Call, channel: ChannelRef, message: messages.MessageRow, call_info: MessageCall) -> None:
     extra = messages.views.extra(message)
     extra.call = call_info
-    messages.update(call, channel, message._replace(extra=messages.encode_extra(extra)))
+    messages.changes.update(call, channel, message._replace(extra=messages.content.encode_extra(extra)))
 
 
 def _send_voice_server(call: Call, row: CallStateRow) -> None:
@@ -111,7 +111,7 @@ def _end_call(call: Call, private_call: CallRow) -> None:
         call, private_call.channel_id, wire.CALL_DELETE, wire.CallEnded(channel_id=ChannelId(private_call.channel_id))
     )
     channel = access.find_channel(call.tx, private_call.channel_id)
-    message = messages.find(call.tx, private_call.channel_id, private_call.message_id)
+    message = messages.history.find(call.tx, private_call.channel_id, private_call.message_id)
     call_info = None if message is None else messages.views.extra(message).call
     if channel is not None and message is not None and call_info is not None and call_info.ended_timestamp is UNSET:
         call_info.ended_timestamp = codec.timestamp(call.now_ms)

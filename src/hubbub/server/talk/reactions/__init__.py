@@ -7,7 +7,7 @@ from hubbub.server.talk.reactions import actions, routes
 SLICE = Slice(
     name="reactions",
     modules=(routes,),
-    listeners={messages.MessagesDeleted: actions.on_messages_deleted},
+    listeners={messages.signals.MessagesDeleted: actions.on_messages_deleted},
 )
 
 __all__ = ["SLICE"]

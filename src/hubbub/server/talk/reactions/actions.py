@@ -19,7 +19,7 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
     """Add the reaction `row` to a message. Does nothing if it exists."""
     if not store.insert(call.tx, row):
         return
-    messages.set_reacted(call.tx, channel.id, message.id, True)
+    messages.changes.set_reacted(call.tx, channel.id, message.id, True)
     payload = wire.ReactionAdded(
         user_id=UserId(row.user_id),
         channel_id=channel.id,
@@ -89,7 +89,7 @@ def clear_emoji(call: Call, channel: ChannelRef, message: MessageRow, existing_r
 def _update_reacted_flag(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     """Record that a message has no reactions left, if so, because reads of such messages skip the reactions table."""
     if not store.has_any(call.tx, message.id):
-        messages.set_reacted(call.tx, channel.id, message.id, False)
+        messages.changes.set_reacted(call.tx, channel.id, message.id, False)
 
 
 def _partial_emoji(row: ReactionRow) -> PartialEmoji:
@@ -100,6 +100,6 @@ def _partial_emoji(row: ReactionRow) -> PartialEmoji:
     )
 
 
-def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
+def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Delete the reactions to deleted messages."""
     store.delete_of_messages(call.tx, [row.id for row in signal.rows if row.reacted])

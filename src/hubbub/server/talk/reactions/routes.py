@@ -20,7 +20,7 @@ def list_message_reactions_by_emoji(
     """List the users who reacted with an emoji.
 
     Users are ordered by ID."""
-    messages.get(call.tx, channel_id, message_id)
+    messages.history.get(call.tx, channel_id, message_id)
     emoji_key = emoji.parse(emoji_name)
     rules.find_existing(call.tx, message_id, emoji_key)
     user_ids = store.list_users(call.tx, message_id, emoji_key.key, int(query.type), query.after or 0, query.limit)
@@ -95,7 +95,7 @@ def delete_all_message_reactions_by_emoji(
 def _load_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
     """Return the caller's access to a channel that is not archived, and a message of the channel."""
     channel_access = access.get_channel_standing(call, channel_id)
-    message = messages.get(call.tx, channel_id, message_id)
+    message = messages.history.get(call.tx, channel_id, message_id)
     rules.require_open(channel_access)
     return channel_access, message
 
@@ -105,7 +105,7 @@ def _load_message_as_moderator(
 ) -> tuple[ChannelAccess, MessageRow]:
     """Return the caller's access to a channel in which they may remove other users' reactions, and a message of the channel."""
     channel_access = access.get_channel_standing(call, channel_id)
-    message = messages.get(call.tx, channel_id, message_id)
+    message = messages.history.get(call.tx, channel_id, message_id)
     rules.require_moderator(call, channel_access)
     rules.require_open(channel_access)
     return channel_access, message

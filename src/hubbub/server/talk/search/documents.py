@@ -206,7 +206,7 @@ def build_document(
         marks += _embed_marks(embeds)
         texts += [text for embed in embeds for text in _embed_texts(embed)]
     if row.components is not None:
-        texts += messages.component_texts(messages.views.components(row))
+        texts += messages.content.text_contents(messages.views.components(row))
     if row.snapshots is not None:
         marks.append(HAS_MARKS["snapshot"])
         texts += [snapshot.content for snapshot in messages.views.snapshots(row)]

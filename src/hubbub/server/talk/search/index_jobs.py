@@ -60,23 +60,26 @@ class RemovalPayload(msgspec.Struct, kw_only=True):
 
 
 def on_message_changed(
-    call: Call, signal: messages.MessageCreated | messages.MessageChanged | messages.MessagePinned
+    call: Call,
+    signal: messages.signals.MessageCreated | messages.signals.MessageChanged | messages.signals.MessagePinned,
 ) -> None:
     """Record that a guild message was created, changed, pinned or unpinned, so that it is indexed again."""
     row = signal.row
-    if signal.channel.guild_id is not None and row.type in messages.USER_MESSAGE_TYPES:
+    if signal.channel.guild_id is not None and row.type in messages.history.USER_MESSAGE_TYPES:
         if store.record_change(call.tx, signal.channel.guild_id, row.channel_id, row.id):
             _schedule_catch_up(call, signal.channel.guild_id)
 
 
-def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
+def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Record that guild messages were deleted, so that they are removed from the index."""
     guild_id = signal.channel.guild_id
     if guild_id is None:
         return
     is_scheduled = True
     for row in signal.rows:
-        if row.type in messages.USER_MESSAGE_TYPES and store.record_change(call.tx, guild_id, row.channel_id, row.id):
+        if row.type in messages.history.USER_MESSAGE_TYPES and store.record_change(
+            call.tx, guild_id, row.channel_id, row.id
+        ):
             is_scheduled = False
     if not is_scheduled:
         _schedule_catch_up(call, guild_id)
@@ -135,7 +138,7 @@ def build_step(call: Call, progress: BuildProgress) -> BuildProgress | None:
                 break
             channel_id = next_channel_id
         remaining = BATCH_SIZE - len(rows)
-        page = messages.list_after(call.tx, channel_id, after, remaining)
+        page = messages.history.list_after(call.tx, channel_id, after, remaining)
         rows += page
         # Rows come newest first. If the page is full, the channel may have more.
         after = page[0].id if len(page) == remaining else 0
@@ -167,7 +170,7 @@ def index_changes(call: Call, guild_id: int) -> int:
     rows = [
         row
         for channel_id, ids in ids_by_channel.items()
-        for row in messages.find_many(call.tx, channel_id, ids).values()
+        for row in messages.history.find_many(call.tx, channel_id, ids).values()
     ]
     _update_index(call, guild_id, [message_id for _, message_id in changes], rows)
     return len(changes)
@@ -190,7 +193,7 @@ def _update_index(call: Call, guild_id: int, message_ids: Sequence[int], rows: I
     """Update the index for messages.
 
     IDs without a row in `rows`, and system messages, are removed from the index."""
-    indexable_rows = [row for row in rows if row.type in messages.USER_MESSAGE_TYPES]
+    indexable_rows = [row for row in rows if row.type in messages.history.USER_MESSAGE_TYPES]
     channels_by_id = _find_channels(call, guild_id, {row.channel_id for row in indexable_rows})
     bot_ids = store.filter_bots(call.tx, (row.author_id for row in indexable_rows))
     author_ids_by_message = _find_replied_author_ids(call, indexable_rows)
@@ -223,5 +226,5 @@ def _find_replied_author_ids(call: Call, rows: Iterable[MessageRow]) -> dict[int
     return {
         replied_row.id: replied_row.author_id
         for channel_id, ids in replied_ids_by_channel.items()
-        for replied_row in messages.find_many(call.tx, channel_id, ids).values()
+        for replied_row in messages.history.find_many(call.tx, channel_id, ids).values()
     }

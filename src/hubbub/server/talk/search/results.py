@@ -163,7 +163,7 @@ def _find_rows(call: Call, scope: SearchScope, message_ids: Sequence[int]) -> li
     rows_by_id = {
         message_id: row
         for channel_id, channel_message_ids in ids_by_channel.items()
-        for message_id, row in messages.find_many(call.tx, channel_id, channel_message_ids).items()
+        for message_id, row in messages.history.find_many(call.tx, channel_id, channel_message_ids).items()
     }
     return [rows_by_id[message_id] for message_id in message_ids if message_id in rows_by_id]
 
@@ -245,7 +245,7 @@ def find_threads(call: Call, channel_access: ChannelAccess, params: wire.SearchT
     if channel_access.channel.type in FORUM_TYPES:
         # The first message of a forum post has the ID of the post.
         first_rows = [
-            row for thread_id in page_ids if (row := messages.find(call.tx, thread_id, thread_id)) is not None
+            row for thread_id in page_ids if (row := messages.history.find(call.tx, thread_id, thread_id)) is not None
         ]
         result.first_messages = messages.views.messages(call, first_rows, guild_id=channel_access.guild_id)
     return result

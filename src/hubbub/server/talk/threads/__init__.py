@@ -30,8 +30,8 @@ SLICE = Slice(
     modules=(routes, edits, ports),
     jobs={ARCHIVE_JOB: jobs.archive},
     listeners={
-        messages.MessageCreated: listeners.on_message_created,
-        messages.MessagesDeleted: listeners.on_messages_deleted,
+        messages.signals.MessageCreated: listeners.on_message_created,
+        messages.signals.MessagesDeleted: listeners.on_messages_deleted,
         channels.signals.ChannelsDeleted: listeners.on_channels_deleted,
         members.signals.MemberRemoved: listeners.on_member_removed,
     },

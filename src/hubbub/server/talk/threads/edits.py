@@ -55,11 +55,13 @@ def _update_group(call: Call, channel_access: ChannelAccess, body: wire.UpdateCh
     updated_row = channels.thread_channels.update_group(call, row, body)
     if updated_row.name != row.name:
         message_type = MessageType.CHANNEL_NAME_CHANGE
-        messages.create_system_message(
+        messages.system_messages.create_system_message(
             call, channel_access.channel, message_type, call.user_id, content=updated_row.name or ""
         )
     if updated_row.icon != row.icon:
-        messages.create_system_message(call, channel_access.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id)
+        messages.system_messages.create_system_message(
+            call, channel_access.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id
+        )
     return channels.private_channels.private_channel_for(call, updated_row, call.user_id)
 
 
@@ -77,7 +79,7 @@ def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateC
     if is_renamed and not updated_row.archived:
         # The name change is a system message, so it must not unarchive the thread.
         message_type = MessageType.CHANNEL_NAME_CHANGE
-        messages.create_system_message(
+        messages.system_messages.create_system_message(
             call,
             channel_access.channel._replace(archived=0),
             message_type,

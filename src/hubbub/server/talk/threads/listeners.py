@@ -9,7 +9,7 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.threads import actions, rules, store
 
 
-def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
+def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> None:
     """Count a message in a thread, unarchive the thread and add the author to its members."""
     channel, message = signal.channel, signal.row
     if not channel.is_thread:
@@ -35,7 +35,7 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
         actions.add_member(call, row, message.author_id)
 
 
-def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
+def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Decrease the message count of a thread after messages were deleted."""
     if signal.channel.is_thread:
         uncounted_count = sum(

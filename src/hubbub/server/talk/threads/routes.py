@@ -32,7 +32,7 @@ def create_thread_from_message(
 
     The thread has the ID of the message."""
     channel_access, parent = rules.require_parent(call, channel_id, _TEXT_CHANNEL_TYPES)
-    source = messages.get(call.tx, channel_id, message_id)
+    source = messages.history.get(call.tx, channel_id, message_id)
     if source.type not in rules.USER_MESSAGE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
     if channels.find(call.tx, message_id) is not None:
@@ -43,10 +43,12 @@ def create_thread_from_message(
     rules.require_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, parent, body, thread_type, message_id)
     row = actions.create(call, row)
-    messages.set_flags(call, channel_access.channel, message_id, flags_to_set=MessageFlags.HAS_THREAD)
+    messages.changes.set_flags(call, channel_access.channel, message_id, flags_to_set=MessageFlags.HAS_THREAD)
     reference = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=channel_access.guild_id)
     thread = access.get_channel_standing(call, row.id).channel
-    messages.create_system_message(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference)
+    messages.system_messages.create_system_message(
+        call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference
+    )
     if message_id != parent.last_message_id:
         _post_thread_created(call, channel_access, row)
     return _thread_view(call, row)
@@ -89,7 +91,7 @@ def _create_post(
     # Starting a post requires SEND_MESSAGES in the forum (spec/http.md#3.3), regardless of the permission for replies.
     thread_access.allowed |= channel_access.allowed & Permissions.SEND_MESSAGES
     author = messages.require_send(call, thread_access)
-    message = messages.create(call, thread_access, body.message, message_id=MessageId(row.id), author=author)
+    message = messages.creation.create(call, thread_access, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
     view = views.created_thread(row, channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id))
     view.message = message
@@ -134,7 +136,7 @@ def _post_thread_created(call: Call, channel_access: ChannelAccess, row: Channel
     """Post a system message about a new thread in the parent channel."""
     reference = MessageReference(channel_id=ChannelId(row.id), guild_id=channel_access.guild_id)
     message_type = MessageType.THREAD_CREATED
-    messages.create_system_message(
+    messages.system_messages.create_system_message(
         call, channel_access.channel, message_type, call.user_id, content=row.name or "", reference=reference
     )
 
@@ -183,7 +185,7 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
         raise errors.MISSING_ACCESS()
     rules.require_open(channel_access)
     if _add_member(call, channel_access, user_id):
-        messages.create_system_message(
+        messages.system_messages.create_system_message(
             call, channel_access.channel, MessageType.RECIPIENT_ADD, call.user_id, mentions=(user_id,)
         )
 
@@ -212,7 +214,7 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
     rules.require_open(channel_access)
     if not actions.remove_member(call, row, user_id):
         raise errors.UNKNOWN_MEMBER()
-    messages.create_system_message(
+    messages.system_messages.create_system_message(
         call, channel_access.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user_id,)
     )
 

@@ -10,7 +10,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.talk.messages import MessageChanged, MessageCrossposted, MessagesDeleted
+from hubbub.server.talk.messages.signals import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.talk.webhooks import actions, execution, jobs, ports, routes, store, views
 from hubbub.server.talk.webhooks.actions import create
 from hubbub.server.talk.webhooks.ports import WebhookAuthor

@@ -150,7 +150,7 @@ def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
         ),
     )
     reference = MessageReference(channel_id=source.id, guild_id=GuildId(source_guild_id))
-    messages.create_system_message(
+    messages.system_messages.create_system_message(
         call, target, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=reference
     )
     return row
@@ -171,7 +171,7 @@ def copy_to_followers(call: Call, source: MessageRow, after_id: int) -> int | No
             guild_id=GuildId(follower.source_guild_id or 0),
         )
         author = rules.build_author(follower, rules.require_guild(call, follower))
-        copy = messages.create_crosspost(call, channel, source, author, reference)
+        copy = messages.creation.create_crosspost(call, channel, source, author, reference)
         store.insert_crosspost(call.tx, source.channel_id, source.id, Crosspost(copy.id, channel.id))
     return followers[-1].id if len(followers) == BATCH_SIZE else None
 
@@ -180,16 +180,16 @@ def update_copies(call: Call, channel_id: int, message_id: int, after_id: int) -
     """Update a batch of copies of a message, with IDs above `after_id`, or mark them if the message was deleted.
 
     Returns the ID of the last copy of the batch, or None if there are no more copies."""
-    source = messages.find(call.tx, channel_id, message_id)
+    source = messages.history.find(call.tx, channel_id, message_id)
     copies = store.list_crossposts(call.tx, channel_id, message_id, after_id, BATCH_SIZE)
     for copy in copies:
-        row = messages.find(call.tx, copy.channel_id, copy.message_id)
+        row = messages.history.find(call.tx, copy.channel_id, copy.message_id)
         channel = access.find_channel(call.tx, copy.channel_id)
         if row is None or channel is None:
             continue
         updated_row = _mark_source_deleted(row) if source is None else _copy_content(row, source)
         if updated_row != row:
-            messages.update(call, channel, updated_row)
+            messages.changes.update(call, channel, updated_row)
     if len(copies) == BATCH_SIZE:
         return copies[-1].message_id
     if source is None:
@@ -200,7 +200,7 @@ def update_copies(call: Call, channel_id: int, message_id: int, after_id: int) -
 def _copy_content(row: MessageRow, source: MessageRow) -> MessageRow:
     """Return a copy with the current content of its source."""
     return row._replace(
-        flags=row.flags & ~messages.CROSSPOST_FLAGS | source.flags & messages.CROSSPOST_FLAGS,
+        flags=row.flags & ~messages.creation.CROSSPOST_FLAGS | source.flags & messages.creation.CROSSPOST_FLAGS,
         content=source.content,
         mentions=source.mentions,
         attachments=source.attachments,

@@ -100,7 +100,7 @@ def update_webhook_message(
         edit.allowed_mentions = _default_allowed_mentions()
     guild = rules.require_guild(call, sender)
     channel_access = rules.webhook_channel_access(call, sender, guild, channel)
-    return messages.edit(call, channel_access, rules.build_author(sender, guild), message, edit)
+    return messages.changes.edit(call, channel_access, rules.build_author(sender, guild), message, edit)
 
 
 @handles(wire.DELETE_WEBHOOK_MESSAGE)
@@ -114,7 +114,7 @@ def delete_webhook_message(
     channel, message = _find_message(call, sender, message_id, query)
     _require_unarchived(channel)
     channel_access = rules.webhook_channel_access(call, sender, rules.require_guild(call, sender), channel)
-    messages.delete(call, channel_access, message)
+    messages.changes.delete(call, channel_access, message)
 
 
 def _send_message(
@@ -140,7 +140,7 @@ def _send_message(
     )
     channel_access = rules.webhook_channel_access(call, row, guild, target)
     author = rules.build_author(row, guild, name=name, avatar=avatar)
-    return messages.create(call, channel_access, message, author=author, message_id=post_message_id)
+    return messages.creation.create(call, channel_access, message, author=author, message_id=post_message_id)
 
 
 def _find_target(
@@ -178,7 +178,7 @@ def _find_message(
         channel = rules.require_thread(call, row, query.thread_id)
     else:
         channel = rules.require_channel(call, row)
-    message = messages.get(call.tx, ChannelId(channel.id), message_id)
+    message = messages.history.get(call.tx, ChannelId(channel.id), message_id)
     if message.webhook_id != row.id:
         raise errors.UNKNOWN_MESSAGE()
     return channel, message

@@ -12,7 +12,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages import MessageChanged, MessageCrossposted, MessagesDeleted
+from hubbub.server.talk.messages.signals import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.talk.webhooks import actions, store
 
 COPY_JOB: Final = "webhooks.bring"
@@ -56,7 +56,7 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
 def copy_announcement(call: Call, job: Job) -> None:
     """Copy a published message to a batch of followers and reschedule the job while there are more."""
     announcement = job.decode(Announcement)
-    source = messages.find(call.tx, announcement.channel_id, announcement.message_id)
+    source = messages.history.find(call.tx, announcement.channel_id, announcement.message_id)
     if source is None:
         return
     last_webhook_id = actions.copy_to_followers(call, source, announcement.after)

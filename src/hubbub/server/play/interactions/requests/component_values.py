@@ -22,9 +22,9 @@ _REFERENCE_KINDS: Final[dict[int, str]] = {
 
 def find_component(components: Sequence[Component], custom_id: str, kind: int) -> Component | None:
     """Return the enabled interactive component with this custom ID and type, or None."""
-    for component in messages.each_component(components):
+    for component in messages.content.walk_components(components):
         if component.get("custom_id") == custom_id and component["type"] == kind:
-            is_usable = kind in messages.INTERACTIVE_TYPES and not component.get("disabled")
+            is_usable = kind in messages.content.INTERACTIVE_TYPES and not component.get("disabled")
             return component if is_usable else None
     return None
 
@@ -99,7 +99,7 @@ def _filled_component(
         result["value"] = submitted.get("value")
         offered_values = [option["value"] for option in component["options"]]
         if result["value"] is None:
-            if messages.is_required(component):
+            if messages.content.is_required(component):
                 form.add((*path, "value"), *errors.required())
         elif result["value"] not in offered_values:
             form.add((*path, "value"), *errors.choices(offered_values))
@@ -114,7 +114,7 @@ def _filled_component(
 
 def _text_value(component: Component, value: Any, path: FieldPath, form: errors.FormErrors) -> str:
     if value is None or value == "":
-        if messages.is_required(component):
+        if messages.content.is_required(component):
             form.add(path, *errors.required())
         return ""
     if not isinstance(value, str):
@@ -136,7 +136,7 @@ def _selected_values(
 ) -> tuple[list[str], list[EntityReference]]:
     values = list(submitted or ())
     min_values, max_values = component["min_values"], component["max_values"]
-    if in_modal and not messages.is_required(component) and not values:
+    if in_modal and not messages.content.is_required(component) and not values:
         return [], []
     if not min_values <= len(values) <= max_values:
         form.add(path, *errors.bad_length(min_values, max_values))

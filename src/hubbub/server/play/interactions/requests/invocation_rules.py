@@ -70,9 +70,10 @@ def _require_usable_channel(channel_access: ChannelAccess, body: wire.Interactio
     """Raise unless interactions can be created in the channel."""
     if body.guild_id and body.guild_id != channel_access.channel.guild_id:
         raise errors.UNKNOWN_GUILD()
-    if channel_access.channel.type not in messages.MESSAGE_CHANNEL_TYPES:
+    if channel_access.channel.type not in messages.history.MESSAGE_CHANNEL_TYPES:
         raise errors.invalid(
-            "channel_id", *errors.choices(sorted(int(channel_type) for channel_type in messages.MESSAGE_CHANNEL_TYPES))
+            "channel_id",
+            *errors.choices(sorted(int(channel_type) for channel_type in messages.history.MESSAGE_CHANNEL_TYPES)),
         )
     if channel_access.guild is not None and channel_access.guild.is_read_only:
         # spec/http.md#2.2: a member who is timed out, pending or quarantined may only read.

@@ -27,7 +27,8 @@ from hubbub.server.play.interactions.requests import component_values, invocatio
 from hubbub.server.play.interactions.requests.resolved_data import Resolver
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, ResponseState
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages import Author, MessageRow, StoredInteraction
+from hubbub.server.talk.messages import Author, MessageRow
+from hubbub.server.talk.messages.content import StoredInteraction
 
 _CONTEXT_MENU_TYPES: Final = (CommandType.USER, CommandType.MESSAGE)
 
@@ -204,9 +205,9 @@ def _set_target(
             raise errors.invalid(path, *errors.not_snowflake(target_id))
         interacted.target_user_id = UserId(target_id)
         return
-    row = messages.find(invocation.call.tx, invocation.channel_access.channel.id, target_id)
+    row = messages.history.find(invocation.call.tx, invocation.channel_access.channel.id, target_id)
     # The app receives the whole message, so the caller must be able to read it.
-    if row is None or not messages.can_read_history(invocation.channel_access):
+    if row is None or not messages.history.can_read_history(invocation.channel_access):
         raise errors.UNKNOWN_MESSAGE()
     view = views.message(invocation.call, row, invocation.application, invocation.channel_access.channel.guild_id)
     resolver.resolved.messages = {str(int(row.id)): view}
@@ -236,7 +237,7 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
     form.raise_if_any()
     if row.is_ephemeral:
         # Keep the message long enough for a response to this interaction.
-        messages.extend_ephemeral(call.tx, row, call.now_ms + messages.EPHEMERAL_LIFETIME_MS)
+        messages.changes.extend_ephemeral(call.tx, row, call.now_ms + messages.changes.EPHEMERAL_LIFETIME_MS)
     owners = invocation.installation_owners
     origin = messages.views.extra(row).interaction
     if not owners and origin is not None:
@@ -267,7 +268,7 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
     resolver = invocation.resolver()
     resolver.resolve(references, form, body.data.attachments or ())
     form.raise_if_any()
-    for component in messages.each_component(components):
+    for component in messages.content.walk_components(components):
         if component["type"] == ComponentType.FILE_UPLOAD:
             component["values"] = [
                 str(int(resolver.attachment_ids[int(upload_index)])) for upload_index in component["values"]

@@ -167,7 +167,7 @@ class Resolver:
         if upload is None:
             form.add(reference.path, *errors.attachment_not_found())
             return
-        if upload.size > messages.file_bytes_max(self.call, self.invoker):
+        if upload.size > messages.validation.file_bytes_max(self.call, self.invoker):
             raise errors.FILE_TOO_LARGE()
         request = next((candidate for candidate in requests if candidate.id == reference.id), None)
         stored = attachments.build_attachment(

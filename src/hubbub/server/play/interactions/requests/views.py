@@ -70,7 +70,7 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
     )
     if changes.PER_ATTACHMENT_LIMIT.is_active(call.now_ms):
         # spec/http.md#1.11: the larger of the user's and the guild's limit.
-        view.attachment_size_limit = messages.file_bytes_max(call, invoker, is_app=True)
+        view.attachment_size_limit = messages.validation.file_bytes_max(call, invoker, is_app=True)
     if prepared.message is not None:
         view.message = prepared.message
     if channel_access.guild is None or invoker.member is None:

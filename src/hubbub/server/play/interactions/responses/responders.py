@@ -151,7 +151,7 @@ def _author_and_invoker(
     call: Call, application: InteractionApplication, row: InteractionRow, channel: ChannelRef
 ) -> tuple[messages.Author, messages.Author | None]:
     """Return the response author and the invoking user as a message author."""
-    bot, invoker = messages.find_two_authors(call.tx, channel.guild_id, application.bot_id or 0, row.user_id)
+    bot, invoker = messages.authors.find_two_authors(call.tx, channel.guild_id, application.bot_id or 0, row.user_id)
     if bot is None:
         return _application_author(call, application, channel, invoker), invoker
     return _bot_author(application, bot, invoker), invoker

@@ -32,7 +32,8 @@ from hubbub.server.play.interactions.store import (
     ResponseState,
 )
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages import InteractionResponse, MessageRow
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.messages.content import InteractionResponse
 
 _SETTABLE_FLAGS: Final = MessageFlags.SETTABLE
 
@@ -76,7 +77,9 @@ def create(
         invoker=responder.invoker,
         invoker_role_ids=responder.invoker_role_ids,
     )
-    message = messages.create(call, channel_access, _create_message_body(body), author=author, response=response)
+    message = messages.creation.create(
+        call, channel_access, _create_message_body(body), author=author, response=response
+    )
     return ResponseResult(message=message, ephemeral=bool(message_flags & MessageFlags.EPHEMERAL))
 
 
@@ -93,7 +96,8 @@ def create_premium_upsell(
     )
     author = responders.author(call, application, row, channel_access.channel)
     return ResponseResult(
-        message=messages.create(call, channel_access, CreateMessage(), author=author, response=response), ephemeral=True
+        message=messages.creation.create(call, channel_access, CreateMessage(), author=author, response=response),
+        ephemeral=True,
     )
 
 
@@ -116,7 +120,7 @@ def edit(
         raise errors.POLL_CANNOT_EDIT()
     if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
         change.allowed_mentions = _default_allowed_mentions()
-    return messages.edit(
+    return messages.changes.edit(
         call, channel_access, responders.author(call, application, row, channel_access.channel), message, change
     )
 
@@ -131,7 +135,7 @@ def complete_deferred(
     """Replace the placeholder of a deferred response with its content."""
     channel_access = responders.response_access(call, application, row)
     responders.require_editable(channel_access, message)
-    return messages.complete_deferred(
+    return messages.changes.complete_deferred(
         call,
         channel_access,
         responders.author(call, application, row, channel_access.channel),
@@ -144,7 +148,7 @@ def delete(call: Call, row: InteractionRow, application: InteractionApplication,
     """Delete a response message."""
     channel_access = responders.response_access(call, application, row)
     responders.require_unarchived(channel_access, message)
-    messages.delete(call, channel_access, message)
+    messages.changes.delete(call, channel_access, message)
     if message.id == row.original_id:
         store.clear_original(call.tx, row.id)
 
@@ -153,8 +157,8 @@ def find_original(call: Call, row: InteractionRow) -> MessageRow | None:
     """Return the message that the initial response created or updated, or None."""
     if row.original_id is None:
         return None
-    message = messages.find(call.tx, row.channel_id, row.original_id)
-    return message or messages.find_ephemeral(call.tx, row.channel_id, row.original_id, call.now_ms)
+    message = messages.history.find(call.tx, row.channel_id, row.original_id)
+    return message or messages.history.find_ephemeral(call.tx, row.channel_id, row.original_id, call.now_ms)
 
 
 def _create_message_body(body: interaction_callbacks.CallbackMessage) -> CreateMessage:

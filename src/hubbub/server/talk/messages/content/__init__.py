@@ -1,1 +1,25 @@
-"""The content of messages: records, validation and encoding. No module here reads or writes the store."""
+"""The content of messages: drafts, embeds, components, mentions, files and rows. Nothing here accesses the store."""
+
+from hubbub.server.talk.messages.content.components import (
+    INTERACTIVE_TYPES,
+    is_required,
+    text_contents,
+    validate_modal_components,
+    walk_components,
+)
+from hubbub.server.talk.messages.content.records import ApplicationOrigin, InteractionResponse, StoredInteraction
+from hubbub.server.talk.messages.content.rows import build_application_row, encode_extra
+
+__all__ = [
+    "INTERACTIVE_TYPES",
+    "ApplicationOrigin",
+    "InteractionResponse",
+    "StoredInteraction",
+    "build_application_row",
+    "encode_extra",
+    "is_required",
+    "text_contents",
+    "validate_modal_components",
+    "walk_components",
+]
+"""The interface for other slices."""

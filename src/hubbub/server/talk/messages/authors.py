@@ -1,0 +1,21 @@
+"""Authors of messages, and the columns of queries that join them."""
+
+from hubbub.server.talk.messages.store import (
+    AUTHOR_GUILD_COLUMNS,
+    AUTHOR_WIDTH,
+    author_columns,
+    find_author,
+    find_two_authors,
+    read_author,
+    reassign_author,
+)
+
+__all__ = [
+    "AUTHOR_GUILD_COLUMNS",
+    "AUTHOR_WIDTH",
+    "author_columns",
+    "find_author",
+    "find_two_authors",
+    "read_author",
+    "reassign_author",
+]

@@ -1,0 +1,17 @@
+"""Changes of stored messages."""
+
+from hubbub.server.talk.messages.actions import EPHEMERAL_LIFETIME_MS, delete, set_pinned, update
+from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
+from hubbub.server.talk.messages.store import extend_ephemeral, set_reacted
+
+__all__ = [
+    "EPHEMERAL_LIFETIME_MS",
+    "complete_deferred",
+    "delete",
+    "edit",
+    "extend_ephemeral",
+    "set_flags",
+    "set_pinned",
+    "set_reacted",
+    "update",
+]
