@@ -118,7 +118,7 @@ def start_game(ready_file: Path, *arguments: str) -> Program:
     return Program(EXAMPLES / "game", ready_file, *arguments)
 
 
-def send_message(ready_file: Path, user: str, channel: str, text: str) -> str:
+def run_send_message_example(ready_file: Path, user: str, channel: str, text: str) -> str:
     """Send a message with the example and return its output, the newest messages of the channel."""
     return run_example("send_message.py", str(ready_file), user, channel, text, status=0)
 
@@ -294,11 +294,13 @@ def test_the_bridge_relays_messages_between_a_lobby_and_a_channel(ready_file: Pa
 
             alice.write_line("hello out there")
             bridge.expect("#general Alice: hello out there")
-            assert "alice: hello out there" in send_message(ready_file, "carol", "general", "hello in there")
+            assert "alice: hello out there" in run_send_message_example(
+                ready_file, "carol", "general", "hello in there"
+            )
             alice.expect("Carol (from the channel): hello in there")
             alice.write_line("!roll")
             alice.expect("demo-bot (from the channel): Alice rolls ")
-            send_message(ready_file, "carol", "general", "!bring bob")
+            run_send_message_example(ready_file, "carol", "general", "!bring bob")
             alice.expect("demo-bot (from the channel): bob is in the lobby")
             bob.expect("Your party is linked to #general.")
             bob.write_line("!who")
@@ -415,9 +417,11 @@ def test_a_guest_plays_links_an_account_and_unmerges_it(ready_file: Path) -> Non
 def test_the_bot_answers_a_message_sent_over_http(ready_file: Path) -> None:
     with Program(EXAMPLES / "bot.py", ready_file) as bot:
         bot.expect("is in Town Square")
-        assert "alice: !ping" in send_message(ready_file, "alice", "general", "!ping")
+        assert "alice: !ping" in run_send_message_example(ready_file, "alice", "general", "!ping")
         # The reply is asynchronous, so later messages are sent until one shows it.
-        assert any("demo-bot: pong" in send_message(ready_file, "bob", "general", "well?") for _ in range(20))
+        assert any(
+            "demo-bot: pong" in run_send_message_example(ready_file, "bob", "general", "well?") for _ in range(20)
+        )
 
 
 def test_the_examples_explain_unknown_names(ready_file: Path) -> None:

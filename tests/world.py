@@ -12,13 +12,15 @@ async def test_something(world: World) -> None:
 import asyncio
 import itertools
 import json as jsonlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import aiohttp
 
-from hubbub.protocol.enums import GatewayOpcode, OverwriteType, PremiumType
+from hubbub.protocol import codec
+from hubbub.protocol.enums import ChannelType, GatewayOpcode, OverwriteType, PremiumType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.intents import Intents
@@ -128,6 +130,13 @@ class Actor:
     async def delete(self, path: str, **options: Any) -> ApiResponse:
         """Send a DELETE request."""
         return await self.request("DELETE", path, **options)
+
+    async def create_thread(
+        self, channel: int, thread_type: ChannelType = ChannelType.PUBLIC_THREAD, **body: Any
+    ) -> int:
+        """Create a thread without a message and return its ID."""
+        body = {"name": "talk", "type": thread_type, **body}
+        return int((await self.post(f"/channels/{channel}/threads", json=body)).ok()["id"])
 
     async def connect(self, intents: int = Intents.BOT_MASK, **identify: Any) -> "Session":
         """Open a gateway session and identify; READY and the guilds have been received on return."""
@@ -264,6 +273,23 @@ class Session:
         """Return the names of the unread events."""
         return [frame["t"] for frame in self.dispatches[self._position :] if frame["t"] != "PING"]
 
+    async def set_presence(self, status: str = "online", *activities: Any, **fields: Any) -> None:
+        """Update the session's presence and wait until the server has processed it."""
+        presence = {"since": None, "activities": list(activities), "status": status, "afk": False, **fields}
+        await self.send(GatewayOpcode.PRESENCE_UPDATE, presence)
+        await self.wait_processed()
+
+    async def send_voice_state(self, guild: "Guild", channel: int | None, **fields: Any) -> None:
+        """Send the gateway command Update Voice State."""
+        channel_id = None if channel is None else str(channel)
+        state = {"guild_id": str(guild.id), "channel_id": channel_id, "self_mute": False, "self_deaf": False}
+        await self.send(GatewayOpcode.VOICE_STATE_UPDATE, state | fields)
+
+    async def join_voice(self, guild: "Guild", channel: int | None, **fields: Any) -> Any:
+        """Join a voice channel, or leave with None; return the actor's new voice state."""
+        await self.send_voice_state(guild, channel, **fields)
+        return await self.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(self.actor.id))
+
     async def wait_closed(self) -> int | None:
         """Wait until the server closes the connection and return the close code."""
         try:
@@ -328,10 +354,25 @@ class Guild:
             await self.allow_permissions(actor, permissions)
         return actor
 
+    async def invited_member(self) -> Actor:
+        """Create a user who joins with an invite to #general."""
+        actor = await self.world.user()
+        invite = (await self.owner.post(f"/channels/{self.general}/invites", json={})).ok()
+        (await actor.post(f"/invites/{invite['code']}")).ok()
+        return actor
+
+    async def get_channel(self, channel: int) -> Any:
+        """Return a channel or thread as the owner sees it."""
+        return (await self.owner.get(f"/channels/{channel}")).ok()
+
+    async def audit_entries(self, action_type: int) -> list[Any]:
+        """Return the audit log entries with this action type, newest first."""
+        log = (await self.owner.get(f"/guilds/{self.id}/audit-logs?action_type={action_type}")).ok()
+        return list(log["audit_log_entries"])
+
     async def last_audit_entry(self, action_type: int) -> Any:
         """Return the newest audit log entry with this action type."""
-        log = (await self.owner.get(f"/guilds/{self.id}/audit-logs?action_type={action_type}")).ok()
-        return log["audit_log_entries"][0]
+        return (await self.audit_entries(action_type))[0]
 
     async def overwrite(
         self, channel: int, target: int, *, allow: int = 0, deny: int = 0, target_type: int = OverwriteType.MEMBER
@@ -355,6 +396,18 @@ async def befriend(sender: Actor, recipient: Actor, path: str = RELATIONSHIPS) -
     """Make two users friends: one sends the request, the other accepts it."""
     (await sender.put(f"{path}/{recipient.id}", json={})).ok()
     (await recipient.put(f"{path}/{sender.id}", json={})).ok()
+
+
+async def wait_until(condition: Callable[[], Any]) -> None:
+    """Wait until a condition is true."""
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def utc_ms(text: str) -> int:
+    """Return an ISO 8601 date, or date and time, in UTC as Unix milliseconds."""
+    return codec.milliseconds(datetime.fromisoformat(text))
 
 
 _numbers = itertools.count(1)
@@ -440,6 +493,11 @@ class World:
         PostgreSQL may run the function more than once, because conflicting transactions are retried."""
         caller = None if actor is None else Caller(user_id=UserId(actor), kind="user")
         return await self.app.database.write(lambda tx: unit_of_work(self.app.make_call(tx, caller)))
+
+    async def run_due_jobs(self) -> None:
+        """Run the jobs that are due."""
+        assert self.app.worker is not None
+        await self.app.worker.run_due()
 
     async def user(self, name: str | None = None) -> Actor:
         """Create a user with a token."""

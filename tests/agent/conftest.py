@@ -27,3 +27,9 @@ async def two_machines(world: World, new_machine: NewMachine) -> TwoMachines:
     await befriend(mary, zoe)
     game = await oauth.create_application(world, name="Puddle")
     return TwoMachines(mary, zoe, game, await new_machine(mary), await new_machine(zoe))
+
+
+@pytest.fixture
+async def game(world: World) -> oauth.Client:
+    """A game whose backend has a client secret."""
+    return await oauth.create_application(world, name="Puddle")

@@ -30,12 +30,6 @@ async def machine(mary: Actor, new_machine: NewMachine) -> Machine:
     return await new_machine(mary)
 
 
-@pytest.fixture
-async def game(world: World) -> oauth.Client:
-    """A game whose backend has a client secret."""
-    return await oauth.create_application(world, name="Puddle")
-
-
 def authorize_args(game: oauth.Client, scopes: Any = "identify", **fields: Any) -> dict[str, Any]:
     scopes = scopes.split() if isinstance(scopes, str) else scopes
     return {"client_id": str(game.id), "scopes": scopes, "response_type": "code", **fields}

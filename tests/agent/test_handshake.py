@@ -30,12 +30,6 @@ async def machine(world: World, new_machine: NewMachine) -> Machine:
     return await new_machine(await world.user("mary"))
 
 
-@pytest.fixture
-async def game(world: World) -> oauth.Client:
-    """A game."""
-    return await oauth.create_application(world, name="Puddle")
-
-
 async def test_ready_names_the_signed_in_user(world: World, machine: Machine, game: oauth.Client) -> None:
     program = await machine.connect_program(game.id)
 

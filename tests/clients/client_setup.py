@@ -1,8 +1,6 @@
 """Shared setup of the client library tests: a guild with users and a bot, and a proxy whose connections can be aborted."""
 
 import asyncio
-import struct
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +8,7 @@ from typing import Any
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.places import members
+from tests import media
 from tests.world import Actor, Guild, World
 
 TIMEOUT_SECONDS = 45.0
@@ -21,16 +20,7 @@ LARGE_GUILD_MEMBERS = 1500
 """Members of a large guild: more than fit into GUILD_CREATE, and more than one chunk of 1000."""
 
 
-def _png_chunk(chunk_type: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + chunk_type + data + struct.pack(">I", zlib.crc32(chunk_type + data))
-
-
-ONE_PIXEL_PNG = (
-    b"\x89PNG\r\n\x1a\n"
-    + _png_chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
-    + _png_chunk(b"IDAT", zlib.compress(b"\x00\x7f"))
-    + _png_chunk(b"IEND", b"")
-)
+ONE_PIXEL_PNG = media.png(1, 1)
 """A PNG of one pixel."""
 
 

@@ -97,3 +97,11 @@ async def setup(client_world: "World", proxy: "AbortableProxy") -> "ClientSetup"
     guild = await client_world.guild(alice, bob, name="Town Square")
     bot = await client_world.bot(guild, name="crier", permissions=ADMINISTRATOR)
     return ClientSetup(client_world, proxy, alice, bob, guild, bot)
+
+
+@pytest.fixture
+def discord_py_urls(client_world: "World", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connect discord.py to the tested server."""
+    from tests.clients.discord_py_bot import use_server_urls
+
+    use_server_urls(monkeypatch, client_world)

@@ -11,14 +11,9 @@ import discord
 import pytest
 
 from tests.clients.client_setup import LARGE_GUILD_MEMBERS, ONE_PIXEL_PNG, ClientSetup, Inbox
-from tests.clients.discord_py_bot import Bot, ShardedBot, run_bot, use_server_urls
-from tests.world import World
+from tests.clients.discord_py_bot import Bot, ShardedBot, run_bot
 
-
-@pytest.fixture(autouse=True)
-def server_urls(client_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connect the library to the tested server."""
-    use_server_urls(monkeypatch, client_world)
+pytestmark = pytest.mark.usefixtures("discord_py_urls")
 
 
 @pytest.fixture

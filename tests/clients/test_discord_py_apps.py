@@ -16,14 +16,10 @@ from hubbub.protocol.enums import (
 from hubbub.protocol.flags import MessageFlags
 from tests.clients.app_user import AppUser, create_sku
 from tests.clients.client_setup import ClientSetup
-from tests.clients.discord_py_bot import Bot, run_bot, use_server_urls
-from tests.world import Session, World
+from tests.clients.discord_py_bot import Bot, run_bot
+from tests.world import Session
 
-
-@pytest.fixture(autouse=True)
-def server_urls(client_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connect the library to the tested server."""
-    use_server_urls(monkeypatch, client_world)
+pytestmark = pytest.mark.usefixtures("discord_py_urls")
 
 
 class App(Bot):

@@ -64,6 +64,12 @@ class Server:
         return gateway
 
     @property
+    def general_channel_id(self) -> str:
+        """ID of the general channel of the demo guild."""
+        channel_id: str = self.document["guilds"]["Town Square"]["channels"]["general"]
+        return channel_id
+
+    @property
     def pid(self) -> int:
         """ID of the running process."""
         assert self._process is not None

@@ -66,12 +66,6 @@ async def short_timeout_server(tmp_path: Path) -> AsyncIterator[Server]:
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as client:
-        yield client
-
-
-@pytest.fixture
 def alice(server: Server, client: aiohttp.ClientSession) -> ApiUser:
     return demo_users(client, server)["alice"]
 
@@ -79,11 +73,6 @@ def alice(server: Server, client: aiohttp.ClientSession) -> ApiUser:
 def demo_guild_id(server: Server) -> str:
     guild_id: str = server.document["guilds"]["Town Square"]["id"]
     return guild_id
-
-
-def general_channel_id(server: Server) -> str:
-    channel_id: str = server.document["guilds"]["Town Square"]["channels"]["general"]
-    return channel_id
 
 
 async def send_raw_request(server: Server, request: bytes, *, body: bytes = b"") -> tuple[int, Any, bytes]:
@@ -172,12 +161,12 @@ MALFORMED_BODIES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("body", MALFORMED_BODIES.values(), ids=MALFORMED_BODIES.keys())
 async def test_a_malformed_body_is_rejected(server: Server, alice: ApiUser, body: bytes) -> None:
-    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    path = f"/api/v10/channels/{server.general_channel_id}/messages"
     assert_api_error(await send_raw_request(server, post_request(path, alice, body)), 400)
 
 
 async def test_the_last_of_duplicate_keys_counts(server: Server, alice: ApiUser) -> None:
-    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    path = f"/api/v10/channels/{server.general_channel_id}/messages"
     status, body, _ = await send_raw_request(server, post_request(path, alice, b'{"content":"one","content":"two"}'))
     assert (status, body["content"]) == (200, "two")
 
@@ -196,7 +185,7 @@ UNUSUAL_TEXTS: dict[str, str] = {
 async def test_unusual_text_is_stored(server: Server, alice: ApiUser) -> None:
     for text, stored in UNUSUAL_TEXTS.items():
         for path, field in (
-            (f"/channels/{general_channel_id(server)}/messages", "content"),
+            (f"/channels/{server.general_channel_id}/messages", "content"),
             (f"/guilds/{demo_guild_id(server)}/roles", "name"),
         ):
             response = await alice.post(path, {field: text})
@@ -205,7 +194,7 @@ async def test_unusual_text_is_stored(server: Server, alice: ApiUser) -> None:
 
 async def test_text_above_its_limit_is_rejected(server: Server, alice: ApiUser) -> None:
     for path, field, limit in (
-        (f"/channels/{general_channel_id(server)}/messages", "content", 2000),
+        (f"/channels/{server.general_channel_id}/messages", "content", 2000),
         (f"/guilds/{demo_guild_id(server)}/roles", "name", 100),
     ):
         assert (await alice.post(path, {field: "a" * limit})).status == 200
@@ -288,7 +277,7 @@ MALFORMED_QUERIES: dict[str, tuple[int, int]] = {
 async def test_a_malformed_query_is_rejected(
     server: Server, alice: ApiUser, query: str, expected: tuple[int, int]
 ) -> None:
-    channel_id = general_channel_id(server)
+    channel_id = server.general_channel_id
     response = await send_raw_request(
         server, request_head("GET", f"/api/v10/channels/{channel_id}/messages?{query}", alice)
     )
@@ -298,7 +287,7 @@ async def test_a_malformed_query_is_rejected(
 
 @pytest.mark.parametrize(("query", "count"), [("limit=1&limit=2", 2), ("&&&&", 3), ("=", 3), ("%", 3)])
 async def test_meaningless_parts_of_a_query_are_ignored(server: Server, alice: ApiUser, query: str, count: int) -> None:
-    channel_id = general_channel_id(server)
+    channel_id = server.general_channel_id
     contents = [f"{query} {number}" for number in range(3)]
     for content in contents:
         await alice.create_message(channel_id, content)
@@ -375,14 +364,14 @@ async def test_a_reason_cannot_inject_headers(server: Server, alice: ApiUser) ->
 
 
 async def test_a_declared_size_above_the_limit_is_rejected_before_upload(server: Server, alice: ApiUser) -> None:
-    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    path = f"/api/v10/channels/{server.general_channel_id}/messages"
     for content_type, length in (("application/json", 100 * 2**20), ("multipart/form-data; boundary=x", 10**15)):
         request = request_head("POST", path, alice, Content_Type=content_type, Content_Length=str(length))
         assert_api_error(await send_raw_request(server, request + b"{"), 413)
 
 
 async def test_an_endless_body_is_cut_off(server: Server, alice: ApiUser) -> None:
-    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    path = f"/api/v10/channels/{server.general_channel_id}/messages"
     request = request_head("POST", path, alice, Content_Type="application/json", Transfer_Encoding="chunked")
     chunk = b"100000\r\n" + b" " * 2**20 + b"\r\n"
     assert_api_error(await send_raw_request(server, request, body=chunk * 4), 413)
@@ -392,7 +381,7 @@ async def test_a_compressed_body_is_not_expanded(server: Server, alice: ApiUser)
     compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = compressor.compress(b" " * (64 * 2**20)) + compressor.flush()
     memory_before = psutil.Process(server.pid).memory_info().rss
-    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    path = f"/api/v10/channels/{server.general_channel_id}/messages"
     assert_api_error(await send_raw_request(server, post_request(path, alice, bomb, Content_Encoding="gzip")), 413)
     assert psutil.Process(server.pid).memory_info().rss - memory_before < 48 * 2**20
 
@@ -429,7 +418,7 @@ MALFORMED_UPLOADS: dict[str, tuple[str, bytes]] = {
 
 @pytest.mark.parametrize(("content_type", "body"), MALFORMED_UPLOADS.values(), ids=MALFORMED_UPLOADS.keys())
 async def test_a_malformed_upload_is_rejected(server: Server, alice: ApiUser, content_type: str, body: bytes) -> None:
-    path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+    path = f"/api/v10/channels/{server.general_channel_id}/messages"
     request = request_head("POST", path, alice, Content_Type=content_type, Content_Length=str(len(body)))
     assert_api_error(await send_raw_request(server, request, body=body), 400)
 
@@ -453,7 +442,7 @@ FILE_NAMES = {
 
 async def test_a_file_name_cannot_be_a_path(server: Server, alice: ApiUser) -> None:
     for name, stored in FILE_NAMES.items():
-        path = f"/api/v10/channels/{general_channel_id(server)}/messages"
+        path = f"/api/v10/channels/{server.general_channel_id}/messages"
         body = b'--x\r\nContent-Disposition: form-data; name="files[0]"; filename="'
         body += name.encode("utf-8", "surrogateescape") + b'"\r\n\r\ndata\r\n--x--\r\n'
         content_type = "multipart/form-data; boundary=x"
@@ -470,7 +459,7 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
     """Send nothing, half a head, half a body and half an upload, byte by byte: the server ends each connection."""
     server, alice = short_timeout_server, demo_users(client, short_timeout_server)["alice"]
     request_starts = [b"", b"GET /api/v10/gateway HTTP/1.1\r\nX-A: b"] * 5
-    path, form = f"/api/v10/channels/{general_channel_id(server)}/messages", "multipart/form-data; boundary=x"
+    path, form = f"/api/v10/channels/{server.general_channel_id}/messages", "multipart/form-data; boundary=x"
     body = request_head("POST", path, alice, Content_Type="application/json", Content_Length="1000") + b'{"content":'
     upload = request_head("POST", path, alice, Content_Type=form, Content_Length="1000") + b"--x\r\n"
     request_starts += [body, upload] * 5
@@ -764,7 +753,7 @@ async def test_attacks_do_not_affect_other_sessions(
 ) -> None:
     """A session stays connected during many attacks and receives every message."""
     bob_session = await GatewaySession(demo_users(client, server)["bob"], server.gateway).open()
-    channel_id = general_channel_id(server)
+    channel_id = server.general_channel_id
     stop_event = asyncio.Event()
 
     async def attack(send_attack: Callable[[], Any]) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
@@ -25,17 +24,11 @@ DRAIN_SECONDS = 8
 """Drain time in seconds, long enough for the steps of these tests on a busy machine."""
 
 
-@pytest.fixture
-async def client() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as client:
-        yield client
-
-
 async def send_half_request(
     user: ApiUser, server: Server, content: str
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes]:
     """Send the first half of a request; return the connection and the second half."""
-    channel_id = server.document["guilds"]["Town Square"]["channels"]["general"]
+    channel_id = server.general_channel_id
     body = json.dumps({"content": content}).encode()
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     head = (

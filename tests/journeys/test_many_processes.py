@@ -94,7 +94,7 @@ DISABLE_POLLING = "from hubbub.server import app; app.POLL_MS = 3_600_000"
 """Startup code of servers whose workers do not poll during a test, so that they must be notified of jobs."""
 
 
-async def wait_until(check: Callable[[], Any]) -> None:
+async def repeat_until_true(check: Callable[[], Any]) -> None:
     """Repeat a check until it succeeds or times out."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         while not await check():
@@ -180,7 +180,7 @@ async def check_presence_reaches_all_processes(
         return bool(guild["approximate_presence_count"] == count)
 
     for api in cluster.apis:
-        await wait_until(lambda api=api: has_online_count(api, 2))  # type: ignore[misc]
+        await repeat_until_true(lambda api=api: has_online_count(api, 2))  # type: ignore[misc]
     # A user who connects later at the other gateway finds the presence in the guild.
     carol_session = await cluster.open_session(carol, 0)
     guild = await carol_session.wait_event("GUILD_CREATE")
@@ -197,7 +197,7 @@ async def check_presence_reaches_all_processes(
         since=frame_count,
     )
     for api in cluster.apis:
-        await wait_until(lambda api=api: has_online_count(api, 2))  # type: ignore[misc]
+        await repeat_until_true(lambda api=api: has_online_count(api, 2))  # type: ignore[misc]
 
 
 async def check_jobs_run_in_the_worker_process(
@@ -214,7 +214,7 @@ async def check_jobs_run_in_the_worker_process(
             cursor = await connection.execute("SELECT count(*) FROM messages WHERE channel_id = %s", (channel["id"],))
             return (await cursor.fetchone()) == (0,)
 
-        await wait_until(are_messages_deleted)
+        await repeat_until_true(are_messages_deleted)
     # A job that is due later publishes its own events, on the process that ran it.
     await alice_session.wait_event("INVITE_DELETE", lambda data: data["code"] == invite["code"])
 
@@ -231,7 +231,7 @@ async def check_revoked_token_is_rejected_everywhere(
     async def is_token_rejected() -> bool:
         return (await bob.at_server(second_api).get("/users/@me")).status == 401
 
-    await wait_until(is_token_rejected)
+    await repeat_until_true(is_token_rejected)
 
 
 async def test_sessions_restart_after_a_bus_outage(
@@ -259,14 +259,14 @@ async def test_sessions_restart_after_a_bus_outage(
             return all((response.status == 200) == is_healthy for response in responses)
 
         nats.stop()
-        await wait_until(lambda: is_bus_state(False))
+        await repeat_until_true(lambda: is_bus_state(False))
         # Responses depend only on the store, so writes continue.
         await alice.at_server(first_api).create_message(channel_id, "during the outage")
         # Revocations cannot be received, so no cached token is trusted.
         (await carol.at_server(first_api).post("/auth/logout")).ok()
         (await carol.at_server(second_api).get("/users/@me")).rejected(401, 0)
         nats.start()
-        await wait_until(lambda: is_bus_state(True))
+        await repeat_until_true(lambda: is_bus_state(True))
         for session in sessions:
             # Missed events are unknown, so the session starts again and reads the current state.
             assert (await session.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
@@ -321,7 +321,7 @@ async def test_another_node_cleans_up_after_a_killed_gateway(
             async def is_voice_state_deleted() -> bool:
                 return (await alice.get(f"/guilds/{guild_id}/voice-states/{bob.id}")).status == 404
 
-            await wait_until(is_voice_state_deleted)
+            await repeat_until_true(is_voice_state_deleted)
             frame_count = len(alice_session.dispatches)
             await alice_session.identify()
             guild = await alice_session.wait_event("GUILD_CREATE", since=frame_count)

@@ -348,9 +348,7 @@ async def move_in_voice(scenario: Scenario, choose: Choose) -> None:
 async def set_presence(scenario: Scenario, choose: Choose) -> None:
     """Set Carol's status."""
     status = ("online", "dnd", "invisible")[choose(3)]
-    presence = {"since": None, "activities": [], "status": status, "afk": False}
-    await scenario.carol_session.send(GatewayOpcode.PRESENCE_UPDATE, presence)
-    await scenario.carol_session.wait_processed()
+    await scenario.carol_session.set_presence(status)
 
 
 async def use_private_channel(scenario: Scenario, choose: Choose) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import socket
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,6 @@ MESSAGE_COUNT = 360
 SMALL_BUFFER_BYTES = 64 * 1024
 ABNORMAL_CLOSURE = 1006
 """The close code of a connection that ended without a close frame."""
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as client:
-        yield client
-
-
-def general_channel_id(server: Server) -> str:
-    channel_id: str = server.document["guilds"]["Town Square"]["channels"]["general"]
-    return channel_id
 
 
 async def open_sessions(users_by_name: dict[str, ApiUser], server: Server, *compressions: str) -> list[GatewaySession]:
@@ -81,7 +69,7 @@ async def test_no_event_is_missed_or_repeated_when_connections_break(
             asyncio.create_task(reconnect_randomly(session, random.Random(number), stop_event))
             for number, session in enumerate(sessions)
         ]
-        sent_contents = await send_messages(users_by_name, general_channel_id(server), MESSAGE_COUNT)
+        sent_contents = await send_messages(users_by_name, server.general_channel_id, MESSAGE_COUNT)
         stop_event.set()
         await asyncio.gather(*reconnect_tasks)
         for session in [*sessions, steady_session]:
@@ -134,7 +122,7 @@ async def test_a_client_that_stops_reading_is_disconnected_and_can_resume(
             # Random characters of four bytes each compress badly, so a few hundred messages fill the kernel's buffers.
             contents = ["".join(map(chr, random_source.choices(range(0x20000, 0x2A000), k=2000))) for _ in range(50)]
             messages = await asyncio.gather(
-                *(users_by_name["alice"].create_message(general_channel_id(server), content) for content in contents)
+                *(users_by_name["alice"].create_message(server.general_channel_id, content) for content in contents)
             )
             sent_contents += [
                 message["content"] for message in sorted(messages, key=lambda message: int(message["id"]))
@@ -143,7 +131,7 @@ async def test_a_client_that_stops_reading_is_disconnected_and_can_resume(
             # A reading client is not delayed by one that does not read.
             await fast_session.wait_message(sent_contents[-1], since=frame_count)
         sent_contents.append("last")
-        await users_by_name["alice"].create_message(general_channel_id(server), "last")
+        await users_by_name["alice"].create_message(server.general_channel_id, "last")
         await fast_session.wait_message("last")
         assert fast_session.message_contents() == sent_contents
         slow_session.reading_allowed.set()

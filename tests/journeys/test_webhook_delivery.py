@@ -27,13 +27,7 @@ async def publish_event(world: World, bot: Actor, subject_id: int, data: Any) ->
     assert bot.application_id is not None
     application_id, event_type = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
     await world.write(lambda call: webhook_events.send(call, application_id, event_type, data, subject_id=subject_id))
-    await run_due_jobs(world)
-
-
-async def run_due_jobs(world: World) -> None:
-    """Run the jobs that are due."""
-    assert world.app.worker is not None
-    await world.app.worker.run_due()
+    await world.run_due_jobs()
 
 
 async def list_failed_data(bot: Actor) -> list[Any]:
@@ -138,7 +132,7 @@ async def test_a_slow_receiver_gets_events_of_many_subjects_exactly_once(
             webhook_events.send(call, application_id, event_type, subject_id, subject_id=subject_id)
 
     await private_targets_world.write(publish_events)
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
 
     assert sorted(event["data"] for event in receiver.events) == list(range(2 * jobs.OWNER_JOBS_MAX))
     assert await list_failed_data(bot) == []
@@ -195,7 +189,7 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
     async with aiohttp.ClientSession() as client:
         world = World(restarted_app, client)
         bot.world = world
-        await run_due_jobs(world)
+        await world.run_due_jobs()
         received = [event["data"] for event in receiver.events]
         assert sorted(received[:2]) == ["a", "d"]
         assert [data for data in received[2:] if data != "d"] == ["a", "b", "c"]
@@ -224,7 +218,7 @@ async def test_an_orderly_shutdown_releases_its_events_at_once(
     restarted_app = App(config, clock=ControlledClock(NOW_MS + 1_000, running=False))
     await restarted_app.start()
     async with aiohttp.ClientSession() as client:
-        await run_due_jobs(World(restarted_app, client))
+        await World(restarted_app, client).run_due_jobs()
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             assert [event["data"] for event in receiver.events] == ["a", "a"]
     await restarted_app.stop()

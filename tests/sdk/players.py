@@ -108,6 +108,12 @@ async def create_player(
     return Player(user, client, tokens)
 
 
+async def create_two_players(world: World) -> tuple[Player, Player]:
+    """Create Mary and Zoe, players of one game."""
+    application = await create_game(world)
+    return await create_player(world, application, "mary"), await create_player(world, application, "zoe")
+
+
 def joinable_activity(**overrides: object) -> Activity:
     """Return an activity that can be joined."""
     fields: dict[str, object] = {

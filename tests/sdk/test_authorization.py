@@ -24,7 +24,7 @@ from hubbub.sdk import (
 from hubbub.sdk.tokens import Tokens
 from tests.sdk.browsers import ConsentBrowser, skip_device_waits
 from tests.sdk.players import CallbackRecorder, create_game, create_player, new_client
-from tests.world import WAIT_TIMEOUT_SECONDS, World
+from tests.world import WAIT_TIMEOUT_SECONDS, World, wait_until
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -62,12 +62,6 @@ async def test_a_player_links_an_account_in_a_browser(world: World) -> None:
     await asyncio.wait_for(wait_until(lambda: browser.pages), WAIT_TIMEOUT_SECONDS)
     assert "return to the game" in browser.pages[0]
     await client.close()
-
-
-async def wait_until(condition: Any) -> None:
-    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def test_optional_authorization_fields_are_sent(world: World) -> None:

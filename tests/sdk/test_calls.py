@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import msgspec
 import pytest
 
@@ -26,11 +25,8 @@ from hubbub.sdk import (
 )
 from hubbub.sdk.media.aec_dump import FILENAMES
 from hubbub.sdk.media.voice_socket import VoiceSocket, VoiceSocketClosed
-from hubbub.server.app import App
 from hubbub.server.commands import certificates
-from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, VoiceConfig
-from tests.fixtures.validator import ResponseMonitor
 from tests.oauth import Client as Application
 from tests.sdk.audio import (
     FULL_AMPLITUDE,
@@ -43,7 +39,7 @@ from tests.sdk.audio import (
 )
 from tests.sdk.game_loop import pump_until
 from tests.sdk.players import Player, create_game, create_player, gateway_of, new_client
-from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, World
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 CONNECTED, RECONNECTING, DISCONNECTED = CallStatus.CONNECTED, CallStatus.RECONNECTING, CallStatus.DISCONNECTED
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
@@ -51,23 +47,11 @@ MARY_HZ, ZOE_HZ, ANN_HZ = 440.0, 660.0, 1000.0
 
 
 @pytest.fixture
-def voice_config(store_config: Config, tmp_path: Path) -> Config:
+def world_config(store_config: Config, tmp_path: Path) -> Config:
     """A configuration whose voice server has its own certificate, as `hubbub dev` sets it up."""
     issued = certificates.issue(tmp_path / "voice", [])
     voice = VoiceConfig(certificate=str(issued.certificate), key=str(issued.key), authority=str(issued.authority))
     return msgspec.structs.replace(store_config, voice=voice)
-
-
-@pytest.fixture
-async def world(voice_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
-    """A world with a voice server."""
-    app = App(voice_config, clock=ControlledClock(NOW_MS, running=False))
-    await app.start()
-    async with aiohttp.ClientSession() as client:
-        world = World(app, client)
-        yield world
-        await world.close()
-    await app.stop()
 
 
 class CallLobby:

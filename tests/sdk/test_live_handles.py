@@ -60,7 +60,7 @@ class LinkedLobbySetup:
 
 
 @asynccontextmanager
-async def create_linked_lobby(world: World) -> AsyncIterator[LinkedLobbySetup]:
+async def linked_lobby(world: World) -> AsyncIterator[LinkedLobbySetup]:
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     guild = await world.guild(mary.user)
@@ -82,7 +82,7 @@ async def create_linked_lobby(world: World) -> AsyncIterator[LinkedLobbySetup]:
 
 
 async def test_unlinking_by_another_member_is_visible(world: World) -> None:
-    async with create_linked_lobby(world) as setup:
+    async with linked_lobby(world) as setup:
         await setup.mary.client.unlink_channel_from_lobby(setup.lobby_id)
 
         await setup.updated.next(lambda _: setup.linked_channel is None)
@@ -92,7 +92,7 @@ async def test_unlinking_by_another_member_is_visible(world: World) -> None:
 
 
 async def test_linking_another_channel_is_visible(world: World) -> None:
-    async with create_linked_lobby(world) as setup:
+    async with linked_lobby(world) as setup:
         other_channel_id = await setup.guild.channel("elsewhere")
 
         await setup.mary.client.link_channel_to_lobby(setup.lobby_id, other_channel_id)
@@ -108,7 +108,7 @@ async def test_linking_another_channel_is_visible(world: World) -> None:
 
 
 async def test_deleting_the_lobby_removes_the_linked_channel(world: World) -> None:
-    async with create_linked_lobby(world) as setup:
+    async with linked_lobby(world) as setup:
         deleted = setup.zoe.record_event("lobby_deleted")
         assert setup.zoe.client.get_channel_handle(setup.guild.general) is not None
 
@@ -121,14 +121,14 @@ async def test_deleting_the_lobby_removes_the_linked_channel(world: World) -> No
 
 
 async def test_unlinking_from_the_guild_side_is_visible(world: World) -> None:
-    async with create_linked_lobby(world) as setup:
+    async with linked_lobby(world) as setup:
         (await setup.mary.user.delete(f"/channels/{setup.guild.general}/linked-lobby")).ok()
 
         await setup.updated.next(lambda _: setup.linked_channel is None)
 
 
 async def test_renaming_and_deleting_the_linked_channel_is_visible(world: World) -> None:
-    async with create_linked_lobby(world) as setup:
+    async with linked_lobby(world) as setup:
         (await setup.mary.user.patch(f"/channels/{setup.guild.general}", json={"name": "pond"})).ok()
 
         await setup.updated.next(lambda _: setup.linked_channel is not None and setup.linked_channel.name == "pond")

@@ -3,13 +3,8 @@
 import pytest
 
 from hubbub.sdk import ChannelType, ErrorType, SdkError
-from tests.sdk.players import SCOPES, Player, create_game, create_player
+from tests.sdk.players import SCOPES, create_game, create_player, create_two_players
 from tests.world import World
-
-
-async def create_two_players(world: World) -> tuple[Player, Player]:
-    application = await create_game(world)
-    return await create_player(world, application, "mary"), await create_player(world, application, "zoe")
 
 
 async def test_two_players_join_a_lobby_by_its_secret(world: World) -> None:

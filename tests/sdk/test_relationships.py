@@ -3,7 +3,7 @@
 import pytest
 
 from hubbub.sdk import ErrorType, RelationshipGroupType, RelationshipType, SdkError
-from tests.sdk.players import Player, create_game, create_player
+from tests.sdk.players import Player, create_game, create_player, create_two_players
 from tests.world import World
 
 NONE, FRIEND, BLOCKED = RelationshipType.NONE, RelationshipType.FRIEND, RelationshipType.BLOCKED
@@ -14,11 +14,6 @@ def relationship_types(player: Player, other: Player) -> tuple[RelationshipType,
     """Return one player's relationship to another: on the platform, and in the game."""
     handle = player.client.get_relationship_handle(other.id)
     return handle.platform_relationship_type, handle.game_relationship_type
-
-
-async def create_two_players(world: World) -> tuple[Player, Player]:
-    application = await create_game(world)
-    return await create_player(world, application, "mary"), await create_player(world, application, "zoe")
 
 
 @pytest.mark.parametrize("kind", ["game", "platform"])

@@ -29,7 +29,7 @@ from hubbub.sdk.presence import Presence
 from tests import oauth
 from tests.machine import Machine, NewMachine
 from tests.sdk.players import CallbackRecorder, create_game, new_client
-from tests.world import WAIT_TIMEOUT_SECONDS, World, befriend
+from tests.world import WAIT_TIMEOUT_SECONDS, World, befriend, wait_until
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -51,13 +51,6 @@ def new_application_client(world: World, application: oauth.Client, **client_opt
     client = new_client(world, **client_options)
     client.set_application_id(application.id)
     return client
-
-
-async def wait_until(condition: Any) -> None:
-    """Wait until a condition on the agent is true."""
-    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def is_subscribed(machine: Machine, event: str) -> bool:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from hubbub.server import cli
-from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.parity import (
     DescribedOperation,
@@ -26,17 +25,12 @@ UNKNOWN = DescribedOperation("fly", "POST", "/users/{user_id}/fly")
 LIST_ROLES = DescribedOperation("list_guild_roles", "GET", "/guilds/{guild_id}/roles")
 
 
-@pytest.fixture(scope="module")
-def table() -> EndpointTable:
-    return EndpointTable(SLICES)
-
-
 def test_parameter_names_do_not_matter() -> None:
     assert operation_key("get", "/users/{user_id}/x/{b}") == operation_key("GET", "/users/{u}/x/{other}")
     assert operation_key("get", "/users/{user_id}") != operation_key("get", "/users/@me")
 
 
-def test_each_operation_has_a_slice_a_state_and_tests(table: EndpointTable) -> None:
+def test_each_operation_has_a_slice_a_state_and_tests(full_table: EndpointTable) -> None:
     traffic = [
         RecordedResponse("get_user", 200, True, "tests/server/test_b.py::test_two"),
         RecordedResponse("get_user", 200, True, "tests/server/test_a.py::test_one"),
@@ -47,7 +41,7 @@ def test_each_operation_has_a_slice_a_state_and_tests(table: EndpointTable) -> N
         RecordedResponse("list_guild_roles", 200, False, "tests/server/test_a.py::test_wrong"),
     ]
 
-    rows = build_rows([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], table, traffic)
+    rows = build_rows([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], full_table, traffic)
 
     assert [row.state for row in rows] == ["exercised", "errors only", "not served", "not exercised"]
     assert [row.endpoint.tag if row.endpoint else None for row in rows] == ["users", "roles", None, "roles"]
@@ -58,8 +52,8 @@ def test_each_operation_has_a_slice_a_state_and_tests(table: EndpointTable) -> N
     assert "| fly | POST /users/{user_id}/fly |  | not served |  |" in page
 
 
-def test_operations_without_a_description_are_listed(table: EndpointTable) -> None:
-    undescribed_names = {endpoint.name for endpoint in undescribed_endpoints([GET_USER], table)}
+def test_operations_without_a_description_are_listed(full_table: EndpointTable) -> None:
+    undescribed_names = {endpoint.name for endpoint in undescribed_endpoints([GET_USER], full_table)}
 
     assert "get_user" not in undescribed_names
     assert "create_guild" in undescribed_names
@@ -108,13 +102,15 @@ def test_traffic_has_one_line_for_each_distinct_response_of_a_test(
     ]
 
 
-def test_operations_with_a_public_id_have_the_public_path(table: EndpointTable) -> None:
+def test_operations_with_a_public_id_have_the_public_path(full_table: EndpointTable) -> None:
     described = {
         operation["operationId"]: operation_key(method, path)
         for path, item in public_api.document()["paths"].items()
         for method, operation in item.items()
     }
-    served = {endpoint.name: operation_key(endpoint.operation.method, endpoint.operation.path) for endpoint in table}
+    served = {
+        endpoint.name: operation_key(endpoint.operation.method, endpoint.operation.path) for endpoint in full_table
+    }
     common = served.keys() & described.keys()
 
     assert {name: served[name] for name in common} == {name: described[name] for name in common}

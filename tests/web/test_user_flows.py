@@ -18,14 +18,14 @@ REDIRECT_URI = "http://127.0.0.1/callback"
 with_and_without_script = pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 
 
-async def create_game(web_world: World, **fields: Any) -> Client:
+async def create_authorizing_game(web_world: World, **fields: Any) -> Client:
     """Create a game that requests authorization."""
     client = await create_application(web_world, name="Orchard", redirect_uris=(REDIRECT_URI,), **fields)
     client.redirect_uri = REDIRECT_URI
     return client
 
 
-async def register(page: Any, web_world: World, name: str = "mary") -> None:
+async def register_with_keyboard(page: Any, web_world: World, name: str = "mary") -> None:
     """Register an account with the keyboard alone."""
     await page.goto(f"{web_world.url}/register")
     await page.get_by_label("Username").focus()
@@ -57,9 +57,9 @@ async def click_and_wait_redirect(page: Any, button: str) -> dict[str, str]:
 async def test_a_user_registers_authorizes_a_game_and_revokes_it(
     web_world: World, open_page: OpenPage, script: bool
 ) -> None:
-    client = await create_game(web_world)
+    client = await create_authorizing_game(web_world)
     async with open_page(PHONE_WIDTH, script) as page:
-        await register(page, web_world)
+        await register_with_keyboard(page, web_world)
         path = client.authorize_path("identify", state="s", redirect_uri="http://127.0.0.1:49152/callback")
         await page.goto(web_world.url + path)
         assert await page.get_by_role("heading", level=1).inner_text() == "Orchard wants to access your account"
@@ -78,9 +78,9 @@ async def test_a_user_registers_authorizes_a_game_and_revokes_it(
 async def test_a_user_logs_in_during_authorization_and_denies(
     web_world: World, open_page: OpenPage, script: bool
 ) -> None:
-    client = await create_game(web_world)
+    client = await create_authorizing_game(web_world)
     async with open_page(DESKTOP_WIDTH, script) as page:
-        await register(page, web_world)
+        await register_with_keyboard(page, web_world)
         await page.get_by_role("button", name="Log out").click()
         await page.get_by_text("You have been logged out.").wait_for()
         await page.goto(
@@ -102,9 +102,9 @@ async def test_a_user_logs_in_during_authorization_and_denies(
 @with_and_without_script
 async def test_an_authorized_game_requires_only_a_login(web_world: World, open_page: OpenPage, script: bool) -> None:
     """The CSP directive form-action also applies to redirects after a form, so the login page must allow the game's URL."""
-    client = await create_game(web_world)
+    client = await create_authorizing_game(web_world)
     async with open_page(DESKTOP_WIDTH, script) as page:
-        await register(page, web_world)
+        await register_with_keyboard(page, web_world)
         redirect = "http://127.0.0.1:49154/callback"
         await page.goto(web_world.url + client.authorize_path("identify", redirect_uri=redirect))
         await click_and_wait_redirect(page, "Authorize")
@@ -121,10 +121,10 @@ async def test_an_authorized_game_requires_only_a_login(web_world: World, open_p
 
 @with_and_without_script
 async def test_a_device_is_authorized_by_its_code(web_world: World, open_page: OpenPage, script: bool) -> None:
-    client = await create_game(web_world, public=True)
+    client = await create_authorizing_game(web_world, public=True)
     device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     async with open_page(PHONE_WIDTH, script) as page:
-        await register(page, web_world)
+        await register_with_keyboard(page, web_world)
         await page.goto(device["verification_uri"])
         await page.get_by_label("Device code").focus()
         await page.keyboard.type(device["user_code"].lower())
@@ -141,7 +141,7 @@ async def test_a_user_exports_their_data_and_deletes_the_account(
     web_world: World, open_page: OpenPage, script: bool, tmp_path: Path
 ) -> None:
     async with open_page(DESKTOP_WIDTH, script) as page:
-        await register(page, web_world)
+        await register_with_keyboard(page, web_world)
         async with page.expect_download() as started:
             await page.get_by_role("link", name="Download your data").click()
         download = await started.value

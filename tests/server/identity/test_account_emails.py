@@ -57,7 +57,7 @@ async def newest_mail(world: World, to: str, subject: str) -> ReceivedMail:
     return mail
 
 
-async def register(world: World, username: str = "mary", email: str = MARY) -> Actor:
+async def register_with_email(world: World, username: str = "mary", email: str = MARY) -> Actor:
     """Register a user with an email address."""
     body = {"username": username, "password": PASSWORD, "email": email}
     headers = {"User-Agent": "phone/1"}
@@ -67,7 +67,7 @@ async def register(world: World, username: str = "mary", email: str = MARY) -> A
 
 async def register_confirmed(world: World, username: str = "mary", email: str = MARY) -> Actor:
     """Register a user and confirm the email address."""
-    user = await register(world, username, email)
+    user = await register_with_email(world, username, email)
     mail = await newest_mail(world, email, "Confirm")
     (await world.request("POST", "/auth/verify", json={"token": token_in(mail.text)})).ok()
     return user
@@ -82,7 +82,7 @@ async def request_reset(world: World, email: str = MARY) -> Any:
 
 
 async def test_a_new_account_confirms_its_address(mail_world: World) -> None:
-    mary = await register(mail_world)
+    mary = await register_with_email(mail_world)
     session = await mary.connect()
     mail = await newest_mail(mail_world, MARY, "Confirm")
     assert token_in(mail.text) == token_in(mail.html)
@@ -101,7 +101,7 @@ async def test_a_new_account_confirms_its_address(mail_world: World) -> None:
 
 
 async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
-    mary = await register(mail_world)
+    mary = await register_with_email(mail_world)
     first = token_in((await newest_mail(mail_world, MARY, "Confirm")).text)
     (await mary.post("/auth/verify/resend")).ok()
     second = token_in((await newest_mail(mail_world, MARY, "Confirm")).text)
@@ -123,7 +123,7 @@ async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
 async def test_a_registration_does_not_reveal_that_an_address_has_an_account(mail_world: World) -> None:
     await register_confirmed(mail_world)
 
-    other = await register(mail_world, "eve")
+    other = await register_with_email(mail_world, "eve")
 
     assert (await other.get("/users/@me")).ok()["email"] == MARY
     mail = await newest_mail(mail_world, MARY, "already have an account")
@@ -134,7 +134,7 @@ async def test_a_registration_does_not_reveal_that_an_address_has_an_account(mai
 
 
 async def test_only_one_of_two_accounts_can_confirm_an_address(mail_world: World) -> None:
-    mary, eve = await register(mail_world), await register(mail_world, "eve")
+    mary, eve = await register_with_email(mail_world), await register_with_email(mail_world, "eve")
     first, second = [token_in(mail.text) for mail in await mails(mail_world)]
 
     (await mail_world.request("POST", "/auth/verify", json={"token": first})).ok()
@@ -235,7 +235,7 @@ async def test_a_reset_keeps_the_second_factor(mail_world: World) -> None:
 
 async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_world: World) -> None:
     await register_confirmed(mail_world)
-    await register(mail_world, "eve", "unconfirmed@example.org")
+    await register_with_email(mail_world, "eve", "unconfirmed@example.org")
     before = len(await mails(mail_world))
 
     known, unknown, unconfirmed = [
@@ -306,7 +306,7 @@ async def test_requests_per_account_are_limited(mail_world: World) -> None:
 
 async def test_registrations_above_the_limit_succeed_without_mail(mail_world: World) -> None:
     for number in range(limits.ADDRESS_MAILS_MAX + 1):
-        await register(mail_world, f"user{number}")
+        await register_with_email(mail_world, f"user{number}")
 
     assert len(await mails(mail_world)) == limits.ADDRESS_MAILS_MAX
 
@@ -342,7 +342,7 @@ async def test_account_changes_are_reported(mail_world: World) -> None:
 
 
 async def test_an_unconfirmed_address_receives_no_notices(mail_world: World) -> None:
-    mary = await register(mail_world)
+    mary = await register_with_email(mail_world)
     before = len(await mails(mail_world))
 
     (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": PASSWORD})).ok()
@@ -352,7 +352,7 @@ async def test_an_unconfirmed_address_receives_no_notices(mail_world: World) -> 
 
 
 async def test_deleting_an_account_deletes_its_links_and_clients(mail_world: World) -> None:
-    mary = await register(mail_world)
+    mary = await register_with_email(mail_world)
     await mails(mail_world)
     (await mary.post("/users/@me/delete", json={"password": PASSWORD})).ok()
 
@@ -368,13 +368,13 @@ async def test_deleting_an_account_deletes_its_links_and_clients(mail_world: Wor
 
 
 async def test_a_server_without_mail_says_so_and_stays_usable(world: World) -> None:
-    mary = await register(world)
+    mary = await register_with_email(world)
 
     assert "does not send mail" in (await request_reset(world)).rejected(403, 0)["message"]
     (await mary.post("/auth/verify/resend")).rejected(403, 0)
     settings = (await mary.post("/users/@me/email", json={"password": PASSWORD, "email": "new@example.org"})).ok()
     assert settings == {"email": "new@example.org", "verified": False, "pending_email": None, "mail_enabled": False}
-    await register(world, "eve")
+    await register_with_email(world, "eve")
     taken = await mary.post("/users/@me/email", json={"password": PASSWORD, "email": MARY})
     assert taken.errors("email") == ["EMAIL_ALREADY_REGISTERED"]
 
@@ -388,7 +388,7 @@ async def test_mail_is_retried_until_the_server_accepts_it(store_config: Config)
         app, client, world = await start_world(store_config, settings)
         assert app.worker is not None
         receiver.data_responses = ["451 Try later", "451 Try later"]
-        await register(world)
+        await register_with_email(world)
         await app.worker.run_due()
         assert receiver.mails == []
         for delay_ms in (1_000, 2_000):
@@ -408,7 +408,7 @@ async def test_a_rejected_recipient_is_not_retried_and_an_old_reset_is_dropped(s
         settings = MailConfig(host="127.0.0.1", port=receiver.port, security="none", sender="chat@example.org")
         app, client, world = await start_world(store_config, settings)
         assert app.worker is not None
-        await register(world)
+        await register_with_email(world)
         await app.worker.run_due()
         token = token_in(text_of(receiver.mails[0]))
         (await world.request("POST", "/auth/verify", json={"token": token})).ok()
@@ -438,7 +438,7 @@ async def test_a_slow_mail_server_does_not_delay_requests(store_config: Config) 
     settings = MailConfig(host="127.0.0.1", port=port, security="none", sender="chat@example.org", timeout_ms=200)
     app, client, world = await start_world(store_config, settings)
 
-    mary = await register(world)
+    mary = await register_with_email(world)
 
     (await mary.get("/users/@me")).ok()
     await world.close()

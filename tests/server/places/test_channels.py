@@ -18,20 +18,9 @@ from hubbub.server.places import channels
 from hubbub.server.places.channels import rules
 from tests.media import data_uri, png
 from tests.oauth import create_application
-from tests.world import Guild, World, small_config
+from tests.world import World, small_config
 
 HIDDEN = {"allow": "0", "deny": str(Permissions.VIEW_CHANNEL)}
-
-
-async def set_features(world: World, guild: Guild, *features: str) -> None:
-    """Give a guild features that cannot be set over HTTP."""
-    text = json.dumps(features)
-    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
-
-
-async def get_channel(guild: Guild, channel: int) -> Any:
-    """Get a channel as the owner of its guild."""
-    return (await guild.owner.get(f"/channels/{channel}")).ok()
 
 
 # Creating
@@ -85,7 +74,7 @@ async def test_each_channel_type_has_the_keys_that_libraries_read(
     world: World, channel_type: int, keys: set[str]
 ) -> None:
     guild = await world.guild()
-    created = await get_channel(guild, await guild.channel("Somewhere", type=channel_type))
+    created = await guild.get_channel(await guild.channel("Somewhere", type=channel_type))
     assert created["type"] == channel_type
     assert keys | {"id", "name", "position", "permission_overwrites", "parent_id", "flags", "guild_id"} <= set(created)
     assert created["name"] == (
@@ -101,7 +90,7 @@ async def test_announcement_channels_require_the_news_feature(world: World) -> N
     assert (await guild.owner.post(path, json={"name": "n", "type": ChannelType.GUILD_ANNOUNCEMENT})).errors(
         "type"
     ) == ["BASE_TYPE_CHOICES"]
-    await set_features(world, guild, "NEWS")
+    await world.grant_to_guild(guild, "NEWS")
     assert (await guild.owner.post(path, json={"name": "n", "type": ChannelType.GUILD_ANNOUNCEMENT})).status == 201
 
 
@@ -157,7 +146,7 @@ async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> No
         default_tag_setting="match_all",
         flags=1 << 4,
     )
-    created = await get_channel(guild, forum)
+    created = await guild.get_channel(forum)
     assert [(tag["name"], tag["moderated"], tag["emoji_name"]) for tag in created["available_tags"]] == [
         ("bug", True, None),
         ("wish", False, "🌟"),
@@ -184,7 +173,7 @@ async def test_the_bitrate_limit_depends_on_guild_and_channel_type(world: World)
     (
         await guild.owner.post(path, json={"name": "s", "type": ChannelType.GUILD_STAGE_VOICE, "bitrate": 64_001})
     ).rejected(400, 30052)
-    await set_features(world, guild, "VIP_REGIONS")
+    await world.grant_to_guild(guild, "VIP_REGIONS")
     created = (
         await guild.owner.post(
             path, json={"name": "v", "type": ChannelType.GUILD_VOICE, "bitrate": 384_000, "user_limit": 99}
@@ -197,8 +186,8 @@ async def test_a_channel_inherits_its_categorys_overwrites_by_default(world: Wor
     guild = await world.guild()
     category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
     await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
-    inherited = await get_channel(guild, await guild.channel("a", parent_id=str(category)))
-    own = await get_channel(guild, await guild.channel("b", parent_id=str(category), permission_overwrites=[]))
+    inherited = await guild.get_channel(await guild.channel("a", parent_id=str(category)))
+    own = await guild.get_channel(await guild.channel("b", parent_id=str(category), permission_overwrites=[]))
     assert inherited["permission_overwrites"] == [
         {"id": str(guild.id), "type": OverwriteType.ROLE, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
     ]
@@ -380,7 +369,7 @@ async def test_text_and_announcement_channels_convert_with_the_news_feature(worl
     guild = await world.guild()
     path = f"/channels/{guild.general}"
     (await guild.owner.patch(path, json={"type": ChannelType.GUILD_ANNOUNCEMENT})).rejected(400, 50024)
-    await set_features(world, guild, "NEWS")
+    await world.grant_to_guild(guild, "NEWS")
     assert (await guild.owner.patch(path, json={"type": ChannelType.GUILD_ANNOUNCEMENT})).ok()[
         "type"
     ] == ChannelType.GUILD_ANNOUNCEMENT
@@ -390,9 +379,8 @@ async def test_text_and_announcement_channels_convert_with_the_news_feature(worl
 
 async def test_required_community_channels_cannot_be_converted_or_deleted(world: World) -> None:
     guild = await world.guild()
-    await set_features(world, guild, "COMMUNITY")
-    sql = "UPDATE guilds SET rules_channel_id = ? WHERE id = ?"
-    await world.write(lambda call: call.tx.run(sql, guild.general, guild.id))
+    required_channels = {"rules_channel_id": str(guild.general), "public_updates_channel_id": str(guild.general)}
+    (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": ["COMMUNITY"], **required_channels})).ok()
     (await guild.owner.patch(f"/channels/{guild.general}", json={"type": ChannelType.GUILD_ANNOUNCEMENT})).rejected(
         400, 50086
     )
@@ -480,7 +468,7 @@ async def test_overwrites_require_an_existing_target_and_held_permissions(world:
     (await guild.owner.put(f"{path}/1", json={"type": OverwriteType.ROLE})).rejected(404, 10009)
     (await guild.owner.put(f"{path}/1", json={"type": OverwriteType.MEMBER})).rejected(404, 10009)
     (await guild.owner.put(f"{path}/{bob.id}", json={})).ok()
-    assert (await get_channel(guild, guild.general))["permission_overwrites"][0]["type"] == OverwriteType.MEMBER
+    assert (await guild.get_channel(guild.general))["permission_overwrites"][0]["type"] == OverwriteType.MEMBER
     (await bob.put(f"{path}/{bob.id}", json={"type": OverwriteType.MEMBER})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
     (
@@ -513,10 +501,10 @@ async def test_synced_channels_follow_the_overwrites_of_their_category(world: Wo
     updated = {(await session.next("CHANNEL_UPDATE"))["id"], (await session.next("CHANNEL_UPDATE"))["id"]}
     assert updated == {str(category), str(synced)}
     await session.assert_not_received("CHANNEL_UPDATE")
-    assert (await get_channel(guild, synced))["permission_overwrites"] == (await get_channel(guild, category))[
+    assert (await guild.get_channel(synced))["permission_overwrites"] == (await guild.get_channel(category))[
         "permission_overwrites"
     ]
-    assert [overwrite["id"] for overwrite in (await get_channel(guild, unsynced))["permission_overwrites"]] == [
+    assert [overwrite["id"] for overwrite in (await guild.get_channel(unsynced))["permission_overwrites"]] == [
         str(guild.owner.id)
     ]
 
@@ -577,10 +565,10 @@ async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(worl
     both = [{"id": str(channel_id), "parent_id": str(category)} for channel_id in (one, two)]
     (await guild.owner.patch(path, json=both)).rejected(400, 40009)
     (await guild.owner.patch(path, json=[{**both[0], "lock_permissions": True}])).ok()
-    assert (await get_channel(guild, one))["permission_overwrites"] == (await get_channel(guild, category))[
+    assert (await guild.get_channel(one))["permission_overwrites"] == (await guild.get_channel(category))[
         "permission_overwrites"
     ]
-    assert (await get_channel(guild, two))["parent_id"] is None
+    assert (await guild.get_channel(two))["parent_id"] is None
     response = await guild.owner.patch(path, json=[{"id": str(two), "parent_id": str(one)}])
     assert response.errors("0.parent_id") == ["CHANNEL_PARENT_INVALID_TYPE"]
 
@@ -594,13 +582,13 @@ async def test_syncing_overwrites_requires_the_bits_that_change(world: World, bi
     path = f"/guilds/{guild.id}/channels"
     entry = {"id": str(guild.general), "parent_id": str(category), "lock_permissions": True}
     (await bob.patch(path, json=[entry])).rejected(403, 50013)
-    assert (await get_channel(guild, guild.general))["parent_id"] != str(category)
+    assert (await guild.get_channel(guild.general))["parent_id"] != str(category)
     await guild.overwrite(category, guild.id, allow=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     (await bob.patch(path, json=[entry])).ok()
     # Removing an overwrite by syncing is a change of its bits too.
     await guild.overwrite(guild.general, bob.id, deny=bit)
     (await bob.patch(path, json=[entry])).rejected(403, 50013)
-    assert len((await get_channel(guild, guild.general))["permission_overwrites"]) == 2
+    assert len((await guild.get_channel(guild.general))["permission_overwrites"]) == 2
 
 
 # Deleting

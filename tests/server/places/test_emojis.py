@@ -151,7 +151,7 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
     (await bob.put(path)).rejected(404, 10014)
 
 
-async def send_request(actor: Actor, guild: Guild, action: str, own_id: str, other_id: str) -> ApiResponse:
+async def send_emoji_request(actor: Actor, guild: Guild, action: str, own_id: str, other_id: str) -> ApiResponse:
     """Create, change or delete an emoji, of the actor or of another user."""
     if action == "create":
         return await actor.post(f"/guilds/{guild.id}/emojis", json={"name": "fresh", "image": PNG})
@@ -187,7 +187,7 @@ async def test_permissions_before_and_after_the_split(
         await world.write(
             lambda call, own_id=own_id: call.tx.run("UPDATE emojis SET user_id = ? WHERE id = ?", actor.id, int(own_id))
         )
-        response = await send_request(actor, guild, action, own_id, other_id)
+        response = await send_emoji_request(actor, guild, action, own_id, other_id)
         if action in allowed_actions:
             response.ok()
         else:
@@ -195,7 +195,7 @@ async def test_permissions_before_and_after_the_split(
     stranger = await world.user()
     for action in ACTIONS:
         emoji = (await create_emoji(guild.owner, guild))["id"]
-        (await send_request(stranger, guild, action, emoji, emoji)).rejected(403, 50001)
+        (await send_emoji_request(stranger, guild, action, emoji, emoji)).rejected(403, 50001)
     (await guild.owner.post("/guilds/1/emojis", json={"name": "fresh", "image": PNG})).rejected(404, 10004)
 
 
@@ -265,7 +265,7 @@ async def test_deleting_a_role_removes_it_from_its_emoji(world: World) -> None:
 # Reactions
 
 
-async def react(actor: Actor, guild: Guild, emoji: Any, message: Any) -> ApiResponse:
+async def react_with_emoji(actor: Actor, guild: Guild, emoji: Any, message: Any) -> ApiResponse:
     """React to a message with an emoji."""
     path = f"/channels/{guild.general}/messages/{message['id']}/reactions/anything:{emoji['id']}/@me"
     return await actor.put(path)
@@ -277,7 +277,7 @@ async def test_a_reaction_has_the_current_name_of_its_emoji(world: World) -> Non
     message = await guild.send_message(guild.owner)
     session = await (await world.bot(guild)).connect()
 
-    (await react(guild.owner, guild, emoji, message)).ok()
+    (await react_with_emoji(guild.owner, guild, emoji, message)).ok()
 
     partial_emoji = {"id": emoji["id"], "name": "party", "animated": True}
     assert (await session.next("MESSAGE_REACTION_ADD"))["emoji"] == partial_emoji
@@ -291,14 +291,14 @@ async def test_an_external_emoji_requires_membership_and_the_permission(world: W
     emoji = await create_emoji(other_guild.owner, other_guild)
     message = await guild.send_message(bob)
 
-    (await react(guild.owner, guild, emoji, message)).rejected(404, 10014)
+    (await react_with_emoji(guild.owner, guild, emoji, message)).rejected(404, 10014)
     allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(allowed))})).ok()
-    (await react(bob, guild, emoji, message)).rejected(403, 50013)
+    (await react_with_emoji(bob, guild, emoji, message)).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.USE_EXTERNAL_EMOJIS)
-    (await react(bob, guild, emoji, message)).ok()
+    (await react_with_emoji(bob, guild, emoji, message)).ok()
     # Joining an existing reaction requires no permission.
-    (await react(guild.owner, guild, emoji, message)).ok()
+    (await react_with_emoji(guild.owner, guild, emoji, message)).ok()
 
 
 async def test_an_emoji_limited_to_a_role_requires_that_role(world: World) -> None:
@@ -308,9 +308,9 @@ async def test_an_emoji_limited_to_a_role_requires_that_role(world: World) -> No
     emoji = await create_emoji(guild.owner, guild, roles=[str(role)])
     message = await guild.send_message(bob)
 
-    (await react(bob, guild, emoji, message)).rejected(403, 50013)
+    (await react_with_emoji(bob, guild, emoji, message)).rejected(403, 50013)
     await guild.add_role(bob, role)
-    (await react(bob, guild, emoji, message)).ok()
+    (await react_with_emoji(bob, guild, emoji, message)).ok()
 
 
 # Application emoji
@@ -346,8 +346,8 @@ async def test_only_the_application_can_use_its_emoji_and_needs_no_permission(wo
     message = await guild.send_message(guild.owner)
 
     for actor in (other, guild.owner):
-        (await react(actor, guild, emoji, message)).rejected(404, 10014)
-    (await react(bot, guild, emoji, message)).ok()
+        (await react_with_emoji(actor, guild, emoji, message)).rejected(404, 10014)
+    (await react_with_emoji(bot, guild, emoji, message)).ok()
     (await guild.owner.get(f"/guilds/{guild.id}/emojis/{emoji['id']}")).rejected(404, 10014)
 
 

@@ -17,12 +17,6 @@ from tests.world import NOW_MS, Guild, World, small_config
 HOUR_MS = 3_600_000
 
 
-async def audit_entries(guild: Guild, action: int) -> list[Any]:
-    """List the audit log entries with this action type, newest first."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return list(log["audit_log_entries"])
-
-
 # The welcome screen
 
 
@@ -43,13 +37,13 @@ async def test_a_disabled_welcome_screen_is_visible_to_managers_only(world: Worl
     screen = (await guild.owner.patch(url, json=body)).ok()
     assert screen == {key: body[key] for key in ("description", "welcome_channels")}
     assert "WELCOME_SCREEN_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
-    (entry,) = await audit_entries(guild, AuditLogAction.GUILD_UPDATE)
+    (entry,) = await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
     assert {change["key"] for change in entry["changes"]} == {"description", "welcome_channels", "features"}
     for actor in (stranger, bob):
         assert (await actor.get(url)).ok() == screen
     (await guild.owner.patch(url, json={"description": None})).ok()
     await session.assert_not_received("GUILD_UPDATE")
-    assert [change["key"] for change in (await audit_entries(guild, AuditLogAction.GUILD_UPDATE))[0]["changes"]] == [
+    assert [change["key"] for change in (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]["changes"]] == [
         "description"
     ]
     (await guild.owner.delete(f"/channels/{guild.general}")).ok()
@@ -93,9 +87,9 @@ async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -
     }
     assert (await guild.owner.put(url, json=body)).ok() == {"guild_id": str(guild.id), **body}
     assert (await bob.get(url)).ok() == {"guild_id": str(guild.id), **body}
-    assert len(await audit_entries(guild, AuditLogAction.HOME_SETTINGS_CREATE)) == 1
+    assert len(await guild.audit_entries(AuditLogAction.HOME_SETTINGS_CREATE)) == 1
     (await guild.owner.put(url, json={**body, "enabled": False})).ok()
-    assert (await audit_entries(guild, AuditLogAction.HOME_SETTINGS_UPDATE))[0]["changes"] == [
+    assert (await guild.audit_entries(AuditLogAction.HOME_SETTINGS_UPDATE))[0]["changes"] == [
         {"key": "enabled", "old_value": True, "new_value": False}
     ]
     invalid = {"resource_channels": [{"channel_id": "1", "title": "x"}]}
@@ -145,17 +139,17 @@ async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: W
     assert (await bob.get(url)).ok() == created
     update = await session.next("GUILD_UPDATE")
     assert "GUILD_ONBOARDING" in update["features"]
-    assert len(await audit_entries(guild, AuditLogAction.ONBOARDING_CREATE)) == 1
-    assert (await audit_entries(guild, AuditLogAction.ONBOARDING_PROMPT_CREATE))[0]["target_id"] == created_prompt["id"]
+    assert len(await guild.audit_entries(AuditLogAction.ONBOARDING_CREATE)) == 1
+    assert (await guild.audit_entries(AuditLogAction.ONBOARDING_PROMPT_CREATE))[0]["target_id"] == created_prompt["id"]
 
     updated_prompt = {**created_prompt, "title": "And now?", "options": [{"id": created_option["id"], "title": "go"}]}
     changed = (await guild.owner.put(url, json={"prompts": [updated_prompt]})).ok()
     assert changed["prompts"][0]["id"] == created_prompt["id"]
     assert changed["prompts"][0]["options"][0]["id"] == created_option["id"]
-    assert (await audit_entries(guild, AuditLogAction.ONBOARDING_PROMPT_UPDATE))[0]["target_id"] == created_prompt["id"]
+    assert (await guild.audit_entries(AuditLogAction.ONBOARDING_PROMPT_UPDATE))[0]["target_id"] == created_prompt["id"]
     (await guild.owner.put(url, json={"prompts": None, "mode": 1})).ok()
-    assert (await audit_entries(guild, AuditLogAction.ONBOARDING_PROMPT_DELETE))[0]["target_id"] == created_prompt["id"]
-    assert (await audit_entries(guild, AuditLogAction.ONBOARDING_UPDATE))[0]["changes"] == [
+    assert (await guild.audit_entries(AuditLogAction.ONBOARDING_PROMPT_DELETE))[0]["target_id"] == created_prompt["id"]
+    assert (await guild.audit_entries(AuditLogAction.ONBOARDING_UPDATE))[0]["changes"] == [
         {"key": "mode", "old_value": 0, "new_value": 1}
     ]
     (await guild.owner.put(url, json={"enabled": False})).ok()
@@ -238,7 +232,7 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
     assert (await guild.owner.get(url)).ok() == {"code": None, "uses": 0}
     assert (await guild.owner.patch(url, json={"code": "Town-Square"})).ok() == {"code": "town-square", "uses": 0}
     assert (await session.next("GUILD_UPDATE"))["vanity_url_code"] == "town-square"
-    entry = (await audit_entries(guild, AuditLogAction.GUILD_UPDATE))[0]
+    entry = (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]
     assert {"key": "vanity_url_code", "new_value": "town-square"} in entry["changes"]
     bob = await world.user()
     invite = (await bob.get("/invites/TOWN-square")).ok()
@@ -306,12 +300,12 @@ async def test_a_widget_with_a_channel_creates_an_invite(world: World) -> None:
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/widget"
     (await guild.owner.patch(url, json={"enabled": True, "channel_id": str(guild.general)})).ok()
-    (entry,) = await audit_entries(guild, AuditLogAction.GUILD_UPDATE)
+    (entry,) = await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
     assert {change["key"] for change in entry["changes"]} == {"widget_enabled", "widget_channel_id"}
     invite_url = (await world.request("GET", f"{url}.json")).ok()["instant_invite"]
     code = invite_url.rpartition("/")[2]
     assert (await session.next("INVITE_CREATE"))["code"] == code
-    assert await audit_entries(guild, AuditLogAction.INVITE_CREATE) == []
+    assert await guild.audit_entries(AuditLogAction.INVITE_CREATE) == []
     assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] == invite_url
     (await (await world.user()).post(f"/invites/{code}")).ok()
     (await guild.owner.delete(f"/invites/{code}")).ok()
@@ -430,12 +424,12 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bot.id)
     await session.next("GUILD_ROLE_DELETE")
     assert (await bot_session.next("GUILD_DELETE"))["id"] == str(guild.id)
-    assert (await audit_entries(guild, AuditLogAction.INTEGRATION_DELETE))[0]["target_id"] == integration["id"]
+    assert (await guild.audit_entries(AuditLogAction.INTEGRATION_DELETE))[0]["target_id"] == integration["id"]
     log = (
         await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.INTEGRATION_DELETE:d}")
     ).ok()
     assert [logged["id"] for logged in log["integrations"]] == [integration["id"]]
-    (kick_entry,) = await audit_entries(guild, AuditLogAction.MEMBER_KICK)
+    (kick_entry,) = await guild.audit_entries(AuditLogAction.MEMBER_KICK)
     assert (kick_entry["target_id"], kick_entry["options"]) == (str(bot.id), {"integration_type": "discord"})
     assert (await guild.owner.get(url)).ok() == []
     (await guild.owner.delete(f"{url}/{integration['id']}")).rejected(404, 10005)
@@ -463,7 +457,7 @@ async def test_incident_actions_disable_invites_until_they_expire(world: World) 
     body = {"invites_disabled_until": until, "dms_disabled_until": None}
     assert (await guild.owner.put(url, json=body)).ok() == body
     assert (await session.next("GUILD_UPDATE"))["incidents_data"] == body
-    assert (await audit_entries(guild, AuditLogAction.GUILD_UPDATE))[0]["changes"][0]["key"] == "incidents_data"
+    assert (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]["changes"][0]["key"] == "incidents_data"
     created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     bob = await world.user()
     (await bob.post(f"/invites/{created['code']}")).rejected(400, 40006)
@@ -502,7 +496,7 @@ async def test_the_owner_requires_two_factor_of_moderators(world: World) -> None
     assert (await guild.owner.post(url, json={"level": 1})).ok() == {"level": 1}
     assert (await session.next("GUILD_UPDATE"))["mfa_level"] == 1
     assert {"key": "mfa_level", "old_value": 0, "new_value": 1} in (
-        await audit_entries(guild, AuditLogAction.GUILD_UPDATE)
+        await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
     )[0]["changes"]
     bob = await guild.member(Permissions.ADMINISTRATOR)
     (await bob.post(url, json={"level": 0})).rejected(403, 50013)

@@ -1,6 +1,5 @@
 """Tests of guilds: creating, reading, updating, leaving and deleting them."""
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,16 +13,10 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.config import AutoModerationConfig, Config
 from hubbub.server.places import guild_state, guilds, members
 from tests import media
-from tests.world import Guild, World, small_config
+from tests.world import World, small_config
 
 PNG = media.data_uri(media.png())
 GIF = media.data_uri(media.animated())
-
-
-async def set_features(world: World, guild: Guild, *features: str) -> None:
-    """Give a guild features that cannot be set over HTTP."""
-    text = json.dumps(features)
-    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
 
 
 # Creating
@@ -203,7 +196,7 @@ async def test_a_preview_is_visible_to_members_or_if_the_guild_is_discoverable(w
 
     assert (await guild.owner.get(f"/guilds/{guild.id}/preview")).ok()["approximate_member_count"] == 1
     (await stranger.get(f"/guilds/{guild.id}/preview")).rejected(404, 10004)
-    await set_features(world, guild, "DISCOVERABLE")
+    await world.grant_to_guild(guild, "DISCOVERABLE")
     assert (await stranger.get(f"/guilds/{guild.id}/preview")).ok()["name"] == "Guild"
     (await stranger.get("/guilds/1/preview")).rejected(404, 10004)
 
@@ -364,7 +357,7 @@ async def test_features_are_changed_with_the_required_permission(world: World) -
     bob = await world.user()
     guild = await world.guild(None, bob)
     await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
-    await set_features(world, guild, "ROLE_ICONS")
+    await world.grant_to_guild(guild, "ROLE_ICONS")
     path = f"/guilds/{guild.id}"
 
     changed = (await bob.patch(path, json={"features": ["INVITES_DISABLED", "VERIFIED", "NONSENSE"]})).ok()
@@ -416,7 +409,7 @@ async def test_images_that_require_a_feature_are_rejected_without_it(world: Worl
     for body in ({"icon": GIF}, {"splash": PNG}, {"banner": PNG}, {"discovery_splash": PNG}, {"home_header": PNG}):
         (await guild.owner.patch(path, json=body)).rejected(403, 50101)
 
-    await set_features(world, guild, "ANIMATED_ICON", "INVITE_SPLASH", "BANNER", "DISCOVERABLE")
+    await world.grant_to_guild(guild, "ANIMATED_ICON", "INVITE_SPLASH", "BANNER", "DISCOVERABLE")
 
     body = {"icon": GIF, "splash": PNG, "banner": PNG, "discovery_splash": PNG}
     changed = (await guild.owner.patch(path, json=body)).ok()

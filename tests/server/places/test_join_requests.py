@@ -23,14 +23,6 @@ async def enable_form(guild: Guild, *fields: dict[str, Any], **settings: Any) ->
     return (await guild.owner.patch(f"/guilds/{guild.id}/member-verification", json=body)).ok()
 
 
-async def join_by_invite(world: World, guild: Guild) -> Actor:
-    """Create a user who joins by an invite."""
-    user = await world.user()
-    invite = (await guild.owner.post(f"/channels/{guild.general}/invites", json={"max_age": 0})).ok()
-    (await user.post(f"/invites/{invite['code']}")).ok()
-    return user
-
-
 async def submit_form(actor: Actor, guild: Guild, form: Any, *responses: Any) -> Any:
     """Submit the form."""
     fields = [
@@ -69,7 +61,7 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
     world.clock.advance(1000)
     changed = (await guild.owner.patch(url, json={"form_fields": [TERMS_FIELD]})).ok()
     assert changed["version"] == codec.timestamp(NOW_MS + 1000)
-    bob, stranger = await join_by_invite(world, guild), await world.user()
+    bob, stranger = await guild.invited_member(), await world.user()
     assert (await bob.get(url)).ok() == changed
     (await bob.patch(url, json={})).rejected(403, 50013)
     (await stranger.get(url)).rejected(403, 50001)
@@ -97,7 +89,7 @@ async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: Wor
     guild = await world.guild()
     form = await enable_form(guild, TERMS_FIELD)
     session = await guild.owner.connect()
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     assert (await session.next("GUILD_MEMBER_ADD"))["pending"] is True
     (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).rejected(403, 50013)
     assert (await submit_form(bob, guild, form, None)).errors("form_fields.0.response") == ["BASE_TYPE_REQUIRED"]
@@ -116,7 +108,7 @@ async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: Wor
 async def test_a_pending_moderator_receives_no_moderation_events(world: World) -> None:
     guild = await world.guild()
     form = await enable_form(guild, TERMS_FIELD)
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     await guild.allow_permissions(bob, Permissions.BAN_MEMBERS)
     session = await bob.connect()
 
@@ -132,7 +124,7 @@ async def test_a_pending_moderator_receives_no_moderation_events(world: World) -
 async def test_bots_and_members_with_bypass_are_not_pending(world: World) -> None:
     guild = await world.guild()
     await enable_form(guild, TERMS_FIELD)
-    bot, bob = await world.bot(guild), await join_by_invite(world, guild)
+    bot, bob = await world.bot(guild), await guild.invited_member()
     assert not await is_pending(guild, bot)
     assert await is_pending(guild, bob)
     (
@@ -146,7 +138,7 @@ async def test_bots_and_members_with_bypass_are_not_pending(world: World) -> Non
 async def test_disabling_the_form_admits_pending_members(world: World) -> None:
     guild = await world.guild()
     await enable_form(guild, TERMS_FIELD)
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     session = await bob.connect()
     (await guild.owner.patch(f"/guilds/{guild.id}/member-verification", json={"enabled": False})).ok()
     assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
@@ -167,7 +159,7 @@ async def test_disabling_the_form_admits_pending_members(world: World) -> None:
 async def test_an_invalid_response_names_the_invalid_field(world: World, responses: tuple[Any, ...], path: str) -> None:
     guild = await world.guild()
     form = await enable_form(guild, TERMS_FIELD, TEXT_FIELD, PARAGRAPH_FIELD, CHOICE_FIELD)
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     assert (await submit_form(bob, guild, form, *responses)).errors(path)
     outdated_form = form | {"version": codec.timestamp(1)}
     assert (await submit_form(bob, guild, outdated_form, True, "x", None, 1)).errors("version")
@@ -193,7 +185,7 @@ async def guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
 async def test_a_request_is_approved(world: World) -> None:
     guild, form, moderator = await guild_with_approval(world)
     session = await moderator.connect()
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     request = (await submit_form(bob, guild, form, "chess")).ok()
     assert (request["application_status"], request["reviewed_at"], request["user_id"]) == (
         "SUBMITTED",
@@ -218,7 +210,7 @@ async def test_a_request_is_approved(world: World) -> None:
 
 async def test_a_rejected_user_is_removed_from_the_guild(world: World) -> None:
     guild, form, moderator = await guild_with_approval(world)
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     session = await bob.connect()
     request = (await submit_form(bob, guild, form, "chess")).ok()
     url = f"/guilds/{guild.id}/requests/{request['id']}"
@@ -234,7 +226,7 @@ async def test_a_rejected_user_is_removed_from_the_guild(world: World) -> None:
 async def test_a_request_can_be_withdrawn(world: World) -> None:
     guild, form, moderator = await guild_with_approval(world)
     session = await moderator.connect()
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     request = (await submit_form(bob, guild, form, "chess")).ok()
     own_path = f"/guilds/{guild.id}/requests/@me"
     deleted = {"id": request["id"], "user_id": str(bob.id), "guild_id": str(guild.id)}
@@ -267,7 +259,7 @@ async def test_requests_are_paged(world: World) -> None:
     guild, form, moderator = await guild_with_approval(world)
     ids = []
     for _ in range(3):
-        ids.append((await submit_form(await join_by_invite(world, guild), guild, form, "x")).ok()["id"])
+        ids.append((await submit_form(await guild.invited_member(), guild, form, "x")).ok()["id"])
         world.clock.advance(1000)
     url = f"/guilds/{guild.id}/requests"
 
@@ -288,7 +280,7 @@ async def test_requests_are_paged(world: World) -> None:
 
 async def test_reading_and_reviewing_requests_requires_permissions(world: World) -> None:
     guild, form, moderator = await guild_with_approval(world)
-    request = (await submit_form(await join_by_invite(world, guild), guild, form, "x")).ok()
+    request = (await submit_form(await guild.invited_member(), guild, form, "x")).ok()
     url = f"/guilds/{guild.id}/requests"
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     session = await manager.connect()

@@ -19,7 +19,7 @@ DAY_MS = 86_400_000
 PNG = media.data_uri(media.png())
 
 
-async def audit_entries(world: World, guild: Guild) -> list[tuple[int, int | None, Any, Any, str | None]]:
+async def read_audit_log(world: World, guild: Guild) -> list[tuple[int, int | None, Any, Any, str | None]]:
     """Return the audit log: action, target, changes, options and reason, oldest first."""
 
     def read(call: Call) -> Any:
@@ -42,7 +42,7 @@ async def audit_entries(world: World, guild: Guild) -> list[tuple[int, int | Non
 
 async def last_stored_entry(world: World, guild: Guild, action: int) -> tuple[int | None, Any, Any, str | None]:
     """Return the newest audit log entry of an action: target, changes, options and reason."""
-    entries = [entry for entry in await audit_entries(world, guild) if entry[0] == action]
+    entries = [entry for entry in await read_audit_log(world, guild) if entry[0] == action]
     assert entries, f"the audit log has no entry with the action {action}"
     return entries[-1][1:]
 
@@ -304,7 +304,7 @@ async def test_setting_and_clearing_a_nick_is_audited_and_published(world: World
     assert named["nick"] == event["nick"] == "Bob by"
     assert event["guild_id"] == str(guild.id)
     assert cleared["nick"] is None
-    entries = [entry for entry in await audit_entries(world, guild) if entry[0] == AuditLogAction.MEMBER_UPDATE]
+    entries = [entry for entry in await read_audit_log(world, guild) if entry[0] == AuditLogAction.MEMBER_UPDATE]
     assert entries[0][1:] == (bob.id, [{"key": "nick", "new_value": "Bob by"}], {}, "why not")
     assert entries[1][2] == [{"key": "nick", "old_value": "Bob by"}]
 
@@ -313,12 +313,12 @@ async def test_an_update_without_changes_publishes_nothing(world: World) -> None
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     session = await alice.connect()
-    before = len(await audit_entries(world, guild))
+    before = len(await read_audit_log(world, guild))
 
     (await alice.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"nick": None, "roles": []})).ok()
 
     await session.assert_not_received("GUILD_MEMBER_UPDATE", "GUILD_AUDIT_LOG_ENTRY_CREATE")
-    assert len(await audit_entries(world, guild)) == before
+    assert len(await read_audit_log(world, guild)) == before
 
 
 @pytest.mark.parametrize(
@@ -485,7 +485,7 @@ async def test_roles_are_added_and_removed_one_by_one(world: World) -> None:
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
     assert (await alice.delete(path)).status == 204
     await session.assert_not_received("GUILD_MEMBER_UPDATE")
-    actions = [entry[0] for entry in await audit_entries(world, guild)]
+    actions = [entry[0] for entry in await read_audit_log(world, guild)]
     assert actions.count(AuditLogAction.MEMBER_ROLE_UPDATE) == 2
 
 

@@ -70,14 +70,6 @@ async def onboarding(world: World) -> OnboardingGuild:
     return onboarding_guild
 
 
-async def join_by_invite(world: World, guild: Guild) -> Actor:
-    """Create a user who joins the guild with an invite."""
-    invite = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
-    user = await world.user()
-    (await user.post(f"/invites/{invite['code']}")).ok()
-    return user
-
-
 async def get_flags(guild: Guild, member: Actor) -> int:
     """Return the flags of a member."""
     flags: int = (await guild.owner.get(f"/guilds/{guild.id}/members/{member.id}")).ok()["flags"]
@@ -89,7 +81,7 @@ async def test_a_new_member_starts_and_completes_onboarding_by_responding(
 ) -> None:
     guild = onboarding.guild
     session = await (await world.bot(guild)).connect()
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     assert (await session.next("GUILD_MEMBER_ADD"))["flags"] == STARTED_FLAGS
     empty_responses = {
         "guild_id": str(guild.id),
@@ -123,7 +115,7 @@ async def test_a_new_member_starts_and_completes_onboarding_by_responding(
 async def test_changing_responses_replaces_only_the_roles_of_earlier_responses(
     world: World, onboarding: OnboardingGuild
 ) -> None:
-    bob = await join_by_invite(world, onboarding.guild)
+    bob = await onboarding.guild.invited_member()
     other = await onboarding.guild.role("other")
     await onboarding.guild.add_role(bob, other)
     (await onboarding.respond(bob, "white", "chess", "more")).ok()
@@ -139,7 +131,7 @@ async def test_changing_responses_replaces_only_the_roles_of_earlier_responses(
 
 
 async def test_invalid_responses_are_rejected_with_their_index(world: World, onboarding: OnboardingGuild) -> None:
-    bob = await join_by_invite(world, onboarding.guild)
+    bob = await onboarding.guild.invited_member()
 
     required = await onboarding.respond(bob, "chess")
     assert required.errors("onboarding_responses") == ["ONBOARDING_PROMPT_REQUIRED"]
@@ -166,19 +158,19 @@ async def test_responding_requires_an_active_member_and_enabled_onboarding(
     (await stranger.get(onboarding.path)).rejected(403, 50001)
     (await onboarding.respond(stranger, "white")).rejected(403, 50001)
 
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     timeout = {"communication_disabled_until": "2026-11-20T00:00:00Z"}
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=timeout)).ok()
     (await onboarding.respond(bob, "white")).rejected(403, 50013)
     (await guild.owner.put(f"/guilds/{guild.id}/onboarding", json={"enabled": False})).ok()
     (await onboarding.respond(guild.owner, "white")).rejected(400, 40006)
-    carol = await join_by_invite(world, guild)
+    carol = await guild.invited_member()
     assert await get_flags(guild, carol) == 0
 
 
 async def test_deleted_and_managed_roles_are_not_granted(world: World, onboarding: OnboardingGuild) -> None:
     guild = onboarding.guild
-    bob = await join_by_invite(world, guild)
+    bob = await guild.invited_member()
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{onboarding.roles['chess']}")).ok()
     (await guild.owner.delete(f"/channels/{onboarding.channels[7]}")).ok()
 
@@ -211,7 +203,7 @@ async def test_earlier_members_can_respond_and_leaving_deletes_responses(
     (await carol.delete(f"/users/@me/guilds/{guild.id}")).ok()
     remaining = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
     assert remaining == []
-    rejoined = await join_by_invite(world, guild)
+    rejoined = await guild.invited_member()
     (await onboarding.respond(rejoined, "black")).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     remaining = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
@@ -219,7 +211,7 @@ async def test_earlier_members_can_respond_and_leaving_deletes_responses(
 
 
 async def test_concurrent_responses_store_exactly_one(world: World, onboarding: OnboardingGuild) -> None:
-    bob = await join_by_invite(world, onboarding.guild)
+    bob = await onboarding.guild.invited_member()
 
     responses = await asyncio.gather(*(onboarding.respond(bob, side) for side in ("white", "black") * 3))
 

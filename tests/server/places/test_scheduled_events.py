@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes, codec
-from hubbub.protocol.enums import AuditLogAction, ChannelType, EventEntityType, EventStatus, GatewayOpcode
+from hubbub.protocol.enums import AuditLogAction, ChannelType, EventEntityType, EventStatus
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.scheduled_events import EVENT_CANCEL_AFTER_MS, EVENT_IDLE_MS, NthWeekday, RecurrenceRule
 from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
 from hubbub.server.places.scheduled_events import recurrence
 from tests.server.places.scheduled_events import HOUR_MS, channel_event, create_event, external_event, timestamp
-from tests.world import NOW_MS, Guild, Session, World
+from tests.world import NOW_MS, Guild, World
 
 DAY_MS = 24 * HOUR_MS
 PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -29,16 +29,6 @@ def gateway_view(event: dict[str, Any], **overrides: Any) -> dict[str, Any]:
 def event_path(guild: Guild, event: Any, *segments: object) -> str:
     """Return the path of an event, followed by further segments."""
     return "/".join(map(str, (f"/guilds/{guild.id}/scheduled-events", event["id"], *segments)))
-
-
-async def join_voice(session: Session, guild: Guild, channel: int | None) -> None:
-    """Join a voice channel, or leave with None."""
-    target = None if channel is None else str(channel)
-    await session.send(
-        GatewayOpcode.VOICE_STATE_UPDATE,
-        {"guild_id": str(guild.id), "channel_id": target, "self_mute": False, "self_deaf": False},
-    )
-    await session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(session.actor.id))
 
 
 @pytest.fixture
@@ -332,8 +322,8 @@ async def test_a_voice_event_ends_after_the_channel_is_idle(world: World, guild:
     event = await create_event(guild.owner, guild, channel_event(lounge))
     (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.ACTIVE})).ok()
     await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
-    await join_voice(session, guild, lounge)
-    await join_voice(session, guild, None)
+    await session.join_voice(guild, lounge)
+    await session.join_voice(guild, None)
     world.clock.advance(EVENT_IDLE_MS - 1)
     await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)

@@ -251,12 +251,10 @@ async def test_the_default_sounds_are_served(world: World) -> None:
 # Playing
 
 
-async def join_voice(actor: Actor, guild: Guild, channel: int, **state: Any) -> Session:
+async def connect_to_voice(actor: Actor, guild: Guild, channel: int, **state: Any) -> Session:
     """Connect to a voice channel."""
     session = await actor.connect()
-    body = {"guild_id": str(guild.id), "channel_id": str(channel), "self_mute": False, "self_deaf": False} | state
-    await session.send(GatewayOpcode.VOICE_STATE_UPDATE, body)
-    await session.next("VOICE_STATE_UPDATE", lambda voice_state: voice_state["user_id"] == str(actor.id))
+    await session.join_voice(guild, channel, **state)
     return session
 
 
@@ -265,7 +263,7 @@ async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> No
     guild = await world.guild(None, bob, carol)
     voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     sound = await create_sound(guild.owner, guild, volume=0.5, emoji_name="📣")
-    speaker, listener = await join_voice(bob, guild, voice), await join_voice(guild.owner, guild, voice)
+    speaker, listener = await connect_to_voice(bob, guild, voice), await connect_to_voice(guild.owner, guild, voice)
     outside_session = await carol.connect()
 
     response = await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": sound["sound_id"]})
@@ -301,7 +299,7 @@ async def test_playing_requires_a_connected_member_who_is_not_muted(world: World
     (await bob.post("/channels/1/send-soundboard-sound", json={"sound_id": "1"})).rejected(404, 10003)
     response = await guild.owner.post(f"/channels/{guild.general}/send-soundboard-sound", json={"sound_id": "1"})
     response.rejected(400, 50024)
-    session = await join_voice(bob, guild, other)
+    session = await connect_to_voice(bob, guild, other)
     (await bob.post(path, json={"sound_id": "1"})).rejected(400, 40032)
     await session.send(
         GatewayOpcode.VOICE_STATE_UPDATE,
@@ -328,7 +326,7 @@ async def test_playing_requires_both_permissions(world: World, missing: int) -> 
     bob, stranger = await world.user(), await world.user()
     guild = await world.guild(None, bob)
     voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
-    await join_voice(bob, guild, voice)
+    await connect_to_voice(bob, guild, voice)
     path = f"/channels/{voice}/send-soundboard-sound"
     (await bob.post(path, json={"sound_id": "1"})).ok()
     await guild.overwrite(voice, bob.id, deny=missing)
@@ -341,8 +339,8 @@ async def test_an_external_sound_requires_membership_and_permission(world: World
     guild, other_guild = await world.guild(None, bob), await world.guild(None, bob)
     voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     sound = await create_sound(other_guild.owner, other_guild)
-    session = await join_voice(bob, guild, voice)
-    await join_voice(guild.owner, guild, voice)
+    session = await connect_to_voice(bob, guild, voice)
+    await connect_to_voice(guild.owner, guild, voice)
     path = f"/channels/{voice}/send-soundboard-sound"
     body = {"sound_id": sound["sound_id"], "source_guild_id": str(other_guild.id)}
 

@@ -4,19 +4,11 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import AuditLogAction, ChannelType, GatewayOpcode, MessageType
+from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.stage_instances import STAGE_IDLE_MS, STAGE_MODERATOR_PERMISSIONS
 from hubbub.server.places import members
-from tests.world import Actor, Guild, Session, World
-
-
-async def join_voice(session: Session, guild: Guild, channel: int | None) -> Any:
-    """Join a voice channel, or leave with None; return the session's own voice state."""
-    target = None if channel is None else str(channel)
-    body = {"guild_id": str(guild.id), "channel_id": target, "self_mute": False, "self_deaf": False}
-    await session.send(GatewayOpcode.VOICE_STATE_UPDATE, body)
-    return await session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(session.actor.id))
+from tests.world import Actor, Guild, World
 
 
 async def create_stage(actor: Actor, channel: int, **body: Any) -> Any:
@@ -148,10 +140,10 @@ async def test_deleting_a_channel_deletes_its_stage(world: World, guild: Guild, 
 async def test_a_stage_closes_after_its_last_speaker_left(world: World, guild: Guild, stage: int) -> None:
     session = await guild.owner.connect()
     created = await create_stage(guild.owner, stage)
-    assert (await join_voice(session, guild, stage))["suppress"] is False
+    assert (await session.join_voice(guild, stage))["suppress"] is False
     world.clock.advance(10 * STAGE_IDLE_MS)
     (await guild.owner.get(f"/stage-instances/{stage}")).ok()
-    await join_voice(session, guild, None)
+    await session.join_voice(guild, None)
     world.clock.advance(STAGE_IDLE_MS - 1)
     await session.assert_not_received("STAGE_INSTANCE_DELETE")
     world.clock.advance(1)
@@ -163,7 +155,7 @@ async def test_a_returning_speaker_keeps_the_stage_open(world: World, guild: Gui
     session = await guild.owner.connect()
     await create_stage(guild.owner, stage)
     world.clock.advance(STAGE_IDLE_MS - 1)
-    await join_voice(session, guild, stage)
+    await session.join_voice(guild, stage)
     world.clock.advance(STAGE_IDLE_MS)
     await session.assert_not_received("STAGE_INSTANCE_DELETE")
     (await guild.owner.get(f"/stage-instances/{stage}")).ok()
@@ -189,7 +181,7 @@ async def test_a_member_requests_to_speak_and_cancels_the_request(
     world: World, guild: Guild, stage: int, bob: Actor
 ) -> None:
     session = await bob.connect()
-    assert (await join_voice(session, guild, stage))["suppress"] is True
+    assert (await session.join_voice(guild, stage))["suppress"] is True
     path = f"/guilds/{guild.id}/voice-states/@me"
     body = {"channel_id": str(stage), "request_to_speak_timestamp": "2030-01-01T00:00:00+00:00"}
     assert (await bob.patch(path, json=body)).status == 204
@@ -205,7 +197,7 @@ async def test_a_member_requests_to_speak_and_cancels_the_request(
 
 async def test_unsuppressing_yourself_requires_mute_members(world: World, guild: Guild, stage: int, bob: Actor) -> None:
     session = await bob.connect()
-    await join_voice(session, guild, stage)
+    await session.join_voice(guild, stage)
     path = f"/guilds/{guild.id}/voice-states/@me"
     (await bob.patch(path, json={"suppress": False})).rejected(403, 50013)
     await guild.overwrite(stage, bob.id, allow=Permissions.MUTE_MEMBERS)
@@ -220,7 +212,7 @@ async def test_moderators_invite_speakers_and_suppress_them_again(
     world: World, guild: Guild, stage: int, bob: Actor
 ) -> None:
     session = await bob.connect()
-    await join_voice(session, guild, stage)
+    await session.join_voice(guild, stage)
     path = f"/guilds/{guild.id}/voice-states/{bob.id}"
     body = {"channel_id": str(stage), "suppress": False}
     (await guild.owner.patch(path, json=body)).ok()
@@ -244,7 +236,7 @@ async def test_moderators_invite_speakers_and_suppress_them_again(
 async def test_a_bot_becomes_a_speaker_without_an_invitation(world: World, guild: Guild, stage: int) -> None:
     bot = await world.bot(guild)
     session = await bot.connect()
-    await join_voice(session, guild, stage)
+    await session.join_voice(guild, stage)
     (await guild.owner.patch(f"/guilds/{guild.id}/voice-states/{bot.id}", json={"suppress": False})).ok()
     state = await session.next("VOICE_STATE_UPDATE")
     assert (state["suppress"], state["request_to_speak_timestamp"]) == (False, None)
@@ -258,7 +250,7 @@ async def test_a_voice_state_changes_only_in_the_members_stage_channel(
     own_path, member_path = f"/guilds/{guild.id}/voice-states/@me", f"/guilds/{guild.id}/voice-states/{bob.id}"
     (await bob.patch(own_path, json={"suppress": True})).rejected(404, 10065)
     (await guild.owner.patch(member_path, json={"suppress": True})).rejected(404, 10065)
-    await join_voice(session, guild, lounge)
+    await session.join_voice(guild, lounge)
     (await bob.patch(own_path, json={"suppress": True})).rejected(400, 50024)
     (await bob.patch(own_path, json={"channel_id": str(stage), "suppress": True})).rejected(404, 10065)
     (await guild.owner.patch(member_path, json={"suppress": True})).rejected(400, 50024)
@@ -294,10 +286,10 @@ async def test_stage_changes_post_system_messages(world: World, guild: Guild, st
     await create_stage(guild.owner, stage, topic="chess")
     (await guild.owner.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
     (await guild.owner.patch(f"/stage-instances/{stage}", json={"privacy_level": 2})).ok()
-    assert (await join_voice(bob_session, guild, stage))["suppress"] is True
+    assert (await bob_session.join_voice(guild, stage))["suppress"] is True
     bot = await world.bot(guild)
     session = await bot.connect()
-    assert (await join_voice(session, guild, stage))["suppress"] is True
+    assert (await session.join_voice(guild, stage))["suppress"] is True
     path = f"/guilds/{guild.id}/voice-states/{bot.id}"
     (await guild.owner.patch(path, json={"channel_id": str(stage), "suppress": False})).ok()
     (await guild.owner.delete(f"/stage-instances/{stage}")).ok()

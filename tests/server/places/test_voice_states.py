@@ -15,29 +15,9 @@ from tests.world import NOW_MS, Actor, Guild, Session, World
 VOICE_INTENTS = Intents.GUILDS | Intents.GUILD_VOICE_STATES
 
 
-async def send_voice_state(session: Session, guild: Guild, channel: int | None, **fields: Any) -> None:
-    """Send the gateway command Update Voice State."""
-    await session.send(
-        GatewayOpcode.VOICE_STATE_UPDATE,
-        {
-            "guild_id": str(guild.id),
-            "channel_id": None if channel is None else str(channel),
-            "self_mute": False,
-            "self_deaf": False,
-            **fields,
-        },
-    )
-
-
-async def join_voice(session: Session, guild: Guild, channel: int, **fields: Any) -> Any:
-    """Join a voice channel and return the session's own new state."""
-    await send_voice_state(session, guild, channel, **fields)
-    return await session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(session.actor.id))
-
-
 async def expect_ignored(session: Session, guild: Guild, channel: int) -> None:
     """Send a request to join a voice channel and assert that the server ignores it."""
-    await send_voice_state(session, guild, channel)
+    await session.send_voice_state(guild, channel)
     # Commands of a connection are handled in order, so this response comes after the rejected join.
     await session.send(GatewayOpcode.REQUEST_CHANNEL_INFO, {"guild_id": str(guild.id), "fields": []})
     await session.next("CHANNEL_INFO")
@@ -82,7 +62,7 @@ async def test_joining_publishes_the_state_and_returns_the_voice_server(world: W
     lounge = guild.channels["Lounge"]
     bot = await world.bot(guild)
     observer_session, session = await bot.connect(VOICE_INTENTS), await bob.connect()
-    state = await join_voice(session, guild, lounge, self_mute=True)
+    state = await session.join_voice(guild, lounge, self_mute=True)
     assert (state["channel_id"], state["guild_id"]) == (str(lounge), str(guild.id))
     assert (state["self_mute"], state["self_deaf"], state["mute"], state["deaf"], state["suppress"]) == (
         True,
@@ -106,10 +86,10 @@ async def test_joining_publishes_the_state_and_returns_the_voice_server(world: W
 
 async def test_rejoining_the_same_channel_only_updates_the_state(guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
-    before = await join_voice(session, guild, guild.channels["Lounge"])
+    before = await session.join_voice(guild, guild.channels["Lounge"])
     await session.next("VOICE_CHANNEL_START_TIME_UPDATE")
     await session.next("VOICE_SERVER_UPDATE")
-    after = await join_voice(session, guild, guild.channels["Lounge"], self_deaf=True)
+    after = await session.join_voice(guild, guild.channels["Lounge"], self_deaf=True)
     assert after == {**before, "self_deaf": True}
     await session.assert_not_received("VOICE_SERVER_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
@@ -118,10 +98,10 @@ async def test_leaving_is_published_and_clears_the_channel_status(world: World, 
     lounge = guild.channels["Lounge"]
     observer_session = await (await world.bot(guild)).connect(VOICE_INTENTS)
     session = await bob.connect()
-    await join_voice(session, guild, lounge)
+    await session.join_voice(guild, lounge)
     (await guild.owner.put(f"/channels/{lounge}/voice-status", json={"status": "chess"})).ok()
     await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE")
-    await send_voice_state(session, guild, None)
+    await session.send_voice_state(guild, None)
     state = await observer_session.next("VOICE_STATE_UPDATE")
     assert (state["channel_id"], state["user_id"]) == (None, str(bob.id))
     assert (await observer_session.next("VOICE_CHANNEL_START_TIME_UPDATE"))["voice_start_time"] is None
@@ -135,10 +115,10 @@ async def test_moving_sends_one_state_update_to_each_viewer(world: World, guild:
     await guild.overwrite(den, other_bot.id, deny=Permissions.VIEW_CHANNEL)
     viewer_session, other_session = await viewer.connect(VOICE_INTENTS), await other_bot.connect(VOICE_INTENTS)
     session = await bob.connect()
-    await join_voice(session, guild, lounge)
+    await session.join_voice(guild, lounge)
     for observer_session in (viewer_session, other_session):
         await observer_session.next("VOICE_STATE_UPDATE")
-    moved = await join_voice(session, guild, den)
+    moved = await session.join_voice(guild, den)
     assert moved["channel_id"] == str(den)
     assert (await viewer_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
     assert (await other_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
@@ -153,8 +133,8 @@ async def test_voice_events_of_a_hidden_channel_are_not_sent(world: World, guild
     await guild.overwrite(lounge, other_bot.id, deny=Permissions.VIEW_CHANNEL)
     observer_session = await other_bot.connect(VOICE_INTENTS)
     session = await bob.connect()
-    await join_voice(session, guild, lounge)
-    await send_voice_state(session, guild, None)
+    await session.join_voice(guild, lounge)
+    await session.send_voice_state(guild, None)
     await session.next("VOICE_STATE_UPDATE")
     await observer_session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
@@ -163,8 +143,8 @@ async def test_a_bot_without_the_intent_receives_its_own_state(world: World, gui
     bot = await world.bot(guild)
     bot_session = await bot.connect(Intents.GUILDS)
     session = await bob.connect()
-    await join_voice(session, guild, guild.channels["Lounge"])
-    state = await join_voice(bot_session, guild, guild.channels["Lounge"])
+    await session.join_voice(guild, guild.channels["Lounge"])
+    state = await bot_session.join_voice(guild, guild.channels["Lounge"])
     assert state["user_id"] == str(bot.id)
     assert [frame["d"]["user_id"] for frame in bot_session.dispatches if frame["t"] == "VOICE_STATE_UPDATE"] == [
         str(bot.id)
@@ -191,15 +171,15 @@ async def test_connecting_to_a_text_or_foreign_channel_is_ignored(world: World, 
 async def test_a_full_channel_admits_only_members_with_move_members(guild: Guild, bob: Actor) -> None:
     small = await guild.channel("Small", type=ChannelType.GUILD_VOICE, user_limit=1)
     first, second = await bob.connect(), await guild.owner.connect()
-    await join_voice(second, guild, small)
+    await second.join_voice(guild, small)
     await first.next("VOICE_CHANNEL_START_TIME_UPDATE")
     await expect_ignored(first, guild, small)
-    await send_voice_state(second, guild, None)
+    await second.send_voice_state(guild, None)
     await first.next("VOICE_CHANNEL_START_TIME_UPDATE")
-    await join_voice(first, guild, small)
+    await first.join_voice(guild, small)
     # A connected member stays, and the owner, who has MOVE_MEMBERS, may exceed the limit.
-    await join_voice(first, guild, small, self_mute=True)
-    await join_voice(second, guild, small)
+    await first.join_voice(guild, small, self_mute=True)
+    await second.join_voice(guild, small)
 
 
 async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Guild, bob: Actor) -> None:
@@ -210,11 +190,11 @@ async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Gu
     ).ok()
     stage = await guild.channel("Stage", type=ChannelType.GUILD_STAGE_VOICE)
     session, moderator = await bob.connect(), await guild.owner.connect()
-    assert (await join_voice(session, guild, stage))["suppress"] is True
-    assert (await join_voice(moderator, guild, stage))["suppress"] is False
+    assert (await session.join_voice(guild, stage))["suppress"] is True
+    assert (await moderator.join_voice(guild, stage))["suppress"] is False
     lounge = guild.channels["Lounge"]
     await guild.overwrite(lounge, bob.id, deny=Permissions.SPEAK)
-    assert (await join_voice(session, guild, lounge))["suppress"] is True
+    assert (await session.join_voice(guild, lounge))["suppress"] is True
 
 
 async def community_settings(guild: Guild) -> dict[str, str]:
@@ -225,9 +205,9 @@ async def community_settings(guild: Guild) -> dict[str, str]:
 async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     first, second = await bob.connect(), await bob.connect()
-    before = await join_voice(first, guild, lounge)
+    before = await first.join_voice(guild, lounge)
     await second.next("VOICE_STATE_UPDATE")
-    after = await join_voice(second, guild, lounge)
+    after = await second.join_voice(guild, lounge)
     assert after["session_id"] != before["session_id"]
     await second.next("VOICE_SERVER_UPDATE")
     assert (await first.next("VOICE_STATE_UPDATE"))["session_id"] == after["session_id"]
@@ -238,7 +218,7 @@ async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Ac
 
 async def test_a_session_that_ends_leaves_voice(guild: Guild, bob: Actor) -> None:
     observer_session, session = await guild.owner.connect(), await bob.connect()
-    await join_voice(session, guild, guild.channels["Lounge"])
+    await session.join_voice(guild, guild.channels["Lounge"])
     await observer_session.next("VOICE_STATE_UPDATE")
     await session.close()
     state = await observer_session.next("VOICE_STATE_UPDATE")
@@ -247,7 +227,7 @@ async def test_a_session_that_ends_leaves_voice(guild: Guild, bob: Actor) -> Non
 
 async def test_guild_create_contains_visible_voice_states(world: World, guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
-    state = await join_voice(session, guild, guild.channels["Lounge"])
+    state = await session.join_voice(guild, guild.channels["Lounge"])
     bot, other_bot = await world.bot(guild), await world.bot(guild)
     await guild.overwrite(guild.channels["Lounge"], other_bot.id, deny=Permissions.VIEW_CHANNEL)
     created = (await bot.connect(VOICE_INTENTS)).guilds[str(guild.id)]
@@ -263,7 +243,7 @@ async def test_guild_create_contains_visible_voice_states(world: World, guild: G
 async def test_a_moderator_moves_mutes_and_disconnects(guild: Guild, bob: Actor) -> None:
     lounge, den = guild.channels["Lounge"], guild.channels["Den"]
     session, observer_session = await bob.connect(), await guild.owner.connect()
-    await join_voice(session, guild, lounge)
+    await session.join_voice(guild, lounge)
     await session.next("VOICE_SERVER_UPDATE")
     await observer_session.next("VOICE_STATE_UPDATE")
     path = f"/guilds/{guild.id}/members/{bob.id}"
@@ -282,7 +262,7 @@ async def test_a_moderator_moves_mutes_and_disconnects(guild: Guild, bob: Actor)
 
 async def test_a_kicked_member_is_disconnected(guild: Guild, bob: Actor) -> None:
     session, observer_session = await bob.connect(), await guild.owner.connect()
-    await join_voice(session, guild, guild.channels["Lounge"])
+    await session.join_voice(guild, guild.channels["Lounge"])
     await observer_session.next("VOICE_STATE_UPDATE")
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{bob.id}")).ok()
     state = await observer_session.next("VOICE_STATE_UPDATE")
@@ -293,8 +273,8 @@ async def test_a_kicked_member_is_disconnected(guild: Guild, bob: Actor) -> None
 async def test_deleting_a_channel_disconnects_its_members(guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     session, observer_session = await bob.connect(), await guild.owner.connect()
-    await join_voice(session, guild, lounge)
-    await join_voice(observer_session, guild, lounge)
+    await session.join_voice(guild, lounge)
+    await observer_session.join_voice(guild, lounge)
     (await guild.owner.delete(f"/channels/{lounge}")).ok()
     states = [await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None) for _ in range(2)]
     assert {state["user_id"] for state in states} == {str(bob.id), str(guild.owner.id)}
@@ -307,7 +287,7 @@ async def test_deleting_a_channel_disconnects_its_members(guild: Guild, bob: Act
 
 async def test_voice_states_can_be_read_without_a_connection(world: World, guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
-    state = await join_voice(session, guild, guild.channels["Lounge"])
+    state = await session.join_voice(guild, guild.channels["Lounge"])
     assert (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).ok() == state
     bot = await world.bot(guild)
     assert (await bot.get(f"/guilds/{guild.id}/voice-states/{bob.id}")).ok() == state
@@ -320,7 +300,7 @@ async def test_voice_states_can_be_read_without_a_connection(world: World, guild
 async def test_another_members_state_requires_connect_in_its_channel(guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     session = await guild.owner.connect()
-    await join_voice(session, guild, lounge)
+    await session.join_voice(guild, lounge)
     path = f"/guilds/{guild.id}/voice-states/{guild.owner.id}"
     await guild.overwrite(lounge, bob.id, deny=Permissions.CONNECT)
     (await bob.get(path)).rejected(403, 50013)
@@ -340,7 +320,7 @@ async def test_a_connected_member_with_the_permission_sets_the_status(world: Wor
     await guild.allow_permissions(bob, Permissions.SET_VOICE_CHANNEL_STATUS)
     # A member who is not connected also needs MANAGE_CHANNELS.
     (await bob.put(path, json={"status": "chess"})).rejected(403, 50013)
-    await join_voice(session, guild, lounge)
+    await session.join_voice(guild, lounge)
     response = await bob.put(path, json={"status": "chess"}, headers={"X-Audit-Log-Reason": "fun"})
     assert response.status == 204
     event = await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE")
@@ -374,7 +354,7 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
 ) -> None:
     lounge, den = guild.channels["Lounge"], guild.channels["Den"]
     owner = await guild.owner.connect()
-    await join_voice(owner, guild, lounge)
+    await owner.join_voice(guild, lounge)
     (await guild.owner.put(f"/channels/{den}/voice-status", json={"status": "quiet"})).ok()
     bot = await world.bot(guild)
     session = await bot.connect(Intents.GUILDS)
@@ -411,9 +391,9 @@ async def test_a_deafened_member_is_moved_to_the_afk_channel(world: World, guild
     session = await bob.connect()
     lounge = guild.channels["Lounge"]
 
-    await join_voice(session, guild, lounge, self_deaf=True)
+    await session.join_voice(guild, lounge, self_deaf=True)
     world.clock.advance(50_000)
-    await join_voice(session, guild, lounge, self_deaf=True, self_mute=True)
+    await session.join_voice(guild, lounge, self_deaf=True, self_mute=True)
     world.clock.advance(59_999)
     await session.assert_not_received("VOICE_STATE_UPDATE")
     world.clock.advance(1)
@@ -426,18 +406,18 @@ async def test_a_deafened_member_is_moved_to_the_afk_channel(world: World, guild
 async def test_listening_and_disconnected_members_are_not_moved(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     session = await bob.connect()
-    await join_voice(session, guild, lounge, self_deaf=True)
+    await session.join_voice(guild, lounge, self_deaf=True)
     world.clock.advance(300_000)
     await session.assert_not_received("VOICE_STATE_UPDATE")
 
     afk = await guild.channel("away", type=ChannelType.GUILD_VOICE)
     body = {"afk_channel_id": str(afk), "afk_timeout": 60}
     (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).ok()
-    await join_voice(session, guild, lounge, self_mute=True)
+    await session.join_voice(guild, lounge, self_mute=True)
     world.clock.advance(60_000)
     await session.assert_not_received("VOICE_STATE_UPDATE")
-    await join_voice(session, guild, lounge, self_deaf=True)
-    await send_voice_state(session, guild, None)
+    await session.join_voice(guild, lounge, self_deaf=True)
+    await session.send_voice_state(guild, None)
     await session.next("VOICE_STATE_UPDATE")
     world.clock.advance(60_000)
     await session.assert_not_received("VOICE_STATE_UPDATE")
@@ -450,8 +430,8 @@ async def test_a_user_has_one_voice_state_and_a_bot_one_per_guild(world: World, 
     await world.write(lambda call: members.membership.add(call, other.id, bot.id), actor=guild.owner.id)
     session, bot_session = await bob.connect(), await bot.connect()
     for voice_session in (session, bot_session):
-        await join_voice(voice_session, guild, lounge)
-        await join_voice(voice_session, other, other_lounge)
+        await voice_session.join_voice(guild, lounge)
+        await voice_session.join_voice(other, other_lounge)
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
     (await bob.get(f"/guilds/{other.id}/voice-states/@me")).ok()
     for voice_guild in (guild, other):

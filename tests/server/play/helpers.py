@@ -18,9 +18,3 @@ async def owner_of(world: World, bot: Actor) -> Actor:
 
     user_id, token = await world.write(sign_in)
     return Actor(world, user_id, token, "owner")
-
-
-async def run_due_jobs(world: World) -> None:
-    """Run the jobs that are due."""
-    assert world.app.worker is not None
-    await world.app.worker.run_due()

@@ -103,6 +103,14 @@ async def install_for_user(setup: InteractionSetup) -> None:
     (await setup.user.post(path, json={"authorize": True})).ok()
 
 
+async def select_guild_without_app(setup: InteractionSetup) -> Guild:
+    """Install the app for the user and select a channel in a new guild without the app; return the guild."""
+    guild = await setup.world.guild(None, setup.user)
+    await install_for_user(setup)
+    setup.channel = guild.general
+    return guild
+
+
 async def create_global_command(setup: InteractionSetup) -> dict[str, Any]:
     """Create a global command."""
     command: dict[str, Any] = (

@@ -6,7 +6,6 @@ import aiohttp
 import pytest
 
 from hubbub.protocol.enums import (
-    ChannelType,
     ComponentType,
     InteractionCallbackType,
     InteractionType,
@@ -20,26 +19,18 @@ from tests.server.play.interaction_setup import (
     InteractionSetup,
     ReceivedInteraction,
     create_global_command,
-    create_interaction_setup,
     install_for_user,
+    select_guild_without_app,
 )
-from tests.world import Actor, ApiResponse, Guild, World
+from tests.world import Actor, ApiResponse, Guild
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 
 
 @pytest.fixture
-async def setup(world: World) -> InteractionSetup:
-    return await create_interaction_setup(world)
-
-
-@pytest.fixture
 async def other_guild(setup: InteractionSetup) -> Guild:
     """A guild without the app, in which the user runs commands of the user-installed app."""
-    guild = await setup.world.guild(None, setup.user)
-    await install_for_user(setup)
-    setup.channel = guild.general
-    return guild
+    return await select_guild_without_app(setup)
 
 
 async def is_ephemeral(setup: InteractionSetup, command: dict[str, Any]) -> bool:
@@ -103,7 +94,7 @@ async def test_a_response_in_a_locked_thread_is_ephemeral_without_manage_threads
     setup: InteractionSetup, other_guild: Guild
 ) -> None:
     command = await create_global_command(setup)
-    setup.channel = await create_thread(other_guild)
+    setup.channel = await other_guild.owner.create_thread(other_guild.general)
     assert not await is_ephemeral(setup, command)
     (await other_guild.owner.patch(f"/channels/{setup.channel}", json={"locked": True})).ok()
 
@@ -265,7 +256,7 @@ async def thread_state(setup: InteractionSetup) -> tuple[bool, bool]:
 
 async def test_public_responses_in_a_locked_thread_fail(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    setup.channel = await create_thread(setup.guild)
+    setup.channel = await setup.guild.owner.create_thread(setup.guild.general)
     message_with_button = await (await setup.run_command(command)).respond_with_message(
         content="press", components=[BUTTON]
     )
@@ -294,7 +285,7 @@ async def test_public_responses_in_a_locked_thread_fail(setup: InteractionSetup)
 
 async def test_a_response_does_not_unarchive_a_locked_thread(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    setup.channel = await create_thread(setup.guild)
+    setup.channel = await setup.guild.owner.create_thread(setup.guild.general)
     await update_thread(setup, locked=True, archived=True)
 
     (
@@ -308,7 +299,7 @@ async def test_a_response_does_not_unarchive_a_locked_thread(setup: InteractionS
 
 async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    setup.channel = await create_thread(setup.guild)
+    setup.channel = await setup.guild.owner.create_thread(setup.guild.general)
     message_with_button = await (await setup.run_command(command)).respond_with_message(
         content="press", components=[BUTTON]
     )
@@ -337,13 +328,3 @@ async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(setup
 
     assert await thread_state(setup) == (False, False)
     (await interaction.webhook_request("DELETE", "/messages/@original")).ok()
-
-
-async def create_thread(guild: Guild) -> int:
-    """Create a public thread and return its ID."""
-    created = (
-        await guild.owner.post(
-            f"/channels/{guild.general}/threads", json={"name": "talk", "type": ChannelType.PUBLIC_THREAD}
-        )
-    ).ok()
-    return int(created["id"])

@@ -46,11 +46,6 @@ PRIVATE_RESPONSE_PERMISSIONS = (
 )
 
 
-@pytest.fixture
-async def setup(world: World) -> InteractionSetup:
-    return await create_interaction_setup(world)
-
-
 # Commands
 
 

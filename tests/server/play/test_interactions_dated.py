@@ -13,9 +13,9 @@ from tests.server.play.interaction_setup import (
     InteractionSetup,
     create_global_command,
     create_interaction_setup,
-    install_for_user,
+    select_guild_without_app,
 )
-from tests.world import PRIVILEGED_INTENT_FLAGS, Guild, World
+from tests.world import PRIVILEGED_INTENT_FLAGS, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 OFFSETS_MS = (-1, 0)
@@ -25,14 +25,6 @@ OFFSETS_MS = (-1, 0)
 @pytest.fixture
 async def setup(world: World) -> InteractionSetup:
     return await create_interaction_setup(world, flags=PRIVILEGED_INTENT_FLAGS | ApplicationFlags.EMBEDDED)
-
-
-async def select_guild_without_app(setup: InteractionSetup) -> Guild:
-    """Install the app for the user and select a channel in a new guild without the app; return the guild."""
-    guild = await setup.world.guild(None, setup.user)
-    await install_for_user(setup)
-    setup.channel = guild.general
-    return guild
 
 
 async def select_dm_with_app(setup: InteractionSetup) -> int:

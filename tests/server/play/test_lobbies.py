@@ -11,7 +11,6 @@ from hubbub.server.identity import users
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged
 from tests.game import Game, Player, create_game
 from tests.receiver import Receiver
-from tests.server.play.helpers import run_due_jobs
 from tests.world import World
 
 
@@ -349,13 +348,13 @@ async def test_an_idle_lobby_expires_and_a_connected_one_does_not(world: World) 
     world.clock.advance(59_000)
     session = await alice.connect_sdk()
     world.clock.advance(3_600_000)
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     assert (await game.backend.get(f"/lobbies/{lobby['id']}")).status == 200
 
     await session.close()
     await wait_until_idle(world, game, lobby["id"])
     world.clock.advance(60_000)
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     (await game.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
 
@@ -364,7 +363,7 @@ async def test_a_lobby_without_any_connection_expires(world: World) -> None:
     lobby = await create_lobby(game.backend, await game.add_player(), idle_timeout_seconds=60)
 
     world.clock.advance(60_000)
-    await run_due_jobs(world)
+    await world.run_due_jobs()
 
     (await game.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
@@ -482,7 +481,7 @@ async def test_messages_expire_after_72_hours_and_are_deleted(world: World) -> N
     world.clock.advance(2000)
     assert (await alice.get(path)).ok() == []
     world.clock.advance(24 * 3_600_000)
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM lobby_messages")) == 0
 
 

@@ -17,7 +17,7 @@ from hubbub.server.play.subscriptions import ledger
 from tests.fixtures.validator import ResponseMonitor
 from tests.pages import Browser
 from tests.server.identity.accounts import delete_account, register_user
-from tests.server.play.helpers import DAY_MS, owner_of, run_due_jobs
+from tests.server.play.helpers import DAY_MS, owner_of
 from tests.server.play.purchases import buy, event_names, publish_sku, received_events, timestamp_ms
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, Session, World
 
@@ -100,7 +100,7 @@ async def create_subscription(world: World, **sku_fields: Any) -> PaidSubscripti
     sku_id = await publish_sku(bot, **sku_fields)
     purchase = await buy(alice, sku_id)
     session = await bot.connect(intents=0)
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     return PaidSubscription(
         bot, sku_id, purchase, session, timestamp_ms(purchase["subscription"]["current_period_end"][:19])
     )
@@ -110,7 +110,7 @@ async def test_the_provider_is_charged_once_per_payment(paid_world: World, provi
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await publish_sku(bot, price=499, currency="eur")
     purchase = await buy(alice, sku)
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(62 * DAY_MS)
 
     first, second, third = provider.charges
@@ -133,7 +133,7 @@ async def test_a_declined_purchase_has_no_effect(paid_world: World, provider: Fa
     assert await received_events(session) == []
     provider.is_declining = False
     await buy(alice, sku)
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(DAY_MS)
     assert len(provider.charges) == 2
 
@@ -149,7 +149,7 @@ async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, pr
     # The outcome is unknown, so a second purchase is rejected.
     (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(400, 40074)
     provider.is_down = False
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(60_000)
 
     assert event_names(await received_events(session)) == [
@@ -301,7 +301,7 @@ async def test_a_provider_timeout_counts_as_no_response(
     (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(503, 0)
 
     provider.response_gate = None
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(60_000)
     assert len((await alice.get("/users/@me/subscriptions")).ok()) == 1
     assert len(provider.held_amounts) == 1
@@ -316,7 +316,7 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(
     provider.loses_response = True
     (await alice.post("/users/@me/purchases", json=body)).rejected(503, 0)
     provider.is_down = True
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(DAY_MS - 1)
     (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
     await paid_world.clock.run_for(DAY_MS // 24)
@@ -325,7 +325,7 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(
 
     provider.is_down = provider.loses_response = False
     (await alice.post("/users/@me/purchases", json=body)).ok()
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(DAY_MS)
 
     # The purchase is paid once.
@@ -343,7 +343,7 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(
 async def test_a_refund_returns_the_last_payment_once(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot, price=499, currency="eur"))
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(32 * DAY_MS)
     first, second = provider.charges
     path = f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund"
@@ -353,7 +353,7 @@ async def test_a_refund_returns_the_last_payment_once(paid_world: World, provide
     provider.is_down = True
     (await owner.post(path)).ok()
     (await owner.post(path)).rejected(404, 10029)
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(3 * DAY_MS)
     assert list(provider.held_amounts) == [first.key, second.key]
     provider.is_down = False
@@ -376,7 +376,7 @@ async def test_a_one_time_purchase_is_refunded_at_the_price_paid(
     owner = await owner_of(paid_world, bot)
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
 
     assert [(refund.key, refund.amount) for refund in provider.refunds] == [(provider.charges[0].key, 300)]
     assert provider.held_amounts == {}
@@ -392,7 +392,7 @@ async def test_a_declined_refund_is_not_retried(
     provider.is_declining = True
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(10 * DAY_MS)
 
     assert len(provider.refunds) == 1
@@ -406,7 +406,7 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(
     purchase = await buy(alice, await publish_sku(bot))
     owner = await owner_of(paid_world, bot)
     end_ms = timestamp_ms(purchase["subscription"]["current_period_end"][:19])
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     # The renewal is being charged while the refund is requested.
     provider.response_gate = asyncio.Event()
     paid_world.clock.set(end_ms)
@@ -418,7 +418,7 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(
         while len(provider.refunds) < 2:
             await asyncio.sleep(0.001)
     provider.response_gate.set()
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
 
     assert provider.held_amounts == {}
     (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
@@ -439,7 +439,7 @@ async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, 
     (await mary.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(third))})).rejected(503, 0)
     provider.loses_response = False
     sessions = [await seller.connect(intents=0) for seller in (bot, other, third)]
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(1000)
     await delete_account(mary)
 
@@ -456,7 +456,7 @@ async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, 
     entitlements_path = f"/applications/{other.application_id}/entitlements?guild_id={guild.id}&only_active=true"
     assert len((await other.get(entitlements_path)).ok()) == 1
 
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(40 * DAY_MS)
     assert (await other.get(entitlements_path)).ok() == []
     for session in sessions:
@@ -483,7 +483,7 @@ async def test_prices_of_different_currencies_are_not_compared(
     ((_, changed),) = await received_events(session)
     assert (changed["sku_ids"], changed["renewal_sku_ids"]) == ([str(dollars)], [str(yen)])
     assert len(provider.charges) == 1
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(32 * DAY_MS)
     assert [(charge.amount, charge.currency) for charge in provider.charges] == [(499, "usd"), (500, "jpy")]
     assert event_names(await received_events(session)) == [
@@ -516,7 +516,7 @@ async def test_the_store_page_explains_the_payment_result(paid_world: World, pro
     assert (pending.status, "payment is pending" in pending.text) == (400, True)
 
     provider.loses_response = False
-    await run_due_jobs(paid_world)
+    await paid_world.run_due_jobs()
     await paid_world.clock.run_for(60_000)
     assert "Owned" in (await browser.open(page.url)).text
     assert len(provider.held_amounts) == 1

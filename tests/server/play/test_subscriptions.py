@@ -11,14 +11,14 @@ from hubbub.protocol.enums import SkuType, SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.play.subscriptions.periods import anchor_day, next_month
 from tests.receiver import Receiver, subscribe_to_events
-from tests.server.play.helpers import DAY_MS, owner_of, run_due_jobs
+from tests.server.play.helpers import DAY_MS, owner_of
 from tests.server.play.purchases import bearer_headers, buy, event_names, publish_sku, received_events, timestamp_ms
 from tests.world import World
 
 
 async def run_until(world: World, text: str) -> None:
     """Advance the clock to this time and run the jobs on the way."""
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     await world.clock.run_until(timestamp_ms(text))
 
 
@@ -171,7 +171,7 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(private_targets_worl
     assert await received_events(session) == []
 
     # The webhook received only the entitlement events, in the same order.
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     assert [(event["type"], event["data"]) for event in receiver.events] == [
         ("ENTITLEMENT_CREATE", first),
         ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"}),
@@ -282,7 +282,7 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(
     ]
 
     # Webhook events were introduced after the migration.
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     assert [(event["type"], event["data"]) for event in receiver.events] == [("ENTITLEMENT_UPDATE", new_entitlement)]
 
 
@@ -322,7 +322,7 @@ async def test_a_guild_subscription_requires_membership_in_the_guild(world: Worl
     assert (await alice.post("/users/@me/purchases", json=body | {"sku_id": str(plain)})).errors("guild_id")
 
     (await alice.delete(f"/guilds/{guild.id}")).ok()
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     await world.clock.run_for(32 * DAY_MS)
     (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
     assert subscription["status"] == SubscriptionStatus.INACTIVE
@@ -345,7 +345,7 @@ async def test_a_subscription_of_a_deleted_sku_ends_with_its_period(world: World
     session = await bot.connect(intents=0)
     (await bot.delete(f"/applications/{bot.application_id}/skus/{sku}")).ok()
 
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     await world.clock.run_for(29 * DAY_MS)
     assert await received_events(session) == []
     await world.clock.run_for(2 * DAY_MS)
@@ -364,7 +364,7 @@ async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
     (_, deleted), (_, expired) = await received_events(session)
     assert deleted["deleted"] is True
     assert expired["status"] == SubscriptionStatus.INACTIVE
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     await world.clock.run_for(40 * DAY_MS)
     assert await received_events(session) == []
     path = f"/users/@me/subscriptions/{purchase['subscription']['id']}"

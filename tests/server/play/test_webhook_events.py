@@ -9,7 +9,7 @@ from hubbub.protocol.enums import EventWebhooksStatus, WebhookEventType
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.play import webhook_events
 from tests.receiver import Receiver, subscribe_to_events
-from tests.server.play.helpers import DAY_MS, owner_of, run_due_jobs
+from tests.server.play.helpers import DAY_MS, owner_of
 from tests.world import Actor, World
 
 
@@ -145,7 +145,7 @@ async def test_only_subscribed_events_are_sent(private_targets_world: World, rec
     await send_event(private_targets_world, bot, 7)
     (await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})).ok()
     await send_event(private_targets_world, bot, 7, 2)
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
 
     assert [event["data"] for event in receiver.events] == [2]
 
@@ -164,7 +164,7 @@ async def test_no_webhook_events_are_sent_before_their_dates(private_targets_wor
             lambda call: webhook_events.send_application_deauthorized(call, application_id, UserId(user.id))
         )
     private_targets_world.clock.set(1_795_000_000_000)
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
 
     event_types = [event["type"] for event in receiver.events]
     assert event_types.count("ENTITLEMENT_CREATE") == 3
@@ -216,7 +216,7 @@ async def test_managers_list_and_retry_failed_events(private_targets_world: Worl
     receiver.default_status = 500
     for number in range(3):
         await send_event(private_targets_world, bot, number, number)
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     await private_targets_world.clock.run_for(600_000)
     failed_path = f"/applications/{bot.application_id}/webhook-events/failed"
 
@@ -241,11 +241,11 @@ async def test_managers_list_and_retry_failed_events(private_targets_world: Worl
     receiver.default_status = 204
     receiver.requests.clear()
     (await bot.post(f"{failed_path}/{failures[1]['id']}/retry")).ok()
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     assert [event["data"] for event in receiver.events] == [1]
     (await owner.post(f"{failed_path}/{failures[1]['id']}/retry")).rejected(404, 0)
     (await owner.post(f"{failed_path}/retry")).ok()
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     assert sorted(event["data"] for event in receiver.events) == [0, 1, 2]
     assert (await owner.get(failed_path)).ok() == []
 
@@ -261,12 +261,12 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(private_targets_world
 
     for number in range(9):
         await send_event(private_targets_world, bot, number)
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     await private_targets_world.clock.run_for(600_000)
     assert await webhooks_status() == EventWebhooksStatus.ENABLED
     await private_targets_world.clock.run_for(DAY_MS - 600_001)
     await send_event(private_targets_world, bot, 100)
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     assert await webhooks_status() == EventWebhooksStatus.ENABLED
     await private_targets_world.clock.run_for(600_000)
 
@@ -275,12 +275,12 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(private_targets_world
     # No more events are queued, and the owner can enable them again.
     count = len(receiver.events)
     await send_event(private_targets_world, bot, 101)
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     assert len(receiver.events) == count
     receiver.default_status = 204
     (await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})).ok()
     await send_event(private_targets_world, bot, 102, "back")
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     assert receiver.events[-1]["data"] == "back"
 
 
@@ -297,15 +297,15 @@ async def test_deleting_an_application_deletes_its_events(private_targets_world:
     receiver.default_status = 500
     for app_bot in (bot, other):
         await send_event(world, app_bot, 1, 1)
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     await world.clock.run_for(600_000)
     for app_bot in (bot, other):
         await send_event(world, app_bot, 2, 2)
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     owner = await owner_of(world, bot)
 
     (await owner.delete(f"/applications/{bot.application_id}")).ok()
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     await world.clock.run_for(DAY_MS + 600_000)
 
     async def stored_rows(app_bot: Actor) -> list[Any]:
@@ -324,7 +324,7 @@ async def test_a_success_clears_earlier_failures(private_targets_world: World, r
     receiver.next_statuses = [500, 500, 204]
 
     await send_event(private_targets_world, bot, 7)
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     failures = "SELECT attempts FROM webhook_event_failures"
     assert await private_targets_world.app.database.read(lambda tx: tx.all(failures)) == [(1,)]
     await private_targets_world.clock.run_for(10_000)
@@ -338,7 +338,7 @@ async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(
 ) -> None:
     bot = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
 
     await private_targets_world.clock.run_for(2 * DAY_MS)
     assert receiver.invalid_signature_count == 2

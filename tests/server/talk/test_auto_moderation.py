@@ -78,12 +78,6 @@ async def post_message(actor: Actor, guild: Guild, content: str, **body: Any) ->
     return await actor.post(f"/channels/{guild.general}/messages", json={"content": content, **body})
 
 
-async def audit_entries(guild: Guild, action: int) -> list[Any]:
-    """List the audit log entries with this action type, newest first."""
-    page = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return list(page["audit_log_entries"])
-
-
 async def create_guild_with_member(world: World) -> tuple[Guild, Actor]:
     """Create a guild and a member without special permissions."""
     bob = await world.user()
@@ -127,7 +121,7 @@ async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: Worl
     path = f"/guilds/{guild.id}/auto-moderation/rules"
     assert (await guild.owner.get(path)).ok() == [rule]
     assert (await manager.get(f"{path}/{rule['id']}")).ok() == rule
-    [entry] = await audit_entries(guild, AuditLogAction.AUTO_MODERATION_RULE_CREATE)
+    [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_CREATE)
     assert entry["target_id"] == rule["id"]
     assert {"key": "name", "new_value": "words"} in entry["changes"]
     page = (
@@ -218,13 +212,13 @@ async def test_a_rule_is_updated_and_deleted(world: World) -> None:
         "trigger_metadata": rule["trigger_metadata"] | {"keyword_filter": ["worse"]},
     }
     assert await session.next("AUTO_MODERATION_RULE_UPDATE") == changed
-    [entry] = await audit_entries(guild, AuditLogAction.AUTO_MODERATION_RULE_UPDATE)
+    [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_UPDATE)
     assert {change["key"] for change in entry["changes"]} == {"name", "enabled", "trigger_metadata"}
 
     assert (await guild.owner.delete(path)).status == 204
 
     assert await session.next("AUTO_MODERATION_RULE_DELETE") == changed
-    [entry] = await audit_entries(guild, AuditLogAction.AUTO_MODERATION_RULE_DELETE)
+    [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_DELETE)
     assert {"key": "name", "old_value": "new"} in entry["changes"]
     for response in (
         await guild.owner.get(path),
@@ -503,7 +497,7 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
         AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL,
         AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
     ):
-        [entry] = await audit_entries(guild, action)
+        [entry] = await guild.audit_entries(action)
         assert (entry["user_id"], entry["target_id"]) == (str(bob.id), str(bob.id))
         assert entry["options"] == {
             "auto_moderation_rule_name": "words",
@@ -511,7 +505,7 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
             "channel_id": str(guild.general),
         }
     assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
-    assert await audit_entries(guild, AuditLogAction.MEMBER_UPDATE) == []
+    assert await guild.audit_entries(AuditLogAction.MEMBER_UPDATE) == []
     (await post_message(bob, guild, "sorry")).rejected(403, 50013)
     world.clock.advance(60_001)
     # Nothing of the blocked message was stored, not even its nonce.
@@ -533,7 +527,7 @@ async def test_a_message_that_is_not_blocked_is_created_and_flagged(world: World
     assert fields["flagged_message_id"] == message["id"]
     assert [
         entry["options"]["channel_id"]
-        for entry in await audit_entries(guild, AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL)
+        for entry in await guild.audit_entries(AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL)
     ] == [str(guild.general)]
 
 
@@ -571,7 +565,7 @@ async def test_edits_are_checked_like_new_messages(world: World) -> None:
     (await bob.patch(path, json={"content": "bad"})).rejected(400, 200000)
 
     assert (await bob.get(path)).ok()["content"] == "fine"
-    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 1
+    assert len(await guild.audit_entries(AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 1
     assert (await bob.patch(path, json={"content": "finer"})).ok()["content"] == "finer"
 
 
@@ -708,7 +702,7 @@ async def test_every_matching_rule_executes_its_actions(world: World) -> None:
         "one",
         "two",
     }
-    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 1
+    assert len(await guild.audit_entries(AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 1
 
 
 async def test_a_rule_without_its_alert_channel_executes_its_other_actions(world: World) -> None:
@@ -719,8 +713,8 @@ async def test_a_rule_without_its_alert_channel_executes_its_other_actions(world
 
     (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
-    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 1
-    assert await audit_entries(guild, AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL) == []
+    assert len(await guild.audit_entries(AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 1
+    assert await guild.audit_entries(AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL) == []
 
 
 async def test_preset_lists_respect_the_allow_list(world: World) -> None:
@@ -776,7 +770,7 @@ async def test_messages_above_the_mention_limit_are_blocked(world: World) -> Non
     await guild.send_message(bob, "<@1> <@1> <@&2>")
     (await post_message(bob, guild, "<@1> <@2> <@&3>")).rejected(400, 200000)
 
-    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED)) == 1
+    assert len(await guild.audit_entries(AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED)) == 1
 
 
 async def test_mentions_by_many_members_trigger_raid_protection(world: World) -> None:
@@ -832,8 +826,8 @@ async def test_a_thread_with_a_blocked_title_is_not_created(world: World) -> Non
 
     await session.assert_not_received("THREAD_CREATE")
     assert (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"] == []
-    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 4
-    assert await audit_entries(guild, AuditLogAction.THREAD_CREATE) == []
+    assert len(await guild.audit_entries(AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE)) == 4
+    assert await guild.audit_entries(AuditLogAction.THREAD_CREATE) == []
 
 
 async def test_a_thread_keeps_its_name_when_the_new_one_is_blocked(world: World) -> None:
@@ -875,7 +869,7 @@ async def test_a_member_who_joins_with_a_blocked_name_is_quarantined(world: Worl
         "matched_keyword": "*villain*",
         "matched_content": "villain",
     }
-    [entry] = await audit_entries(guild, AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)
+    [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)
     assert entry["options"] == {"auto_moderation_rule_name": "words", "auto_moderation_rule_trigger_type": "6"}
     assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 1
     (await post_message(eve, guild, "hello")).rejected(403, 50013)
@@ -895,7 +889,7 @@ async def test_a_blocked_nickname_quarantines_until_it_is_changed(world: World) 
 
     (await post_message(bob, guild, "hello")).rejected(403, 50013)
     assert (await bob.patch(path, json={"nick": "villain again"})).ok()["flags"] == NAME_QUARANTINED
-    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)) == 1
+    assert len(await guild.audit_entries(AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)) == 1
     assert (await bob.patch(path, json={"nick": "bob"})).ok()["flags"] == 0
     await guild.send_message(bob, "hello")
 
@@ -946,7 +940,7 @@ async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) ->
     executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
     assert (executed["content"], executed["matched_keyword"], executed["matched_content"]) == ("EVIL", "evil", "EVIL")
     assert (executed["rule_id"], executed["user_id"]) == (rule["id"], str(bob.id))
-    assert len(await audit_entries(guild, AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)) == 1
+    assert len(await guild.audit_entries(AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)) == 1
     (await post_message(bob, guild, "hello")).rejected(403, 50013)
     await club.send_message(bob, "hello")
 

@@ -424,7 +424,7 @@ async def test_a_reply_to_an_unknown_message_is_rejected_unless_allowed(world: W
     ]
 
     def post_join_message(call: Any) -> Any:
-        channel = get_channel(call, guild.general)
+        channel = find_channel(call, guild.general)
         return messages.system_messages.create_system_message(call, channel, MessageType.USER_JOIN, bob.id)
 
     joined = await world.write(post_join_message)
@@ -753,7 +753,7 @@ async def test_system_messages_cannot_be_edited_and_some_cannot_be_deleted(world
     async def create_system_message(message_type: MessageType) -> str:
         message = await world.write(
             lambda call: messages.system_messages.create_system_message(
-                call, get_channel(call, guild.general), message_type, bob.id, content="name"
+                call, find_channel(call, guild.general), message_type, bob.id, content="name"
             )
         )
         return f"/channels/{guild.general}/messages/{int(message.id)}"
@@ -890,7 +890,7 @@ async def test_a_bot_cannot_message_strangers_or_bots(world: World) -> None:
 # Functions that other slices use
 
 
-def get_channel(call: Any, channel_id: int) -> Any:
+def find_channel(call: Any, channel_id: int) -> Any:
     """Load a channel through the access module."""
     from hubbub.server.places.standing import access
 
@@ -906,7 +906,7 @@ async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> No
     session = await bot.connect()
 
     def update_message(call: Any) -> None:
-        channel = get_channel(call, guild.general)
+        channel = find_channel(call, guild.general)
         messages.changes.set_flags(call, channel, int(message["id"]), flags_to_set=MessageFlags.SUPPRESS_NOTIFICATIONS)
         messages.changes.set_pinned(call, messages.history.get(call.tx, guild.general, int(message["id"])), call.now_ms)
 

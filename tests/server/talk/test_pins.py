@@ -1,28 +1,15 @@
 """Pins: the paginated and the older routes, permissions, events and audit log entries."""
 
-from typing import Any
-
 import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
-from tests.world import Guild, World
+from tests.world import World
 
 PAGINATED_ROUTE = "/channels/{channel}/messages/pins/{message}"
 OLD_ROUTE = "/channels/{channel}/pins/{message}"
-
-
-async def audit_entries(world: World, guild: Guild, action: int) -> list[tuple[Any, ...]]:
-    """Return the audit log entries of an action: user, target, options and reason."""
-    sql = "SELECT user_id, target_id, options, reason FROM audit_log WHERE guild_id = ? AND action_type = ? ORDER BY id"
-
-    def read(call: Call) -> list[tuple[Any, ...]]:
-        return call.tx.all(sql, guild.id, action)
-
-    entries: list[tuple[Any, ...]] = await world.write(read)
-    return entries
 
 
 @pytest.mark.parametrize("route", [PAGINATED_ROUTE, OLD_ROUTE])
@@ -51,10 +38,9 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
         "message_id": message["id"],
         "guild_id": str(guild.id),
     }
-    [(user_id, target_id, options, reason)] = await audit_entries(world, guild, AuditLogAction.MESSAGE_PIN)
-    assert (user_id, target_id, reason) == (bot.id, alice.id, "worth it")
-    assert f'"channel_id":"{guild.general}"' in options
-    assert f'"message_id":"{message["id"]}"' in options
+    [entry] = await guild.audit_entries(AuditLogAction.MESSAGE_PIN)
+    assert (entry["user_id"], entry["target_id"], entry["reason"]) == (str(bot.id), str(alice.id), "worth it")
+    assert entry["options"] == {"channel_id": str(guild.general), "message_id": message["id"]}
 
     page = (await bot.get(f"/channels/{guild.general}/messages/pins")).ok()
     assert page["has_more"] is False
@@ -90,7 +76,9 @@ async def test_an_unpin_is_published_and_audited(world: World, route: str) -> No
     assert (await bot.delete(route.format(channel=guild.general, message=first["id"]))).status == 204
     assert (await session.next("CHANNEL_PINS_UPDATE"))["last_pin_timestamp"] is None
     await session.next("MESSAGE_UPDATE")
-    assert [row[1] for row in await audit_entries(world, guild, AuditLogAction.MESSAGE_UNPIN)] == [alice.id, alice.id]
+    assert [entry["target_id"] for entry in await guild.audit_entries(AuditLogAction.MESSAGE_UNPIN)] == [
+        str(alice.id)
+    ] * 2
 
     assert (await bot.delete(route.format(channel=guild.general, message=first["id"]))).status == 204
     await session.assert_not_received("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")

@@ -14,27 +14,15 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import threads as wire
 from hubbub.server.places import channels
-from tests.world import Actor, Guild, World
+from tests.world import Actor, World
 
 MINUTE_MS = 60_000
 PUBLIC, PRIVATE = ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD
 
 
-async def create_thread(actor: Actor, channel: int, thread_type: int = PUBLIC, **body: Any) -> int:
-    """Create a thread without a message and return its ID."""
-    created = (
-        await actor.post(f"/channels/{channel}/threads", json={"name": "talk", "type": thread_type, **body})
-    ).ok()
-    return int(created["id"])
-
-
 async def create_post(actor: Actor, forum: int, **body: Any) -> Any:
     """Create a forum post."""
     return await actor.post(f"/channels/{forum}/threads", json={"name": "idea", "message": {"content": "hi"}, **body})
-
-
-async def get_channel(guild: Guild, channel: int) -> Any:
-    return (await guild.owner.get(f"/channels/{channel}")).ok()
 
 
 # Starting
@@ -95,7 +83,7 @@ async def test_starting_a_thread_requires_channel_message_and_permission(world: 
     path = f"/channels/{guild.general}/messages"
     (await bob.post(f"{path}/1/threads", json={"name": "x"})).rejected(404, 10008)
     (await bob.post(f"/channels/{voice}/threads", json={"name": "x"})).rejected(400, 50024)
-    thread_id = await create_thread(guild.owner, guild.general)
+    thread_id = await guild.owner.create_thread(guild.general)
     (await bob.post(f"/channels/{thread_id}/threads", json={"name": "x"})).rejected(400, 50024)
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": ""})).errors("name")
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": " "})).errors("name")
@@ -111,7 +99,7 @@ async def test_starting_a_thread_requires_channel_message_and_permission(world: 
 
 async def test_a_system_message_cannot_start_a_thread(world: World) -> None:
     guild = await world.guild()
-    await create_thread(guild.owner, guild.general)
+    await guild.owner.create_thread(guild.general)
     event = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()[0]
     assert event["type"] == MessageType.THREAD_CREATED
     response = await guild.owner.post(f"/channels/{guild.general}/messages/{event['id']}/threads", json={"name": "x"})
@@ -123,7 +111,7 @@ async def test_a_thread_without_a_message_is_private_by_default(world: World) ->
     thread = (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "quiet"})).ok()
     assert (thread["type"], thread["thread_metadata"]["invitable"]) == (PRIVATE, True)
     assert "message" not in thread
-    public = await get_channel(guild, await create_thread(guild.owner, guild.general))
+    public = await guild.get_channel(await guild.owner.create_thread(guild.general))
     assert public["type"] == PUBLIC
     assert "invitable" not in public["thread_metadata"]
 
@@ -145,7 +133,7 @@ async def test_private_thread_events_reach_only_members_and_moderators(world: Wo
     guild = await world.guild()
     outsider = await (await world.bot(guild)).connect()
     moderator = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
-    thread_id = await create_thread(guild.owner, guild.general, PRIVATE)
+    thread_id = await guild.owner.create_thread(guild.general, PRIVATE)
     assert (await moderator.next("THREAD_CREATE"))["id"] == str(thread_id)
     await guild.send_message(guild.owner, "psst", channel=thread_id)
     assert (await moderator.next("MESSAGE_CREATE"))["content"] == "psst"
@@ -160,17 +148,17 @@ async def test_slowmode_limits_thread_creation_by_users(world: World) -> None:
     bob = await guild.member(Permissions.MANAGE_CHANNELS)
     bot = await world.bot(guild)
     (await guild.owner.patch(f"/channels/{guild.general}", json={"rate_limit_per_user": 30})).ok()
-    await create_thread(bob, guild.general)
+    await bob.create_thread(guild.general)
     path = f"/channels/{guild.general}/threads"
     rejected = await bob.post(path, json={"name": "x", "type": PUBLIC})
     assert rejected.rejected(429, 20016)["retry_after"] == 30
     for _ in range(2):
-        await create_thread(bot, guild.general)
+        await bot.create_thread(guild.general)
     world.clock.advance(30_000)
-    await create_thread(bob, guild.general)
+    await bob.create_thread(guild.general)
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - 1)
-    await create_thread(bob, guild.general)
-    await create_thread(bob, guild.general)
+    await bob.create_thread(guild.general)
+    await bob.create_thread(guild.general)
 
 
 async def test_a_guild_has_at_most_one_thousand_active_threads(world: World) -> None:
@@ -193,7 +181,7 @@ async def test_a_forum_post_contains_its_first_message(world: World) -> None:
     forum = await guild.channel(
         "ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "bug"}], default_thread_rate_limit_per_user=7
     )
-    tag = (await get_channel(guild, forum))["available_tags"][0]["id"]
+    tag = (await guild.get_channel(forum))["available_tags"][0]["id"]
     session = await (await world.bot(guild)).connect()
     response = await create_post(guild.owner, forum, applied_tags=[tag])
     assert response.status == 201
@@ -207,7 +195,7 @@ async def test_a_forum_post_contains_its_first_message(world: World) -> None:
     assert (post["message_count"], post["total_message_sent"], post["member_count"]) == (0, 0, 1)
     assert (await session.next("THREAD_CREATE"))["id"] == post["id"]
     assert (await session.next("MESSAGE_CREATE"))["id"] == post["id"]
-    assert (await get_channel(guild, forum))["last_message_id"] == post["id"]
+    assert (await guild.get_channel(forum))["last_message_id"] == post["id"]
 
 
 async def test_a_forum_post_can_contain_files(world: World) -> None:
@@ -230,7 +218,7 @@ async def test_a_forum_post_requires_content_permission_and_tag(world: World) ->
         flags=ChannelFlags.REQUIRE_TAG,
     )
     bob = await guild.member()
-    tag = (await get_channel(guild, forum))["available_tags"][0]["id"]
+    tag = (await guild.get_channel(forum))["available_tags"][0]["id"]
     path = f"/channels/{forum}/threads"
     assert (await bob.post(path, json={"name": "x"})).errors("message") == ["BASE_TYPE_REQUIRED"]
     (await create_post(bob, forum)).rejected(400, 40066)
@@ -259,7 +247,7 @@ async def test_a_forum_pins_one_post_and_archiving_unpins_it(world: World) -> No
     (await guild.owner.patch(f"/channels/{second_id}", json={"flags": ChannelFlags.PINNED})).rejected(400, 30047)
     assert (await guild.owner.patch(f"/channels/{first_id}", json={"archived": True})).ok()["flags"] == 0
     (await guild.owner.patch(f"/channels/{second_id}", json={"flags": ChannelFlags.PINNED})).ok()
-    plain = await create_thread(guild.owner, guild.general)
+    plain = await guild.owner.create_thread(guild.general)
     (await guild.owner.patch(f"/channels/{plain}", json={"flags": ChannelFlags.PINNED})).rejected(400, 50024)
 
 
@@ -269,7 +257,7 @@ async def test_a_forum_pins_one_post_and_archiving_unpins_it(world: World) -> No
 async def test_sending_a_message_joins_the_thread_and_is_counted(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
-    thread_id = await create_thread(guild.owner, guild.general)
+    thread_id = await guild.owner.create_thread(guild.general)
     session = await (await world.bot(guild)).connect()
     message = await guild.send_message(bob, channel=thread_id)
     joined = await session.next("THREAD_MEMBERS_UPDATE")
@@ -277,10 +265,10 @@ async def test_sending_a_message_joins_the_thread_and_is_counted(world: World) -
     assert joined["added_members"][0]["member"]["user"]["id"] == str(bob.id)
     assert joined["added_members"][0]["presence"] is None
     await guild.send_message(bob, channel=thread_id)
-    channel = await get_channel(guild, thread_id)
+    channel = await guild.get_channel(thread_id)
     assert (channel["message_count"], channel["total_message_sent"], channel["member_count"]) == (2, 2, 2)
     (await bob.delete(f"/channels/{thread_id}/messages/{message['id']}")).ok()
-    channel = await get_channel(guild, thread_id)
+    channel = await guild.get_channel(thread_id)
     assert (channel["message_count"], channel["total_message_sent"]) == (1, 2)
 
 
@@ -288,7 +276,7 @@ async def test_a_message_unarchives_a_thread_unless_it_is_locked(world: World) -
     guild = await world.guild()
     bob = await guild.member()
     bot = await world.bot(guild)
-    thread_id = await create_thread(guild.owner, guild.general)
+    thread_id = await guild.owner.create_thread(guild.general)
     (await bot.put(f"/channels/{thread_id}/thread-members/@me")).ok()
     session = await bot.connect()
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
@@ -304,7 +292,7 @@ async def test_a_message_unarchives_a_thread_unless_it_is_locked(world: World) -
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True, "locked": True})).ok()
     (await bob.post(f"/channels/{thread_id}/messages", json={"content": "x"})).rejected(400, 160005)
     await guild.send_message(guild.owner, channel=thread_id)
-    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is False
+    assert (await guild.get_channel(thread_id))["thread_metadata"]["archived"] is False
 
 
 # Members
@@ -313,7 +301,7 @@ async def test_a_message_unarchives_a_thread_unless_it_is_locked(world: World) -
 async def test_a_member_joins_and_leaves_a_thread(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    thread_id = await create_thread(guild.owner, guild.general)
+    thread_id = await guild.owner.create_thread(guild.general)
     session = await bot.connect(Intents.GUILDS)
     path = f"/channels/{thread_id}/thread-members"
     assert (await bot.put(f"{path}/@me")).status == 204
@@ -344,14 +332,14 @@ async def test_a_member_joins_and_leaves_a_thread(world: World) -> None:
 async def test_an_app_lists_thread_members_only_with_the_intent(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
-    thread_id = await create_thread(guild.owner, guild.general)
+    thread_id = await guild.owner.create_thread(guild.general)
     (await bot.get(f"/channels/{thread_id}/thread-members")).rejected(403, 50001)
 
 
 async def test_other_members_are_added_and_removed(world: World) -> None:
     guild = await world.guild()
     bob, carol = await guild.member(), await guild.member()
-    thread_id = await create_thread(bob, guild.general, PRIVATE)
+    thread_id = await bob.create_thread(guild.general, PRIVATE)
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
     path = f"/channels/{thread_id}/thread-members"
     assert (await bob.put(f"{path}/{carol.id}")).status == 204
@@ -374,7 +362,7 @@ async def test_other_members_are_added_and_removed(world: World) -> None:
 async def test_a_private_thread_can_disallow_invitations(world: World) -> None:
     guild = await world.guild()
     bob, carol = await guild.member(), await guild.member()
-    thread_id = await create_thread(bob, guild.general, PRIVATE, invitable=False)
+    thread_id = await bob.create_thread(guild.general, PRIVATE, invitable=False)
     (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).rejected(403, 50013)
     (await guild.owner.patch(f"/channels/{thread_id}", json={"invitable": True, "locked": True})).ok()
     (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).rejected(400, 160005)
@@ -399,7 +387,7 @@ async def test_private_channels_have_no_threads(world: World) -> None:
 async def test_members_of_an_archived_thread_cannot_change(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
-    thread_id = await create_thread(guild.owner, guild.general)
+    thread_id = await guild.owner.create_thread(guild.general)
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
     path = f"/channels/{thread_id}/thread-members"
     for response in (
@@ -414,20 +402,20 @@ async def test_members_of_an_archived_thread_cannot_change(world: World) -> None
 async def test_a_thread_has_at_most_one_thousand_members(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
-    thread_id = await create_thread(guild.owner, guild.general)
+    thread_id = await guild.owner.create_thread(guild.general)
     await world.write(lambda call: call.tx.run("UPDATE channels SET member_count = 1000 WHERE id = ?", thread_id))
     (await bob.put(f"/channels/{thread_id}/thread-members/@me")).rejected(400, 30033)
-    assert (await get_channel(guild, thread_id))["member_count"] == 50
+    assert (await guild.get_channel(thread_id))["member_count"] == 50
 
 
 async def test_leaving_a_guild_leaves_its_threads(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
-    thread_id = await create_thread(bob, guild.general)
+    thread_id = await bob.create_thread(guild.general)
     session = await (await world.bot(guild)).connect()
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{bob.id}")).ok()
     assert (await session.next("THREAD_MEMBERS_UPDATE"))["removed_member_ids"] == [str(bob.id)]
-    assert (await get_channel(guild, thread_id))["member_count"] == 0
+    assert (await guild.get_channel(thread_id))["member_count"] == 0
 
 
 # Updating
@@ -436,7 +424,7 @@ async def test_leaving_a_guild_leaves_its_threads(world: World) -> None:
 async def test_the_creator_updates_some_fields_and_moderators_all(world: World) -> None:
     guild = await world.guild()
     bob, carol = await guild.member(), await guild.member()
-    thread_id = await create_thread(bob, guild.general)
+    thread_id = await bob.create_thread(guild.general)
     session = await (await world.bot(guild)).connect()
     path = f"/channels/{thread_id}"
     edited = (await bob.patch(path, json={"name": "Other Words", "auto_archive_duration": 4320})).ok()
@@ -464,7 +452,7 @@ async def test_the_creator_updates_some_fields_and_moderators_all(world: World) 
 async def test_an_archived_thread_must_be_unarchived_before_other_changes(world: World) -> None:
     guild = await world.guild()
     bob, carol = await guild.member(), await guild.member()
-    thread_id = await create_thread(bob, guild.general)
+    thread_id = await bob.create_thread(guild.general)
     path = f"/channels/{thread_id}"
     world.clock.advance(1000)
     (await bob.patch(path, json={"archived": True})).ok()
@@ -481,18 +469,18 @@ async def test_an_archived_thread_must_be_unarchived_before_other_changes(world:
 async def test_an_inactive_thread_is_archived_automatically(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    thread_id = await create_thread(guild.owner, guild.general, auto_archive_duration=60)
+    thread_id = await guild.owner.create_thread(guild.general, auto_archive_duration=60)
     assert world.app.worker is not None
     await world.clock.run_for(50 * MINUTE_MS)
     await guild.send_message(guild.owner, channel=thread_id)
     await world.clock.run_for(60 * MINUTE_MS - 1000)
     await world.app.worker.run_due()
-    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is False
+    assert (await guild.get_channel(thread_id))["thread_metadata"]["archived"] is False
     session = await bot.connect()
     await world.clock.run_for(2000)
     await world.app.worker.run_due()
     assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is True
-    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is True
+    assert (await guild.get_channel(thread_id))["thread_metadata"]["archived"] is True
 
 
 async def test_a_pinned_post_is_not_archived_automatically(world: World) -> None:
@@ -503,16 +491,16 @@ async def test_a_pinned_post_is_not_archived_automatically(world: World) -> None
     assert world.app.worker is not None
     await world.clock.run_for(120 * MINUTE_MS)
     await world.app.worker.run_due()
-    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is False
+    assert (await guild.get_channel(thread_id))["thread_metadata"]["archived"] is False
     (await guild.owner.patch(f"/channels/{thread_id}", json={"flags": 0})).ok()
     await world.app.worker.run_due()
-    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is True
+    assert (await guild.get_channel(thread_id))["thread_metadata"]["archived"] is True
 
 
 async def test_deleting_a_thread_deletes_its_messages(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
-    thread_id = await create_thread(bob, guild.general)
+    thread_id = await bob.create_thread(guild.general)
     session = await (await world.bot(guild)).connect()
     (await bob.delete(f"/channels/{thread_id}")).rejected(403, 50013)
     response = await guild.owner.delete(f"/channels/{thread_id}")
@@ -530,7 +518,7 @@ async def test_deleting_a_thread_deletes_its_messages(world: World) -> None:
 async def test_threads_are_deleted_with_their_channel_and_guild(world: World) -> None:
     guild = await world.guild()
     channel = await guild.channel("deleted")
-    thread_id, other = await create_thread(guild.owner, channel), await create_thread(guild.owner, guild.general)
+    thread_id, other = await guild.owner.create_thread(channel), await guild.owner.create_thread(guild.general)
     (await guild.owner.delete(f"/channels/{channel}")).ok()
     (await guild.owner.get(f"/channels/{thread_id}")).rejected(404, 10003)
     count_sql = "SELECT COUNT(*) FROM thread_members"
@@ -547,7 +535,7 @@ async def test_archived_threads_are_paged_by_archive_time(world: World) -> None:
     guild = await world.guild()
     thread_ids = []
     for _ in range(3):
-        thread_id = await create_thread(guild.owner, guild.general)
+        thread_id = await guild.owner.create_thread(guild.general)
         world.clock.advance(1000)
         (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
         thread_ids.append(str(thread_id))
@@ -566,7 +554,7 @@ async def test_private_archived_threads_are_listed_for_moderators_and_members(wo
     bob, carol = await guild.member(), await guild.member()
     thread_ids = []
     for _ in range(3):
-        thread_id = await create_thread(bob, guild.general, PRIVATE)
+        thread_id = await bob.create_thread(guild.general, PRIVATE)
         (await bob.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
         thread_ids.append(str(thread_id))
     path = f"/channels/{guild.general}"
@@ -588,10 +576,10 @@ async def test_active_threads_are_limited_to_visible_ones(world: World) -> None:
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
     await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
-    owner_thread = await create_thread(guild.owner, guild.general)
-    bot_thread = await create_thread(bot, guild.general)
-    private = await create_thread(guild.owner, guild.general, PRIVATE)
-    hidden = await create_thread(guild.owner, secret)
+    owner_thread = await guild.owner.create_thread(guild.general)
+    bot_thread = await bot.create_thread(guild.general)
+    private = await guild.owner.create_thread(guild.general, PRIVATE)
+    hidden = await guild.owner.create_thread(secret)
     listed = (await bot.get(f"/guilds/{guild.id}/threads/active")).ok()
     assert [int(thread["id"]) for thread in listed["threads"]] == [bot_thread, owner_thread]
     assert [int(member["id"]) for member in listed["members"]] == [bot_thread]
@@ -610,7 +598,7 @@ async def test_gaining_access_to_a_channel_syncs_its_threads(world: World) -> No
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
     await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
-    thread_id = await create_thread(guild.owner, secret)
+    thread_id = await guild.owner.create_thread(secret)
     session = await bot.connect()
     await guild.overwrite(secret, bot.id, allow=Permissions.VIEW_CHANNEL)
     event = await session.next("THREAD_LIST_SYNC")
@@ -620,7 +608,7 @@ async def test_gaining_access_to_a_channel_syncs_its_threads(world: World) -> No
 @pytest.mark.parametrize("thread_type", [PUBLIC, PRIVATE])
 async def test_threads_have_no_permission_overwrites(world: World, thread_type: int) -> None:
     guild = await world.guild()
-    thread_id = await create_thread(guild.owner, guild.general, thread_type)
+    thread_id = await guild.owner.create_thread(guild.general, thread_type)
     path = f"/channels/{thread_id}/permissions/{guild.id}"
     (await guild.owner.put(path, json={"type": OverwriteType.ROLE})).rejected(400, 50024)
 
@@ -629,8 +617,8 @@ async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) ->
     guild = await world.guild()
     bob, eve = await guild.member(), await guild.member()
     other_thread, own_thread = (
-        await create_thread(guild.owner, guild.general),
-        await create_thread(bob, guild.general, PRIVATE),
+        await guild.owner.create_thread(guild.general),
+        await bob.create_thread(guild.general, PRIVATE),
     )
     (await bob.put(f"/channels/{own_thread}/thread-members/{eve.id}")).ok()
     until = codec.timestamp(world.clock.now_ms() + MINUTE_MS)

@@ -62,20 +62,6 @@ async def create_webhook(world: World, actor: Actor, channel: int, name: str = "
     return Webhook(world, (await actor.post(f"/channels/{channel}/webhooks", json={"name": name, **body})).ok())
 
 
-async def run_jobs(world: World) -> None:
-    """Run the jobs that are due."""
-    assert world.app.worker is not None
-    await world.app.worker.run_due()
-
-
-async def audit_entries(guild: Guild, action: int) -> list[Any]:
-    """Return the audit log entries of an action, newest first."""
-    entries: list[Any] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()[
-        "audit_log_entries"
-    ]
-    return entries
-
-
 # Management
 
 
@@ -99,7 +85,7 @@ async def test_a_new_webhook_is_published_and_audited(world: World) -> None:
     assert webhook["url"] == f"{world.url}/api/webhooks/{webhook['id']}/{webhook['token']}"
     event = await session.next("WEBHOOKS_UPDATE")
     assert event == {"guild_id": str(guild.id), "channel_id": str(guild.general)}
-    (entry,) = await audit_entries(guild, AuditLogAction.WEBHOOK_CREATE)
+    (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_CREATE)
     assert (entry["target_id"], entry["user_id"], entry["reason"]) == (webhook["id"], str(guild.owner.id), "why not")
     changed_values = {change["key"]: change["new_value"] for change in entry["changes"]}
     assert changed_values == {
@@ -259,7 +245,7 @@ async def test_a_webhook_is_renamed_and_moved(world: World) -> None:
     assert changed["token"] == webhook.view["token"]
     updated_channels = [(await session.next("WEBHOOKS_UPDATE"))["channel_id"] for _ in range(2)]
     assert updated_channels == [str(guild.general), str(other)]
-    (entry,) = await audit_entries(guild, AuditLogAction.WEBHOOK_UPDATE)
+    (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)
     changed_values = {change["key"]: (change.get("old_value"), change.get("new_value")) for change in entry["changes"]}
     assert changed_values == {
         "name": ("hook", "new"),
@@ -268,7 +254,7 @@ async def test_a_webhook_is_renamed_and_moved(world: World) -> None:
     }
     assert (await webhook.send_message("hi"))["channel_id"] == str(other)
     assert (await guild.owner.patch(f"/webhooks/{webhook.id}", json={"channel_id": None})).ok() == changed
-    assert len(await audit_entries(guild, AuditLogAction.WEBHOOK_UPDATE)) == 1
+    assert len(await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)) == 1
 
 
 async def test_moving_a_webhook_requires_manage_webhooks_in_the_target(world: World) -> None:
@@ -293,7 +279,7 @@ async def test_a_deleted_webhook_can_no_longer_be_executed(world: World) -> None
     assert (await guild.owner.delete(f"/webhooks/{webhook.id}")).status == 204
 
     await session.next("WEBHOOKS_UPDATE")
-    (entry,) = await audit_entries(guild, AuditLogAction.WEBHOOK_DELETE)
+    (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_DELETE)
     assert {change["key"]: change["old_value"] for change in entry["changes"]}["name"] == "hook"
     (await webhook.execute("again")).rejected(404, 10015)
     stored = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
@@ -315,11 +301,11 @@ async def test_a_token_alone_reads_renames_and_deletes(world: World) -> None:
     assert (changed.ok()["name"], changed.ok()["channel_id"]) == ("new", str(guild.general))
     assert "user" not in changed.ok()
     await session.next("WEBHOOKS_UPDATE")
-    (entry,) = await audit_entries(guild, AuditLogAction.WEBHOOK_UPDATE)
+    (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)
     assert entry["user_id"] is None
     assert (await world.request("DELETE", webhook.path)).status == 204
     await session.next("WEBHOOKS_UPDATE")
-    assert len(await audit_entries(guild, AuditLogAction.WEBHOOK_DELETE)) == 1
+    assert len(await guild.audit_entries(AuditLogAction.WEBHOOK_DELETE)) == 1
     (await world.request("GET", webhook.path)).rejected(404, 10015)
 
 
@@ -600,12 +586,6 @@ async def test_the_file_size_limit_of_webhooks_changes_by_date(world: World) -> 
 # Threads
 
 
-async def create_thread(actor: Actor, channel: int) -> int:
-    """Create a public thread and return its ID."""
-    body = {"name": "talk", "type": ChannelType.PUBLIC_THREAD}
-    return int((await actor.post(f"/channels/{channel}/threads", json=body)).ok()["id"])
-
-
 async def test_a_webhook_message_unarchives_its_thread(world: World) -> None:
     guild = await world.guild()
     other = await guild.channel("other")
@@ -613,7 +593,7 @@ async def test_a_webhook_message_unarchives_its_thread(world: World) -> None:
         await create_webhook(world, guild.owner, guild.general),
         await create_webhook(world, guild.owner, other),
     )
-    thread = await create_thread(guild.owner, guild.general)
+    thread = await guild.owner.create_thread(guild.general)
     (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
     session = await guild.owner.connect()
 
@@ -688,7 +668,7 @@ async def test_a_webhook_reads_edits_and_deletes_its_messages(world: World) -> N
     assert (await session.next("MESSAGE_DELETE"))["id"] == message["id"]
     for method in ("GET", "PATCH", "DELETE"):
         (await world.request(method, path, json={"content": "a"})).rejected(404, 10008)
-    assert await audit_entries(guild, AuditLogAction.MESSAGE_DELETE) == []
+    assert await guild.audit_entries(AuditLogAction.MESSAGE_DELETE) == []
 
 
 async def test_a_webhook_cannot_access_messages_of_others(world: World) -> None:
@@ -712,14 +692,14 @@ async def test_a_webhook_cannot_access_messages_of_others(world: World) -> None:
     path = f"/channels/{guild.general}/messages/{webhook_message['id']}"
     (await guild.owner.patch(path, json={"content": "a"})).rejected(403, 50005)
     assert (await guild.owner.delete(path)).status == 204
-    (entry,) = await audit_entries(guild, AuditLogAction.MESSAGE_DELETE)
+    (entry,) = await guild.audit_entries(AuditLogAction.MESSAGE_DELETE)
     assert entry["target_id"] == str(first_webhook.id)
 
 
 async def test_messages_in_threads_require_the_thread_id(world: World) -> None:
     guild = await world.guild()
     webhook = await create_webhook(world, guild.owner, guild.general)
-    thread = await create_thread(guild.owner, guild.general)
+    thread = await guild.owner.create_thread(guild.general)
     message = await webhook.send_message("hi", f"wait=true&thread_id={thread}")
     path = f"{webhook.path}/messages/{message['id']}"
 
@@ -1153,7 +1133,7 @@ async def test_a_channel_follows_announcements(world: World) -> None:
     assert webhook["source_channel"] == {"id": str(channel), "name": "news"}
     assert webhook["source_guild"] == {"id": str(source.id), "icon": None, "name": "Paper"}
     assert "token" not in webhook
-    (entry,) = await audit_entries(target, AuditLogAction.WEBHOOK_CREATE)
+    (entry,) = await target.audit_entries(AuditLogAction.WEBHOOK_CREATE)
     assert entry["target_id"] == str(webhook_id)
     # Following twice returns the same webhook.
     assert await follow(world, source, channel, target) == webhook_id
@@ -1195,7 +1175,7 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
     path = f"/channels/{channel}/messages/{message['id']}"
 
     published = (await source.owner.post(f"{path}/crosspost")).ok()
-    await run_jobs(world)
+    await world.run_due_jobs()
 
     assert published["flags"] == MessageFlags.CROSSPOSTED
     copy = await session.next("MESSAGE_CREATE", lambda event: event["channel_id"] == str(target.general))
@@ -1217,13 +1197,13 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
     assert copy["mention_everyone"] is False
 
     (await source.owner.patch(path, json={"content": "corrected", "embeds": []})).ok()
-    await run_jobs(world)
+    await world.run_due_jobs()
     changed = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
     assert (changed["content"], changed["embeds"]) == ("corrected", [])
     assert changed["edited_timestamp"] is not None
 
     (await source.owner.delete(path)).ok()
-    await run_jobs(world)
+    await world.run_due_jobs()
     deleted = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
     assert deleted["content"] == actions.DELETED_CONTENT
     assert deleted["flags"] == MessageFlags.IS_CROSSPOST | MessageFlags.SOURCE_MESSAGE_DELETED
@@ -1243,7 +1223,7 @@ async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: py
     # An edit made before the copies exist is included in them or applied afterwards.
     (await source.owner.post(f"{path}/crosspost")).ok()
     (await source.owner.patch(path, json={"content": "second"})).ok()
-    await run_jobs(world)
+    await world.run_due_jobs()
 
     async def fetch_contents() -> set[str]:
         pages = [(await source.owner.get(f"/channels/{target}/messages?limit=1")).ok() for target in targets]
@@ -1253,7 +1233,7 @@ async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: py
     first = (await source.owner.get(f"/channels/{targets[0]}/messages?limit=1")).ok()[0]
     (await source.owner.delete(f"/channels/{targets[0]}/messages/{first['id']}")).ok()
     (await source.owner.delete(path)).ok()
-    await run_jobs(world)
+    await world.run_due_jobs()
     assert {
         (await source.owner.get(f"/channels/{target}/messages?limit=1")).ok()[0]["content"] for target in targets[1:]
     } == {actions.DELETED_CONTENT}
@@ -1266,7 +1246,7 @@ async def test_a_poll_is_not_crossposted(world: World) -> None:
     message = await source.send_message(source.owner, "vote", channel, poll=poll)
 
     (await source.owner.post(f"/channels/{channel}/messages/{message['id']}/crosspost")).ok()
-    await run_jobs(world)
+    await world.run_due_jobs()
 
     assert [message["type"] for message in (await source.owner.get(f"/channels/{source.general}/messages")).ok()] == [
         12
@@ -1281,7 +1261,7 @@ async def test_a_channel_that_stops_following_receives_no_crossposts(world: Worl
     message = await source.send_message(source.owner, "extra!", channel)
 
     (await source.owner.post(f"/channels/{channel}/messages/{message['id']}/crosspost")).ok()
-    await run_jobs(world)
+    await world.run_due_jobs()
 
     assert [message["type"] for message in (await target.owner.get(f"/channels/{target.general}/messages")).ok()] == [
         12

@@ -57,6 +57,11 @@ def decrypt_packet(mode: str, key: bytes, packet: bytes, header_length: int = 12
     return bindings.crypto_secretbox_open(rest, header.ljust(24, b"\0"), key)
 
 
+def dropped_packet_count(world: World, reason: str) -> float:
+    """Return the value of the metric for packets dropped for this reason."""
+    return float(world.app.metrics.voice_packets(reason)._value.get())
+
+
 async def wait_close_code(socket: Any) -> int:
     """Wait until the server closes the connection and return the code of the close frame."""
     while True:

@@ -3,17 +3,13 @@
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
-import aiohttp
 import msgspec
 import pytest
 
 from hubbub.protocol.enums import ChannelType
-from hubbub.server.app import App
-from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, VoiceConfig
-from tests.fixtures.validator import ResponseMonitor
 from tests.server.voice.caller import Caller
-from tests.world import NOW_MS, Actor, Guild, World
+from tests.world import Actor, Guild, World
 
 ENDPOINT = "voice.test:443"
 """The endpoint sent to clients. Test callers connect to the voice server directly, without TLS."""
@@ -23,21 +19,9 @@ MakeCaller = Callable[..., Coroutine[Any, Any, Caller]]
 
 
 @pytest.fixture
-def voice_config(store_config: Config) -> Config:
+def world_config(store_config: Config) -> Config:
     """A configuration with a voice server behind a TLS proxy."""
     return msgspec.structs.replace(store_config, voice=VoiceConfig(endpoint=ENDPOINT))
-
-
-@pytest.fixture
-async def world(voice_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
-    """A world with a voice server."""
-    app = App(voice_config, clock=ControlledClock(NOW_MS, running=False))
-    await app.start()
-    async with aiohttp.ClientSession() as client:
-        world = World(app, client)
-        yield world
-        await world.close()
-    await app.stop()
 
 
 @pytest.fixture

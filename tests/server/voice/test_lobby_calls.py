@@ -394,8 +394,8 @@ class TestRepeatedFailures:
     """Repeated failed joins are delayed in lobby calls too."""
 
     @pytest.fixture
-    def voice_config(self, voice_config: Config) -> Config:
-        return msgspec.structs.replace(voice_config, rate_limits="real")
+    def world_config(self, world_config: Config) -> Config:
+        return msgspec.structs.replace(world_config, rate_limits="real")
 
     async def test_joins_are_delayed(self, world: World, make_caller: MakeCaller) -> None:
         alice, bob = await make_caller(), await make_caller()

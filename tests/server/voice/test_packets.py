@@ -23,6 +23,7 @@ from tests.server.voice.caller import (
     XCHACHA,
     Caller,
     decrypt_packet,
+    dropped_packet_count,
     encrypt_packet,
     fake_encrypted_frame,
 )
@@ -47,11 +48,6 @@ async def assert_next_frame(receiver: Caller, sender: Caller, frame: bytes) -> N
     await sender.wait_packets_read()
     sender.send_frame(frame)
     assert await receiver.receive_media() == (sender.ready["ssrc"], frame)
-
-
-def dropped_packet_count(world: World, reason: str) -> float:
-    """Return the value of the metric for packets dropped for this reason."""
-    return float(world.app.metrics.voice_packets(reason)._value.get())
 
 
 @pytest.mark.parametrize("first_mode", ENCRYPTION_MODES)

@@ -117,7 +117,7 @@ class TestHeartbeatTimeout:
     """Network timeouts use the event loop's time (decisions/0005), so this test waits for a short interval."""
 
     @pytest.fixture
-    def voice_config(self, store_config: Config) -> Config:
+    def world_config(self, store_config: Config) -> Config:
         voice = VoiceConfig(endpoint=ENDPOINT, heartbeat_interval_ms=100, identify_timeout_ms=60_000)
         return msgspec.structs.replace(store_config, voice=voice)
 
@@ -131,7 +131,7 @@ class TestIdentifyTimeout:
     """Network timeouts use the event loop's time (decisions/0005), so this test waits for a short timeout."""
 
     @pytest.fixture
-    def voice_config(self, store_config: Config) -> Config:
+    def world_config(self, store_config: Config) -> Config:
         voice = VoiceConfig(endpoint=ENDPOINT, identify_timeout_ms=100)
         return msgspec.structs.replace(store_config, voice=voice)
 

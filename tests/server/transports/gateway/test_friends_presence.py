@@ -9,7 +9,7 @@ from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.config import Config
 from tests.oauth import create_application
-from tests.world import Actor, Session, World, befriend, small_config
+from tests.world import Actor, World, befriend, small_config
 
 RELATIONSHIPS, GAME_RELATIONSHIPS = "/users/@me/relationships", "/users/@me/game-relationships"
 CHESS_ACTIVITY = {
@@ -41,14 +41,6 @@ CHESS_ACTIVITY = {
 }
 
 
-async def set_presence(session: Session, status: str = "online", *activities: Any) -> None:
-    """Update the session's presence and wait until the server has handled it."""
-    await session.send(
-        GatewayOpcode.PRESENCE_UPDATE, {"since": None, "activities": list(activities), "status": status, "afk": False}
-    )
-    await session.wait_processed()
-
-
 def matches_presence(actor: Actor, status: str) -> Any:
     """Return a predicate for presence updates of a user with a status."""
     return lambda update: update["user"]["id"] == str(actor.id) and update["status"] == status
@@ -61,7 +53,7 @@ async def test_friends_see_each_other_connect_change_and_disconnect(world: World
     bob_session = await bob.connect()
 
     assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "online"
-    await set_presence(bob_session, "idle")
+    await bob_session.set_presence("idle")
     update = await alice_session.next("PRESENCE_UPDATE")
     assert (update["user"], update["status"], update["client_status"]) == ({"id": str(bob.id)}, "idle", {"web": "idle"})
     assert "guild_id" not in update
@@ -78,7 +70,7 @@ async def test_former_friends_receive_no_presence_updates(world: World) -> None:
     await alice_session.next("PRESENCE_UPDATE", matches_presence(bob, "online"))
 
     (await bob.put(f"{RELATIONSHIPS}/{alice.id}", json={"type": RelationshipType.BLOCKED})).ok()
-    await set_presence(bob_session, "dnd")
+    await bob_session.set_presence("dnd")
 
     await watcher.next("PRESENCE_UPDATE", matches_presence(bob, "dnd"))
     await alice_session.next("RELATIONSHIP_REMOVE")
@@ -92,7 +84,7 @@ async def test_rich_presence_is_shown_without_secrets(world: World) -> None:
     alice_session = await alice.connect()
     game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
-    await set_presence(game_session, "online", CHESS_ACTIVITY)
+    await game_session.set_presence("online", CHESS_ACTIVITY)
 
     [shown] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
     session_id = game_session.ready["session_id"]
@@ -152,16 +144,16 @@ async def test_invalid_activity_fields_are_omitted(world: World) -> None:
     alice_session = await alice.connect()
     game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
-    await set_presence(game_session, "online", INVALID_ACTIVITY)
+    await game_session.set_presence("online", INVALID_ACTIVITY)
 
     [shown] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
     assert shown.keys() == {"name", "type", "application_id", "session_id", "id", "created_at"}
     # An activity without a name gets the name of its application.
     assert shown["name"] == "Chess"
-    await set_presence(game_session, "online", {"name": "x" * 129, "type": ActivityType.PLAYING})
+    await game_session.set_presence("online", {"name": "x" * 129, "type": ActivityType.PLAYING})
     assert (await alice_session.next("PRESENCE_UPDATE"))["activities"] == []
     for kind in (1, 4, 6):
-        await set_presence(game_session, "idle", {"name": "Not a game", "type": kind})
+        await game_session.set_presence("idle", {"name": "Not a game", "type": kind})
     assert (await alice_session.next("PRESENCE_UPDATE"))["activities"] == []
 
 
@@ -174,7 +166,7 @@ async def test_an_oauth2_session_sets_presence_only_with_the_scope(world: World)
         Intents.ALL
     )
 
-    await set_presence(session, "online", CHESS_ACTIVITY)
+    await session.set_presence("online", CHESS_ACTIVITY)
 
     assert world.app.presences.find(bob.id) is None
     assert world.app.presences.is_playing(bob.id, game.id)
@@ -190,10 +182,10 @@ async def test_game_friends_see_each_other_only_in_their_game(world: World) -> N
     in_game = await alice_player.connect(Intents.ALL)
     # They are not platform friends, so presence from Bob's chat client is not visible to Alice.
     bob_session = await bob.connect()
-    await set_presence(bob_session, "dnd", {"name": "Secret hobby", "type": ActivityType.PLAYING})
+    await bob_session.set_presence("dnd", {"name": "Secret hobby", "type": ActivityType.PLAYING})
 
     game_session = await bob_player.connect(Intents.ALL)
-    await set_presence(game_session, "online", CHESS_ACTIVITY)
+    await game_session.set_presence("online", CHESS_ACTIVITY)
 
     update = await in_game.next("PRESENCE_UPDATE", lambda update: update["activities"])
     assert (update["status"], [activity["name"] for activity in update["activities"]]) == ("online", ["Chess Deluxe"])
@@ -228,11 +220,11 @@ async def test_several_sessions_are_merged_into_one_presence(world: World) -> No
     await befriend(alice, bob)
     alice_session = await alice.connect()
     desktop = await bob.connect()
-    await set_presence(desktop, "dnd", {"name": "Custom Status", "type": ActivityType.CUSTOM, "state": "hi"})
+    await desktop.set_presence("dnd", {"name": "Custom Status", "type": ActivityType.CUSTOM, "state": "hi"})
     first = await (await world.bearer(bob, chess.id)).connect(Intents.ALL, properties={"device": "console"})
-    await set_presence(first, "online", {"type": ActivityType.PLAYING, "state": "one"})
+    await first.set_presence("online", {"type": ActivityType.PLAYING, "state": "one"})
     second = await (await world.bearer(bob, go.id)).connect(Intents.ALL, properties={"os": "android"})
-    await set_presence(second, "online", {"type": ActivityType.PLAYING})
+    await second.set_presence("online", {"type": ActivityType.PLAYING})
 
     update = await alice_session.next("PRESENCE_UPDATE", lambda update: len(update["activities"]) == 3)
 
@@ -242,7 +234,7 @@ async def test_several_sessions_are_merged_into_one_presence(world: World) -> No
     assert update["client_status"] == {"web": "dnd", "desktop": "online", "mobile": "online"}
     created_at = update["activities"][1]["created_at"]
     world.clock.advance(5_000)
-    await set_presence(first, "idle", {"type": ActivityType.PLAYING, "state": "one"})
+    await first.set_presence("idle", {"type": ActivityType.PLAYING, "state": "one"})
     update = await alice_session.next(
         "PRESENCE_UPDATE", lambda update: update["client_status"].get("desktop") == "idle"
     )
@@ -259,10 +251,10 @@ async def test_an_invisible_user_is_offline_in_games_too(world: World) -> None:
     alice_session = await alice.connect()
     desktop = await bob.connect()
     game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
-    await set_presence(game_session, "online", {"type": ActivityType.PLAYING})
+    await game_session.set_presence("online", {"type": ActivityType.PLAYING})
     await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"])
 
-    await set_presence(desktop, "invisible")
+    await desktop.set_presence("invisible")
 
     update = await alice_session.next("PRESENCE_UPDATE", matches_presence(bob, "offline"))
     assert (update["activities"], update["client_status"]) == ([], {})
@@ -277,8 +269,7 @@ async def test_users_may_set_activities_from_their_client(world: World) -> None:
     alice_session, bob_session = await alice.connect(), await bob.connect()
 
     button = {"label": "Watch", "url": "https://game.example/watch"}
-    await set_presence(
-        bob_session,
+    await bob_session.set_presence(
         "online",
         CHESS_ACTIVITY | {"application_id": "77", "buttons": [button]},
         {"name": "Live", "type": ActivityType.STREAMING},

@@ -5,7 +5,7 @@ from typing import Any
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.intents import Intents
 from tests.game import create_game
-from tests.world import Session, World
+from tests.world import World
 
 FIRST_PARTY_OPCODES = (
     GatewayOpcode.VOICE_SERVER_PING,
@@ -16,14 +16,6 @@ FIRST_PARTY_OPCODES = (
     GatewayOpcode.UPDATE_TIME_SPENT_SESSION,
 )
 """Opcodes of first-party clients that have no handler."""
-
-
-async def set_presence(session: Session, **fields: object) -> None:
-    """Update the session's presence and wait until the server has handled it."""
-    await session.send(
-        GatewayOpcode.PRESENCE_UPDATE, {"since": None, "activities": [], "status": "online", "afk": False, **fields}
-    )
-    await session.wait_processed()
 
 
 def no_session_shows_chat(sessions: list[dict[str, Any]]) -> bool:
@@ -45,7 +37,7 @@ async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: Wo
     )
     assert (second["session_id"], second["application_id"]) == (game_session.ready["session_id"], str(app.id))
 
-    await set_presence(game_session, showing_chat=True, activities=[{"type": 0, "state": "In a match"}])
+    await game_session.set_presence(showing_chat=True, activities=[{"type": 0, "state": "In a match"}])
 
     sessions = await client.next("SESSIONS_REPLACE")
     assert [session["showing_chat"] for session in sessions] == [False, True]
@@ -55,7 +47,7 @@ async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: Wo
     await late.wait_delivered()
     (sessions,) = [frame["d"] for frame in late.dispatches if frame["t"] == "SESSIONS_REPLACE"]
     assert [session["showing_chat"] for session in sessions] == [False, True, False]
-    await set_presence(game_session)
+    await game_session.set_presence()
     assert [session["showing_chat"] for session in await late.next("SESSIONS_REPLACE", no_session_shows_chat)] == [
         False
     ] * 3
@@ -73,7 +65,7 @@ async def test_the_last_remaining_session_is_notified_once(world: World) -> None
     await other.close()
 
     assert [session["session_id"] for session in await one.next("SESSIONS_REPLACE")] == [one.ready["session_id"]]
-    await set_presence(one, status="idle")
+    await one.set_presence(status="idle")
     await one.assert_not_received("SESSIONS_REPLACE")
 
 
@@ -86,7 +78,7 @@ async def test_bots_and_friends_receive_no_session_list(world: World) -> None:
     await bot.connect()
     await alice.connect()
     game_session = await (await (await create_game(world)).add_player(alice)).connect(Intents.ALL)
-    await set_presence(game_session, showing_chat=True)
+    await game_session.set_presence(showing_chat=True)
 
     await first.assert_not_received("SESSIONS_REPLACE")
     await friend.assert_not_received("SESSIONS_REPLACE")

@@ -12,7 +12,6 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from hubbub.protocol import codec
-from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import standing
@@ -118,11 +117,6 @@ def document() -> dict[str, Any]:
     """The document of the sample slice."""
     decoded: dict[str, Any] = json.loads(openapi.encode_document(SAMPLE_TABLE))
     return decoded
-
-
-@pytest.fixture(scope="module")
-def full_table() -> EndpointTable:
-    return EndpointTable(SLICES)
 
 
 @pytest.fixture(scope="module")

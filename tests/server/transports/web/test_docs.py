@@ -7,7 +7,7 @@ import json
 import pkgutil
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from urllib.parse import quote, urldefrag
 
@@ -18,7 +18,7 @@ from hubbub import protocol
 from hubbub.protocol import changes, enums, errors, flags, intents, operation, voice
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
-from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import standing
 from hubbub.server.transports.http.example_values import example
@@ -27,17 +27,13 @@ from tests.contract.tables import events, operations
 from tests.pages import Browser, Page
 from tests.reference_pages import ReferencePage, read_operation_entries
 from tests.server.transports.http import sample_slice
-from tests.world import NOW_MS, World, small_config
+from tests.world import World, small_config
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
-    """A world on the in-memory store; the reference does not depend on the store."""
-    app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
-    await app.start()
-    async with aiohttp.ClientSession() as client:
-        yield World(app, client)
-    await app.stop()
+def world_config() -> Config:
+    """A configuration with the in-memory store; the reference does not depend on the store."""
+    return small_config()
 
 
 async def crawl(world: World) -> dict[str, ReferencePage]:

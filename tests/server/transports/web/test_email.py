@@ -35,7 +35,7 @@ async def newest_token(world: World) -> str:
     return token_in(list(world.app.mailbox)[-1].text)
 
 
-async def register(world: World) -> tuple[Browser, Page]:
+async def register_in_browser(world: World) -> tuple[Browser, Page]:
     """Register a user with an email address in a new browser."""
     browser = Browser(world)
     page = await browser.open("/register")
@@ -43,7 +43,7 @@ async def register(world: World) -> tuple[Browser, Page]:
 
 
 async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: World) -> None:
-    browser, account = await register(mail_world)
+    browser, account = await register_in_browser(mail_world)
     assert f"{MARY} Not confirmed" in account.text
     link = f"/confirm-email?token={await newest_token(mail_world)}"
     confirmed = await browser.submit(await browser.open(link), "Confirm email address")
@@ -72,7 +72,7 @@ async def test_the_page_is_the_same_for_an_unknown_address(mail_world: World) ->
 
 
 async def test_opening_a_confirmation_link_does_not_use_it(mail_world: World) -> None:
-    browser, _ = await register(mail_world)
+    browser, _ = await register_in_browser(mail_world)
     link = f"/confirm-email?token={await newest_token(mail_world)}"
 
     await browser.open(link)
@@ -99,7 +99,7 @@ async def test_an_invalid_link_is_reported_with_a_way_to_request_a_new_one(
 
 
 async def test_a_user_changes_the_address(mail_world: World) -> None:
-    browser, _ = await register(mail_world)
+    browser, _ = await register_in_browser(mail_world)
     page = await browser.open("/settings/account/email")
 
     wrong = await browser.submit(page, "Change email", email="new@example.org", password="guess")
@@ -114,7 +114,7 @@ async def test_a_user_changes_the_address(mail_world: World) -> None:
 
 
 async def test_a_server_without_mail_explains_it(world: World) -> None:
-    browser, _ = await register(world)
+    browser, _ = await register_in_browser(world)
 
     forgot = await Browser(world).open("/forgot-password")
     settings = await browser.open("/settings/account/email")
@@ -126,7 +126,7 @@ async def test_a_server_without_mail_explains_it(world: World) -> None:
 
 
 async def test_the_mailbox_shows_mail_with_its_links(mail_world: World) -> None:
-    await register(mail_world)
+    await register_in_browser(mail_world)
     token = await newest_token(mail_world)
     browser = Browser(mail_world)
 

@@ -38,7 +38,7 @@ async def developer(world: World) -> tuple[Browser, Actor]:
     return browser, alice
 
 
-async def create_application(browser: Browser, name: str = "My game") -> tuple[str, Page]:
+async def submit_application_form(browser: Browser, name: str = "My game") -> tuple[str, Page]:
     """Create an application with the form and return the path and content of its page."""
     page = await browser.submit(await browser.open("/developers"), "Create application", name=name)
     return browser.history[-1].url, page
@@ -53,7 +53,7 @@ def secrets_of(page: Page) -> list[str]:
 async def test_an_application_is_created_and_all_its_pages_open(world: World) -> None:
     browser, _ = await developer(world)
 
-    portal_path, page = await create_application(browser)
+    portal_path, page = await submit_application_form(browser)
 
     assert page.status == 200
     assert "My game was created." in page.text
@@ -70,7 +70,7 @@ async def test_an_application_is_created_and_all_its_pages_open(world: World) ->
 
 async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/store")
     assert "No items yet." in page.text
 
@@ -99,7 +99,7 @@ async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> Non
 
 async def test_invalid_sku_fields_are_reported(world: World) -> None:
     browser, _ = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/store")
 
     page = await browser.submit(page, "Create SKU", name="x" * 81, kind="wings", price="4.99", currency="gold")
@@ -113,7 +113,7 @@ async def test_invalid_sku_fields_are_reported(world: World) -> None:
     stranger, _ = await developer(world)
     page = await browser.open(f"{portal_path}/store")
     (publish,) = [form.action for form in page.forms if form.action.endswith("/publish")]
-    other = await stranger.open((await create_application(stranger))[0] + "/store")
+    other = await stranger.open((await submit_application_form(stranger))[0] + "/store")
     other.forms[-1].action = publish
     assert (await stranger.submit(other, "Create SKU", name="x", price="1")).status == 403
     assert (await stranger.open(f"{portal_path}/store")).status == 404
@@ -130,7 +130,7 @@ async def test_an_invalid_name_is_reported_at_its_field(world: World) -> None:
 
 async def test_applications_of_other_users_are_not_visible(world: World) -> None:
     browser, _ = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     other, _ = await developer(world)
 
     for section in SECTIONS:
@@ -141,7 +141,7 @@ async def test_applications_of_other_users_are_not_visible(world: World) -> None
 
 async def test_a_cross_site_form_is_rejected(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/oauth2")
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": "https://evil.example"}
     data = "redirect_uri=https%3A%2F%2Fevil.example"
@@ -158,7 +158,7 @@ async def test_a_cross_site_form_is_rejected(world: World) -> None:
 
 async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
     browser, _ = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
 
     page = await browser.submit(await browser.open(f"{portal_path}/bot"), "Add a bot")
 
@@ -182,7 +182,7 @@ async def test_resetting_a_secret_needs_the_authenticator_code(world: World) -> 
     secret, _ = await enable_totp(world, alice)
     browser = Browser(world)
     browser.sign_in_as(alice)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
 
     page = await browser.submit(await browser.open(f"{portal_path}/oauth2"), "Reset secret", code="")
     assert (page.status, 'id="error-code"' in page.body) == (400, True)
@@ -194,7 +194,7 @@ async def test_resetting_a_secret_needs_the_authenticator_code(world: World) -> 
 
 async def test_redirects_are_added_removed_and_validated(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     path = f"/applications/{portal_path.rpartition('/')[2]}"
     page = await browser.open(f"{portal_path}/oauth2")
 
@@ -209,7 +209,7 @@ async def test_redirects_are_added_removed_and_validated(world: World) -> None:
 
 async def test_an_authorization_url_is_generated(world: World) -> None:
     browser, _ = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     await browser.submit(await browser.open(f"{portal_path}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
 
     query = [("scope", "bot"), ("scope", "identify"), ("scope", "fly"), ("permission", "SEND_MESSAGES")]
@@ -225,7 +225,7 @@ async def test_an_authorization_url_is_generated(world: World) -> None:
 
 async def test_general_settings_are_saved_and_validated(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, page = await create_application(browser)
+    portal_path, page = await submit_application_form(browser)
     path = f"/applications/{portal_path.rpartition('/')[2]}"
 
     page = await browser.submit(
@@ -244,7 +244,7 @@ async def test_general_settings_are_saved_and_validated(world: World) -> None:
 
 async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     identifier = int(portal_path.rpartition("/")[2])
     await browser.submit(await browser.open(f"{portal_path}/bot"), "Add a bot")
 
@@ -268,7 +268,7 @@ async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: Wor
 
 async def test_scopes_are_requested_and_terms_accepted(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/approvals")
 
     page = await browser.submit(page, "Request approval", name="voice", reason="To talk")
@@ -281,7 +281,7 @@ async def test_scopes_are_requested_and_terms_accepted(world: World) -> None:
 
 async def test_installation_settings_are_saved(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/installation")
 
     page = await browser.submit(page, "Save", guild_scopes="bot fly", guild_permission=["KICK_MEMBERS"])
@@ -300,7 +300,7 @@ async def test_installation_settings_are_saved(world: World) -> None:
 
 async def test_a_webhook_url_is_verified(private_targets_world: World, receiver: Receiver) -> None:
     browser, alice = await developer(private_targets_world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     receiver.use_verify_key_of((await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok())
     receiver.accept_invalid_signatures = True
     page = await browser.open(f"{portal_path}/webhooks")
@@ -329,7 +329,7 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
 async def test_failed_deliveries_can_be_retried(private_targets_world: World, receiver: Receiver) -> None:
     world = private_targets_world
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     identifier = portal_path.rpartition("/")[2]
     receiver.use_verify_key_of((await alice.get(f"/applications/{identifier}")).ok())
     fields = {"event_webhooks_url": receiver.events_url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
@@ -360,7 +360,7 @@ async def test_failed_deliveries_can_be_retried(private_targets_world: World, re
 
 async def test_images_are_shown_and_deleted(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     identifier = portal_path.rpartition("/")[2]
     (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": data_uri(png())})).ok()
     (
@@ -380,7 +380,7 @@ async def test_images_are_shown_and_deleted(world: World) -> None:
 
 async def test_testers_are_invited_and_accept_on_their_own_page(world: World) -> None:
     browser, _ = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     bob = await world.user("bob")
     guest = Browser(world)
     guest.sign_in_as(bob)
@@ -400,7 +400,7 @@ async def test_testers_are_invited_and_accept_on_their_own_page(world: World) ->
 
 async def test_test_users_are_created_in_a_rehearsal(world: World) -> None:
     browser, _ = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
 
     page = await browser.submit(await browser.open(f"{portal_path}/testers"), "Create test user", test_username="tess")
 
@@ -411,7 +411,7 @@ async def test_test_users_are_created_in_a_rehearsal(world: World) -> None:
 
 async def test_identity_providers_are_added_removed_and_validated(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     path = f"/applications/{portal_path.rpartition('/')[2]}/external-identity-provider-configurations"
     page = await browser.open(f"{portal_path}/identity")
 
@@ -432,7 +432,7 @@ async def test_identity_providers_are_added_removed_and_validated(world: World) 
 
 async def test_the_form_keeps_client_fields_set_over_the_api(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, _ = await create_application(browser)
+    portal_path, _ = await submit_application_form(browser)
     path = f"/applications/{portal_path.rpartition('/')[2]}/external-identity-provider-configurations/STEAM"
     body = {"clients": [{"id": "480", "description": "The demo", "environment": "dev"}]}
     (await alice.put(path, json=body)).ok()
@@ -447,7 +447,7 @@ async def test_the_form_keeps_client_fields_set_over_the_api(world: World) -> No
 
 async def test_deletion_needs_the_application_name(world: World) -> None:
     browser, alice = await developer(world)
-    portal_path, page = await create_application(browser)
+    portal_path, page = await submit_application_form(browser)
 
     wrong = await browser.submit(page, "Delete application", confirm="my game")
     assert 'id="error-confirm"' in wrong.body
@@ -460,7 +460,7 @@ async def test_deletion_needs_the_application_name(world: World) -> None:
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x>'])
 async def test_names_and_descriptions_are_escaped(world: World, name: str) -> None:
     browser, alice = await developer(world)
-    portal_path, page = await create_application(browser)
+    portal_path, page = await submit_application_form(browser)
     body = {"description": name, "name": name[:32]}
     (await alice.patch(f"/applications/{portal_path.rpartition('/')[2]}", json=body)).ok()
 

@@ -7,7 +7,7 @@ import pytest
 from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
 from tests.pages import Browser
-from tests.server.play.helpers import DAY_MS, owner_of, run_due_jobs
+from tests.server.play.helpers import DAY_MS, owner_of
 from tests.server.play.purchases import buy, publish_sku, received_events
 from tests.world import Actor, World
 
@@ -59,7 +59,7 @@ async def test_a_subscription_is_canceled_after_confirmation_and_resumed(private
     assert resumed["status"] == SubscriptionStatus.ACTIVE
 
     page = await browser.submit(await browser.open(cancel_url), "Cancel subscription")
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     await world.clock.run_for(32 * DAY_MS)
     assert await status(alice) == SubscriptionStatus.INACTIVE
     assert (await alice.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok() == []

@@ -14,6 +14,7 @@ from tests.server.voice.caller import (
     AES,
     abort_connection,
     decrypt_packet,
+    dropped_packet_count,
     encrypt_packet,
     fake_encrypted_frame,
     last_seq,
@@ -24,11 +25,6 @@ from tests.server.voice.conftest import MakeCaller
 from tests.server.voice.webrtc.browser import CODECS, OPUS, Browser, binding_request
 from tests.server.voice.webrtc.conftest import MakeBrowser
 from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
-
-
-def dropped_packet_count(world: World, reason: str) -> float:
-    """Return the value of the metric for packets dropped for this reason."""
-    return float(world.app.metrics.voice_packets(reason)._value.get())
 
 
 async def wait_dropped(world: World, reason: str, count: float) -> None:

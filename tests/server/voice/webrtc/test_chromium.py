@@ -28,7 +28,7 @@ FRAMES = 50
 
 
 @pytest.fixture
-def voice_config() -> Config:
+def world_config() -> Config:
     """A configuration with one store, because stores make no difference to media."""
     return small_config(voice=VoiceConfig(endpoint=ENDPOINT))
 
