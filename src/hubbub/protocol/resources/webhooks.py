@@ -294,6 +294,20 @@ WEBHOOKS_UPDATE = Event(
 _MANAGE_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
 _TOKEN_ERRORS: Final = (errors.UNKNOWN_WEBHOOK, errors.INVALID_WEBHOOK_TOKEN)
 _MESSAGE_ERRORS: Final = (*_TOKEN_ERRORS, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
+UPDATE_ERRORS: Final = (
+    errors.MISSING_PERMISSIONS,
+    errors.EMPTY_MESSAGE,
+    errors.MAX_ATTACHMENTS,
+    errors.FILE_TOO_LARGE,
+    errors.POLL_CANNOT_EDIT,
+    errors.POLL_CANNOT_USE_EMOJI,
+    errors.POLL_INVALID_CHANNEL_TYPE,
+    errors.VOICE_MESSAGE_CANNOT_EDIT,
+    errors.THREAD_ARCHIVED,
+    errors.THREAD_LOCKED,
+    errors.INVALID_FORM_BODY,
+)
+"""Errors of a request that updates a message of a webhook, beside those of its token."""
 _EXECUTE_ERRORS: Final = (
     *_TOKEN_ERRORS,
     *messages.SEND_ERRORS,
@@ -465,20 +479,7 @@ UPDATE_WEBHOOK_MESSAGE = Operation(
     query=UpdateMessageQuery,
     result=Message,
     auth=Auth.NONE,
-    raises=(
-        *_MESSAGE_ERRORS,
-        errors.MISSING_PERMISSIONS,
-        errors.EMPTY_MESSAGE,
-        errors.MAX_ATTACHMENTS,
-        errors.FILE_TOO_LARGE,
-        errors.POLL_CANNOT_EDIT,
-        errors.POLL_CANNOT_USE_EMOJI,
-        errors.POLL_INVALID_CHANNEL_TYPE,
-        errors.VOICE_MESSAGE_CANNOT_EDIT,
-        errors.THREAD_ARCHIVED,
-        errors.THREAD_LOCKED,
-        errors.INVALID_FORM_BODY,
-    ),
+    raises=(*_MESSAGE_ERRORS, *UPDATE_ERRORS),
     emits=(messages.MESSAGE_UPDATE,),
     uploads=_UPLOADS,
 )
