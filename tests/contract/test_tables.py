@@ -1,5 +1,6 @@
-"""Every declared operation and command has exactly one matching handler."""
+"""Operations, commands, events, errors and enums are declared once, and are used."""
 
+import ast
 import re
 from collections import Counter
 
@@ -11,7 +12,7 @@ from hubbub.protocol.operation import Auth
 from hubbub.protocol.resources import webhook_events
 from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
-from tests.contract.tables import commands, events, operations, resource_modules
+from tests.contract.tables import SOURCE, commands, events, operations, parse_file, python_files, resource_modules
 
 
 def test_every_declared_operation_has_exactly_one_handler() -> None:
@@ -61,6 +62,26 @@ def test_every_event_has_a_unique_summary_of_when_it_is_sent() -> None:
 
 # Commands that the gateway handles itself, because they concern the session and not a resource.
 GATEWAY_COMMANDS = {"PRESENCE_UPDATE"}
+
+
+def test_every_enum_and_set_of_flags_is_used() -> None:
+    texts = {path: path.read_text() for path in python_files(SOURCE)}
+    names = {
+        statement.name: path
+        for path in (SOURCE / "protocol").glob("*.py")
+        for statement in parse_file(path).body
+        if isinstance(statement, ast.ClassDef) and (path.stem == "flags" or _is_enum(statement))
+    }
+
+    assert [
+        name
+        for name, declaring_path in names.items()
+        if not any(len(re.findall(rf"\b{name}\b", text)) > (path == declaring_path) for path, text in texts.items())
+    ] == []
+
+
+def _is_enum(statement: ast.ClassDef) -> bool:
+    return any(ast.unparse(base) in ("IntEnum", "StrEnum", "IntFlag") for base in statement.bases)
 
 
 def test_error_codes_are_unique_and_found_by_their_number() -> None:

@@ -226,7 +226,7 @@ class NewMemberActionType(IntEnum):
 
 
 class IntegrationExpireBehavior(IntEnum):
-    """What happens to a member whose subscription expires."""
+    """Effect of an expired subscription on the member."""
 
     REMOVE_ROLE = 0
     KICK = 1
@@ -651,19 +651,6 @@ class TeamRole(StrEnum):
     ADMIN = "admin"
     DEVELOPER = "developer"
     READ_ONLY = "read_only"
-
-
-class IdentityProvider(StrEnum):
-    """Type of external authentication token that a game provides."""
-
-    OIDC = "OIDC"
-    EPIC_ONLINE_SERVICES_ACCESS_TOKEN = "EPIC_ONLINE_SERVICES_ACCESS_TOKEN"
-    EPIC_ONLINE_SERVICES_ID_TOKEN = "EPIC_ONLINE_SERVICES_ID_TOKEN"
-    STEAM_SESSION_TICKET = "STEAM_SESSION_TICKET"
-    UNITY_SERVICES_ID_TOKEN = "UNITY_SERVICES_ID_TOKEN"
-    BOT_ISSUED_ACCESS_TOKEN = "DISCORD_BOT_ISSUED_ACCESS_TOKEN"
-    APPLE_ID_TOKEN = "APPLE_ID_TOKEN"
-    PLAYSTATION_NETWORK_ID_TOKEN = "PLAYSTATION_NETWORK_ID_TOKEN"
 
 
 class Scope(StrEnum):

@@ -208,7 +208,7 @@ class SetSpeaking(Struct, kw_only=True):
     """Payload that updates the speaking state of the client."""
 
     speaking: int | bool
-    """Speaking flags; 0 when the client stops speaking."""
+    """A `SpeakingFlags` bit set; 0 when the client stops speaking."""
     delay: int | None = 0
     """Always 0."""
     ssrc: int | None = 0
@@ -321,7 +321,7 @@ class Speaking(Struct, kw_only=True):
     """The speaking state of another user."""
 
     speaking: int
-    """Speaking flags; 0 when the user stops speaking."""
+    """A `SpeakingFlags` bit set; 0 when the user stops speaking."""
     ssrc: int
     """SSRC of the user's audio."""
     user_id: UserId

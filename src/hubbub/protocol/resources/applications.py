@@ -57,9 +57,9 @@ class TeamMember(Struct, kw_only=True):
     team_id: TeamId
     """ID of the team."""
     membership_state: int
-    """State of the membership: 1 invited, 2 accepted."""
+    """State of the membership; a `TeamMembershipState`."""
     role: str
-    """Role in the team: `admin`, `developer` or `read_only`."""
+    """Role in the team; a `TeamRole`."""
     permissions: list[str]
     """Always `["*"]`; undocumented, but hikari reads it."""
 

@@ -121,7 +121,7 @@ class Embed(Struct, kw_only=True):
     fields: list[EmbedField] | UnsetType = UNSET
     """Fields, at most 25."""
     flags: int | UnsetType = UNSET
-    """Flags of the embed."""
+    """Flags of the embed; an `EmbedFlags` bit set."""
     components: list[Component] | UnsetType = UNSET
     """Components that the embed displays instead of its other content."""
 

@@ -118,7 +118,7 @@ class Guild(Struct, kw_only=True):
     vanity_url_code: str | None = None
     """Code of the vanity URL; null if none."""
     premium_tier: int = 0
-    """Boost level of the guild, 0 to 3."""
+    """Boost level of the guild; a `PremiumTier`."""
     premium_subscription_count: int = 0
     """Number of boosts."""
     preferred_locale: str = "en-US"

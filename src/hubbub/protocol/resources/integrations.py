@@ -1,11 +1,11 @@
 """Integrations: applications installed in a guild."""
 
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.enums import AuditLogAction, IntegrationExpireBehavior
 from hubbub.protocol.ids import ApplicationId, GuildId, IntegrationId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.numbers import Int32
@@ -16,9 +16,6 @@ from hubbub.protocol.resources.users import User
 
 INTEGRATIONS_MAX: Final = 50
 """Maximum number of integrations in a list."""
-
-ExpireBehavior = Literal[0, 1]
-"""Effect of an expired subscription: 0 removes the role, 1 kicks the member."""
 
 
 class IntegrationAccount(Struct, kw_only=True):
@@ -122,8 +119,8 @@ class CreateIntegration(Struct, kw_only=True):
 class UpdateIntegration(Struct, kw_only=True):
     """Changes to the handling of expired subscribers."""
 
-    expire_behavior: ExpireBehavior | None | UnsetType = UNSET
-    """Effect of an expired subscription: 0 removes the role, 1 kicks the member."""
+    expire_behavior: IntegrationExpireBehavior | None | UnsetType = UNSET
+    """Effect of an expired subscription."""
     expire_grace_period: Int32 | None | UnsetType = UNSET
     """Days until `expire_behavior` is applied."""
     enable_emoticons: bool | None | UnsetType = UNSET

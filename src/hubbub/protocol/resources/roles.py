@@ -97,7 +97,7 @@ class Role(PartialRole, kw_only=True):
     mentionable: bool
     """Whether every member can mention the role."""
     flags: int
-    """Flags of the role: 1 << 0 if it can be chosen in onboarding."""
+    """Flags of the role; a `RoleFlags` bit set."""
     tags: RoleTags | UnsetType = UNSET
     """Origin of the role; absent if it is not managed."""
 
