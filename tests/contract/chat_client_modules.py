@@ -6,7 +6,8 @@ like any other module; a contract test compares them with the protocol (decision
 
 import importlib
 import inspect
-from enum import IntEnum
+import json
+from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,25 +17,35 @@ from tests.contract.tables import SOURCE
 
 FOLDER: Final = SOURCE / "server/transports/web/static/app/generated"
 
-ENUMS: Final[dict[str, type[IntEnum]]] = {
+ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "GatewayOpcode": enums.GatewayOpcode,
     "CloseCode": enums.CloseCode,
     "RpcOpcode": rpc.Opcode,
     "ActivityType": enums.ActivityType,
+    "AutoModerationActionType": enums.AutoModerationActionType,
+    "AutoModerationEventType": enums.AutoModerationEventType,
+    "AutoModerationKeywordPresetType": enums.AutoModerationKeywordPresetType,
+    "AutoModerationTriggerType": enums.AutoModerationTriggerType,
     "ButtonStyle": enums.ButtonStyle,
     "ChannelType": enums.ChannelType,
     "CommandOptionType": enums.CommandOptionType,
     "CommandType": enums.CommandType,
     "ComponentType": enums.ComponentType,
     "DefaultMessageNotifications": enums.DefaultMessageNotifications,
+    "FormFieldType": enums.FormFieldType,
     "InteractionType": enums.InteractionType,
     "InviteTargetType": enums.InviteTargetType,
+    "JoinRequestStatus": enums.JoinRequestStatus,
     "MessageType": enums.MessageType,
+    "NewMemberActionType": enums.NewMemberActionType,
+    "OnboardingMode": enums.OnboardingMode,
+    "OnboardingPromptType": enums.OnboardingPromptType,
     "OverwriteType": enums.OverwriteType,
     "RelationshipType": enums.RelationshipType,
     "StickerFormatType": enums.StickerFormatType,
     "TextInputStyle": enums.TextInputStyle,
     "VerificationLevel": enums.VerificationLevel,
+    "WidgetStyle": enums.WidgetStyle,
 }
 """Enums that the chat client uses, by their name in JavaScript."""
 FLAGS: Final[tuple[type[Any], ...]] = (
@@ -48,6 +59,20 @@ LIMITS: Final = (
     "resources.attachments.ATTACHMENTS_MAX",
     "resources.attachments.ATTACHMENT_BYTES_MAX",
     "resources.audit_log.REASON_MAX",
+    "resources.auto_moderation.RULE_NAME_MAX",
+    "resources.auto_moderation.RULES_MAX_BY_TRIGGER",
+    "resources.auto_moderation.ACTIONS_BY_TRIGGER",
+    "resources.auto_moderation.KEYWORDS_MAX",
+    "resources.auto_moderation.KEYWORD_MAX",
+    "resources.auto_moderation.REGEX_PATTERNS_MAX",
+    "resources.auto_moderation.REGEX_PATTERN_MAX",
+    "resources.auto_moderation.ALLOW_LIST_MAX",
+    "resources.auto_moderation.PRESET_ALLOW_LIST_MAX",
+    "resources.auto_moderation.MENTION_TOTAL_LIMIT_MAX",
+    "resources.auto_moderation.CUSTOM_MESSAGE_MAX",
+    "resources.auto_moderation.TIMEOUT_SECONDS_MAX",
+    "resources.auto_moderation.EXEMPT_ROLES_MAX",
+    "resources.auto_moderation.EXEMPT_CHANNELS_MAX",
     "resources.channels.CHANNEL_NAME_MAX",
     "resources.channels.TOPIC_MAX",
     "resources.commands.STRING_OPTION_MAX",
@@ -67,7 +92,7 @@ def enums_module() -> str:
     """Return `enums.js`."""
     parts = [_heading("Enums and flags of the wire protocol")]
     for name, kind in ENUMS.items():
-        parts.append(_constant(kind, name, {member.name: str(member.value) for member in kind}))
+        parts.append(_constant(kind, name, {member.name: json.dumps(member.value) for member in kind}))
     for flag_set in FLAGS:
         bits = {name: value for name, value in vars(flag_set).items() if _is_bit(name, value)}
         assert max(bits.values()) < 1 << 31, flag_set
@@ -105,7 +130,8 @@ def limits_module() -> str:
     lines = []
     for place in LIMITS:
         module, _, name = place.rpartition(".")
-        lines.append(f"export const {name} = {getattr(importlib.import_module(f'hubbub.protocol.{module}'), name)};")
+        value = getattr(importlib.import_module(f"hubbub.protocol.{module}"), name)
+        lines.append(f"export const {name} = {_limit(value)};")
     return "\n".join([_heading("Limits of the protocol"), *lines, ""])
 
 
@@ -132,6 +158,13 @@ def _constant(kind: type[Any], name: str, values: dict[str, str]) -> str:
 def _object(name: str, values: dict[str, str]) -> str:
     lines = "".join(f"  {key}: {value},\n" for key, value in values.items())
     return f"export const {name} = Object.freeze({{\n{lines}}});\n"
+
+
+def _limit(value: Any) -> str:
+    """Return a limit as JavaScript: a number, a list of numbers, or an object with these by the value of an enum."""
+    if isinstance(value, dict):
+        return f"Object.freeze({{ {', '.join(f'{int(key)}: {_limit(item)}' for key, item in value.items())} }})"
+    return f"[{', '.join(map(_limit, value))}]" if isinstance(value, tuple) else str(int(value))
 
 
 def _is_bit(name: str, value: object) -> bool:

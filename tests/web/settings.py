@@ -32,7 +32,7 @@ async def choose_in_picker(page: Any, label: str, name: str) -> None:
     # The button that clears the choice contains the label too.
     await page.get_by_role("button", name=re.compile(f"^{label}")).click()
     await page.get_by_role("combobox", name=f"Search: {label}").fill(name)
-    await page.get_by_role("option", name=name).first.click()
+    await page.get_by_role("listbox", name=label).get_by_role("option", name=name).first.click()
 
 
 async def accessibility_problems(window: ChatWindow) -> list[str]:

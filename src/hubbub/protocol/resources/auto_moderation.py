@@ -26,6 +26,31 @@ RULES_MAX_BY_TRIGGER: Final = {
     AutoModerationTriggerType.MEMBER_PROFILE: 1,
 }
 """Maximum number of rules per guild, by trigger type."""
+ACTIONS_BY_TRIGGER: Final = {
+    AutoModerationTriggerType.KEYWORD: (
+        AutoModerationActionType.BLOCK_MESSAGE,
+        AutoModerationActionType.SEND_ALERT_MESSAGE,
+        AutoModerationActionType.TIMEOUT,
+    ),
+    AutoModerationTriggerType.SPAM: (
+        AutoModerationActionType.BLOCK_MESSAGE,
+        AutoModerationActionType.SEND_ALERT_MESSAGE,
+    ),
+    AutoModerationTriggerType.KEYWORD_PRESET: (
+        AutoModerationActionType.BLOCK_MESSAGE,
+        AutoModerationActionType.SEND_ALERT_MESSAGE,
+    ),
+    AutoModerationTriggerType.MENTION_SPAM: (
+        AutoModerationActionType.BLOCK_MESSAGE,
+        AutoModerationActionType.SEND_ALERT_MESSAGE,
+        AutoModerationActionType.TIMEOUT,
+    ),
+    AutoModerationTriggerType.MEMBER_PROFILE: (
+        AutoModerationActionType.SEND_ALERT_MESSAGE,
+        AutoModerationActionType.BLOCK_MEMBER_INTERACTION,
+    ),
+}
+"""Actions that a rule can perform, by trigger type."""
 KEYWORDS_MAX: Final = 1000
 KEYWORD_MAX: Final = 60
 REGEX_PATTERNS_MAX: Final = 10

@@ -34,15 +34,6 @@ _ALERT: Final = AutoModerationActionType.SEND_ALERT_MESSAGE
 _TIMEOUT: Final = AutoModerationActionType.TIMEOUT
 _QUARANTINE: Final = AutoModerationActionType.BLOCK_MEMBER_INTERACTION
 
-ACTIONS_BY_TRIGGER: Final = {
-    _KEYWORD: (_BLOCK, _ALERT, _TIMEOUT),
-    AutoModerationTriggerType.SPAM: (_BLOCK, _ALERT),
-    _PRESET: (_BLOCK, _ALERT),
-    _MENTIONS: (_BLOCK, _ALERT, _TIMEOUT),
-    _PROFILE: (_ALERT, _QUARANTINE),
-}
-"""Actions allowed for each trigger type."""
-
 ALERT_CHANNEL_TYPES: Final = frozenset(
     {
         ChannelType.GUILD_TEXT,
@@ -209,7 +200,7 @@ def _build_actions(
 ) -> list[wire.Action]:
     allowed_types = [
         action_type
-        for action_type in ACTIONS_BY_TRIGGER[AutoModerationTriggerType(row.trigger_type)]
+        for action_type in wire.ACTIONS_BY_TRIGGER[AutoModerationTriggerType(row.trigger_type)]
         if action_type != _QUARANTINE or _has_profile_rules(call)
     ]
     _reject_duplicates("actions", [action.type for action in action_requests], form)

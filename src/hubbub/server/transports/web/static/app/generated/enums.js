@@ -67,6 +67,36 @@ export const ActivityType = Object.freeze({
   HANG_STATUS: 6,
 });
 
+/** Action that a rule performs. */
+export const AutoModerationActionType = Object.freeze({
+  BLOCK_MESSAGE: 1,
+  SEND_ALERT_MESSAGE: 2,
+  TIMEOUT: 3,
+  BLOCK_MEMBER_INTERACTION: 4,
+});
+
+/** Event in which a rule is checked. */
+export const AutoModerationEventType = Object.freeze({
+  MESSAGE_SEND: 1,
+  MEMBER_UPDATE: 2,
+});
+
+/** Keyword list maintained by the platform. */
+export const AutoModerationKeywordPresetType = Object.freeze({
+  PROFANITY: 1,
+  SEXUAL_CONTENT: 2,
+  SLURS: 3,
+});
+
+/** Type of content that triggers a rule. */
+export const AutoModerationTriggerType = Object.freeze({
+  KEYWORD: 1,
+  SPAM: 3,
+  KEYWORD_PRESET: 4,
+  MENTION_SPAM: 5,
+  MEMBER_PROFILE: 6,
+});
+
 /** Style of a button. */
 export const ButtonStyle = Object.freeze({
   PRIMARY: 1,
@@ -149,6 +179,14 @@ export const DefaultMessageNotifications = Object.freeze({
   ONLY_MENTIONS: 1,
 });
 
+/** Type of a field in the member verification form. */
+export const FormFieldType = Object.freeze({
+  TERMS: "TERMS",
+  TEXT_INPUT: "TEXT_INPUT",
+  PARAGRAPH: "PARAGRAPH",
+  MULTIPLE_CHOICE: "MULTIPLE_CHOICE",
+});
+
 /** Type of an interaction. */
 export const InteractionType = Object.freeze({
   PING: 1,
@@ -165,6 +203,14 @@ export const InviteTargetType = Object.freeze({
   EMBEDDED_APPLICATION: 2,
   ROLE_SUBSCRIPTIONS_PURCHASE: 3,
   LOBBY: 5,
+});
+
+/** Status of a join request. */
+export const JoinRequestStatus = Object.freeze({
+  STARTED: "STARTED",
+  SUBMITTED: "SUBMITTED",
+  REJECTED: "REJECTED",
+  APPROVED: "APPROVED",
 });
 
 /** Type of a message. */
@@ -210,6 +256,24 @@ export const MessageType = Object.freeze({
   HD_STREAMING_UPGRADED: 55,
 });
 
+/** Action that a new member is asked to take in a channel. */
+export const NewMemberActionType = Object.freeze({
+  VIEW: 0,
+  TALK: 1,
+});
+
+/** Which channels count toward the requirements of onboarding. */
+export const OnboardingMode = Object.freeze({
+  DEFAULT: 0,
+  ADVANCED: 1,
+});
+
+/** Presentation of an onboarding prompt. */
+export const OnboardingPromptType = Object.freeze({
+  MULTIPLE_CHOICE: 0,
+  DROPDOWN: 1,
+});
+
 /** Type of a permission overwrite's target. */
 export const OverwriteType = Object.freeze({
   ROLE: 0,
@@ -248,6 +312,15 @@ export const VerificationLevel = Object.freeze({
   MEDIUM: 2,
   HIGH: 3,
   VERY_HIGH: 4,
+});
+
+/** Style of the widget image. */
+export const WidgetStyle = Object.freeze({
+  SHIELD: "shield",
+  BANNER1: "banner1",
+  BANNER2: "banner2",
+  BANNER3: "banner3",
+  BANNER4: "banner4",
 });
 
 /** Flags of a presence activity (spec/gateway.md#8). */

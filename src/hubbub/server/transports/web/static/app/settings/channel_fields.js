@@ -3,7 +3,7 @@
 import { ChannelFlags, ChannelType, isForum, isVoice } from "../network/enums.js";
 import { formField } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
-import { choiceSetting, showFieldNotice, switchSetting, textSetting } from "./form.js";
+import { choiceSetting, numberSetting, showFieldNotice, switchSetting, textSetting } from "./form.js";
 
 const CHANNEL_NAME_MAX = 100;
 const TOPIC_MAX = 1024;
@@ -65,23 +65,6 @@ export function categoryOptions(state, guildId) {
     .filter(channel => channel.type === ChannelType.GUILD_CATEGORY)
     .sort((a, b) => a.position - b.position);
   return [[null, "No category"], ...categories.map(category => [category.id, category.name])];
-}
-
-/** Return a field for a whole number. */
-function numberSetting(label, { hint, ...attributes }) {
-  const input = h("input", { type: "number", class: "short-input", inputmode: "numeric", ...attributes });
-  const field = formField(label, input, hint);
-  return {
-    node: field.node,
-    read: () => (input.value === "" ? 0 : Number(input.value)),
-    write(value) {
-      input.value = String(value ?? 0);
-    },
-    setError: field.setError,
-    setDisabled(disabled) {
-      input.disabled = disabled;
-    },
-  };
 }
 
 /** Return a field for a bitrate in bits per second. */

@@ -14,6 +14,7 @@ import { showError, showNotice } from "../ui/notices.js";
  * @property {() => any} read returns the value as the API takes it
  * @property {(value: any) => void} write
  * @property {(text: string | null) => void} setError
+ * @property {(errors: any) => void} [setErrors] shows the errors of the API at the parts of a field that has parts
  * @property {(disabled: boolean) => void} setDisabled
  */
 
@@ -41,8 +42,8 @@ export function textSetting(label, { hint, multiline = false, isNullable = false
   });
 }
 
-/** Return a select field. `options` are pairs of value and label; an unknown value is shown as itself. */
-export function choiceSetting(label, options, { hint } = {}) {
+/** Return a select field. `options` are pairs of value and label; `unknown` returns the label of any other value. */
+export function choiceSetting(label, options, { hint, unknown = String } = {}) {
   const input = h("select");
   const values = [...options];
   const draw = () =>
@@ -57,12 +58,42 @@ export function choiceSetting(label, options, { hint } = {}) {
     value => {
       let index = values.findIndex(([option]) => option === value);
       if (index < 0) {
-        index = values.push([value, String(value)]) - 1;
+        index = values.push([value, unknown(value)]) - 1;
         draw();
       }
       input.value = String(index);
     },
   );
+}
+
+/** Return a field for a whole number. */
+export function numberSetting(label, { hint, ...attributes }) {
+  const input = h("input", { type: "number", class: "short-input", inputmode: "numeric", ...attributes });
+  return inputField(
+    formField(label, input, hint),
+    () => (input.value === "" ? 0 : Number(input.value)),
+    value => {
+      input.value = String(value ?? 0);
+    },
+  );
+}
+
+/** Return a field for a list of texts, one in each line. */
+export function linesSetting(label, { hint, ...attributes } = {}) {
+  const input = h("textarea", { rows: "4", dir: "auto", spellcheck: "false", ...attributes });
+  const field = formField(label, input, hint);
+  const read = () => input.value.split("\n").filter(line => line.trim());
+  return {
+    ...inputField(field, read, value => {
+      input.value = (value ?? []).join("\n");
+    }),
+    /** Name the line with the first error. */
+    setErrors(errors) {
+      const [index, inner] = Object.entries(errors).find(([key]) => key !== "_errors") ?? [];
+      const message = firstErrorMessage(inner ?? errors);
+      field.setError(index === undefined ? message : `“${read()[Number(index)]}”: ${message}`);
+    },
+  };
 }
 
 let switchCount = 0;
@@ -146,6 +177,46 @@ export function imageSetting(label, { hint, preview }) {
     setError: field.setError,
     setDisabled(disabled) {
       for (const control of [input, change, remove]) control.disabled = disabled;
+    },
+  };
+}
+
+/**
+ * Return a field that combines several; its value is an object by their names.
+ *
+ * @param {Record<string, SettingsField>} fields
+ * @param {Record<string, any>} [attributes] of the node
+ * @returns {SettingsField}
+ */
+export function groupSetting(fields, attributes = { class: "settings-group" }) {
+  const entries = Object.entries(fields);
+  const error = h("p", { class: "error", hidden: true, role: "alert" });
+  const showError = text => {
+    error.hidden = !text;
+    error.textContent = text ?? "";
+  };
+  return {
+    node: h(
+      "div",
+      attributes,
+      entries.map(([, field]) => field.node),
+      error,
+    ),
+    read: () => Object.fromEntries(entries.map(([name, field]) => [name, field.read()])),
+    write(values) {
+      for (const [name, field] of entries) field.write(values?.[name]);
+    },
+    setError(text) {
+      showError(text);
+      if (!text) for (const [, field] of entries) field.setError(null);
+    },
+    setErrors(errors) {
+      const invalid = entries.filter(([name]) => name in errors);
+      for (const [name, field] of invalid.reverse()) setFieldErrors(field, errors[name]);
+      if (!invalid.length) showError(firstErrorMessage(errors));
+    },
+    setDisabled(disabled) {
+      for (const [, field] of entries) field.setDisabled(disabled);
     },
   };
 }
@@ -248,15 +319,22 @@ function showFieldErrors(fields, error) {
     const field = fields.get(name);
     // The tab of the field must be visible before the field takes the focus.
     field.node.dispatchEvent(new Event("settings-error", { bubbles: true }));
-    field.setError(firstMessage(error.errors[name]));
+    setFieldErrors(field, error.errors[name]);
   }
   if (!invalid.length) showError(error);
 }
 
-function firstMessage(node) {
+/** Show the errors of the API at a field, or at its parts. */
+export function setFieldErrors(field, errors) {
+  if (field.setErrors === undefined) field.setError(firstErrorMessage(errors));
+  else field.setErrors(errors);
+}
+
+/** Return the first message in the errors of a field. */
+export function firstErrorMessage(node) {
   if (Array.isArray(node?._errors) && node._errors.length) return String(node._errors[0].message);
   const inner = Object.values(node ?? {}).find(value => typeof value === "object");
-  return inner ? firstMessage(inner) : "This value is not valid.";
+  return inner ? firstErrorMessage(inner) : "This value is not valid.";
 }
 
 /** Show the error of a field without a place for it. */

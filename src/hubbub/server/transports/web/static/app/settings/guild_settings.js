@@ -6,6 +6,7 @@ import { h, icon, setChildren } from "../ui/dom.js";
 import { closePopup } from "../ui/popups.js";
 import { showNotice } from "../ui/notices.js";
 import { AUDIT_LOG_SCREEN } from "./audit_log.js";
+import { AUTO_MODERATION_SCREEN } from "./auto_moderation.js";
 import { BANS_SCREEN } from "./bans.js";
 import { CHANNELS_SCREEN } from "./channels.js";
 import { GuildSettingsAccess } from "./guild_access.js";
@@ -25,6 +26,9 @@ import { ROLES_SCREEN } from "./roles.js";
  * @property {(view: GuildSettings) => any} build returns the content
  */
 
+/** Kinds of state changes that screens react to. */
+const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration"]);
+
 /** @type {SettingsScreen[]} */
 const SCREENS = [
   OVERVIEW_SCREEN,
@@ -33,6 +37,7 @@ const SCREENS = [
   MEMBERS_SCREEN,
   BANS_SCREEN,
   INVITES_SCREEN,
+  AUTO_MODERATION_SCREEN,
   AUDIT_LOG_SCREEN,
   OWNERSHIP_SCREEN,
 ];
@@ -222,7 +227,7 @@ class GuildSettings {
       if (!this.isLeaving) showNotice("You are no longer a member of this guild.");
       return;
     }
-    if (detail.guildId !== this.guildId || !["guilds", "members", "channels", "auditLog"].includes(detail.kind)) return;
+    if (detail.guildId !== this.guildId || !WATCHED_KINDS.has(detail.kind)) return;
     if (this.guild === undefined) return;
     this.title.textContent = this.guild.name;
     this.#onChange?.(detail);

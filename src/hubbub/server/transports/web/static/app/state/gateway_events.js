@@ -80,6 +80,11 @@ export const GATEWAY_HANDLERS = {
   /** Entries are not stored: the settings read the log when they show it. */
   GUILD_AUDIT_LOG_ENTRY_CREATE: (state, data) => state.emitChange("auditLog", data.id, data.guild_id),
 
+  // Rules are not stored either.
+  AUTO_MODERATION_RULE_CREATE: changeRule,
+  AUTO_MODERATION_RULE_UPDATE: changeRule,
+  AUTO_MODERATION_RULE_DELETE: changeRule,
+
   // Channels and threads
 
   CHANNEL_CREATE: changeChannel,
@@ -247,6 +252,10 @@ function changeGuild(state, guildId, changes) {
 function changeRole(state, { guild_id: guildId, role }) {
   const others = (state.guilds.get(guildId)?.roles ?? []).filter(otherRole => otherRole.id !== role.id);
   changeGuild(state, guildId, { roles: [...others, role] });
+}
+
+function changeRule(state, rule) {
+  state.emitChange("autoModeration", rule.id, rule.guild_id);
 }
 
 function changeChannel(state, data) {

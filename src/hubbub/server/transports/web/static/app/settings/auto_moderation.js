@@ -1,0 +1,142 @@
+/** Guild settings: the rules of auto moderation, and the dialog to create one. */
+
+import { AutoModerationEventType, AutoModerationTriggerType } from "../generated/enums.js";
+import { RULES_MAX_BY_TRIGGER, RULE_NAME_MAX } from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { h, icon, reconcile } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { ACTION_TEXTS, openRule } from "./auto_moderation_rule.js";
+import { actionButton, choiceSetting, listEntry, lockedNotice, openActionDialog, textSetting } from "./form.js";
+import { createReload, loadContent } from "./loading.js";
+
+const { KEYWORD, KEYWORD_PRESET, MENTION_SPAM, SPAM, MEMBER_PROFILE } = AutoModerationTriggerType;
+
+/** Labels of the trigger types. @type {Map<number, string>} */
+const TRIGGER_TEXTS = new Map([
+  [KEYWORD, "Words and patterns that you list"],
+  [KEYWORD_PRESET, "Commonly flagged words"],
+  [MENTION_SPAM, "Too many mentions"],
+  [SPAM, "Spam"],
+  [MEMBER_PROFILE, "Names of members"],
+]);
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const AUTO_MODERATION_SCREEN = {
+  id: "auto-moderation",
+  label: "Auto moderation",
+  icon: "shield",
+  build: view => build(view),
+};
+
+function build(view, focusedId = null) {
+  const { context, guildId } = view;
+  const why = view.access.whyNot(Permissions.MANAGE_GUILD);
+  if (why !== null) {
+    view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(AUTO_MODERATION_SCREEN.id));
+    return lockedNotice(`You cannot see the rules. ${why}`);
+  }
+  const load = () => context.api.request("GET", `/guilds/${guildId}/auto-moderation/rules`);
+  return loadContent(view, AUTO_MODERATION_SCREEN.label, load, rules => buildList(view, rules, load, focusedId));
+}
+
+function buildList(view, loadedRules, load, focusedId) {
+  let rules = loadedRules;
+  const list = h("ul", { class: "settings-list", "aria-label": "Rules" });
+  const status = h("p", { class: "soft", role: "status" });
+  const edit = rule => openRule(view, rule, () => view.setContent(AUTO_MODERATION_SCREEN.label, build(view, rule.id)));
+  const draw = () => {
+    status.textContent = rules.length ? "" : "There are no rules yet.";
+    reconcile(
+      list,
+      rules.map(rule => ruleEntry(rule, () => edit(rule))),
+    );
+  };
+  const add = h(
+    "button",
+    { type: "button", class: "button small", onclick: () => create(view, rules, edit) },
+    icon("plus"),
+    "Create rule",
+  );
+  const reload = createReload(list, load, found => {
+    rules = found;
+    draw();
+  });
+  view.onChange(({ kind }) => {
+    if (!view.access.has(Permissions.MANAGE_GUILD)) view.show(AUTO_MODERATION_SCREEN.id);
+    else if (kind === "autoModeration") reload();
+  });
+  draw();
+  if (focusedId !== null) queueMicrotask(() => focusRule(list, focusedId));
+  return [
+    h(
+      "p",
+      { class: "hint auto-moderation-hint" },
+      "Rules check messages before they are sent. Members who manage the guild are exempt.",
+    ),
+    h("div", { class: "settings-tools" }, add),
+    status,
+    list,
+  ];
+}
+
+function focusRule(list, id) {
+  const row = [...list.children].find(child => child.dataset.key === id);
+  (row?.querySelector("button") ?? list.closest(".settings-main"))?.focus();
+}
+
+function ruleEntry(rule, onEdit) {
+  const actions = rule.actions.map(({ type }) => ACTION_TEXTS.get(type)?.label ?? `action ${type}`);
+  return {
+    key: rule.id,
+    stamp: JSON.stringify(rule),
+    build: () =>
+      listEntry({
+        title: [rule.name, rule.enabled ? null : h("span", { class: "tag" }, "Off")],
+        details: [TRIGGER_TEXTS.get(rule.trigger_type) ?? `Type ${rule.trigger_type}`, actions.join(" · ")],
+        actions: [actionButton("Edit", onEdit, { name: `Edit ${rule.name}` })],
+      }),
+  };
+}
+
+/** Return pairs of trigger type and label that the guild can still create. */
+function freeTriggers(rules) {
+  const count = type => rules.filter(rule => rule.trigger_type === type).length;
+  return [...TRIGGER_TEXTS].filter(([type]) => count(type) < RULES_MAX_BY_TRIGGER[type]);
+}
+
+async function create(view, rules, edit) {
+  const options = freeTriggers(rules);
+  if (!options.length) {
+    showNotice("The guild has all rules that it can have. Edit or delete one of them.");
+    return;
+  }
+  const full = [...TRIGGER_TEXTS].filter(entry => !options.some(([type]) => type === entry[0]));
+  let rule = null;
+  const isDone = await openActionDialog({
+    title: "Create rule",
+    text: "The rule is off until you turn it on.",
+    label: "Create",
+    danger: false,
+    fields: {
+      name: textSetting("Name", { maxlength: RULE_NAME_MAX, required: true }),
+      trigger_type: choiceSetting("Reacts to", options, {
+        hint: full.length
+          ? `Already used: ${full.map(([type, label]) => `${label} (${RULES_MAX_BY_TRIGGER[type]})`).join(", ")}.`
+          : undefined,
+      }),
+    },
+    run: async ({ name, trigger_type: type }) => {
+      const json = {
+        name,
+        trigger_type: type,
+        event_type:
+          type === MEMBER_PROFILE ? AutoModerationEventType.MEMBER_UPDATE : AutoModerationEventType.MESSAGE_SEND,
+        trigger_metadata: {},
+      };
+      rule = await view.context.api.request("POST", `/guilds/${view.guildId}/auto-moderation/rules`, { json });
+    },
+  });
+  if (!isDone) return;
+  showNotice(`${rule.name} was created.`, "done");
+  edit(rule);
+}

@@ -1,0 +1,352 @@
+/** Guild settings: the page of one rule of auto moderation. */
+
+import {
+  AutoModerationActionType,
+  AutoModerationKeywordPresetType,
+  AutoModerationTriggerType,
+  ComponentType,
+} from "../generated/enums.js";
+import {
+  ACTIONS_BY_TRIGGER,
+  ALLOW_LIST_MAX,
+  CUSTOM_MESSAGE_MAX,
+  EXEMPT_CHANNELS_MAX,
+  EXEMPT_ROLES_MAX,
+  KEYWORDS_MAX,
+  KEYWORD_MAX,
+  MENTION_TOTAL_LIMIT_MAX,
+  PRESET_ALLOW_LIST_MAX,
+  REGEX_PATTERNS_MAX,
+  REGEX_PATTERN_MAX,
+  RULE_NAME_MAX,
+  TIMEOUT_SECONDS_MAX,
+} from "../generated/limits.js";
+import { ChannelType, Permissions } from "../network/enums.js";
+import { h, icon } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { channelChoices, entitiesSetting } from "./entities_setting.js";
+import {
+  SettingsForm,
+  actionButton,
+  choiceSetting,
+  firstErrorMessage,
+  groupSetting,
+  linesSetting,
+  lockedNotice,
+  numberSetting,
+  openActionDialog,
+  setFieldErrors,
+  settingsSection,
+  switchSetting,
+  textSetting,
+} from "./form.js";
+import { createReload } from "./loading.js";
+
+const { BLOCK_MESSAGE, SEND_ALERT_MESSAGE, TIMEOUT, BLOCK_MEMBER_INTERACTION } = AutoModerationActionType;
+const { KEYWORD, KEYWORD_PRESET, MENTION_SPAM, MEMBER_PROFILE } = AutoModerationTriggerType;
+
+/** Labels and explanations of the actions. @type {Map<number, {label: string, hint: string}>} */
+export const ACTION_TEXTS = new Map([
+  [BLOCK_MESSAGE, { label: "Block the message", hint: "It is not sent, and its author is told." }],
+  [SEND_ALERT_MESSAGE, { label: "Send an alert", hint: "The content and its author are posted in a channel." }],
+  [TIMEOUT, { label: "Time out the member", hint: "They can read, but not write, react or speak." }],
+  [
+    BLOCK_MEMBER_INTERACTION,
+    { label: "Quarantine the member", hint: "They cannot write, react or speak until they change their name." },
+  ],
+]);
+
+const PRESET_TEXTS = [
+  [AutoModerationKeywordPresetType.PROFANITY, "Swear words"],
+  [AutoModerationKeywordPresetType.SEXUAL_CONTENT, "Sexual content"],
+  [AutoModerationKeywordPresetType.SLURS, "Insults and slurs"],
+];
+
+const DURATION_OPTIONS = [
+  [60, "1 minute"],
+  [300, "5 minutes"],
+  [600, "10 minutes"],
+  [3_600, "1 hour"],
+  [86_400, "1 day"],
+  [604_800, "1 week"],
+  [TIMEOUT_SECONDS_MAX, "4 weeks"],
+];
+
+const ALERT_CHANNEL_TYPES = [
+  ChannelType.GUILD_TEXT,
+  ChannelType.GUILD_VOICE,
+  ChannelType.GUILD_ANNOUNCEMENT,
+  ChannelType.GUILD_STAGE_VOICE,
+];
+
+/** Show the page of a rule; `goBack` shows the list again. */
+export function openRule(view, loadedRule, goBack) {
+  const { context, guildId } = view,
+    path = `/guilds/${guildId}/auto-moderation/rules/${loadedRule.id}`;
+  let rule = loadedRule,
+    isDeletedHere = false;
+  const actions = actionsSetting(view, rule.trigger_type);
+  const fields = {
+    name: textSetting("Name", { maxlength: RULE_NAME_MAX }),
+    enabled: switchSetting("Turned on"),
+    trigger_metadata: groupSetting(triggerFields(rule.trigger_type)),
+    actions,
+    exempt_roles: entitiesSetting(view, "Exempt roles", {
+      type: ComponentType.ROLE_SELECT,
+      max: EXEMPT_ROLES_MAX,
+      placeholder: "No roles",
+    }),
+    ...(rule.trigger_type === MEMBER_PROFILE
+      ? {}
+      : {
+          exempt_channels: entitiesSetting(view, "Exempt channels", {
+            type: ComponentType.CHANNEL_SELECT,
+            max: EXEMPT_CHANNELS_MAX,
+            placeholder: "No channels",
+          }),
+        }),
+  };
+  const form = new SettingsForm(fields, rule, {
+    save: async changes => {
+      rule = await context.api.request("PATCH", path, { json: changes });
+      setTitle();
+      drawAccess();
+      return rule;
+    },
+    onInput: () => view.drawBar(),
+  });
+  view.useForm(form);
+  const notice = h("div", { class: "settings-access" });
+  const setTitle = () => {
+    view.main.querySelector(".settings-heading").textContent = rule.name;
+  };
+  const drawAccess = () => {
+    const why = view.access.whyNot(Permissions.MODERATE_MEMBERS),
+      isLocked = why !== null && rule.actions.some(({ type }) => type === TIMEOUT);
+    notice.replaceChildren(
+      ...(isLocked
+        ? [lockedNotice(`This rule times out members. You can rename it, turn it off or remove the timeout. ${why}`)]
+        : []),
+    );
+    for (const name of ["trigger_metadata", "exempt_roles", "exempt_channels"]) fields[name]?.setDisabled(isLocked);
+    fields.enabled.setDisabled(isLocked && !rule.enabled);
+    actions.drawAccess(why, rule);
+  };
+  const leave = () => {
+    goBack();
+    if (!isDeletedHere) showNotice(`${rule.name} was deleted by someone else.`);
+  };
+  const load = () =>
+    context.api.request("GET", path).catch(error => {
+      if (error.status !== 404) throw error;
+      return null;
+    });
+  const reload = createReload(notice, load, found => {
+    if (found === null) {
+      leave();
+      return;
+    }
+    rule = found;
+    form.load(rule);
+    setTitle();
+    drawAccess();
+  });
+  view.onChange(({ kind, id }) => {
+    if (!view.access.has(Permissions.MANAGE_GUILD)) goBack();
+    else if (kind === "autoModeration" && id === rule.id) reload();
+    else drawAccess();
+  });
+  drawAccess();
+  const back = h(
+    "button",
+    { type: "button", class: "button small quiet settings-back", onclick: () => view.requestPage(goBack) },
+    icon("back"),
+    "All rules",
+  );
+  const remove = () => removeRule(view, rule, path, () => (isDeletedHere = true), goBack);
+  view.setContent(rule.name, [
+    back,
+    notice,
+    h(
+      "div",
+      { class: "settings-form" },
+      settingsSection("Rule", fields.name.node, fields.enabled.node),
+      hasTriggerFields(rule.trigger_type)
+        ? settingsSection("Reacts to", fields.trigger_metadata.node)
+        : settingsSection("Reacts to", h("p", null, "Messages that look like spam. There is nothing to choose.")),
+      settingsSection("Actions", actions.node),
+      settingsSection("Exceptions", fields.exempt_roles.node, fields.exempt_channels?.node),
+      settingsSection("Delete", h("div", { class: "row" }, actionButton("Delete rule", remove, { danger: true }))),
+    ),
+  ]);
+  view.main.focus();
+}
+
+async function removeRule(view, rule, path, onDelete, goBack) {
+  const isDone = await openActionDialog({
+    title: `Delete ${rule.name}?`,
+    text: "Messages are no longer checked by this rule. This cannot be undone.",
+    label: "Delete rule",
+    run: async () => {
+      onDelete();
+      await view.context.api.request("DELETE", path);
+    },
+  });
+  if (!isDone) return;
+  goBack();
+  showNotice(`${rule.name} was deleted.`, "done");
+}
+
+const hasTriggerFields = type => Object.keys(triggerFields(type)).length > 0;
+
+/** Return the fields of the content that triggers a rule. */
+function triggerFields(type) {
+  if (type === KEYWORD || type === MEMBER_PROFILE)
+    return {
+      keyword_filter: linesSetting("Words and phrases", {
+        hint: `One per line, up to ${KEYWORDS_MAX} of ${KEYWORD_MAX} characters each. “cat” is the whole word, “cat*” its beginning, “*cat*” any part.`,
+      }),
+      regex_patterns: linesSetting("Regular expressions", {
+        hint: `One per line, up to ${REGEX_PATTERNS_MAX} of ${REGEX_PATTERN_MAX} characters each.`,
+        class: "code-input",
+      }),
+      allow_list: linesSetting("Allowed words and phrases", {
+        hint: `They do not trigger the rule. One per line, up to ${ALLOW_LIST_MAX}.`,
+      }),
+    };
+  if (type === KEYWORD_PRESET)
+    return {
+      presets: presetsSetting(),
+      allow_list: linesSetting("Allowed words and phrases", {
+        hint: `They do not trigger the rule. One per line, up to ${PRESET_ALLOW_LIST_MAX}.`,
+      }),
+    };
+  if (type === MENTION_SPAM)
+    return {
+      mention_total_limit: numberSetting("Mentions in a message", {
+        hint: `More different users and roles than this trigger the rule. At most ${MENTION_TOTAL_LIMIT_MAX}.`,
+        min: "0",
+        max: String(MENTION_TOTAL_LIMIT_MAX),
+      }),
+      mention_raid_protection_enabled: switchSetting("Detect mention raids", {
+        hint: "Many members mention others within a short time.",
+      }),
+    };
+  return {};
+}
+
+/** Return the field for the word lists; the value is the list of their types. */
+function presetsSetting() {
+  const switches = PRESET_TEXTS.map(([type, label]) => ({ type, field: switchSetting(label) }));
+  const error = h("p", { class: "error", hidden: true, role: "alert" });
+  return {
+    node: h(
+      "fieldset",
+      { class: "field" },
+      h("legend", null, "Word lists"),
+      switches.map(({ field }) => field.node),
+      error,
+    ),
+    read: () => switches.filter(({ field }) => field.read()).map(({ type }) => type),
+    write(types) {
+      for (const { type, field } of switches) field.write((types ?? []).includes(type));
+    },
+    setError(text) {
+      error.hidden = !text;
+      error.textContent = text ?? "";
+    },
+    setDisabled(disabled) {
+      for (const { field } of switches) field.setDisabled(disabled);
+    },
+  };
+}
+
+/** Return the field of an action's setting, by its name in the metadata. */
+function actionDetails({ context: { state }, guildId }, type) {
+  if (type === BLOCK_MESSAGE)
+    return {
+      custom_message: textSetting("Message to the author", {
+        hint: "Optional. Explain what is not allowed.",
+        maxlength: CUSTOM_MESSAGE_MAX,
+        isNullable: true,
+      }),
+    };
+  if (type === SEND_ALERT_MESSAGE) {
+    const permissions = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES;
+    const choices = channelChoices(state, guildId, { types: ALERT_CHANNEL_TYPES, permissions });
+    return {
+      channel_id: choiceSetting("Alert channel", [[null, "Choose a channel"], ...choices], {
+        hint: "Only channels in which you can write.",
+        unknown: id => `#${state.channels.get(id)?.name ?? "unknown"}`,
+      }),
+    };
+  }
+  if (type === TIMEOUT)
+    return {
+      duration_seconds: choiceSetting("Duration", DURATION_OPTIONS, { unknown: seconds => `${seconds} seconds` }),
+    };
+  return {};
+}
+
+/** Return the field for the actions of a rule. */
+function actionsSetting(view, triggerType) {
+  const parts = ACTIONS_BY_TRIGGER[triggerType].map(type => {
+    const toggle = switchSetting(ACTION_TEXTS.get(type).label, { hint: ACTION_TEXTS.get(type).hint });
+    const details = groupSetting(actionDetails(view, type), { class: "settings-group action-details" });
+    return { type, toggle, details, reason: h("p", { class: "hint", hidden: true }) };
+  });
+  const error = h("p", { class: "error", hidden: true, role: "alert" });
+  const draw = () => {
+    for (const { toggle, details } of parts) details.node.hidden = !toggle.read();
+  };
+  const enabledParts = () => parts.filter(({ toggle }) => toggle.read());
+  const showError = text => {
+    error.hidden = !text;
+    error.textContent = text ?? "";
+  };
+  const node = h(
+    "div",
+    { class: "settings-group" },
+    parts.map(({ toggle, details, reason }) =>
+      h("div", { class: "settings-group" }, toggle.node, reason, details.node),
+    ),
+    error,
+  );
+  node.addEventListener("change", draw);
+  return {
+    node,
+    read: () => enabledParts().map(({ type, details }) => ({ type, metadata: details.read() })),
+    write(actions) {
+      for (const { type, toggle, details } of parts) {
+        const action = actions.find(other => other.type === type);
+        toggle.write(action !== undefined);
+        details.write({ channel_id: null, duration_seconds: DURATION_OPTIONS[1][0], ...action?.metadata });
+      }
+      draw();
+    },
+    setError(text) {
+      showError(text);
+      if (!text) for (const { details } of parts) details.setError(null);
+    },
+    setErrors(errors) {
+      const [index, inner] = Object.entries(errors).find(([key]) => key !== "_errors") ?? [];
+      const part = enabledParts()[Number(index)];
+      if (part !== undefined && inner.metadata !== undefined) setFieldErrors(part.details, inner.metadata);
+      else showError(errors._errors?.length ? "Choose at least one action." : firstErrorMessage(errors));
+    },
+    setDisabled(disabled) {
+      for (const { toggle, details } of parts) for (const field of [toggle, details]) field.setDisabled(disabled);
+    },
+    /** A timeout needs a permission; the user can remove it without. */
+    drawAccess(whyNotTimeOut, rule) {
+      for (const { type, toggle, details, reason } of parts) {
+        if (type !== TIMEOUT) continue;
+        const isStored = rule.actions.some(action => action.type === TIMEOUT);
+        toggle.setDisabled(whyNotTimeOut !== null && !isStored);
+        details.setDisabled(whyNotTimeOut !== null);
+        reason.hidden = whyNotTimeOut === null;
+        reason.textContent = whyNotTimeOut ?? "";
+      }
+    },
+  };
+}
