@@ -82,6 +82,9 @@ LIMITS: Final = (
     "resources.members.NICK_MAX",
     "resources.messages.CONTENT_MAX",
     "resources.users.USERNAME_MAX",
+    "resources.welcome_screens.WELCOME_CHANNELS_MAX",
+    "resources.welcome_screens.WELCOME_CHANNEL_DESCRIPTION_MAX",
+    "resources.welcome_screens.WELCOME_DESCRIPTION_MAX",
     "rpc.ACTIVITY_UPDATES_MAX",
     "rpc.ACTIVITY_UPDATES_WINDOW_SECONDS",
 )

@@ -3,9 +3,8 @@
 import { ChannelType } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
-import { customEmojiImage } from "../content/markdown.js";
-import { openEmojiPicker } from "../content/emoji_picker.js";
-import { choiceSetting, showFieldNotice } from "./form.js";
+import { emojiButton, emojiSetting } from "./emoji_setting.js";
+import { choiceSetting } from "./form.js";
 import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 
 const FORUM_TAGS_MAX = 20;
@@ -27,79 +26,16 @@ const MATCH_OPTIONS = [
   ["match_all", "All of the chosen tags"],
 ];
 
-/** Return the emoji of a tag or reaction as a node. */
-function emojiNode(guild, { emoji_id: id, emoji_name: name }) {
-  if (id) {
-    const emoji = (guild.emojis ?? []).find(other => other.id === id);
-    return emoji === undefined ? icon("smile") : customEmojiImage(emoji);
-  }
-  return name ? h("span", null, name) : icon("smile");
-}
-
-/** Return a button that shows and chooses an emoji; `onChoose` receives `{emoji_id, emoji_name}`. */
-function emojiButton(view, value, label, onChoose, disabled) {
-  const button = h(
-    "button",
-    { type: "button", class: "icon-button emoji-button", "aria-label": label, title: label, disabled },
-    emojiNode(view.guild, value),
-  );
-  button.addEventListener("click", () =>
-    openEmojiPicker(button, view.context, ({ id, name }) =>
-      onChoose(id ? { emoji_id: id, emoji_name: null } : { emoji_id: null, emoji_name: name }),
-    ),
-  );
-  return button;
-}
-
 /** Return the fields of a forum or media channel. */
 export function forumFields(view, channel) {
   return {
     available_tags: tagsSetting(view),
-    default_reaction_emoji: reactionSetting(view),
+    default_reaction_emoji: emojiSetting(view, "Default reaction", { hint: "Offered first on each post." }),
     default_sort_order: choiceSetting("Sort posts by", SORT_OPTIONS),
     ...(channel.type === ChannelType.GUILD_FORUM
       ? { default_forum_layout: choiceSetting("Layout", LAYOUT_OPTIONS) }
       : {}),
     default_tag_setting: choiceSetting("Filter by", MATCH_OPTIONS, { hint: "When members choose several tags." }),
-  };
-}
-
-function reactionSetting(view) {
-  let value = null,
-    isDisabled = false;
-  const place = h("div", { class: "row" });
-  const node = h(
-    "div",
-    { class: "field" },
-    h("p", { class: "label" }, "Default reaction"),
-    h("p", { class: "hint" }, "Offered first on each post."),
-    place,
-  );
-  const set = emoji => {
-    value = emoji;
-    draw();
-    node.dispatchEvent(new Event("input", { bubbles: true }));
-    place.querySelector("button").focus();
-  };
-  const draw = () =>
-    place.replaceChildren(
-      emojiButton(view, value ?? {}, "Choose default reaction", set, isDisabled),
-      ...(value === null
-        ? []
-        : [iconButton("close", "Remove default reaction", () => set(null), { disabled: isDisabled })]),
-    );
-  return {
-    node,
-    read: () => value,
-    write(stored) {
-      value = stored === null ? null : { emoji_id: stored.emoji_id ?? null, emoji_name: stored.emoji_name ?? null };
-      draw();
-    },
-    setError: showFieldNotice,
-    setDisabled(disabled) {
-      isDisabled = disabled;
-      draw();
-    },
   };
 }
 

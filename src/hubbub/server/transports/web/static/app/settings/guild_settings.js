@@ -15,6 +15,7 @@ import { MEMBERS_SCREEN } from "./members.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
 import { OWNERSHIP_SCREEN } from "./ownership.js";
 import { ROLES_SCREEN } from "./roles.js";
+import { WELCOME_SCREEN } from "./welcome_screen.js";
 
 /**
  * A screen of the settings.
@@ -38,6 +39,7 @@ const SCREENS = [
   BANS_SCREEN,
   INVITES_SCREEN,
   AUTO_MODERATION_SCREEN,
+  WELCOME_SCREEN,
   AUDIT_LOG_SCREEN,
   OWNERSHIP_SCREEN,
 ];

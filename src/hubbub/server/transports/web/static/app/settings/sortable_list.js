@@ -40,6 +40,11 @@ export function moveHandle(name, why = null) {
  */
 export function makeSortable(list, { read, write, step, place, describe }) {
   const status = h("p", { class: "visually-hidden", role: "status" });
+  /** Return the handle of an entry of this list; lists can contain lists. */
+  const handleOf = event => {
+    const handle = event.target.closest(".move-handle");
+    return handle?.closest("[data-key]").parentElement === list ? handle : null;
+  };
   const rowOf = key => [...list.children].find(row => /** @type {any} */ (row).dataset.key === key);
   const changed = key => {
     /** @type {any} */ (rowOf(key)?.querySelector(".move-handle"))?.focus();
@@ -60,7 +65,7 @@ export function makeSortable(list, { read, write, step, place, describe }) {
     changed(key);
   };
   list.addEventListener("keydown", event => {
-    const handle = event.target.closest(".move-handle");
+    const handle = handleOf(event);
     const direction = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (handle === null || direction === undefined) return;
     event.preventDefault();
@@ -70,7 +75,7 @@ export function makeSortable(list, { read, write, step, place, describe }) {
     rowOf(key)?.scrollIntoView({ block: "nearest" });
   });
   list.addEventListener("pointerdown", event => {
-    const handle = event.target.closest(".move-handle");
+    const handle = handleOf(event);
     if (handle === null || handle.disabled || event.button !== 0) return;
     event.preventDefault();
     handle.focus();

@@ -1,0 +1,79 @@
+/** A button that shows and chooses an emoji, and the field with it. */
+
+import { iconButton } from "../ui/controls.js";
+import { h, icon } from "../ui/dom.js";
+import { customEmojiImage } from "../content/markdown.js";
+import { openEmojiPicker } from "../content/emoji_picker.js";
+import { showFieldNotice } from "./form.js";
+
+/** Return an emoji as a node; a smiley if there is none. */
+function emojiNode(guild, { emoji_id: id, emoji_name: name }) {
+  if (id) {
+    const emoji = (guild.emojis ?? []).find(other => other.id === id);
+    return emoji === undefined ? icon("smile") : customEmojiImage(emoji);
+  }
+  return name ? h("span", null, name) : icon("smile");
+}
+
+/** Return a button that shows and chooses an emoji; `onChoose` receives `{emoji_id, emoji_name}`. */
+export function emojiButton(view, value, label, onChoose, disabled) {
+  const button = h(
+    "button",
+    { type: "button", class: "icon-button emoji-button", "aria-label": label, title: label, disabled },
+    emojiNode(view.guild, value),
+  );
+  button.addEventListener("click", () =>
+    openEmojiPicker(button, view.context, ({ id, name }) =>
+      onChoose(id ? { emoji_id: id, emoji_name: null } : { emoji_id: null, emoji_name: name }),
+    ),
+  );
+  return button;
+}
+
+/**
+ * Return a field for an emoji; the value is `{emoji_id, emoji_name}` or null.
+ *
+ * @param {any} view
+ * @param {string} label
+ * @param {{hint?: string, name?: string}} [options] `name` is used in the names of the buttons
+ * @returns {import("./form.js").SettingsField}
+ */
+export function emojiSetting(view, label, { hint, name = label.toLowerCase() } = {}) {
+  let value = null,
+    isDisabled = false;
+  const place = h("div", { class: "row" });
+  const node = h(
+    "div",
+    { class: "field" },
+    h("p", { class: "label" }, label),
+    hint ? h("p", { class: "hint" }, hint) : null,
+    place,
+  );
+  const set = emoji => {
+    value = emoji;
+    draw();
+    node.dispatchEvent(new Event("input", { bubbles: true }));
+    place.querySelector("button").focus();
+  };
+  const draw = () =>
+    place.replaceChildren(
+      emojiButton(view, value ?? {}, `Choose ${name}`, set, isDisabled),
+      ...(value === null ? [] : [iconButton("close", `Remove ${name}`, () => set(null), { disabled: isDisabled })]),
+    );
+  return {
+    node,
+    read: () => value,
+    write(stored) {
+      const hasEmoji = Boolean(stored?.emoji_id ?? stored?.emoji_name);
+      value = hasEmoji
+        ? { emoji_id: stored.emoji_id ?? null, emoji_name: stored.emoji_id ? null : stored.emoji_name }
+        : null;
+      draw();
+    },
+    setError: showFieldNotice,
+    setDisabled(disabled) {
+      isDisabled = disabled;
+      draw();
+    },
+  };
+}

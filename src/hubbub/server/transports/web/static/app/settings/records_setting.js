@@ -1,0 +1,155 @@
+/** A field for a list of records, each with its own fields: added, changed, moved and removed. */
+
+import { iconButton } from "../ui/controls.js";
+import { h, icon } from "../ui/dom.js";
+import { firstErrorMessage, groupSetting } from "./form.js";
+import { makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
+
+let recordCount = 0;
+
+/**
+ * @param {string} label
+ * @param {object} options
+ * @param {string} options.noun names one record: `Add ${noun}`
+ * @param {number} options.max
+ * @param {() => Record<string, import("./form.js").SettingsField>} options.fields returns the fields of one record
+ * @param {any} options.blank the values of a new record
+ * @param {(record: any) => string} options.title returns the name of a record
+ * @param {(record: any) => any} [options.fromStored] returns the values of the fields of a stored record
+ * @param {(values: any, id: string | undefined) => any} [options.toStored] returns the record as the API takes it
+ * @param {string} [options.empty] says that there are no records
+ * @param {boolean} [options.collapsed] whether the fields of a record are in a section that the user opens
+ * @returns {import("./form.js").SettingsField}
+ */
+export function recordsSetting(
+  label,
+  { noun, max, fields, blank, title, fromStored = same, toStored = same, empty, collapsed = false },
+) {
+  /** @type {{key: string, id: string | undefined, node: any, group: any, draw: (isDisabled: boolean) => void}[]} */
+  let rows = [];
+  let isDisabled = false;
+  const list = h("ul", { class: "settings-list records", "aria-label": label });
+  const status = h("p", { class: "soft small" });
+  const error = h("p", { class: "error", hidden: true, role: "alert" });
+  const add = h(
+    "button",
+    { type: "button", class: "button small quiet", onclick: () => addRecord() },
+    icon("plus"),
+    `Add ${noun}`,
+  );
+  const emit = () => list.dispatchEvent(new Event("input", { bubbles: true }));
+  const read = () => rows.map(({ group, id }) => toStored(group.read(), id));
+  const draw = () => {
+    add.disabled = isDisabled || rows.length >= max;
+    status.textContent = rows.length >= max ? `This is the maximum of ${max}.` : rows.length ? "" : (empty ?? "");
+    status.hidden = !status.textContent;
+    rows.forEach((row, index) => {
+      if (list.children[index] !== row.node) list.insertBefore(row.node, list.children[index] ?? null);
+    });
+    while (list.children.length > rows.length) list.lastElementChild.remove();
+    for (const row of rows) row.draw(isDisabled);
+  };
+  const createRow = (values, id, isOpen) => {
+    const row = recordRow(
+      { noun, collapsed, title, isOpen },
+      groupSetting(fields(), { class: "record-fields" }),
+      () => {
+        rows = rows.filter(other => other !== row);
+        draw();
+        emit();
+        add.focus();
+      },
+    );
+    row.id = id;
+    row.group.write(values);
+    return row;
+  };
+  const addRecord = () => {
+    const row = createRow(blank, undefined, true);
+    rows.push(row);
+    draw();
+    emit();
+    row.group.node.querySelector("input, select, textarea, button")?.focus();
+  };
+  const keys = () => rows.map(({ key }) => key);
+  const order = changed => {
+    rows = changed.map(key => rows.find(row => row.key === key));
+    draw();
+  };
+  const announcement = makeSortable(list, {
+    read: keys,
+    write: order,
+    step: (key, direction) => order(stepId(keys(), key, direction)),
+    place: (key, other, isAfter) => order(placeId(keys(), key, other, isAfter)),
+    describe: key => {
+      const index = keys().indexOf(key);
+      return `${title(rows[index].group.read()) || noun}: ${index + 1} of ${rows.length}.`;
+    },
+  });
+  return {
+    node: h("div", { class: "field" }, status, list, error, h("div", { class: "row" }, add), announcement),
+    read,
+    write(records) {
+      const stored = (records ?? []).map(record => [fromStored(record), record.id]);
+      const current = rows.map(({ group, id }) => [group.read(), id]);
+      // Fields that hold these values already keep the focus.
+      if (JSON.stringify(stored) === JSON.stringify(current)) return;
+      const open = new Set(rows.filter(({ node }) => node.querySelector("details")?.open).map(({ id }) => id));
+      rows = stored.map(([values, id]) => createRow(values, id, id !== undefined && open.has(id)));
+      list.replaceChildren();
+      draw();
+    },
+    setError(text) {
+      error.hidden = !text;
+      error.textContent = text ?? "";
+      if (!text) for (const { group } of rows) group.setError(null);
+    },
+    setErrors(errors) {
+      const invalid = Object.keys(errors).filter(key => rows[Number(key)] !== undefined);
+      for (const key of invalid.reverse()) rows[Number(key)].showErrors(errors[key]);
+      if (!invalid.length) this.setError(firstErrorMessage(errors));
+    },
+    setDisabled(disabled) {
+      isDisabled = disabled;
+      draw();
+    },
+  };
+}
+
+const same = values => values;
+
+function recordRow({ noun, collapsed, title, isOpen }, group, onRemove) {
+  const key = `record-${(recordCount += 1)}`;
+  const handle = moveHandle(noun);
+  const bin = iconButton("bin", "Remove", onRemove);
+  const heading = h("span", { class: "record-title", dir: "auto" });
+  const content = collapsed
+    ? h("details", { class: "record-content", open: isOpen }, h("summary", null, heading), group.node)
+    : h("div", { class: "record-content" }, group.node);
+  const node = h("li", { class: "settings-entry record", dataset: { key } }, handle, content, bin);
+  const drawTitle = () => {
+    const text = title(group.read()) || noun;
+    heading.textContent = text;
+    handle.setAttribute("aria-label", `Move ${text}`);
+    handle.title = `Move ${text}: drag, or press the arrow keys`;
+    bin.setAttribute("aria-label", `Remove ${text}`);
+    bin.title = `Remove ${text}`;
+  };
+  for (const event of ["input", "change"]) node.addEventListener(event, drawTitle);
+  return {
+    key,
+    id: undefined,
+    node,
+    group,
+    draw(isDisabled) {
+      drawTitle();
+      handle.disabled = isDisabled;
+      bin.disabled = isDisabled;
+      group.setDisabled(isDisabled);
+    },
+    showErrors(errors) {
+      if (collapsed) content.open = true;
+      group.setErrors(errors);
+    },
+  };
+}

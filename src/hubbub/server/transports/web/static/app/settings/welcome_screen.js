@@ -1,0 +1,76 @@
+/** Guild settings: the welcome screen that new members see. */
+
+import { WELCOME_CHANNELS_MAX, WELCOME_CHANNEL_DESCRIPTION_MAX, WELCOME_DESCRIPTION_MAX } from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { emojiSetting } from "./emoji_setting.js";
+import { channelChoices } from "./entities_setting.js";
+import { choiceSetting, settingsSection, switchSetting, textSetting } from "./form.js";
+import { loadForm } from "./loading.js";
+import { recordsSetting } from "./records_setting.js";
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const WELCOME_SCREEN = { id: "welcome", label: "Welcome screen", icon: "smile", build };
+
+const isEnabled = view => (view.guild.features ?? []).includes("WELCOME_SCREEN_ENABLED");
+
+function build(view) {
+  const { context, guildId } = view;
+  const path = `/guilds/${guildId}/welcome-screen`;
+  const whyNotChange = () => view.access.whyNot(Permissions.MANAGE_GUILD);
+  return loadForm(view, WELCOME_SCREEN, {
+    // Everyone sees an enabled welcome screen.
+    whyNotSee: () =>
+      isEnabled(view) || whyNotChange() === null ? null : `The welcome screen is off. ${whyNotChange()}`,
+    whyNotChange,
+    load: async () => ({ ...(await context.api.request("GET", path)), enabled: isEnabled(view) }),
+    save: async changes => ({
+      enabled: isEnabled(view),
+      ...changes,
+      ...(await context.api.request("PATCH", path, { json: changes })),
+    }),
+    createFields: () => ({
+      enabled: switchSetting("Show the welcome screen", { hint: "New members see it when they join." }),
+      description: textSetting("Description", {
+        hint: "What the guild is about.",
+        multiline: true,
+        isNullable: true,
+        maxlength: WELCOME_DESCRIPTION_MAX,
+      }),
+      welcome_channels: welcomeChannelsSetting(view),
+    }),
+    layout: fields => [
+      settingsSection("Introduction", fields.enabled.node, fields.description.node),
+      settingsSection("Recommended channels", fields.welcome_channels.node),
+    ],
+  });
+}
+
+function welcomeChannelsSetting(view) {
+  const { state } = view.context;
+  const channelName = id => `#${state.channels.get(id)?.name ?? "unknown"}`;
+  return recordsSetting("Recommended channels", {
+    noun: "channel",
+    max: WELCOME_CHANNELS_MAX,
+    empty: "There are no recommended channels yet.",
+    blank: { channel_id: null, description: "", emoji: null },
+    title: ({ channel_id: id }) => (id === null ? "" : channelName(id)),
+    fields: () => ({
+      emoji: emojiSetting(view, "Emoji"),
+      channel_id: choiceSetting("Channel", [[null, "Choose a channel"], ...channelChoices(state, view.guildId)], {
+        unknown: channelName,
+      }),
+      description: textSetting("Description of the channel", { maxlength: WELCOME_CHANNEL_DESCRIPTION_MAX }),
+    }),
+    fromStored: ({ channel_id, description, emoji_id, emoji_name }) => ({
+      emoji: emoji_id || emoji_name ? { emoji_id, emoji_name: emoji_id ? null : emoji_name } : null,
+      channel_id,
+      description,
+    }),
+    toStored: ({ emoji, channel_id, description }) => ({
+      channel_id,
+      description,
+      emoji_id: emoji?.emoji_id ?? null,
+      emoji_name: emoji?.emoji_name ?? null,
+    }),
+  });
+}
