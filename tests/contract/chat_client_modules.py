@@ -81,6 +81,8 @@ LIMITS: Final = (
     "resources.guilds.GUILD_NAME_MAX",
     "resources.members.NICK_MAX",
     "resources.messages.CONTENT_MAX",
+    "resources.templates.TEMPLATE_NAME_MAX",
+    "resources.templates.TEMPLATE_DESCRIPTION_MAX",
     "resources.users.USERNAME_MAX",
     "resources.welcome_screens.WELCOME_CHANNELS_MAX",
     "resources.welcome_screens.WELCOME_CHANNEL_DESCRIPTION_MAX",

@@ -15,6 +15,7 @@ import { MEMBERS_SCREEN } from "./members.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
 import { OWNERSHIP_SCREEN } from "./ownership.js";
 import { ROLES_SCREEN } from "./roles.js";
+import { TEMPLATES_SCREEN } from "./templates.js";
 import { WELCOME_SCREEN } from "./welcome_screen.js";
 
 /**
@@ -40,6 +41,7 @@ const SCREENS = [
   INVITES_SCREEN,
   AUTO_MODERATION_SCREEN,
   WELCOME_SCREEN,
+  TEMPLATES_SCREEN,
   AUDIT_LOG_SCREEN,
   OWNERSHIP_SCREEN,
 ];

@@ -1,0 +1,158 @@
+/** Guild settings: the template of the guild, from which others create guilds. */
+
+import { TEMPLATE_DESCRIPTION_MAX, TEMPLATE_NAME_MAX } from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { timeElement } from "../ui/times.js";
+import { actionButton, listEntry, lockedNotice, openActionDialog, textSetting } from "./form.js";
+import { createReload, loadContent } from "./loading.js";
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const TEMPLATES_SCREEN = { id: "templates", label: "Template", icon: "file", build };
+
+function build(view) {
+  const { context, guildId } = view;
+  const why = view.access.whyNot(Permissions.MANAGE_GUILD);
+  if (why !== null) {
+    view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(TEMPLATES_SCREEN.id));
+    return lockedNotice(`You cannot see the template. ${why}`);
+  }
+  const load = async () => (await context.api.request("GET", `/guilds/${guildId}/templates`))[0] ?? null;
+  return loadContent(view, TEMPLATES_SCREEN.label, load, template => buildTemplate(view, template, load));
+}
+
+function buildTemplate(view, loadedTemplate, load) {
+  const node = h("div", { class: "settings-form" });
+  const show = template => {
+    const stamp = JSON.stringify(template);
+    if (node.dataset.stamp === stamp) return;
+    node.dataset.stamp = stamp;
+    const hasFocus = node.contains(document.activeElement);
+    setChildren(node, template === null ? emptyContent(view, show) : templateContent(view, template, show));
+    if (hasFocus || document.activeElement === document.body) node.querySelector("button")?.focus();
+  };
+  const reload = createReload(node, load, show);
+  view.onChange(() => {
+    if (!view.access.has(Permissions.MANAGE_GUILD)) view.show(TEMPLATES_SCREEN.id);
+    // The template has no events: it tells whether the guild changed since.
+    else reload();
+  });
+  show(loadedTemplate);
+  return [
+    h(
+      "p",
+      { class: "hint settings-access" },
+      "A template is a copy of the channels, roles and settings, without members and messages. Everyone with the link can create a guild from it.",
+    ),
+    node,
+  ];
+}
+
+const templateFields = () => ({
+  name: textSetting("Name", { maxlength: TEMPLATE_NAME_MAX, required: true }),
+  description: textSetting("Description", { maxlength: TEMPLATE_DESCRIPTION_MAX, isNullable: true, multiline: true }),
+});
+
+function emptyContent({ context, guildId }, show) {
+  const create = async () => {
+    let template = null;
+    const isDone = await openActionDialog({
+      title: "Create template",
+      label: "Create",
+      danger: false,
+      fields: templateFields(),
+      run: async values => {
+        template = await context.api.request("POST", `/guilds/${guildId}/templates`, { json: values });
+      },
+    });
+    if (!isDone) return;
+    show(template);
+    showNotice("Template created.", "done");
+  };
+  return [
+    h("p", { class: "soft", role: "status" }, "This guild has no template yet."),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "button small", onclick: create }, icon("plus"), "Create template"),
+    ),
+  ];
+}
+
+const usesText = count => (count === 1 ? "Used once" : `Used ${count} times`);
+
+function templateContent({ context, guildId }, template, show) {
+  const path = `/guilds/${guildId}/templates/${template.code}`,
+    link = `${context.webUrl}/template/${template.code}`;
+  const sync = () =>
+    runAndReport(async () => {
+      show(await context.api.request("PUT", path));
+      showNotice("The template has the current channels, roles and settings.", "done");
+    });
+  const copy = () =>
+    runAndReport(async () => {
+      await navigator.clipboard.writeText(link);
+      showNotice("Link copied.", "done");
+    });
+  const edit = async () => {
+    const fields = templateFields();
+    fields.name.write(template.name);
+    fields.description.write(template.description);
+    await openActionDialog({
+      title: "Edit template",
+      label: "Save",
+      danger: false,
+      fields,
+      run: async values => show(await context.api.request("PATCH", path, { json: values })),
+    });
+  };
+  const remove = async () => {
+    const isDone = await openActionDialog({
+      title: `Delete ${template.name}?`,
+      text: "The link stops working. Guilds that were created from the template stay.",
+      label: "Delete template",
+      run: () => context.api.request("DELETE", path),
+    });
+    if (!isDone) return;
+    show(null);
+    showNotice("Template deleted.", "done");
+  };
+  const isChanged = Boolean(template.is_dirty);
+  return [
+    h(
+      "ul",
+      { class: "settings-list", "aria-label": "Templates" },
+      listEntry({
+        title: template.name,
+        details: [
+          template.description,
+          h("a", { href: link, target: "_blank", rel: "noopener" }, link),
+          h(
+            "span",
+            null,
+            `${usesText(template.usage_count)} · synced `,
+            timeElement(Date.parse(template.updated_at), "f"),
+          ),
+        ],
+        actions: [
+          actionButton("Copy link", copy),
+          actionButton("Edit", edit),
+          actionButton("Delete", remove, { danger: true }),
+        ],
+      }),
+    ),
+    h(
+      "div",
+      { class: "template-state" },
+      h(
+        "p",
+        { role: "status" },
+        isChanged
+          ? "The guild changed since the last sync."
+          : "The template has the current channels, roles and settings.",
+      ),
+      actionButton("Sync template", sync, { why: isChanged ? null : "Nothing changed since the last sync." }),
+    ),
+  ];
+}
