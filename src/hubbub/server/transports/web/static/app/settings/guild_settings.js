@@ -17,6 +17,7 @@ import { OWNERSHIP_SCREEN } from "./ownership.js";
 import { ROLES_SCREEN } from "./roles.js";
 import { TEMPLATES_SCREEN } from "./templates.js";
 import { WELCOME_SCREEN } from "./welcome_screen.js";
+import { WIDGET_SCREEN } from "./widget.js";
 
 /**
  * A screen of the settings.
@@ -42,6 +43,7 @@ const SCREENS = [
   AUTO_MODERATION_SCREEN,
   WELCOME_SCREEN,
   TEMPLATES_SCREEN,
+  WIDGET_SCREEN,
   AUDIT_LOG_SCREEN,
   OWNERSHIP_SCREEN,
 ];

@@ -1,0 +1,107 @@
+/** Guild settings: the widget, a public summary of the guild for other websites. */
+
+import { WidgetStyle } from "../generated/enums.js";
+import { Permissions } from "../network/enums.js";
+import { h, setChildren } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { channelChoices } from "./entities_setting.js";
+import { actionButton, choiceSetting, settingsSection, switchSetting } from "./form.js";
+import { loadForm } from "./loading.js";
+
+const STYLE_OPTIONS = [
+  [WidgetStyle.BANNER2, "Banner"],
+  [WidgetStyle.BANNER1, "Large banner"],
+  [WidgetStyle.BANNER3, "Small banner"],
+  [WidgetStyle.BANNER4, "Tall banner"],
+  [WidgetStyle.SHIELD, "Badge"],
+];
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const WIDGET_SCREEN = { id: "widget", label: "Widget", icon: "screen", build };
+
+function build(view) {
+  const { context, guildId } = view;
+  const path = `/guilds/${guildId}/widget`;
+  const whyNot = () => view.access.whyNot(Permissions.MANAGE_GUILD);
+  const preview = h("div", { class: "settings-form" });
+  return loadForm(view, WIDGET_SCREEN, {
+    whyNotSee: () => (whyNot() === null ? null : `You cannot see the widget. ${whyNot()}`),
+    whyNotChange: whyNot,
+    load: () => context.api.request("GET", path),
+    save: changes => context.api.request("PATCH", path, { json: changes }),
+    createFields: () => ({
+      enabled: switchSetting("Turn on the widget", {
+        hint: "Everyone can see the name of the guild, online members and public voice channels.",
+      }),
+      channel_id: choiceSetting(
+        "Channel of the invite",
+        [[null, "No invite"], ...channelChoices(context.state, guildId)],
+        {
+          hint: "The widget invites everyone to this channel.",
+          unknown: id => `#${context.state.channels.get(id)?.name ?? "unknown"}`,
+        },
+      ),
+    }),
+    layout: fields => [settingsSection("Visibility", fields.enabled.node, fields.channel_id.node), preview],
+    onValues: values => {
+      const stamp = JSON.stringify(values);
+      if (preview.dataset.stamp === stamp) return;
+      preview.dataset.stamp = stamp;
+      if (values.enabled) runAndReport(() => drawPreview(view, preview));
+      else setChildren(preview, settingsSection("Preview", h("p", { class: "soft" }, "Turn on the widget to see it.")));
+    },
+  });
+}
+
+/** Return HTML that shows the image of the widget, as a link to the invite. */
+function embedCode(guild, imageUrl, invite) {
+  const escape = text => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+  const image = `<img src="${escape(imageUrl)}" alt="${escape(guild.name)}">`;
+  return invite === null ? image : `<a href="${escape(invite)}">${image}</a>`;
+}
+
+async function drawPreview({ context, guildId, guild }, node) {
+  const widget = await context.api.request("GET", `/guilds/${guildId}/widget.json`);
+  const imagePath = `/api/v10/guilds/${guildId}/widget.png`;
+  const image = h("img", { class: "widget-image", alt: `Widget of ${guild.name}` });
+  const code = h("textarea", { rows: "3", readonly: true, class: "code-input", "aria-label": "HTML code" });
+  const style = choiceSetting("Style", STYLE_OPTIONS);
+  const draw = () => {
+    image.src = `${imagePath}?style=${style.read()}`;
+    code.value = embedCode(guild, `${context.webUrl}${imagePath}?style=${style.read()}`, widget.instant_invite);
+  };
+  const copy = text =>
+    runAndReport(async () => {
+      await navigator.clipboard.writeText(text);
+      showNotice("Copied.", "done");
+    });
+  const jsonUrl = `${context.webUrl}/api/v10/guilds/${guildId}/widget.json`;
+  style.node.addEventListener("change", event => {
+    // The style is not part of the form.
+    event.stopPropagation();
+    draw();
+  });
+  draw();
+  setChildren(
+    node,
+    settingsSection("Preview", image, h("p", { class: "soft small" }, onlineText(widget.presence_count)), style.node),
+    settingsSection(
+      "Code for your website",
+      h("p", { class: "hint" }, "Paste this HTML into your page."),
+      code,
+      h(
+        "div",
+        { class: "row" },
+        actionButton("Copy code", () => copy(code.value)),
+      ),
+      h("p", { class: "hint" }, "Programs read the widget as JSON from this address: ", h("code", null, jsonUrl)),
+      h(
+        "div",
+        { class: "row" },
+        actionButton("Copy address", () => copy(jsonUrl)),
+      ),
+    ),
+  );
+}
+
+const onlineText = count => (count === 1 ? "1 member is online." : `${count} members are online.`);
