@@ -84,6 +84,7 @@ LIMITS: Final = (
     "resources.templates.TEMPLATE_NAME_MAX",
     "resources.templates.TEMPLATE_DESCRIPTION_MAX",
     "resources.users.USERNAME_MAX",
+    "resources.vanity_urls.VANITY_CODE_MAX",
     "resources.welcome_screens.WELCOME_CHANNELS_MAX",
     "resources.welcome_screens.WELCOME_CHANNEL_DESCRIPTION_MAX",
     "resources.welcome_screens.WELCOME_DESCRIPTION_MAX",

@@ -28,6 +28,7 @@ export const CONTENT_MAX = 2000;
 export const TEMPLATE_NAME_MAX = 100;
 export const TEMPLATE_DESCRIPTION_MAX = 120;
 export const USERNAME_MAX = 32;
+export const VANITY_CODE_MAX = 32;
 export const WELCOME_CHANNELS_MAX = 5;
 export const WELCOME_CHANNEL_DESCRIPTION_MAX = 50;
 export const WELCOME_DESCRIPTION_MAX = 140;

@@ -16,6 +16,7 @@ import { OVERVIEW_SCREEN } from "./overview.js";
 import { OWNERSHIP_SCREEN } from "./ownership.js";
 import { ROLES_SCREEN } from "./roles.js";
 import { TEMPLATES_SCREEN } from "./templates.js";
+import { VANITY_URL_SCREEN } from "./vanity_url.js";
 import { WELCOME_SCREEN } from "./welcome_screen.js";
 import { WIDGET_SCREEN } from "./widget.js";
 
@@ -44,6 +45,7 @@ const SCREENS = [
   WELCOME_SCREEN,
   TEMPLATES_SCREEN,
   WIDGET_SCREEN,
+  VANITY_URL_SCREEN,
   AUDIT_LOG_SCREEN,
   OWNERSHIP_SCREEN,
 ];

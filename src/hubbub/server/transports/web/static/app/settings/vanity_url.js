@@ -1,0 +1,65 @@
+/** Guild settings: the vanity URL, an invite with a code that the guild chooses. */
+
+import { VANITY_CODE_MAX } from "../generated/limits.js";
+import { ApiError } from "../network/api.js";
+import { Permissions } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { actionButton, settingsSection, textSetting } from "./form.js";
+import { loadForm } from "./loading.js";
+
+/** The error code of a code that is not valid, or that another guild uses. */
+const INVITE_INVALID_OR_TAKEN = 50020;
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const VANITY_URL_SCREEN = { id: "vanity-url", label: "Vanity URL", icon: "link", build };
+
+function build(view) {
+  const { context, guildId } = view;
+  const path = `/guilds/${guildId}/vanity-url`;
+  const whyNot = () => view.access.whyNot(Permissions.MANAGE_GUILD);
+  const hasFeature = () => (view.guild.features ?? []).includes("VANITY_URL");
+  const link = h("p", { class: "vanity-link", dir: "ltr" }),
+    uses = h("p", { class: "soft small" });
+  let url = null;
+  const copy = actionButton("Copy link", () =>
+    runAndReport(async () => {
+      await navigator.clipboard.writeText(url);
+      showNotice("Link copied.", "done");
+    }),
+  );
+  return loadForm(view, VANITY_URL_SCREEN, {
+    whyNotSee: () => {
+      if (!hasFeature()) return "Vanity URLs are not available in this guild.";
+      return whyNot() === null ? null : `You cannot see the vanity URL. ${whyNot()}`;
+    },
+    whyNotChange: whyNot,
+    load: () => context.api.request("GET", path),
+    save: async ({ code }) => {
+      try {
+        return await context.api.request("PATCH", path, { json: { code } });
+      } catch (error) {
+        if (error.code !== INVITE_INVALID_OR_TAKEN) throw error;
+        const message = "This code is taken, or has other characters than letters, digits and single hyphens.";
+        throw new ApiError(error.status, error.code, message, { code: { _errors: [{ message }] } });
+      }
+    },
+    createFields: () => ({
+      code: textSetting("Code", {
+        hint: "At least two letters or digits; hyphens in between. An empty code removes the vanity URL.",
+        isNullable: true,
+        maxlength: VANITY_CODE_MAX,
+        autocapitalize: "none",
+        spellcheck: "false",
+      }),
+    }),
+    layout: fields => settingsSection("Link", link, uses, h("div", { class: "row" }, copy), fields.code.node),
+    onValues: ({ code, uses: count }) => {
+      url = code ? `${context.webUrl}/invite/${code}` : null;
+      link.textContent = url ?? "This guild has no vanity URL yet.";
+      uses.hidden = url === null;
+      uses.textContent = count === 1 ? "Used once." : `Used ${count} times.`;
+      copy.hidden = url === null;
+    },
+  });
+}
