@@ -11,6 +11,8 @@ import { BANS_SCREEN } from "./bans.js";
 import { CHANNELS_SCREEN } from "./channels.js";
 import { GuildSettingsAccess } from "./guild_access.js";
 import { INVITES_SCREEN } from "./invites.js";
+import { JOIN_FORM_SCREEN } from "./join_form.js";
+import { JOIN_REQUESTS_SCREEN } from "./join_requests.js";
 import { MEMBERS_SCREEN } from "./members.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
 import { OWNERSHIP_SCREEN } from "./ownership.js";
@@ -31,7 +33,7 @@ import { WIDGET_SCREEN } from "./widget.js";
  */
 
 /** Kinds of state changes that screens react to. */
-const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration"]);
+const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration", "joinRequests"]);
 
 /** @type {SettingsScreen[]} */
 const SCREENS = [
@@ -43,6 +45,8 @@ const SCREENS = [
   INVITES_SCREEN,
   AUTO_MODERATION_SCREEN,
   WELCOME_SCREEN,
+  JOIN_FORM_SCREEN,
+  JOIN_REQUESTS_SCREEN,
   TEMPLATES_SCREEN,
   WIDGET_SCREEN,
   VANITY_URL_SCREEN,

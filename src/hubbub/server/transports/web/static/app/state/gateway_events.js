@@ -80,10 +80,13 @@ export const GATEWAY_HANDLERS = {
   /** Entries are not stored: the settings read the log when they show it. */
   GUILD_AUDIT_LOG_ENTRY_CREATE: (state, data) => state.emitChange("auditLog", data.id, data.guild_id),
 
-  // Rules are not stored either.
+  // Rules and join requests are not stored either.
   AUTO_MODERATION_RULE_CREATE: changeRule,
   AUTO_MODERATION_RULE_UPDATE: changeRule,
   AUTO_MODERATION_RULE_DELETE: changeRule,
+  GUILD_JOIN_REQUEST_CREATE: changeJoinRequest,
+  GUILD_JOIN_REQUEST_UPDATE: changeJoinRequest,
+  GUILD_JOIN_REQUEST_DELETE: changeJoinRequest,
 
   // Channels and threads
 
@@ -256,6 +259,10 @@ function changeRole(state, { guild_id: guildId, role }) {
 
 function changeRule(state, rule) {
   state.emitChange("autoModeration", rule.id, rule.guild_id);
+}
+
+function changeJoinRequest(state, data) {
+  state.emitChange("joinRequests", data.request?.id ?? data.id, data.guild_id);
 }
 
 function changeChannel(state, data) {

@@ -1,0 +1,154 @@
+/** Guild settings: the form that new members complete before they can write. */
+
+import { FormFieldType } from "../generated/enums.js";
+import {
+  FORM_CHOICES_MAX,
+  FORM_CHOICE_MAX,
+  FORM_FIELDS_MAX,
+  FORM_LABEL_MAX,
+  FORM_VALUES_MAX,
+  VERIFICATION_DESCRIPTION_MAX,
+} from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { choiceSetting, groupSetting, linesSetting, settingsSection, switchSetting, textSetting } from "./form.js";
+import { loadForm } from "./loading.js";
+import { recordsSetting } from "./records_setting.js";
+import { SORTING_HINT } from "./sortable_list.js";
+
+const { TERMS, TEXT_INPUT, PARAGRAPH, MULTIPLE_CHOICE } = FormFieldType;
+
+const TYPE_OPTIONS = [
+  [TERMS, "Rules to accept"],
+  [TEXT_INPUT, "Short answer"],
+  [PARAGRAPH, "Long answer"],
+  [MULTIPLE_CHOICE, "Choice"],
+];
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const JOIN_FORM_SCREEN = { id: "join-form", label: "Join form", icon: "edit", build };
+
+function build(view) {
+  const { context, guildId } = view;
+  const path = `/guilds/${guildId}/member-verification`;
+  /** The switches are features of the guild. */
+  const switches = () => {
+    const features = view.guild.features ?? [];
+    return {
+      enabled: features.includes("MEMBER_VERIFICATION_GATE_ENABLED"),
+      manual_approval: features.includes("MEMBER_VERIFICATION_MANUAL_APPROVAL"),
+    };
+  };
+  return loadForm(view, JOIN_FORM_SCREEN, {
+    whyNotSee: () => null,
+    whyNotChange: () => view.access.whyNot(Permissions.MANAGE_GUILD),
+    load: async () => {
+      const form = await context.api.request("GET", path).catch(error => {
+        // A guild without a form.
+        if (error.status !== 404) throw error;
+        return { description: null, form_fields: [] };
+      });
+      return { ...form, ...switches() };
+    },
+    save: async changes => ({
+      ...switches(),
+      ...changes,
+      ...(await context.api.request("PATCH", path, { json: changes })),
+    }),
+    createFields: () => ({
+      enabled: switchSetting("New members complete the form", {
+        hint: "They cannot write before. Turning it off admits everyone who waits.",
+      }),
+      manual_approval: switchSetting("Moderators approve new members", {
+        hint: "Members with the permission “Kick members” review the answers under “Join requests”.",
+      }),
+      description: textSetting("Introduction", {
+        hint: "Shown above the form.",
+        multiline: true,
+        isNullable: true,
+        maxlength: VERIFICATION_DESCRIPTION_MAX,
+      }),
+      form_fields: formFieldsSetting(),
+    }),
+    layout: fields => [
+      settingsSection("New members", fields.enabled.node, fields.manual_approval.node),
+      settingsSection("Form", fields.description.node),
+      settingsSection("Questions", h("p", { class: "hint" }, SORTING_HINT), fields.form_fields.node),
+    ],
+  });
+}
+
+function formFieldsSetting() {
+  return recordsSetting("Questions", {
+    noun: "question",
+    max: FORM_FIELDS_MAX,
+    empty: "There are no questions yet.",
+    collapsed: true,
+    blank: fieldValues({ field_type: TEXT_INPUT }),
+    title: ({ content: { field_type: type, label } }) => label || (type === TERMS ? "Rules" : ""),
+    fields: () => ({ content: formFieldSetting() }),
+    fromStored: field => ({ content: fieldValues(field).content }),
+    toStored: ({ content }) => fieldBody(content),
+  });
+}
+
+function fieldValues({ field_type, label, description, required, values, choices, placeholder }) {
+  return {
+    content: {
+      field_type,
+      label: label ?? "",
+      description: description ?? null,
+      values: values ?? [],
+      choices: choices ?? [],
+      placeholder: placeholder ?? null,
+      required: required ?? true,
+    },
+  };
+}
+
+/** Return a question as the API takes it, without the parts of other types. */
+function fieldBody({ field_type, values, choices, placeholder, ...others }) {
+  return {
+    field_type,
+    ...others,
+    ...(field_type === TERMS ? { values } : {}),
+    ...(field_type === MULTIPLE_CHOICE ? { choices } : {}),
+    ...(field_type === TEXT_INPUT || field_type === PARAGRAPH ? { placeholder } : {}),
+  };
+}
+
+/** Return the field of one question, which shows the parts of its type. */
+function formFieldSetting() {
+  const fields = {
+    field_type: choiceSetting("Type", TYPE_OPTIONS),
+    label: textSetting("Question", { maxlength: FORM_LABEL_MAX }),
+    description: textSetting("Explanation", { maxlength: FORM_LABEL_MAX, isNullable: true }),
+    values: linesSetting("Rules", {
+      hint: `One per line, up to ${FORM_VALUES_MAX} of ${FORM_LABEL_MAX} characters each.`,
+    }),
+    choices: linesSetting("Answers", {
+      hint: `One per line, up to ${FORM_CHOICES_MAX} of ${FORM_CHOICE_MAX} characters each.`,
+    }),
+    placeholder: textSetting("Placeholder", {
+      hint: "Shown in the empty field.",
+      maxlength: FORM_LABEL_MAX,
+      isNullable: true,
+    }),
+    required: switchSetting("Members must answer"),
+  };
+  const group = groupSetting(fields);
+  const draw = () => {
+    const type = fields.field_type.read();
+    fields.values.node.hidden = type !== TERMS;
+    fields.choices.node.hidden = type !== MULTIPLE_CHOICE;
+    fields.placeholder.node.hidden = type !== TEXT_INPUT && type !== PARAGRAPH;
+  };
+  group.node.addEventListener("change", draw);
+  return {
+    ...group,
+    write(values) {
+      group.write(values);
+      draw();
+    },
+  };
+}
