@@ -1,6 +1,6 @@
-/** Guild settings: members, with nickname, roles, timeout, kick and ban. */
+/** Guild settings: members, with nickname, roles, timeout, kick, ban and the removal of inactive members. */
 
-import { NICK_MAX } from "../generated/limits.js";
+import { NICK_MAX, TIMEOUT_SECONDS_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, reconcile } from "../ui/dom.js";
@@ -17,6 +17,7 @@ import {
   switchSetting,
   textSetting,
 } from "./form.js";
+import { openPrune, whyNotPrune } from "./prune.js";
 
 const PAGE_SIZE = 50;
 const SEARCH_MAX = 100;
@@ -28,6 +29,7 @@ const TIMEOUT_OPTIONS = [
   [3_600, "1 hour"],
   [86_400, "1 day"],
   [604_800, "1 week"],
+  [TIMEOUT_SECONDS_MAX, "4 weeks"],
 ];
 
 const DELETE_OPTIONS = [
@@ -89,10 +91,19 @@ function build(view) {
       if (member === undefined) members.delete(id);
       else members.set(id, member);
     }
+    drawPrune();
     draw();
   });
   fetchPage();
-  return [h("div", { class: "settings-tools" }, search.node), status, list, moreButton];
+  const prune = actionButton("Remove inactive members", () => openPrune(view), { danger: true });
+  const reason = h("p", { class: "hint settings-access" });
+  const drawPrune = () => {
+    const why = whyNotPrune(view.access);
+    prune.disabled = why !== null;
+    reason.textContent = why === null ? "" : `You cannot remove inactive members. ${why}`;
+  };
+  drawPrune();
+  return [h("div", { class: "settings-tools" }, search.node, prune), reason, status, list, moreButton];
 }
 
 function nameOf(member) {

@@ -1,0 +1,73 @@
+/** The dialog that removes inactive members. */
+
+import { ComponentType } from "../generated/enums.js";
+import { PRUNE_DAYS_DEFAULT, PRUNE_DAYS_MAX, PRUNE_DAYS_MIN, PRUNE_ROLES_MAX } from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { entitiesSetting } from "./entities_setting.js";
+import { numberSetting, openActionDialog, reasonSetting } from "./form.js";
+
+const COUNT_DELAY_MS = 300;
+
+/** Return why the user cannot remove inactive members, or null. */
+export function whyNotPrune(access) {
+  return access.whyNot(Permissions.KICK_MEMBERS) ?? access.whyNot(Permissions.MANAGE_GUILD);
+}
+
+const membersText = count => (count === 1 ? "1 member" : `${count} members`);
+
+/** Ask which members to remove, with their number, and remove them. Resolve to whether members were removed. */
+export async function openPrune(view) {
+  const { context, guildId } = view,
+    path = `/guilds/${guildId}/prune`;
+  const days = numberSetting("Days without activity", {
+    hint: `From ${PRUNE_DAYS_MIN} to ${PRUNE_DAYS_MAX}.`,
+    min: String(PRUNE_DAYS_MIN),
+    max: String(PRUNE_DAYS_MAX),
+    required: true,
+  });
+  days.write(PRUNE_DAYS_DEFAULT);
+  const roles = entitiesSetting(view, "Also members with these roles", {
+    type: ComponentType.ROLE_SELECT,
+    max: PRUNE_ROLES_MAX,
+    placeholder: "No roles",
+    hint: "Members with any other role stay.",
+  });
+  const count = h("strong", { role: "status" }, "Counting…");
+  let timer,
+    request = 0,
+    pruned = 0;
+  const fetchCount = async () => {
+    const current = (request += 1),
+      includeRoles = roles.read();
+    const query = { days: days.read(), include_roles: includeRoles.length ? includeRoles.join(",") : undefined };
+    try {
+      const found = await context.api.request("GET", path, { query });
+      if (current === request) count.textContent = `${membersText(found.pruned)} would be removed.`;
+    } catch (error) {
+      if (current === request) count.textContent = error.sentence ?? "The members could not be counted.";
+    }
+  };
+  for (const { node } of [days, roles])
+    node.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(fetchCount, COUNT_DELAY_MS);
+    });
+  runAndReport(fetchCount);
+  const isDone = await openActionDialog({
+    title: "Remove inactive members",
+    text: [
+      "Members without a role who were not active for this long are removed. They can join again with an invite. ",
+      count,
+    ],
+    label: "Remove members",
+    fields: { days, include_roles: roles, reason: reasonSetting() },
+    run: async ({ days: dayCount, include_roles: includeRoles, reason }) => {
+      const json = { days: dayCount, include_roles: includeRoles, compute_prune_count: true };
+      ({ pruned } = await context.api.request("POST", path, { json, reason: reason ?? undefined }));
+    },
+  });
+  if (isDone) showNotice(`${membersText(pruned)} removed.`, "done");
+  return isDone;
+}
