@@ -14,6 +14,7 @@ import { INVITES_SCREEN } from "./invites.js";
 import { JOIN_FORM_SCREEN } from "./join_form.js";
 import { JOIN_REQUESTS_SCREEN } from "./join_requests.js";
 import { MEMBERS_SCREEN } from "./members.js";
+import { ONBOARDING_SCREEN } from "./onboarding.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
 import { OWNERSHIP_SCREEN } from "./ownership.js";
 import { ROLES_SCREEN } from "./roles.js";
@@ -45,6 +46,7 @@ const SCREENS = [
   INVITES_SCREEN,
   AUTO_MODERATION_SCREEN,
   WELCOME_SCREEN,
+  ONBOARDING_SCREEN,
   JOIN_FORM_SCREEN,
   JOIN_REQUESTS_SCREEN,
   TEMPLATES_SCREEN,

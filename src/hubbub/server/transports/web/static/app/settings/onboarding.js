@@ -1,0 +1,200 @@
+/** Guild settings: the questions and default channels of new members. */
+
+import { ComponentType, OnboardingMode, OnboardingPromptType } from "../generated/enums.js";
+import {
+  DEFAULT_CHANNELS_MAX,
+  DEFAULT_CHANNELS_MIN,
+  OPTIONS_MAX,
+  OPTION_CHANNELS_MAX,
+  OPTION_DESCRIPTION_MAX,
+  OPTION_ROLES_MAX,
+  OPTION_TITLE_MAX,
+  PROMPTS_MAX,
+  PROMPT_TITLE_MAX,
+  WRITABLE_CHANNELS_MIN,
+} from "../generated/limits.js";
+import { ChannelType, Permissions, isForum } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { channelPermissions } from "../state/permissions.js";
+import { emojiSetting } from "./emoji_setting.js";
+import { entitiesSetting } from "./entities_setting.js";
+import { choiceSetting, settingsSection, switchSetting, textSetting } from "./form.js";
+import { loadForm } from "./loading.js";
+import { recordsSetting } from "./records_setting.js";
+import { SORTING_HINT } from "./sortable_list.js";
+
+const MODE_OPTIONS = [
+  [OnboardingMode.DEFAULT, "Default channels"],
+  [OnboardingMode.ADVANCED, "Default channels and channels of answers"],
+];
+const TYPE_OPTIONS = [
+  [OnboardingPromptType.MULTIPLE_CHOICE, "List of answers"],
+  [OnboardingPromptType.DROPDOWN, "Dropdown"],
+];
+/** An ID that no stored question has: the API creates a question for it. */
+const NEW_ID = "0";
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const ONBOARDING_SCREEN = { id: "onboarding", label: "Onboarding", icon: "check", build };
+
+function build(view) {
+  const { context, guildId } = view;
+  const path = `/guilds/${guildId}/onboarding`;
+  const requirements = h("p", { class: "hint", role: "status" });
+  let fields = null;
+  return loadForm(view, ONBOARDING_SCREEN, {
+    whyNotSee: () => null,
+    whyNotChange: () => view.access.whyNot(Permissions.MANAGE_GUILD) ?? view.access.whyNot(Permissions.MANAGE_ROLES),
+    load: () => context.api.request("GET", path),
+    save: changes => context.api.request("PUT", path, { json: changes }),
+    createFields: () => {
+      fields = {
+        enabled: switchSetting("Use onboarding", {
+          hint: "New members answer questions, and start with the channels and roles that fit.",
+        }),
+        mode: choiceSetting("Channels that count for the requirements", MODE_OPTIONS),
+        default_channel_ids: channelsSetting(view, "Default channels", {
+          hint: "Every new member starts with them.",
+          max: DEFAULT_CHANNELS_MAX,
+        }),
+        prompts: promptsSetting(view),
+      };
+      return fields;
+    },
+    layout: () => {
+      const node = h(
+        "div",
+        { class: "settings-form" },
+        settingsSection("New members", fields.enabled.node, requirements),
+        settingsSection("Channels", fields.default_channel_ids.node, fields.mode.node),
+        settingsSection("Questions", h("p", { class: "hint" }, SORTING_HINT), fields.prompts.node),
+      );
+      for (const event of ["input", "change"]) node.addEventListener(event, () => drawRequirements());
+      return node;
+    },
+    onValues: () => drawRequirements(),
+  });
+
+  function drawRequirements() {
+    const values = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.read()]));
+    const { count, writableCount } = countChannels(view, values);
+    requirements.textContent =
+      `Needs ${DEFAULT_CHANNELS_MIN} channels (now ${count}). ` +
+      `Everyone must be able to write in ${WRITABLE_CHANNELS_MIN} of them (now ${writableCount}).`;
+  }
+}
+
+/** Return the number of channels that count for the requirements, and of those in which everyone can write. */
+function countChannels({ context: { state }, guild }, { mode, default_channel_ids: defaults, prompts }) {
+  const ids = new Set(defaults);
+  if (mode === OnboardingMode.ADVANCED)
+    for (const { options } of prompts)
+      for (const { channel_ids: offered } of options) for (const id of offered) ids.add(id);
+  const everyone = { user: { id: null }, roles: [] };
+  const needed = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES;
+  const channels = [...ids].map(id => state.channels.get(id)).filter(channel => channel !== undefined);
+  const isWritable = channel =>
+    ([ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT].includes(channel.type) || isForum(channel)) &&
+    (channelPermissions(guild, everyone, channel) & needed) === needed;
+  return { count: channels.length, writableCount: channels.filter(isWritable).length };
+}
+
+function channelsSetting(view, label, { hint, max }) {
+  return entitiesSetting(view, label, {
+    type: ComponentType.CHANNEL_SELECT,
+    max,
+    hint,
+    placeholder: "No channels",
+    isPossible: id => view.context.state.channels.get(id)?.type !== ChannelType.GUILD_CATEGORY,
+  });
+}
+
+function promptsSetting(view) {
+  return recordsSetting("Questions", {
+    noun: "question",
+    max: PROMPTS_MAX,
+    empty: "There are no questions yet.",
+    collapsed: true,
+    blank: {
+      title: "",
+      type: OnboardingPromptType.MULTIPLE_CHOICE,
+      in_onboarding: true,
+      required: false,
+      single_select: false,
+      options: [],
+    },
+    title: ({ title }) => title,
+    fields: () => ({
+      title: textSetting("Question", { maxlength: PROMPT_TITLE_MAX }),
+      type: choiceSetting("Shown as", TYPE_OPTIONS),
+      in_onboarding: switchSetting("Ask when joining", { hint: "Otherwise members find it later." }),
+      required: switchSetting("Members must answer"),
+      single_select: switchSetting("Only one answer"),
+      options: optionsSetting(view),
+    }),
+    fromStored: ({ title, type, in_onboarding, required, single_select, options }) => ({
+      title,
+      type,
+      in_onboarding,
+      required,
+      single_select,
+      options: options.map(option => optionBody(optionValues(option), option.id)),
+    }),
+    toStored: (values, id) => ({ id: id ?? NEW_ID, ...values }),
+  });
+}
+
+function optionsSetting(view) {
+  const isAssignable = id => {
+    const role = view.guild.roles.find(other => other.id === id);
+    return role !== undefined && !role.managed && view.access.whyNotRole(role) === null;
+  };
+  const records = recordsSetting("Answers", {
+    noun: "answer",
+    max: OPTIONS_MAX,
+    empty: "A question needs at least one answer.",
+    collapsed: true,
+    blank: { title: "", description: "", emoji: null, role_ids: [], channel_ids: [] },
+    title: ({ title }) => title,
+    fields: () => ({
+      title: textSetting("Answer", { maxlength: OPTION_TITLE_MAX }),
+      description: textSetting("Description", { maxlength: OPTION_DESCRIPTION_MAX }),
+      emoji: emojiSetting(view, "Emoji"),
+      role_ids: entitiesSetting(view, "Roles of this answer", {
+        type: ComponentType.ROLE_SELECT,
+        max: OPTION_ROLES_MAX,
+        placeholder: "No roles",
+        hint: "Only roles below your highest role.",
+        isPossible: isAssignable,
+      }),
+      channel_ids: channelsSetting(view, "Channels of this answer", { max: OPTION_CHANNELS_MAX }),
+    }),
+    fromStored: optionValues,
+    toStored: optionBody,
+  });
+  records.node.prepend(h("p", { class: "label" }, "Answers"));
+  return records;
+}
+
+/** Return the values of the fields of an option, which comes from a response or from the form itself. */
+function optionValues({ title, description, emoji, emoji_id: id, emoji_name: name, role_ids, channel_ids }) {
+  const emojiId = emoji?.id ?? id ?? null,
+    emojiName = emojiId ? null : (emoji?.name ?? name ?? null);
+  return {
+    title,
+    description: description ?? "",
+    emoji: emojiId || emojiName ? { emoji_id: emojiId, emoji_name: emojiName } : null,
+    role_ids: role_ids ?? [],
+    channel_ids: channel_ids ?? [],
+  };
+}
+
+/** Return an option as the API takes it. */
+function optionBody({ emoji, ...values }, id) {
+  return {
+    ...(id ? { id } : {}),
+    ...values,
+    emoji_id: emoji?.emoji_id ?? null,
+    emoji_name: emoji?.emoji_name ?? null,
+  };
+}
