@@ -110,6 +110,12 @@ LIMITS: Final = (
     "resources.welcome_screens.WELCOME_CHANNELS_MAX",
     "resources.welcome_screens.WELCOME_CHANNEL_DESCRIPTION_MAX",
     "resources.welcome_screens.WELCOME_DESCRIPTION_MAX",
+    "resources.welcome_screens.WELCOME_MESSAGE_MAX",
+    "resources.welcome_screens.NEW_MEMBER_ACTIONS_MAX",
+    "resources.welcome_screens.RESOURCE_CHANNELS_MAX",
+    "resources.welcome_screens.GUIDE_AUTHORS_MAX",
+    "resources.welcome_screens.GUIDE_TITLE_MAX",
+    "resources.welcome_screens.GUIDE_DESCRIPTION_MAX",
     "rpc.ACTIVITY_UPDATES_MAX",
     "rpc.ACTIVITY_UPDATES_WINDOW_SECONDS",
 )

@@ -1,10 +1,10 @@
-"""The welcome screen of the guild settings in a real browser."""
+"""The welcome screen and the guide for new members in the guild settings, in a real browser."""
 
 import pytest
 
 from hubbub.protocol.permissions import Permissions
 from tests.web.chat import ChatPlatform, general_path
-from tests.web.settings import open_settings, save_changes
+from tests.web.settings import choose_in_picker, open_settings, save_changes
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
@@ -72,3 +72,52 @@ async def test_members_see_the_welcome_screen_only_while_it_is_on(platform: Chat
         await settings.get_by_text("You can look, but not change anything.").wait_for()
         assert await settings.get_by_label("Description", exact=True).is_disabled()
         assert await settings.get_by_role("button", name="Add channel").is_disabled()
+
+
+async def test_member_guide_is_edited_by_two_managers(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    rules = await guild.channel("rules")
+    await guild.allow_permissions(tom, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG)
+    path = f"/guilds/{guild.id}/new-member-welcome"
+    async with (
+        platform.open_window(nora, general_path(guild)) as window,
+        platform.open_window(tom, general_path(guild)) as tom_window,
+    ):
+        window.expected_errors = ("Failed to load resource",)
+        page = window.page
+        settings = await open_settings(window, "Member guide")
+        tom_settings = await open_settings(tom_window, "Member guide")
+        await tom_settings.get_by_label("Show the guide").wait_for()
+        await settings.get_by_label("Show the guide").check()
+        await settings.get_by_label("Greeting").fill("Welcome aboard")
+        await choose_in_picker(page, "Signed by", "tom")
+        await page.keyboard.press("Escape")
+        await settings.get_by_role("button", name="Add step").click()
+        steps = settings.get_by_role("list", name="First steps")
+        await steps.get_by_label("Title").fill("Say hello")
+        await steps.get_by_label("Step", exact=True).select_option(label="Write in the channel")
+        # A step needs a channel.
+        await save_changes(settings, expect_notice=False)
+        await steps.get_by_role("alert").first.wait_for()
+        await steps.get_by_label("Channel").select_option(label="#general")
+        await settings.get_by_role("button", name="Add resource").click()
+        resources = settings.get_by_role("list", name="Resources")
+        await resources.get_by_label("Title").fill("Rules")
+        await resources.get_by_label("Channel").select_option(label="#rules")
+        await resources.get_by_label("Description").fill("Read them once")
+        await save_changes(settings)
+        stored = (await nora.get(path)).ok()
+        assert stored["welcome_message"] == {"author_ids": [str(tom.id)], "message": "Welcome aboard"}
+        assert stored["new_member_actions"] == [
+            {"channel_id": str(guild.general), "action_type": 1, "title": "Say hello", "description": ""}
+        ]
+        assert stored["resource_channels"] == [
+            {"channel_id": str(rules), "title": "Rules", "description": "Read them once"}
+        ]
+        # Tom sees the guide and removes the step.
+        await tom_settings.get_by_role("button", name="Remove Say hello").click()
+        await save_changes(tom_settings)
+        await steps.get_by_text("Say hello").wait_for(state="detached")
+    stored = (await nora.get(path)).ok()
+    assert (stored["new_member_actions"], stored["welcome_message"]["message"]) == ([], "Welcome aboard")

@@ -17,6 +17,7 @@ WELCOME_CHANNEL_DESCRIPTION_MAX: Final = 50
 WELCOME_MESSAGE_MAX: Final = 300
 NEW_MEMBER_ACTIONS_MAX: Final = 5
 RESOURCE_CHANNELS_MAX: Final = 7
+GUIDE_AUTHORS_MAX: Final = 10
 GUIDE_TITLE_MAX: Final = 60
 GUIDE_DESCRIPTION_MAX: Final = 200
 
@@ -87,7 +88,7 @@ class GuideEmoji(Struct, kw_only=True):
 class WelcomeMessage(Struct, kw_only=True):
     """The greeting of the guide."""
 
-    author_ids: Annotated[list[UserId], Meta(max_length=10)]
+    author_ids: Annotated[list[UserId], Meta(max_length=GUIDE_AUTHORS_MAX)]
     """IDs of the users who sign the greeting."""
     message: Annotated[str, Meta(max_length=WELCOME_MESSAGE_MAX)]
     """Text of the greeting."""

@@ -24,7 +24,8 @@ import {
 import { ChannelType, Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
-import { channelChoices, entitiesSetting } from "./entities_setting.js";
+import { channelOptions } from "./channel_choices.js";
+import { entitiesSetting } from "./entity_picker.js";
 import {
   SettingsForm,
   actionButton,
@@ -262,7 +263,7 @@ function presetsSetting() {
 }
 
 /** Return the field of an action's setting, by its name in the metadata. */
-function actionDetails({ context: { state }, guildId }, type) {
+function actionDetails(view, type) {
   if (type === BLOCK_MESSAGE)
     return {
       custom_message: textSetting("Message to the author", {
@@ -273,11 +274,11 @@ function actionDetails({ context: { state }, guildId }, type) {
     };
   if (type === SEND_ALERT_MESSAGE) {
     const permissions = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES;
-    const choices = channelChoices(state, guildId, { types: ALERT_CHANNEL_TYPES, permissions });
+    const choices = channelOptions(view, permissions, channel => ALERT_CHANNEL_TYPES.includes(channel.type));
     return {
       channel_id: choiceSetting("Alert channel", [[null, "Choose a channel"], ...choices], {
         hint: "Only channels in which you can write.",
-        unknown: id => `#${state.channels.get(id)?.name ?? "unknown"}`,
+        unknown: id => `#${view.context.state.channels.get(id)?.name ?? "unknown"}`,
       }),
     };
   }

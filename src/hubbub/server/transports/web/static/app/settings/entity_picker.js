@@ -1,14 +1,57 @@
-/** A field that chooses one role or member of a guild, or none. */
+/** Fields that choose roles, members and channels of a guild. */
 
-import { iconButton } from "../ui/controls.js";
+import { ComponentType } from "../generated/enums.js";
+import { formField, iconButton } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
-import { findEntityChoices } from "../components/entity_choices.js";
+import { defaultEntityChoices, findEntityChoices } from "../components/entity_choices.js";
+import { firstErrorMessage } from "./form.js";
 
 /** Return the choices of roles or members of a guild that match a query; `type` is the type of a select component. */
-export function findGuildEntities({ context, guildId }, type, query) {
-  const bound = Object.create(context, { guildId: { value: guildId, enumerable: true } });
-  return findEntityChoices({ type }, bound, query);
+export function findGuildEntities(view, type, query) {
+  return findEntityChoices({ type }, bindToGuild(view), query);
+}
+
+const bindToGuild = ({ context, guildId }) => Object.create(context, { guildId: { value: guildId, enumerable: true } });
+
+const VALUE_TYPES = { [ComponentType.ROLE_SELECT]: "role", [ComponentType.CHANNEL_SELECT]: "channel" };
+
+/**
+ * Return a field whose value is a list of IDs of roles, channels or members.
+ *
+ * @param {any} view
+ * @param {string} label
+ * @param {{type: number, hint?: string, placeholder: string, max: number, isPossible?: (id: string) => boolean}} options
+ *   `type` is the type of a select component; `isPossible` returns whether a role, channel or member can be chosen
+ * @returns {import("./form.js").SettingsField}
+ */
+export function entitiesSetting(view, label, { type, hint, placeholder, max, isPossible = () => true }) {
+  const isListed = ({ value }) => value !== view.guildId && isPossible(value);
+  const picker = createPicker({
+    label,
+    placeholder,
+    min: 0,
+    max,
+    find: async query => (await findGuildEntities(view, type, query)).filter(isListed),
+    onChange: () => picker.node.dispatchEvent(new Event("input", { bubbles: true })),
+  });
+  const field = formField(label, picker.button, hint);
+  field.node.insertBefore(picker.node, picker.button);
+  picker.node.prepend(picker.button);
+  const valueType = VALUE_TYPES[type] ?? "user";
+  return {
+    node: field.node,
+    read: () => picker.values.map(({ value }) => value),
+    write(ids) {
+      const values = (ids ?? []).map(id => ({ id, type: valueType }));
+      picker.set(defaultEntityChoices({ default_values: values }, bindToGuild(view)));
+    },
+    setError: field.setError,
+    setErrors: errors => field.setError(firstErrorMessage(errors)),
+    setDisabled(disabled) {
+      picker.button.disabled = disabled;
+    },
+  };
 }
 
 /**

@@ -3,7 +3,7 @@
 import { ChannelType } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
-import { emojiButton, emojiSetting } from "./emoji_setting.js";
+import { emojiButton, emojiSetting } from "./emoji_field.js";
 import { choiceSetting } from "./form.js";
 import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 

@@ -13,6 +13,7 @@ import { GuildSettingsAccess } from "./guild_access.js";
 import { INVITES_SCREEN } from "./invites.js";
 import { JOIN_FORM_SCREEN } from "./join_form.js";
 import { JOIN_REQUESTS_SCREEN } from "./join_requests.js";
+import { MEMBER_GUIDE_SCREEN } from "./member_guide.js";
 import { MEMBERS_SCREEN } from "./members.js";
 import { ONBOARDING_SCREEN } from "./onboarding.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
@@ -46,6 +47,7 @@ const SCREENS = [
   INVITES_SCREEN,
   AUTO_MODERATION_SCREEN,
   WELCOME_SCREEN,
+  MEMBER_GUIDE_SCREEN,
   ONBOARDING_SCREEN,
   JOIN_FORM_SCREEN,
   JOIN_REQUESTS_SCREEN,

@@ -16,8 +16,8 @@ import {
 import { ChannelType, Permissions, isForum } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { channelPermissions } from "../state/permissions.js";
-import { emojiSetting } from "./emoji_setting.js";
-import { entitiesSetting } from "./entities_setting.js";
+import { emojiSetting } from "./emoji_field.js";
+import { entitiesSetting } from "./entity_picker.js";
 import { choiceSetting, settingsSection, switchSetting, textSetting } from "./form.js";
 import { loadForm } from "./loading.js";
 import { recordsSetting } from "./records_setting.js";

@@ -5,7 +5,7 @@ import { PRUNE_DAYS_DEFAULT, PRUNE_DAYS_MAX, PRUNE_DAYS_MIN, PRUNE_ROLES_MAX } f
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
-import { entitiesSetting } from "./entities_setting.js";
+import { entitiesSetting } from "./entity_picker.js";
 import { numberSetting, openActionDialog, reasonSetting } from "./form.js";
 
 const COUNT_DELAY_MS = 300;

@@ -2,8 +2,8 @@
 
 import { WELCOME_CHANNELS_MAX, WELCOME_CHANNEL_DESCRIPTION_MAX, WELCOME_DESCRIPTION_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
-import { emojiSetting } from "./emoji_setting.js";
-import { channelChoices } from "./entities_setting.js";
+import { emojiSetting } from "./emoji_field.js";
+import { channelOptions } from "./channel_choices.js";
 import { choiceSetting, settingsSection, switchSetting, textSetting } from "./form.js";
 import { loadForm } from "./loading.js";
 import { recordsSetting } from "./records_setting.js";
@@ -56,9 +56,13 @@ function welcomeChannelsSetting(view) {
     title: ({ channel_id: id }) => (id === null ? "" : channelName(id)),
     fields: () => ({
       emoji: emojiSetting(view, "Emoji"),
-      channel_id: choiceSetting("Channel", [[null, "Choose a channel"], ...channelChoices(state, view.guildId)], {
-        unknown: channelName,
-      }),
+      channel_id: choiceSetting(
+        "Channel",
+        [[null, "Choose a channel"], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
+        {
+          unknown: channelName,
+        },
+      ),
       description: textSetting("Description of the channel", { maxlength: WELCOME_CHANNEL_DESCRIPTION_MAX }),
     }),
     fromStored: ({ channel_id, description, emoji_id, emoji_name }) => ({

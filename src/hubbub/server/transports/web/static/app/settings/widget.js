@@ -4,7 +4,7 @@ import { WidgetStyle } from "../generated/enums.js";
 import { Permissions } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
-import { channelChoices } from "./entities_setting.js";
+import { channelOptions } from "./channel_choices.js";
 import { actionButton, choiceSetting, settingsSection, switchSetting } from "./form.js";
 import { loadForm } from "./loading.js";
 
@@ -35,7 +35,7 @@ function build(view) {
       }),
       channel_id: choiceSetting(
         "Channel of the invite",
-        [[null, "No invite"], ...channelChoices(context.state, guildId)],
+        [[null, "No invite"], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
         {
           hint: "The widget invites everyone to this channel.",
           unknown: id => `#${context.state.channels.get(id)?.name ?? "unknown"}`,

@@ -1,13 +1,13 @@
-/** A button that shows and chooses an emoji, and the field with it. */
+/** A field that chooses an emoji, or none. */
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
-import { customEmojiImage } from "../content/markdown.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
+import { customEmojiImage } from "../content/markdown.js";
 import { showFieldNotice } from "./form.js";
 
-/** Return an emoji as a node; a smiley if there is none. */
-function emojiNode(guild, { emoji_id: id, emoji_name: name }) {
+/** Return the emoji of a tag, reaction or sound as a node. */
+export function emojiNode(guild, { emoji_id: id, emoji_name: name }) {
   if (id) {
     const emoji = (guild.emojis ?? []).find(other => other.id === id);
     return emoji === undefined ? icon("smile") : customEmojiImage(emoji);
@@ -31,14 +31,11 @@ export function emojiButton(view, value, label, onChoose, disabled) {
 }
 
 /**
- * Return a field for an emoji; the value is `{emoji_id, emoji_name}` or null.
+ * Return a field whose value is `{emoji_id, emoji_name}`, or null.
  *
- * @param {any} view
- * @param {string} label
- * @param {{hint?: string, name?: string}} [options] `name` is used in the names of the buttons
  * @returns {import("./form.js").SettingsField}
  */
-export function emojiSetting(view, label, { hint, name = label.toLowerCase() } = {}) {
+export function emojiSetting(view, label, { hint } = {}) {
   let value = null,
     isDisabled = false;
   const place = h("div", { class: "row" });
@@ -57,8 +54,10 @@ export function emojiSetting(view, label, { hint, name = label.toLowerCase() } =
   };
   const draw = () =>
     place.replaceChildren(
-      emojiButton(view, value ?? {}, `Choose ${name}`, set, isDisabled),
-      ...(value === null ? [] : [iconButton("close", `Remove ${name}`, () => set(null), { disabled: isDisabled })]),
+      emojiButton(view, value ?? {}, `Choose ${label.toLowerCase()}`, set, isDisabled),
+      ...(value === null
+        ? []
+        : [iconButton("close", `Remove ${label.toLowerCase()}`, () => set(null), { disabled: isDisabled })]),
     );
   return {
     node,

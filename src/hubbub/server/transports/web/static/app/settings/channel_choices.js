@@ -1,0 +1,21 @@
+/** Channels of a guild as options of a choice. */
+
+import { ChannelType, isThread, isVoice } from "../network/enums.js";
+
+/** Return the name of a channel with its kind. */
+export const channelLabel = channel => (isVoice(channel) ? `${channel.name} (voice)` : `#${channel.name}`);
+
+/** Return the channels in which the user has all these permissions, as pairs of ID and name; no categories and threads. */
+export function channelOptions({ context: { state }, guildId }, bits, isPossible = () => true) {
+  return state
+    .channelsOf(guildId)
+    .filter(
+      channel =>
+        !isThread(channel) &&
+        channel.type !== ChannelType.GUILD_CATEGORY &&
+        isPossible(channel) &&
+        state.can(channel.id, bits),
+    )
+    .sort((one, other) => one.position - other.position)
+    .map(channel => [channel.id, channelLabel(channel)]);
+}

@@ -1,0 +1,111 @@
+/** Guild settings: the guide for new members, with a greeting, first steps and resources. */
+
+import { ComponentType, NewMemberActionType } from "../generated/enums.js";
+import {
+  GUIDE_AUTHORS_MAX,
+  GUIDE_DESCRIPTION_MAX,
+  GUIDE_TITLE_MAX,
+  NEW_MEMBER_ACTIONS_MAX,
+  RESOURCE_CHANNELS_MAX,
+  WELCOME_MESSAGE_MAX,
+} from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { emojiSetting } from "./emoji_field.js";
+import { channelOptions } from "./channel_choices.js";
+import { entitiesSetting } from "./entity_picker.js";
+import { choiceSetting, groupSetting, settingsSection, switchSetting, textSetting } from "./form.js";
+import { loadForm } from "./loading.js";
+import { recordsSetting } from "./records_setting.js";
+
+const ACTION_OPTIONS = [
+  [NewMemberActionType.VIEW, "Read the channel"],
+  [NewMemberActionType.TALK, "Write in the channel"],
+];
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const MEMBER_GUIDE_SCREEN = { id: "member-guide", label: "Member guide", icon: "forum", build };
+
+const EMPTY_GUIDE = { enabled: false, new_member_actions: [], resource_channels: [] };
+
+function build(view) {
+  const { context, guildId } = view;
+  const path = `/guilds/${guildId}/new-member-welcome`;
+  let stored = EMPTY_GUIDE;
+  return loadForm(view, MEMBER_GUIDE_SCREEN, {
+    whyNotSee: () => null,
+    whyNotChange: () => view.access.whyNot(Permissions.MANAGE_GUILD),
+    load: async () => (await context.api.request("GET", path)) ?? EMPTY_GUIDE,
+    // The request replaces the guide as a whole.
+    save: changes => context.api.request("PUT", path, { json: guideBody({ ...stored, ...changes }) }),
+    onValues: values => {
+      stored = values;
+    },
+    createFields: () => ({
+      enabled: switchSetting("Show the guide", { hint: "New members find it in their list of channels." }),
+      welcome_message: groupSetting({
+        message: textSetting("Greeting", { multiline: true, maxlength: WELCOME_MESSAGE_MAX }),
+        author_ids: entitiesSetting(view, "Signed by", {
+          type: ComponentType.USER_SELECT,
+          max: GUIDE_AUTHORS_MAX,
+          placeholder: "No members",
+        }),
+      }),
+      new_member_actions: entriesSetting(view, "First steps", "step", NEW_MEMBER_ACTIONS_MAX, () => ({
+        action_type: choiceSetting("Step", ACTION_OPTIONS),
+      })),
+      resource_channels: entriesSetting(view, "Resources", "resource", RESOURCE_CHANNELS_MAX, () => ({})),
+    }),
+    layout: fields => [
+      settingsSection("Greeting", fields.enabled.node, fields.welcome_message.node),
+      settingsSection("First steps", fields.new_member_actions.node),
+      settingsSection("Resources", fields.resource_channels.node),
+    ],
+  });
+}
+
+function guideBody({ enabled, welcome_message: greeting, new_member_actions, resource_channels }) {
+  const hasGreeting = Boolean(greeting?.message || greeting?.author_ids?.length);
+  return { enabled, new_member_actions, resource_channels, ...(hasGreeting ? { welcome_message: greeting } : {}) };
+}
+
+/** Return the field for a list of channels with a title, an explanation and an emoji. */
+function entriesSetting(view, label, noun, max, extraFields) {
+  const { state } = view.context;
+  return recordsSetting(label, {
+    noun,
+    max,
+    collapsed: true,
+    blank: { title: "", channel_id: null, action_type: NewMemberActionType.VIEW, description: "", emoji: null },
+    title: ({ title }) => title,
+    fields: () => ({
+      title: textSetting("Title", { maxlength: GUIDE_TITLE_MAX }),
+      channel_id: choiceSetting(
+        "Channel",
+        [[null, "Choose a channel"], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
+        {
+          unknown: id => `#${state.channels.get(id)?.name ?? "unknown"}`,
+        },
+      ),
+      ...extraFields(),
+      description: textSetting("Description", { maxlength: GUIDE_DESCRIPTION_MAX }),
+      emoji: emojiSetting(view, "Emoji"),
+    }),
+    fromStored: ({ title, channel_id, action_type, description, emoji }) => ({
+      title,
+      channel_id,
+      ...(action_type === undefined ? {} : { action_type }),
+      description: description ?? "",
+      emoji: emoji?.id || emoji?.name ? { emoji_id: emoji.id ?? null, emoji_name: emoji.id ? null : emoji.name } : null,
+    }),
+    toStored: ({ emoji, ...values }) => ({
+      ...values,
+      ...(emoji === null ? {} : { emoji: guideEmoji(view, emoji) }),
+    }),
+  });
+}
+
+/** Return an emoji as the guide stores it. */
+function guideEmoji(view, { emoji_id: id, emoji_name: name }) {
+  const custom = (view.guild.emojis ?? []).find(other => other.id === id);
+  return { id, name: custom?.name ?? name, animated: Boolean(custom?.animated) };
+}
