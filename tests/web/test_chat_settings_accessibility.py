@@ -59,3 +59,64 @@ async def test_role_and_channel_settings_are_accessible(platform: ChatPlatform, 
             await settings.get_by_role("navigation").get_by_role("button", name=screen).click()
             await check(screen)
     assert problems == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])
+async def test_moderation_and_joining_settings_are_accessible(platform: ChatPlatform, width: int, scheme: str) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    await platform.world.grant_to_guild(guild, "VANITY_URL")
+    path = f"/guilds/{guild.id}"
+    rule = {"name": "No spoilers", "event_type": 1, "trigger_type": 1, "trigger_metadata": {"keyword_filter": ["end"]}}
+    (await nora.post(f"{path}/auto-moderation/rules", json=rule)).ok()
+    channels = [{"channel_id": str(guild.general), "description": "Say hello"}]
+    (await nora.patch(f"{path}/welcome-screen", json={"welcome_channels": channels})).ok()
+    prompts = [{"id": "0", "title": "What do you play?", "options": [{"title": "Chess"}]}]
+    (await nora.put(f"{path}/onboarding", json={"prompts": prompts})).ok()
+    form = {"enabled": True, "manual_approval": True, "form_fields": [{"field_type": "PARAGRAPH", "label": "Why?"}]}
+    (await nora.patch(f"{path}/member-verification", json=form)).ok()
+    (await nora.post(f"{path}/templates", json={"name": "Harbor"})).ok()
+    (await nora.patch(f"{path}/widget", json={"enabled": True, "channel_id": str(guild.general)})).ok()
+    problems: list[str] = []
+    async with platform.open_window(nora, general_path(guild), width=width, scheme=scheme) as window:
+        page = window.page
+        if width == PHONE_WIDTH:
+            await page.get_by_role("button", name="Channels and conversations").click()
+        settings = await open_settings(window)
+
+        async def check(name: str) -> None:
+            problems.extend(f"{name}: {problem}" for problem in await accessibility_problems(window))
+            if await page.evaluate(
+                "(main => main.scrollWidth > main.clientWidth)(document.querySelector('.settings-main'))"
+            ):
+                problems.append(f"{name}: scrolls sideways")
+
+        async def open_screen(name: str, content: str) -> None:
+            await settings.get_by_role("navigation").get_by_role("button", name=name).click()
+            await settings.get_by_text(content).first.wait_for()
+            await check(name)
+
+        await open_screen("Auto moderation", "No spoilers")
+        await settings.get_by_role("button", name="Edit No spoilers").click()
+        await settings.get_by_label("Send an alert").check()
+        await check("rule")
+        await page.get_by_role("button", name="Reset").click()
+        await open_screen("Welcome screen", "Recommended channels")
+        await open_screen("Member guide", "First steps")
+        await open_screen("Onboarding", "What do you play?")
+        for text in ("What do you play?", "Chess"):
+            await settings.get_by_text(text).click()
+        await check("question")
+        await open_screen("Join form", "Why?")
+        await settings.get_by_text("Why?").click()
+        await check("question of the form")
+        await open_screen("Join requests", "There are no such requests.")
+        await open_screen("Template", "Used 0 times")
+        await open_screen("Widget", "Code for your website")
+        await open_screen("Vanity URL", "This guild has no vanity URL yet.")
+        await open_screen("Safety", "Pause during a raid")
+        await settings.get_by_role("navigation").get_by_role("button", name="Members").click()
+        await settings.get_by_role("button", name="Remove inactive members").click()
+        await page.get_by_text("would be removed").wait_for()
+        await check("inactive members")
+    assert problems == []

@@ -179,6 +179,13 @@ export const DefaultMessageNotifications = Object.freeze({
   ONLY_MENTIONS: 1,
 });
 
+/** Members whose media is scanned for explicit content. */
+export const ExplicitContentFilter = Object.freeze({
+  DISABLED: 0,
+  MEMBERS_WITHOUT_ROLES: 1,
+  ALL_MEMBERS: 2,
+});
+
 /** Type of a field in the member verification form. */
 export const FormFieldType = Object.freeze({
   TERMS: "TERMS",
@@ -254,6 +261,12 @@ export const MessageType = Object.freeze({
   POLL_RESULT: 46,
   CHANNEL_LINKED_TO_LOBBY: 49,
   HD_STREAMING_UPGRADED: 55,
+});
+
+/** Whether moderation requires two-factor authentication. */
+export const MfaLevel = Object.freeze({
+  NONE: 0,
+  ELEVATED: 1,
 });
 
 /** Action that a new member is asked to take in a channel. */

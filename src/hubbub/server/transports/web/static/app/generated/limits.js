@@ -23,6 +23,7 @@ export const STRING_OPTION_MAX = 6000;
 export const TEXT_INPUT_MAX = 4000;
 export const GUILD_DESCRIPTION_MAX = 300;
 export const GUILD_NAME_MAX = 100;
+export const INCIDENT_HOURS_MAX = 24;
 export const JOIN_REQUESTS_PAGE_MAX = 100;
 export const REJECTION_REASON_MAX = 160;
 export const VERIFICATION_DESCRIPTION_MAX = 300;

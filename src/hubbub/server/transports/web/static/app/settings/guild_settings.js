@@ -19,6 +19,7 @@ import { ONBOARDING_SCREEN } from "./onboarding.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
 import { OWNERSHIP_SCREEN } from "./ownership.js";
 import { ROLES_SCREEN } from "./roles.js";
+import { SAFETY_SCREEN } from "./safety.js";
 import { TEMPLATES_SCREEN } from "./templates.js";
 import { VANITY_URL_SCREEN } from "./vanity_url.js";
 import { WELCOME_SCREEN } from "./welcome_screen.js";
@@ -46,6 +47,7 @@ const SCREENS = [
   BANS_SCREEN,
   INVITES_SCREEN,
   AUTO_MODERATION_SCREEN,
+  SAFETY_SCREEN,
   WELCOME_SCREEN,
   MEMBER_GUIDE_SCREEN,
   ONBOARDING_SCREEN,

@@ -1,0 +1,152 @@
+/** Guild settings: pauses of invites and direct messages, two-factor authentication of moderators, the media filter. */
+
+import { ExplicitContentFilter, MfaLevel } from "../generated/enums.js";
+import { INCIDENT_HOURS_MAX } from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { h, reconcile } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { timeElement } from "../ui/times.js";
+import {
+  SettingsForm,
+  actionButton,
+  choiceSetting,
+  listEntry,
+  lockedNotice,
+  openActionDialog,
+  settingsSection,
+} from "./form.js";
+
+const HOUR_MS = 3_600_000;
+
+const FILTER_OPTIONS = [
+  [ExplicitContentFilter.DISABLED, "Nobody's media"],
+  [ExplicitContentFilter.MEMBERS_WITHOUT_ROLES, "Media of members without a role"],
+  [ExplicitContentFilter.ALL_MEMBERS, "Media of all members"],
+];
+
+/** What can be paused, by its name in the request. */
+const PAUSES = [
+  {
+    name: "invites_disabled_until",
+    label: "Invites",
+    paused: "Nobody can join until",
+    running: "New members can join with an invite.",
+  },
+  {
+    name: "dms_disabled_until",
+    label: "Direct messages",
+    paused: "Members who are not friends cannot write to each other until",
+    running: "Members can write to each other.",
+  },
+];
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const SAFETY_SCREEN = { id: "safety", label: "Safety", icon: "lock", build };
+
+function build(view) {
+  const { context, guildId } = view;
+  const notice = h("div", { class: "settings-access" });
+  const pauses = h("ul", { class: "settings-list", "aria-label": "Pauses" });
+  const twoFactor = h("ul", { class: "settings-list", "aria-label": "Two-factor authentication" });
+  const filter = choiceSetting("Check for explicit content", FILTER_OPTIONS);
+  const form = new SettingsForm({ explicit_content_filter: filter }, view.guild, {
+    save: changes => context.api.request("PATCH", `/guilds/${guildId}`, { json: changes }),
+    onInput: () => view.drawBar(),
+  });
+  view.useForm(form);
+  const draw = () => {
+    const why = view.access.whyNot(Permissions.MANAGE_GUILD);
+    notice.replaceChildren(...(why === null ? [] : [lockedNotice(`You can look, but not change anything. ${why}`)]));
+    filter.setDisabled(why !== null);
+    reconcile(
+      pauses,
+      PAUSES.map(pause => pauseEntry(view, pause, why)),
+    );
+    reconcile(twoFactor, [twoFactorEntry(view)]);
+  };
+  view.onChange(({ kind }) => {
+    if (kind === "guilds") form.load(view.guild);
+    if (kind !== "channels") draw();
+  });
+  draw();
+  return [
+    notice,
+    h(
+      "div",
+      { class: "settings-form" },
+      settingsSection("Pause during a raid", pauses),
+      settingsSection("Moderators", twoFactor),
+      settingsSection("Media", filter.node),
+    ),
+  ];
+}
+
+function pauseEntry(view, { name, label, paused, running }, why) {
+  const end = Date.parse(view.guild.incidents_data?.[name] ?? ""),
+    isPaused = end > Date.now();
+  const send = async value => {
+    const path = `/guilds/${view.guildId}/incident-actions`;
+    const incidents = await view.context.api.request("PUT", path, { json: { [name]: value } });
+    view.context.state.apply("GUILD_UPDATE", { id: view.guildId, incidents_data: incidents });
+  };
+  const pause = () =>
+    openActionDialog({
+      title: `Pause: ${label.toLowerCase()}`,
+      label: "Pause",
+      fields: { hours: choiceSetting("For", hourOptions()) },
+      run: ({ hours }) => send(new Date(Date.now() + hours * HOUR_MS).toISOString()),
+    });
+  const resume = () => runAndReport(() => send(null));
+  const button = isPaused
+    ? actionButton("Resume", resume, { why, name: `Resume: ${label}` })
+    : actionButton("Pause", pause, { why, danger: true, name: `Pause: ${label}` });
+  button.dataset.focus = "pause";
+  return {
+    key: name,
+    stamp: `${isPaused ? end : ""} ${why}`,
+    build: () =>
+      listEntry({
+        title: label,
+        details: [isPaused ? h("span", null, `${paused} `, timeElement(end, "f")) : running],
+        actions: [button],
+      }),
+  };
+}
+
+/** Return pairs of hours and label up to the longest pause. */
+function hourOptions() {
+  return [1, 6, 12, INCIDENT_HOURS_MAX].map(hours => [hours, hours === 1 ? "1 hour" : `${hours} hours`]);
+}
+
+/** Return why the user cannot require two-factor authentication, or null. */
+function whyNotTwoFactor({ access, context }) {
+  if (!access.isOwner) return "Only the owner can change this.";
+  return context.me.mfa_enabled ? null : "Turn on two-factor authentication for your own account first.";
+}
+
+function twoFactorEntry(view) {
+  const isRequired = view.guild.mfa_level === MfaLevel.ELEVATED,
+    why = whyNotTwoFactor(view);
+  const toggle = () =>
+    runAndReport(async () => {
+      const level = isRequired ? MfaLevel.NONE : MfaLevel.ELEVATED;
+      await view.context.api.request("POST", `/guilds/${view.guildId}/mfa`, { json: { level } });
+      view.context.state.apply("GUILD_UPDATE", { id: view.guildId, mfa_level: level });
+      showNotice(isRequired ? "Moderators need no second factor." : "Moderators need a second factor.", "done");
+    });
+  const button = actionButton(isRequired ? "Stop requiring" : "Require", toggle, {
+    why,
+    name: `${isRequired ? "Stop requiring" : "Require"} two-factor authentication`,
+  });
+  button.dataset.focus = "two-factor";
+  return {
+    key: "two-factor",
+    stamp: `${isRequired} ${why}`,
+    build: () =>
+      listEntry({
+        title: ["Two-factor authentication", isRequired ? h("span", { class: "tag" }, "Required") : null],
+        details: ["Moderators without it cannot kick, ban or change settings.", why],
+        actions: [button],
+      }),
+  };
+}
