@@ -79,6 +79,7 @@ LIMITS: Final = (
     "resources.channels.TOPIC_MAX",
     "resources.commands.STRING_OPTION_MAX",
     "resources.components.TEXT_INPUT_MAX",
+    "resources.guild_tags.GUILD_TAG_MAX",
     "resources.guilds.GUILD_DESCRIPTION_MAX",
     "resources.guilds.GUILD_NAME_MAX",
     "resources.incident_actions.INCIDENT_HOURS_MAX",

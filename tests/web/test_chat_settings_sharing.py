@@ -1,8 +1,9 @@
-"""The template, widget and vanity URL screens of the guild settings in a real browser."""
+"""The template, widget, vanity URL and guild tag screens of the guild settings in a real browser."""
 
 import pytest
 
 from hubbub.protocol.permissions import Permissions
+from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import open_settings, save_changes
 
@@ -128,6 +129,36 @@ async def test_vanity_url_is_set_and_removed(platform: ChatPlatform) -> None:
         await settings.get_by_label("Code").fill("")
         await save_changes(settings)
         await settings.get_by_text("This guild has no vanity URL yet.").wait_for()
+
+
+async def test_guild_tag_is_set_with_a_badge(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.allow_permissions(tom, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG)
+    async with (
+        platform.open_window(nora, general_path(guild)) as window,
+        platform.open_window(tom, general_path(guild)) as tom_window,
+    ):
+        settings = await open_settings(window, "Guild tag")
+        tom_settings = await open_settings(tom_window, "Guild tag")
+        await settings.get_by_text("Tags are not available in this guild.").wait_for()
+        assert await settings.get_by_label("Tag", exact=True).is_disabled()
+        await platform.world.grant_to_guild(guild, "GUILD_TAGS")
+        await settings.get_by_text("Tags are not available in this guild.").wait_for(state="detached")
+        await settings.get_by_label("Tag", exact=True).fill("HRBR")
+        await settings.locator("input[type=file]").set_input_files(
+            {"name": "badge.png", "mimeType": "image/png", "buffer": PNG}
+        )
+        await settings.locator(".image-preview img").wait_for()
+        await save_changes(settings)
+        stored = (await nora.get(f"/guilds/{guild.id}/profile")).ok()
+        assert (stored["tag"], stored["badge"] is None) == ("HRBR", False)
+        # Tom sees the stored badge, and removes the tag.
+        await tom_settings.locator(".image-preview img").wait_for()
+        assert await tom_settings.get_by_label("Tag", exact=True).input_value() == "HRBR"
+        await tom_settings.get_by_label("Tag", exact=True).fill("")
+        await save_changes(tom_settings)
+        await settings.get_by_text("No badge").wait_for()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ export const CHANNEL_NAME_MAX = 100;
 export const TOPIC_MAX = 1024;
 export const STRING_OPTION_MAX = 6000;
 export const TEXT_INPUT_MAX = 4000;
+export const GUILD_TAG_MAX = 4;
 export const GUILD_DESCRIPTION_MAX = 300;
 export const GUILD_NAME_MAX = 100;
 export const INCIDENT_HOURS_MAX = 24;

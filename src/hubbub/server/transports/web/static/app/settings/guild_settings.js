@@ -10,6 +10,7 @@ import { AUTO_MODERATION_SCREEN } from "./auto_moderation.js";
 import { BANS_SCREEN } from "./bans.js";
 import { CHANNELS_SCREEN } from "./channels.js";
 import { GuildSettingsAccess } from "./guild_access.js";
+import { GUILD_TAG_SCREEN } from "./guild_tag.js";
 import { INVITES_SCREEN } from "./invites.js";
 import { JOIN_FORM_SCREEN } from "./join_form.js";
 import { JOIN_REQUESTS_SCREEN } from "./join_requests.js";
@@ -56,6 +57,7 @@ const SCREENS = [
   TEMPLATES_SCREEN,
   WIDGET_SCREEN,
   VANITY_URL_SCREEN,
+  GUILD_TAG_SCREEN,
   AUDIT_LOG_SCREEN,
   OWNERSHIP_SCREEN,
 ];

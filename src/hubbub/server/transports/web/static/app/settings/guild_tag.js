@@ -1,0 +1,47 @@
+/** Guild settings: the tag and badge that members can show beside their name. */
+
+import { GUILD_TAG_MAX } from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { guildTagBadgePath } from "../content/cdn_paths.js";
+import { imageSetting, settingsSection, textSetting } from "./form.js";
+import { loadForm } from "./loading.js";
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const GUILD_TAG_SCREEN = { id: "guild-tag", label: "Guild tag", icon: "pin", build };
+
+function build(view) {
+  const { context, guildId } = view;
+  const path = `/guilds/${guildId}/profile`;
+  return loadForm(view, GUILD_TAG_SCREEN, {
+    whyNotSee: () => null,
+    whyNotChange: () => {
+      const hasTags = (view.guild.features ?? []).includes("GUILD_TAGS");
+      return hasTags ? view.access.whyNot(Permissions.MANAGE_GUILD) : "Tags are not available in this guild.";
+    },
+    load: () => context.api.request("GET", path),
+    save: changes => context.api.request("PATCH", path, { json: changes }),
+    createFields: () => ({
+      tag: textSetting("Tag", {
+        hint: `Up to ${GUILD_TAG_MAX} characters. An empty tag removes the tag and its badge.`,
+        isNullable: true,
+        maxlength: GUILD_TAG_MAX,
+        class: "short-input",
+      }),
+      badge: imageSetting("Badge", {
+        hint: "A small square image.",
+        preview: badge =>
+          badge === null
+            ? h("span", { class: "soft small" }, "No badge")
+            : h("img", { src: guildTagBadgePath(guildId, badge), alt: "" }),
+      }),
+    }),
+    layout: fields =>
+      settingsSection(
+        "Tag",
+        h("p", { class: "hint" }, "Members can choose to show it beside their name, in all guilds."),
+        fields.tag.node,
+        fields.badge.node,
+      ),
+  });
+}
