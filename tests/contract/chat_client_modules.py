@@ -29,11 +29,15 @@ ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "ButtonStyle": enums.ButtonStyle,
     "ChannelType": enums.ChannelType,
     "CommandOptionType": enums.CommandOptionType,
+    "CommandPermissionType": enums.CommandPermissionType,
     "CommandType": enums.CommandType,
     "ComponentType": enums.ComponentType,
     "DefaultMessageNotifications": enums.DefaultMessageNotifications,
     "ExplicitContentFilter": enums.ExplicitContentFilter,
     "FormFieldType": enums.FormFieldType,
+    "EventEntityType": enums.EventEntityType,
+    "EventPrivacyLevel": enums.EventPrivacyLevel,
+    "EventStatus": enums.EventStatus,
     "InteractionType": enums.InteractionType,
     "InviteTargetType": enums.InviteTargetType,
     "JoinRequestStatus": enums.JoinRequestStatus,
@@ -43,11 +47,13 @@ ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "OnboardingMode": enums.OnboardingMode,
     "OnboardingPromptType": enums.OnboardingPromptType,
     "OverwriteType": enums.OverwriteType,
+    "RecurrenceFrequency": enums.RecurrenceFrequency,
     "RelationshipType": enums.RelationshipType,
     "StickerFormatType": enums.StickerFormatType,
     "TextInputStyle": enums.TextInputStyle,
     "VerificationLevel": enums.VerificationLevel,
     "WidgetStyle": enums.WidgetStyle,
+    "WebhookType": enums.WebhookType,
 }
 """Enums that the chat client uses, by their name in JavaScript."""
 FLAGS: Final[tuple[type[Any], ...]] = (
@@ -58,6 +64,7 @@ FLAGS: Final[tuple[type[Any], ...]] = (
 )
 """Flags that the chat client uses; all bits must be below 31, because JavaScript computes with 32-bit integers."""
 LIMITS: Final = (
+    "images.IMAGE_BYTES_MAX",
     "resources.attachments.ATTACHMENTS_MAX",
     "resources.attachments.ATTACHMENT_BYTES_MAX",
     "resources.audit_log.REASON_MAX",
@@ -75,8 +82,16 @@ LIMITS: Final = (
     "resources.auto_moderation.TIMEOUT_SECONDS_MAX",
     "resources.auto_moderation.EXEMPT_ROLES_MAX",
     "resources.auto_moderation.EXEMPT_CHANNELS_MAX",
+    "resources.channels.BITRATE_MAX_BY_TIER",
+    "resources.channels.BITRATE_MIN",
     "resources.channels.CHANNEL_NAME_MAX",
+    "resources.channels.FORUM_TAGS_MAX",
+    "resources.channels.FORUM_TOPIC_MAX",
+    "resources.channels.STAGE_BITRATE_MAX",
+    "resources.channels.STAGE_USER_LIMIT_MAX",
     "resources.channels.TOPIC_MAX",
+    "resources.channels.VOICE_USER_LIMIT_MAX",
+    "resources.commands.COMMAND_PERMISSIONS_MAX",
     "resources.commands.STRING_OPTION_MAX",
     "resources.components.TEXT_INPUT_MAX",
     "resources.guild_tags.GUILD_TAG_MAX",
@@ -120,8 +135,42 @@ LIMITS: Final = (
     "resources.welcome_screens.GUIDE_AUTHORS_MAX",
     "resources.welcome_screens.GUIDE_TITLE_MAX",
     "resources.welcome_screens.GUIDE_DESCRIPTION_MAX",
+    "resources.emojis.EMOJIS_MAX_BY_TIER",
+    "resources.emojis.EMOJI_BYTES_MAX",
+    "resources.emojis.EMOJI_NAME_MAX",
+    "resources.emojis.EMOJI_NAME_MIN",
+    "resources.emojis.EMOJI_SIDE",
+    "resources.emojis.MORE_EMOJI_EMOJIS_MAX",
+    "resources.forum_settings.FORUM_TAG_NAME_MAX",
+    "resources.invites.INVITE_AGE_SECONDS_MAX",
+    "resources.invites.INVITE_ROLES_MAX",
+    "resources.invites.INVITE_USES_MAX",
+    "resources.invites.TARGET_USERS_FILE_BYTES_MAX",
+    "resources.invites.TARGET_USERS_MAX",
+    "resources.members.MEMBERS_PAGE_MAX",
+    "resources.members.SEARCH_QUERY_MAX",
+    "resources.roles.ROLE_NAME_MAX",
+    "resources.roles.ROLE_UNICODE_EMOJI_MAX",
+    "resources.scheduled_events.EVENT_DESCRIPTION_MAX",
+    "resources.scheduled_events.EVENT_LOCATION_MAX",
+    "resources.scheduled_events.EVENT_NAME_MAX",
+    "resources.soundboard.SOUNDS_MAX_BY_TIER",
+    "resources.soundboard.SOUNDS_MAX_MORE",
+    "resources.soundboard.SOUND_MS_MAX",
+    "resources.soundboard.SOUND_NAME_MAX",
+    "resources.stickers.STICKERS_MAX_BY_TIER",
+    "resources.stickers.STICKERS_MAX_MORE",
+    "resources.stickers.STICKER_BYTES_MAX",
+    "resources.stickers.STICKER_DESCRIPTION_MAX",
+    "resources.stickers.STICKER_NAME_MAX",
+    "resources.stickers.STICKER_SECONDS_MAX",
+    "resources.stickers.STICKER_SIDE_PIXELS_MAX",
+    "resources.stickers.STICKER_TAGS_MAX",
+    "resources.webhooks.WEBHOOKS_PER_CHANNEL_MAX",
+    "resources.webhooks.WEBHOOK_NAME_MAX",
     "rpc.ACTIVITY_UPDATES_MAX",
     "rpc.ACTIVITY_UPDATES_WINDOW_SECONDS",
+    "sounds.SOUND_BYTES_MAX",
 )
 """Limits that the chat client uses, by their place in `hubbub.protocol`."""
 
@@ -170,6 +219,7 @@ def limits_module() -> str:
         module, _, name = place.rpartition(".")
         value = getattr(importlib.import_module(f"hubbub.protocol.{module}"), name)
         lines.append(f"export const {name} = {_limit(value)};")
+        lines.append(f"export const {name} = {json.dumps(value)};")
     return "\n".join([_heading("Limits of the protocol"), *lines, ""])
 
 

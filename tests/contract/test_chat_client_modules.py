@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.contract.chat_client_modules import FOLDER, MODULES
+from tests.contract.chat_client_modules import FOLDER, LIMITS, MODULES
 
 CLIENT = FOLDER.parent
 
@@ -26,6 +26,19 @@ def test_other_modules_declare_no_flags_of_the_protocol() -> None:
         for match in re.finditer(
             r"^(?:export )?const \w+ = 1n? << \d+n?;", path.read_text(encoding="utf-8"), re.MULTILINE
         )
+    }
+
+    assert found == set()
+
+
+def test_other_modules_declare_no_limits_of_the_protocol() -> None:
+    names = {place.rpartition(".")[2] for place in LIMITS}
+    found = {
+        f"{path.relative_to(CLIENT)}: {match[1]}"
+        for path in CLIENT.rglob("*.js")
+        if path.parent != FOLDER
+        for match in re.finditer(r"^(?:export )?const (\w+) = ", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if match[1] in names
     }
 
     assert found == set()

@@ -8,6 +8,7 @@ from hubbub.protocol.images import decode_data_uri
 
 OGG: Final = "audio/ogg"
 MP3: Final = "audio/mpeg"
+SOUND_BYTES_MAX: Final = 512 * 1024
 
 # MPEG audio layer III: bitrates in kbit/s by index, for version 1 and for versions 2 and 2.5; sample rates of version 1 in Hz,
 # of which version 2 has half and version 2.5 a quarter.
@@ -123,7 +124,7 @@ class SoundData:
 
     __slots__ = ("content_type", "data", "duration_ms", "hash")
 
-    bytes_max: ClassVar[int] = 512 * 1024
+    bytes_max: ClassVar[int] = SOUND_BYTES_MAX
     """Maximum size in bytes."""
 
     def __init__(self, data: bytes) -> None:

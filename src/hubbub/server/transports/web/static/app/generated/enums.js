@@ -141,6 +141,13 @@ export const CommandOptionType = Object.freeze({
   ATTACHMENT: 11,
 });
 
+/** Type of a command permission's target. */
+export const CommandPermissionType = Object.freeze({
+  ROLE: 1,
+  USER: 2,
+  CHANNEL: 3,
+});
+
 /** Type of an application command. */
 export const CommandType = Object.freeze({
   CHAT_INPUT: 1,
@@ -192,6 +199,27 @@ export const FormFieldType = Object.freeze({
   TEXT_INPUT: "TEXT_INPUT",
   PARAGRAPH: "PARAGRAPH",
   MULTIPLE_CHOICE: "MULTIPLE_CHOICE",
+});
+
+/** Location type of a scheduled event. */
+export const EventEntityType = Object.freeze({
+  NONE: 0,
+  STAGE_INSTANCE: 1,
+  VOICE: 2,
+  EXTERNAL: 3,
+});
+
+/** Privacy level of a scheduled event. */
+export const EventPrivacyLevel = Object.freeze({
+  GUILD_ONLY: 2,
+});
+
+/** Status of a scheduled event. */
+export const EventStatus = Object.freeze({
+  SCHEDULED: 1,
+  ACTIVE: 2,
+  COMPLETED: 3,
+  CANCELED: 4,
 });
 
 /** Type of an interaction. */
@@ -293,6 +321,14 @@ export const OverwriteType = Object.freeze({
   MEMBER: 1,
 });
 
+/** Frequency at which a scheduled event repeats. */
+export const RecurrenceFrequency = Object.freeze({
+  YEARLY: 0,
+  MONTHLY: 1,
+  WEEKLY: 2,
+  DAILY: 3,
+});
+
 /** Relationship between two users. */
 export const RelationshipType = Object.freeze({
   NONE: 0,
@@ -334,6 +370,13 @@ export const WidgetStyle = Object.freeze({
   BANNER2: "banner2",
   BANNER3: "banner3",
   BANNER4: "banner4",
+});
+
+/** Type of a webhook. */
+export const WebhookType = Object.freeze({
+  INCOMING: 1,
+  CHANNEL_FOLLOWER: 2,
+  APPLICATION: 3,
 });
 
 /** Flags of a presence activity (spec/gateway.md#8). */

@@ -1,5 +1,6 @@
 /** The dialog that creates a channel. */
 
+import { CHANNEL_NAME_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
@@ -8,7 +9,6 @@ import { normalizeOverwrites, withOverwrite, withPrivacy } from "./channel_overw
 import { choiceSetting, openActionDialog, showFieldNotice, switchSetting, textSetting } from "./form.js";
 import { findTargets } from "./permission_preview.js";
 
-const CHANNEL_NAME_MAX = 100;
 const TARGETS_MAX = 25;
 
 /**
@@ -47,7 +47,7 @@ export async function openChannelCreation(context, guildId, parentId = null) {
     label: "Create",
     danger: false,
     fields: {
-      name: textSetting("Name", { maxlength: String(CHANNEL_NAME_MAX), required: true, autofocus: true }),
+      name: textSetting("Name", { maxlength: CHANNEL_NAME_MAX, required: true, autofocus: true }),
       type,
       parent_id: parent,
       permission_overwrites: privacy,

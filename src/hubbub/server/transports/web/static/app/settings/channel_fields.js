@@ -1,20 +1,21 @@
 /** The fields of a channel, by its type. */
 
+import {
+  BITRATE_MAX_BY_TIER,
+  BITRATE_MIN,
+  CHANNEL_NAME_MAX,
+  FORUM_TOPIC_MAX,
+  STAGE_BITRATE_MAX,
+  STAGE_USER_LIMIT_MAX,
+  TOPIC_MAX,
+  VOICE_USER_LIMIT_MAX,
+} from "../generated/limits.js";
 import { ChannelFlags, ChannelType, isForum, isVoice } from "../network/enums.js";
 import { formField } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
 import { choiceSetting, numberSetting, showFieldNotice, switchSetting, textSetting } from "./form.js";
 
-const CHANNEL_NAME_MAX = 100;
-const TOPIC_MAX = 1024;
-const FORUM_TOPIC_MAX = 4096;
-const BITRATE_MIN = 8_000;
 const BITRATE_STEP = 8_000;
-const STAGE_BITRATE_MAX = 64_000;
-/** By the guild's premium tier; the last one also with VIP_REGIONS. */
-const BITRATE_MAX_BY_TIER = [96_000, 128_000, 256_000, 384_000];
-const VOICE_USER_LIMIT_MAX = 99;
-const STAGE_USER_LIMIT_MAX = 10_000;
 
 /** Labels of the channel types that can be created, with explanations. */
 export const CHANNEL_TYPES = [
@@ -139,6 +140,7 @@ function flagsSetting(channel) {
   };
 }
 
+/** Return the highest bitrate of a channel: by the guild's premium tier, that of the last one with VIP_REGIONS. */
 function bitrateMax(channel, guild) {
   if (channel.type === ChannelType.GUILD_STAGE_VOICE) return STAGE_BITRATE_MAX;
   const last = BITRATE_MAX_BY_TIER.length - 1;
@@ -156,7 +158,7 @@ function bitrateMax(channel, guild) {
 export function channelFields(view, channel, regions) {
   const { guild, guildId, context } = view,
     { type } = channel;
-  const name = { name: textSetting("Name", { maxlength: String(CHANNEL_NAME_MAX) }) };
+  const name = { name: textSetting("Name", { maxlength: CHANNEL_NAME_MAX }) };
   if (type === ChannelType.GUILD_CATEGORY) return name;
   const isText = type === ChannelType.GUILD_TEXT || type === ChannelType.GUILD_ANNOUNCEMENT;
   const hasTopic = isText || isForum(channel) || type === ChannelType.GUILD_STAGE_VOICE;
@@ -176,7 +178,7 @@ export function channelFields(view, channel, regions) {
           topic: textSetting(isForum(channel) ? "Guidelines" : "Topic", {
             multiline: true,
             isNullable: true,
-            maxlength: String(isForum(channel) ? FORUM_TOPIC_MAX : TOPIC_MAX),
+            maxlength: isForum(channel) ? FORUM_TOPIC_MAX : TOPIC_MAX,
           }),
         }
       : {}),
@@ -195,7 +197,7 @@ function voiceFields(channel, guild, regions) {
   const max = channel.type === ChannelType.GUILD_VOICE ? VOICE_USER_LIMIT_MAX : STAGE_USER_LIMIT_MAX;
   return {
     bitrate: bitrateSetting(bitrateMax(channel, guild)),
-    user_limit: numberSetting("User limit", { hint: `At most ${max}. 0 for no limit.`, min: "0", max: String(max) }),
+    user_limit: numberSetting("User limit", { hint: `At most ${max}. 0 for no limit.`, min: "0", max }),
     video_quality_mode: choiceSetting("Video quality", VIDEO_OPTIONS),
     rtc_region: choiceSetting("Region", [[null, "Automatic"], ...regions.map(region => [region.id, region.name])]),
   };

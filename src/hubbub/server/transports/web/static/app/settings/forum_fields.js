@@ -1,14 +1,12 @@
 /** The fields of a forum: tags, and the defaults of posts. */
 
+import { FORUM_TAGS_MAX, FORUM_TAG_NAME_MAX } from "../generated/limits.js";
 import { ChannelType } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { emojiButton, emojiSetting } from "./emoji_field.js";
 import { choiceSetting } from "./form.js";
 import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
-
-const FORUM_TAGS_MAX = 20;
-const FORUM_TAG_NAME_MAX = 20;
 
 const SORT_OPTIONS = [
   [null, "Default"],
@@ -151,7 +149,7 @@ function tagRow(view, tag, isDisabled, change, remove) {
   };
   const name = h("input", {
     type: "text",
-    maxlength: String(FORUM_TAG_NAME_MAX),
+    maxlength: FORUM_TAG_NAME_MAX,
     "aria-label": "Tag name",
     placeholder: "Tag name",
     dir: "auto",

@@ -1,6 +1,6 @@
 /** Guild settings: members, with nickname, roles, timeout, kick, ban and the removal of inactive members. */
 
-import { NICK_MAX, TIMEOUT_SECONDS_MAX } from "../generated/limits.js";
+import { NICK_MAX, SEARCH_QUERY_MAX, TIMEOUT_SECONDS_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, reconcile } from "../ui/dom.js";
@@ -76,7 +76,7 @@ function build(view) {
       status.textContent = members.size ? "" : "No members found.";
       draw();
     });
-  const search = textSetting("Search members", { type: "search", maxlength: "100" });
+  const search = textSetting("Search members", { type: "search", maxlength: SEARCH_QUERY_MAX });
   search.node.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(() => {

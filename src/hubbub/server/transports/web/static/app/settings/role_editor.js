@@ -1,6 +1,8 @@
 /** Guild settings: the page of one role, with its appearance, permissions and members. */
 
+import { IMAGE_BYTES_MAX, ROLE_NAME_MAX, ROLE_UNICODE_EMOJI_MAX } from "../generated/limits.js";
 import { h, icon } from "../ui/dom.js";
+import { formatByteLimit } from "../ui/formats.js";
 import { showNotice } from "../ui/notices.js";
 import { roleIconPath } from "../content/cdn_paths.js";
 import {
@@ -17,8 +19,6 @@ import { permissionsSetting } from "./permission_list.js";
 import { colorsOf, roleColorsSetting } from "./role_colors.js";
 import { roleMembers } from "./role_members.js";
 import { settingsTabs } from "./tabs.js";
-
-const ROLE_NAME_MAX = 100;
 
 /** Return why the user cannot change a permission of a role, or null. */
 function whyNotPermission(access, role, bit) {
@@ -121,10 +121,10 @@ function whyNotAppearance(name, features) {
 
 function appearanceFields(find, role, features) {
   return {
-    name: textSetting("Name", { maxlength: String(ROLE_NAME_MAX) }),
+    name: textSetting("Name", { maxlength: ROLE_NAME_MAX }),
     colors: roleColorsSetting(features.has("ENHANCED_ROLE_COLORS")),
     icon: imageSetting("Icon", {
-      hint: "A square image of at least 64 × 64 pixels, at most 10 MB.",
+      hint: `A square image of at least 64 × 64 pixels, at most ${formatByteLimit(IMAGE_BYTES_MAX)}.`,
       preview: value => {
         const path = roleIconPath({ ...(find() ?? role), icon: value });
         return path === null
@@ -135,7 +135,7 @@ function appearanceFields(find, role, features) {
     unicode_emoji: textSetting("Emoji", {
       hint: "Shown if there is no icon.",
       isNullable: true,
-      maxlength: "100",
+      maxlength: ROLE_UNICODE_EMOJI_MAX,
       class: "short-input",
     }),
     hoist: switchSetting("Show members separately", {

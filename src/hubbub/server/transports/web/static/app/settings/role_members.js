@@ -1,5 +1,6 @@
 /** Guild settings: the members of a role. */
 
+import { MEMBERS_PAGE_MAX, SEARCH_QUERY_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
@@ -8,7 +9,7 @@ import { userAvatar } from "../content/avatars.js";
 import { actionButton, listEntry, textSetting } from "./form.js";
 
 /** Members are read in pages, because the API lists members of the guild, not of a role. */
-const REQUEST_SIZE = 1000;
+const REQUEST_SIZE = MEMBERS_PAGE_MAX;
 const SHOWN_SIZE = 50;
 const SEARCH_MAX = 50;
 const SEARCH_DELAY_MS = 250;
@@ -128,7 +129,7 @@ function openAddDialog(view, roleId, members, store) {
   openDialog(`Add members to ${role.name}`, close => {
     const list = h("ul", { class: "settings-list", "aria-label": "Members without this role" });
     const status = h("p", { class: "muted small", role: "status" });
-    const search = textSetting("Search members", { type: "search", maxlength: "100" });
+    const search = textSetting("Search members", { type: "search", maxlength: SEARCH_QUERY_MAX });
     let request = 0,
       timer;
     const give = member =>

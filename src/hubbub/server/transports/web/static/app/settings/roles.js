@@ -1,5 +1,6 @@
 /** Guild settings: the roles in their order, and the dialog to create one. */
 
+import { ROLE_NAME_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
@@ -8,7 +9,6 @@ import { colorSwatch, colorsOf } from "./role_colors.js";
 import { openRole } from "./role_editor.js";
 import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 
-const ROLE_NAME_MAX = 100;
 /** Members change together, so the numbers are read once after them. */
 const COUNT_DELAY_MS = 500;
 
@@ -154,7 +154,7 @@ async function create(view, edit) {
     text: "The role starts below all others, with the permissions of @everyone.",
     label: "Create",
     danger: false,
-    fields: { name: textSetting("Name", { maxlength: String(ROLE_NAME_MAX), required: true }) },
+    fields: { name: textSetting("Name", { maxlength: ROLE_NAME_MAX, required: true }) },
     run: async ({ name }) => {
       role = await view.context.api.request("POST", `/guilds/${view.guildId}/roles`, { json: { name } });
       view.context.state.apply("GUILD_ROLE_CREATE", { guild_id: view.guildId, role });
