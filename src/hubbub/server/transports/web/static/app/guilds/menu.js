@@ -18,7 +18,9 @@ const SETTINGS_PERMISSIONS =
   Permissions.KICK_MEMBERS |
   Permissions.BAN_MEMBERS |
   Permissions.MODERATE_MEMBERS |
-  Permissions.VIEW_AUDIT_LOG;
+  Permissions.VIEW_AUDIT_LOG |
+  Permissions.CREATE_GUILD_EXPRESSIONS |
+  Permissions.MANAGE_GUILD_EXPRESSIONS;
 
 /** Open the menu of a guild. */
 export function openGuildMenu(anchor, context, guildId) {

@@ -129,7 +129,8 @@ export function colorSetting(label, { hint } = {}) {
   );
 }
 
-const IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp";
+/** File types of images in a file input. */
+export const IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp";
 
 /**
  * Return an image field: the value is the hash of the stored image, null, or a data URL of the chosen file.
@@ -341,6 +342,9 @@ export function firstErrorMessage(node) {
 export function showFieldNotice(text) {
   if (text) showNotice(text, "problem");
 }
+
+/** Return the line that says how a list is loaded, or that it is empty. */
+export const statusLine = text => h("p", { class: "soft", role: "status" }, text);
 
 /** Return a notice that says why the user cannot do something. */
 export function lockedNotice(text) {

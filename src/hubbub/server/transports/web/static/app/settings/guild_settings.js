@@ -9,6 +9,7 @@ import { AUDIT_LOG_SCREEN } from "./audit_log.js";
 import { AUTO_MODERATION_SCREEN } from "./auto_moderation.js";
 import { BANS_SCREEN } from "./bans.js";
 import { CHANNELS_SCREEN } from "./channels.js";
+import { EMOJI_SCREEN } from "./emoji.js";
 import { GuildSettingsAccess } from "./guild_access.js";
 import { GUILD_TAG_SCREEN } from "./guild_tag.js";
 import { INVITES_SCREEN } from "./invites.js";
@@ -58,6 +59,7 @@ const SCREENS = [
   WIDGET_SCREEN,
   VANITY_URL_SCREEN,
   GUILD_TAG_SCREEN,
+  EMOJI_SCREEN,
   AUDIT_LOG_SCREEN,
   OWNERSHIP_SCREEN,
 ];

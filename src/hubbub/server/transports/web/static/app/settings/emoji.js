@@ -1,0 +1,112 @@
+/** Guild settings: custom emoji. */
+
+import { ComponentType } from "../generated/enums.js";
+import {
+  EMOJIS_MAX_BY_TIER,
+  EMOJI_BYTES_MAX,
+  EMOJI_NAME_MAX,
+  EMOJI_NAME_MIN,
+  EMOJI_SIDE,
+  MORE_EMOJI_EMOJIS_MAX,
+} from "../generated/limits.js";
+import { h } from "../ui/dom.js";
+import { formatByteLimit } from "../ui/formats.js";
+import { emojiPath } from "../content/cdn_paths.js";
+import { entitiesSetting } from "./entity_picker.js";
+import { expressionScreen, slotsMax } from "./expressions.js";
+import { IMAGE_TYPES, openActionDialog, textSetting } from "./form.js";
+import { readDataUrl, uploadSetting } from "./upload_field.js";
+
+const NAME_HINT = `${EMOJI_NAME_MIN} to ${EMOJI_NAME_MAX} letters, digits and underscores.`;
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const EMOJI_SCREEN = { id: "emoji", label: "Emoji", icon: "smile", build };
+
+const maxOf = guild => slotsMax(guild, EMOJIS_MAX_BY_TIER, "MORE_EMOJI", MORE_EMOJI_EMOJIS_MAX);
+const countOf = (emojis, isAnimated) => emojis.filter(emoji => emoji.animated === isAnimated).length;
+
+function build(view) {
+  let known = view.guild.emojis;
+  return expressionScreen(view, {
+    label: "Emoji",
+    emptyText: "There are no emoji yet.",
+    addLabel: "Add emoji",
+    path: ({ guildId }) => `/guilds/${guildId}/emojis`,
+    listOf: emojis => emojis,
+    idOf: emoji => emoji.id,
+    nameOf: emoji => `:${emoji.name}:`,
+    slotsText: (guild, emojis) =>
+      `${countOf(emojis, false)} of ${maxOf(guild)} emoji, ${countOf(emojis, true)} of ${maxOf(guild)} animated emoji`,
+    isFull: (guild, emojis) => [false, true].every(isAnimated => countOf(emojis, isAnimated) >= maxOf(guild)),
+    mark: (_view, emoji) =>
+      h("img", { class: "expression-image", src: emojiPath(emoji.id, emoji.animated, 96), alt: "", loading: "lazy" }),
+    details: ({ access }, emoji) => [rolesText(access, emoji)],
+    tag: emoji => (emoji.animated ? "Animated" : null),
+    create,
+    edit,
+    isChange: ({ guild }) => {
+      const isChanged = guild.emojis !== known;
+      known = guild.emojis;
+      return isChanged;
+    },
+  });
+}
+
+function rolesText(access, emoji) {
+  if (!emoji.roles.length) return null;
+  const names = access.roles.filter(role => emoji.roles.includes(role.id)).map(role => role.name);
+  return `Only for ${names.join(", ") || "deleted roles"}`;
+}
+
+const nameSetting = () => textSetting("Name", { hint: NAME_HINT, maxlength: EMOJI_NAME_MAX, required: true });
+const rolesSetting = view =>
+  entitiesSetting(view, "Roles", {
+    type: ComponentType.ROLE_SELECT,
+    hint: "Only members with one of these roles can use it. Without roles, everyone can.",
+    placeholder: "Everyone",
+    max: Math.max(2, view.guild.roles.length),
+  });
+
+/** Return the name of an emoji from the name of its file. */
+function nameFromFile({ name }) {
+  const base = name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_]+/g, "_");
+  return base.length < EMOJI_NAME_MIN ? "" : base.slice(0, EMOJI_NAME_MAX);
+}
+
+async function create(view) {
+  let created = null;
+  const name = nameSetting();
+  const image = uploadSetting("Image", {
+    hint: `PNG, JPEG, GIF or WebP, at most ${formatByteLimit(EMOJI_BYTES_MAX)}. Best: a square of ${EMOJI_SIDE} × ${EMOJI_SIDE} pixels.`,
+    accept: IMAGE_TYPES,
+    bytesMax: EMOJI_BYTES_MAX,
+    preview: url => h("img", { class: "expression-image", src: url, alt: "Preview" }),
+    onChoose: file => {
+      if (!name.read()) name.write(nameFromFile(file));
+    },
+  });
+  await openActionDialog({
+    title: "Add emoji",
+    label: "Add",
+    danger: false,
+    fields: { image, name, roles: rolesSetting(view) },
+    run: async values => {
+      const json = { ...values, image: values.image === null ? null : await readDataUrl(values.image) };
+      created = await view.context.api.request("POST", `/guilds/${view.guildId}/emojis`, { json });
+    },
+  });
+  return created;
+}
+
+function edit(view, emoji) {
+  const fields = { name: nameSetting(), roles: rolesSetting(view) };
+  fields.name.write(emoji.name);
+  fields.roles.write(emoji.roles);
+  return openActionDialog({
+    title: `Edit :${emoji.name}:`,
+    label: "Save",
+    danger: false,
+    fields,
+    run: json => view.context.api.request("PATCH", `/guilds/${view.guildId}/emojis/${emoji.id}`, { json }),
+  });
+}

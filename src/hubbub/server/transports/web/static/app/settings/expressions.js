@@ -1,0 +1,139 @@
+/** What the screens of emoji, stickers and sounds share: permissions, slots, and the list with its dialogs. */
+
+import { Permissions } from "../network/enums.js";
+import { h, icon } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { actionButton, listEntry, lockedNotice, openActionDialog } from "./form.js";
+import { liveList } from "./live_list.js";
+
+/**
+ * A kind of expressions.
+ *
+ * @typedef {object} ExpressionKind
+ * @property {string} label
+ * @property {string} emptyText
+ * @property {string} addLabel
+ * @property {(view: any) => string} path of the list and of its items
+ * @property {(response: any) => any[]} listOf returns the items of a response
+ * @property {(item: any) => string} idOf
+ * @property {(item: any) => string} nameOf
+ * @property {(guild: any, items: any[]) => string} slotsText
+ * @property {(guild: any, items: any[]) => boolean} isFull
+ * @property {(view: any, item: any) => any} mark returns the image of an item
+ * @property {(view: any, item: any) => any[]} details
+ * @property {(view: any, item: any) => any[]} [extraActions]
+ * @property {(item: any) => any} [tag] a short text behind the name
+ * @property {(view: any) => Promise<any>} create opens the dialog and resolves to the new item, or null
+ * @property {(view: any, item: any) => Promise<boolean>} edit opens the dialog and resolves to whether the item changed
+ * @property {(view: any, detail: any) => boolean} isChange returns whether a change of the state is about this kind
+ */
+
+/** Return the number of expressions that a guild can have. */
+export function slotsMax(guild, byTier, feature, moreMax) {
+  const max = byTier[Math.min(guild.premium_tier ?? 0, byTier.length - 1)];
+  return (guild.features ?? []).includes(feature) ? Math.max(max, moreMax) : max;
+}
+
+/** Return why the user cannot change an expression, or null. */
+export function whyNotExpression(access, expression) {
+  const isOwn = expression.user?.id === access.me.id;
+  if (isOwn && access.has(Permissions.CREATE_GUILD_EXPRESSIONS)) return null;
+  return access.whyNot(Permissions.MANAGE_GUILD_EXPRESSIONS);
+}
+
+/**
+ * Return the content of the screen of one kind of expressions.
+ *
+ * @param {any} view
+ * @param {ExpressionKind} kind
+ */
+export function expressionScreen(view, kind) {
+  const { context } = view;
+  const notice = h("div", { class: "settings-access" });
+  const slots = h("p", { class: "hint", role: "status" });
+  const add = h(
+    "button",
+    { type: "button", class: "button small", onclick: () => create() },
+    icon("plus"),
+    kind.addLabel,
+  );
+  const drawTools = items => {
+    const access = view.access;
+    const why = access.whyNot(Permissions.CREATE_GUILD_EXPRESSIONS);
+    const isLocked = why !== null && !access.has(Permissions.MANAGE_GUILD_EXPRESSIONS);
+    notice.replaceChildren(
+      ...(isLocked
+        ? [lockedNotice(`You can look, but not change anything. ${why}`)]
+        : why === null
+          ? []
+          : [h("p", { class: "hint" }, `You can only change what exists. To add something: ${why}`)]),
+    );
+    const full = why === null && kind.isFull(view.guild, items) ? "There is no free slot." : null;
+    add.disabled = why !== null || full !== null;
+    add.title = why ?? full ?? "";
+    const text = [kind.slotsText(view.guild, items), full].filter(Boolean).join(". ");
+    if (slots.textContent !== text) slots.textContent = text;
+  };
+  const list = liveList({
+    label: kind.label,
+    emptyText: kind.emptyText,
+    fetch: async () => kind.listOf(await context.api.request("GET", kind.path(view))),
+    entry: item => expressionEntry(view, kind, item, { edit, remove }),
+    onDraw: drawTools,
+  });
+  const create = async () => {
+    const created = await kind.create(view);
+    if (created === null) return;
+    showNotice(`${kind.nameOf(created)} was added.`, "done");
+    await list.load();
+    list.focus(kind.idOf(created));
+  };
+  const edit = async item => {
+    if (!(await kind.edit(view, item))) return;
+    showNotice("Changes saved.", "done");
+    await list.load();
+    list.focus(kind.idOf(item));
+  };
+  const remove = async item => {
+    const isDone = await openActionDialog({
+      title: `Delete ${kind.nameOf(item)}?`,
+      text: "Messages that use it show only its name. This cannot be undone.",
+      label: "Delete",
+      run: () => context.api.request("DELETE", `${kind.path(view)}/${kind.idOf(item)}`),
+    });
+    if (!isDone) return;
+    showNotice(`${kind.nameOf(item)} was deleted.`, "done");
+    await list.load();
+    (add.disabled ? view.main : add).focus();
+  };
+  view.onChange(detail => {
+    if (kind.isChange(view, detail)) list.loadSoon();
+    else list.draw();
+  });
+  return [notice, h("div", { class: "settings-tools" }, add), slots, ...list.nodes];
+}
+
+function expressionEntry(view, kind, item, { edit, remove }) {
+  const why = whyNotExpression(view.access, item),
+    name = kind.nameOf(item),
+    details = [
+      item.user ? `Added by ${item.user.global_name || item.user.username}` : null,
+      ...kind.details(view, item),
+    ];
+  const buttons = () => {
+    const change = actionButton("Edit", () => edit(item), { why, name: `Edit ${name}` });
+    change.dataset.focus = "edit";
+    return [change, actionButton("Delete", () => remove(item), { danger: true, why, name: `Delete ${name}` })];
+  };
+  return {
+    key: kind.idOf(item),
+    stamp: JSON.stringify([item, details, why]),
+    build: () =>
+      listEntry({
+        mark: kind.mark(view, item),
+        title: [name, kind.tag?.(item) ? h("span", { class: "tag" }, kind.tag(item)) : null],
+        details,
+        actions: [...(kind.extraActions?.(view, item) ?? []), ...buttons()],
+      }),
+  };
+}

@@ -1,0 +1,64 @@
+/** Lists of the settings that are read from the API, and read again after changes by other people. */
+
+import { h, reconcile } from "../ui/dom.js";
+import { showError } from "../ui/notices.js";
+import { statusLine } from "./form.js";
+
+/** Changes come together, so the list is read once after them. */
+const RELOAD_DELAY_MS = 150;
+
+/**
+ * Return a list whose entries are read from the API.
+ *
+ * @param {object} options
+ * @param {string} options.label
+ * @param {string} options.emptyText
+ * @param {() => Promise<any[]>} options.fetch
+ * @param {(item: any) => {key: string, stamp: string, build: () => Element}} options.entry
+ * @param {(items: any[]) => void} [options.onDraw] called each time the list is drawn
+ */
+export function liveList({ label, emptyText, fetch, entry, onDraw }) {
+  /** The items; null until they are loaded. @type {any[] | null} */
+  let items = null,
+    request = 0,
+    timer;
+  const list = h("ul", { class: "settings-list", "aria-label": label });
+  const status = statusLine("Loading…");
+  const draw = () => {
+    if (items === null) return;
+    status.textContent = items.length ? "" : emptyText;
+    reconcile(list, items.map(entry));
+    onDraw?.(items);
+  };
+  const load = async () => {
+    const current = (request += 1);
+    try {
+      const found = await fetch();
+      // A newer request replaced this one.
+      if (current !== request) return;
+      items = found;
+      draw();
+    } catch (error) {
+      if (items === null) status.textContent = "The list could not be loaded.";
+      showError(error);
+    }
+  };
+  load();
+  return {
+    nodes: [status, list],
+    draw,
+    load,
+    /** Read the list again after a moment, unless the screen is closed. */
+    loadSoon() {
+      clearTimeout(timer);
+      timer = setTimeout(() => list.isConnected && load(), RELOAD_DELAY_MS);
+    },
+    /** Focus the button of an entry that has this name in `data-focus`; return whether it exists. */
+    focus(key, name = "edit") {
+      const row = /** @type {any[]} */ ([...list.children]).find(child => child.dataset.key === key);
+      const button = row?.querySelector(`[data-focus="${name}"]`);
+      button?.focus();
+      return Boolean(button);
+    },
+  };
+}

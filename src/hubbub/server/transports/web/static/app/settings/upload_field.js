@@ -1,0 +1,86 @@
+/** A field for a file to upload, with a preview and a check of its size. */
+
+import { formField } from "../ui/controls.js";
+import { h, setChildren } from "../ui/dom.js";
+import { formatByteLimit, formatBytes } from "../ui/formats.js";
+
+/** Return the sentence about a file that is too large, or null. */
+export function whyTooLarge(file, bytesMax) {
+  if (file.size <= bytesMax) return null;
+  return `This file has ${formatBytes(file.size)}. The limit is ${formatByteLimit(bytesMax)}.`;
+}
+
+/** Return the content of a file as a data URL. @returns {Promise<string>} */
+export function readDataUrl(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => resolve(String(reader.result)));
+    reader.addEventListener("error", () => reject(reader.error));
+    reader.readAsDataURL(file);
+  });
+}
+
+/**
+ * Return a field whose value is the chosen file, or null.
+ *
+ * @param {string} label
+ * @param {object} options
+ * @param {string} options.hint says the limits of the file
+ * @param {string} options.accept
+ * @param {number} options.bytesMax
+ * @param {(url: string, file: File) => any} options.preview returns the node that shows the file
+ * @param {(file: File) => void} [options.onChoose]
+ * @returns {import("./form.js").SettingsField}
+ */
+export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose }) {
+  /** @type {File | null} */
+  let file = null,
+    url = null;
+  const shown = h("div", { class: "image-preview" });
+  const input = h("input", { type: "file", accept, class: "visually-hidden", tabindex: "-1" });
+  const field = formField(label, input, hint);
+  const name = h("span", { class: "upload-name", dir: "auto" });
+  const choose = h(
+    "button",
+    {
+      type: "button",
+      class: "button small quiet",
+      "aria-label": `Choose file: ${label}`,
+      onclick: () => input.click(),
+    },
+    "Choose file",
+  );
+  const setError = text => {
+    field.setError(text);
+    // The input is hidden: the button represents it.
+    if (text) choose.focus();
+  };
+  const set = chosen => {
+    if (url !== null) URL.revokeObjectURL(url);
+    file = chosen;
+    url = file === null ? null : URL.createObjectURL(file);
+    name.textContent = file?.name ?? "";
+    setChildren(shown, url === null ? null : preview(url, file));
+  };
+  input.addEventListener("change", () => {
+    const chosen = input.files[0];
+    if (!chosen) return;
+    const why = whyTooLarge(chosen, bytesMax);
+    set(why === null ? chosen : null);
+    input.value = "";
+    setError(why);
+    if (why === null) onChoose?.(chosen);
+    field.node.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  field.node.insertBefore(h("div", { class: "image-field" }, shown, choose, name), input);
+  return {
+    node: field.node,
+    read: () => file,
+    write: set,
+    setError,
+    setDisabled(disabled) {
+      input.disabled = disabled;
+      choose.disabled = disabled;
+    },
+  };
+}
