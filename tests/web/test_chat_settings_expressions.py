@@ -112,3 +112,103 @@ async def test_emoji_follow_the_permissions_of_the_user(platform: ChatPlatform) 
         (await nora.patch(f"/guilds/{guild.id}/roles/{role}", json={"permissions": "0"})).ok()
         await settings.get_by_text("You can look, but not change anything.").wait_for()
         assert await settings.get_by_role("button", name="Delete :theirs:").is_disabled()
+
+
+async def test_a_sticker_is_added_edited_and_deleted_and_another_member_sees_it(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.allow_permissions(tom, MANAGE)
+    async with (
+        platform.open_window(nora, general_path(guild)) as nora_window,
+        platform.open_window(tom, general_path(guild)) as tom_window,
+    ):
+        page = nora_window.page
+        settings = await open_settings(nora_window, "Stickers")
+        tom_settings = await open_settings(tom_window, "Stickers")
+        await settings.get_by_text("0 of 5 stickers").wait_for()
+        assert await tom_settings.get_by_role("button", name="Add sticker").is_disabled()
+        await settings.get_by_role("button", name="Add sticker").click()
+        dialog = page.get_by_role("dialog", name="Add sticker")
+        await dialog.get_by_text("at most 512 KB and 5 seconds").wait_for()
+        await dialog.get_by_label("Name", exact=True).fill("Wave")
+        await dialog.get_by_label("Suggested for").fill("hello, hi")
+
+        # The API reports a wrong type without a field; the dialog shows it at the file.
+        nora_window.expected_errors = ("Failed to load resource",)
+        chooser = dialog.locator("input[type=file]")
+        await chooser.set_input_files(file("wave.jpg", media.jpeg(), "image/jpeg"))
+        await dialog.get_by_role("button", name="Add", exact=True).click()
+        await dialog.get_by_role("alert").wait_for()
+
+        await chooser.set_input_files(file("wave.png", media.png(320, 320)))
+        await dialog.get_by_role("img", name="Preview").wait_for()
+        await dialog.get_by_label("Description").fill("x")
+        await dialog.get_by_role("button", name="Add", exact=True).click()
+        await dialog.get_by_role("alert").filter(has_text="2").wait_for()
+        await dialog.get_by_label("Description").fill("A hand that waves")
+        await dialog.get_by_role("button", name="Add", exact=True).click()
+        await settings.get_by_text("Suggested for: hello, hi").wait_for()
+        [sticker] = (await nora.get(f"/guilds/{guild.id}/stickers")).ok()
+        assert (sticker["name"], sticker["description"]) == ("Wave", "A hand that waves")
+
+        # Tom manages the stickers of others, and Nora sees his change.
+        await tom_settings.get_by_role("button", name="Edit Wave").click()
+        dialog = tom_window.page.get_by_role("dialog", name="Edit Wave")
+        await dialog.get_by_label("Name", exact=True).fill("Greeting")
+        await dialog.get_by_label("Description").fill("")
+        await dialog.get_by_role("button", name="Save").click()
+        await settings.get_by_text("Greeting", exact=True).wait_for()
+        assert (await nora.get(f"/guilds/{guild.id}/stickers/{sticker['id']}")).ok()["description"] is None
+        await tom_settings.get_by_role("button", name="Delete Greeting").click()
+        await (
+            tom_window.page.get_by_role("dialog", name="Delete Greeting?").get_by_role("button", name="Delete").click()
+        )
+        await settings.get_by_text("There are no stickers yet.").wait_for()
+
+
+async def test_a_sound_is_added_played_edited_and_deleted_and_another_member_sees_it(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.allow_permissions(tom, CREATE)
+    async with (
+        platform.open_window(nora, general_path(guild)) as nora_window,
+        platform.open_window(tom, general_path(guild)) as tom_window,
+    ):
+        page = nora_window.page
+        settings = await open_settings(nora_window, "Soundboard")
+        tom_settings = await open_settings(tom_window, "Soundboard")
+        await settings.get_by_text("0 of 8 sounds").wait_for()
+        await settings.get_by_role("button", name="Add sound").click()
+        dialog = page.get_by_role("dialog", name="Add sound")
+        await dialog.get_by_text("MP3 or Ogg, at most 512 KB and 5.2 seconds.").wait_for()
+
+        nora_window.expected_errors = ("Failed to load resource", "NotSupportedError")
+        chooser = dialog.locator("input[type=file]")
+        await chooser.set_input_files(file("honk.ogg", b"not a sound", "audio/ogg"))
+        assert await dialog.get_by_label("Name", exact=True).input_value() == "honk"
+        await dialog.get_by_role("button", name="Add", exact=True).click()
+        await dialog.get_by_role("alert").wait_for()
+        await chooser.set_input_files(file("honk.ogg", media.ogg(), "audio/ogg"))
+        await dialog.get_by_label("Volume").fill("0.5")
+        await dialog.get_by_role("button", name="Choose emoji").click()
+        await page.get_by_label("Search emoji").fill("fire")
+        await page.get_by_role("option").first.click()
+        await dialog.get_by_role("button", name="Add", exact=True).click()
+        await tom_settings.get_by_text("Volume 50 %").wait_for()
+        [sound] = (await nora.get(f"/guilds/{guild.id}/soundboard-sounds")).ok()["items"]
+        assert (sound["name"], sound["volume"], sound["emoji_name"]) == ("honk", 0.5, "🔥")
+        assert await tom_settings.get_by_role("button", name="Edit honk").is_disabled()
+
+        async with page.expect_request(f"**/cdn/soundboard-sounds/{sound['sound_id']}"):
+            await settings.get_by_role("button", name="Play honk").click()
+        await settings.get_by_role("button", name="Edit honk").click()
+        dialog = page.get_by_role("dialog", name="Edit honk")
+        await dialog.get_by_label("Name", exact=True).fill("horn")
+        await dialog.get_by_role("button", name="Remove emoji").click()
+        await dialog.get_by_role("button", name="Save").click()
+        await tom_settings.get_by_text("horn", exact=True).wait_for()
+        [sound] = (await nora.get(f"/guilds/{guild.id}/soundboard-sounds")).ok()["items"]
+        assert (sound["name"], sound["emoji_name"]) == ("horn", None)
+        await settings.get_by_role("button", name="Delete horn").click()
+        await page.get_by_role("dialog", name="Delete horn?").get_by_role("button", name="Delete").click()
+        await tom_settings.get_by_text("There are no sounds yet.").wait_for()

@@ -56,12 +56,12 @@ export class Api {
    *
    * @param {string} method
    * @param {string} path below /api/v10
-   * @param {{json?: any, query?: Record<string, any>, files?: File[], reason?: string, signal?: AbortSignal,
+   * @param {{json?: any, query?: Record<string, any>, files?: File[], form?: Record<string, string | File>, reason?: string, signal?: AbortSignal,
    *   progress?: (share: number) => void, keepalive?: boolean}} [options] `files` are sent as files[0..] beside `json`, in
-   *   the order of its `attachments`
+   *   the order of its `attachments`; `form` is sent as form fields instead of `json`
    * @returns {Promise<any>}
    */
-  async request(method, path, { json, query, files, reason, signal, progress, keepalive } = {}) {
+  async request(method, path, { json, query, files, form, reason, signal, progress, keepalive } = {}) {
     const url = BASE + path + queryString(query);
     const headers = { Authorization: this.#token };
     if (reason !== undefined) headers["X-Audit-Log-Reason"] = encodeURIComponent(reason);
@@ -70,6 +70,9 @@ export class Api {
       body = new FormData();
       body.append("payload_json", JSON.stringify(json ?? {}));
       files.forEach((file, index) => body.append(`files[${index}]`, file, file.name));
+    } else if (form !== undefined) {
+      body = new FormData();
+      for (const [name, value] of Object.entries(form)) body.append(name, value);
     } else if (json !== undefined) {
       body = JSON.stringify(json);
       headers["Content-Type"] = "application/json";

@@ -1,10 +1,12 @@
 /** The form toolkit of the settings screens: fields, forms with unsaved changes, lists with actions, action dialogs. */
 
-import { REASON_MAX } from "../generated/limits.js";
+import { IMAGE_BYTES_MAX, REASON_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
-import { h, setChildren } from "../ui/dom.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { formatByteLimit } from "../ui/formats.js";
 import { showError, showNotice } from "../ui/notices.js";
+import { readDataUrl, whyTooLarge } from "./upload_field.js";
 
 /**
  * A field of a settings form.
@@ -143,7 +145,11 @@ export function imageSetting(label, { hint, preview }) {
   let value = null;
   const previewBox = h("div", { class: "image-preview" });
   const input = h("input", { type: "file", accept: IMAGE_TYPES, class: "visually-hidden" });
-  const field = formField(label, input, hint);
+  const field = formField(
+    label,
+    input,
+    [hint, `At most ${formatByteLimit(IMAGE_BYTES_MAX)}.`].filter(Boolean).join(" "),
+  );
   const change = h("button", { type: "button", class: "button small quiet", onclick: () => input.click() }, "Upload");
   const remove = h("button", { type: "button", class: "button small quiet", onclick: () => set(null) }, "Remove");
   input.tabIndex = -1;
@@ -158,12 +164,12 @@ export function imageSetting(label, { hint, preview }) {
     draw();
     field.node.dispatchEvent(new Event("input", { bubbles: true }));
   };
-  input.addEventListener("change", () => {
+  input.addEventListener("change", async () => {
     const file = input.files[0];
     if (!file) return;
-    const reader = new FileReader();
-    reader.addEventListener("load", () => set(String(reader.result)));
-    reader.readAsDataURL(file);
+    const why = whyTooLarge(file, IMAGE_BYTES_MAX);
+    field.setError(why);
+    if (why === null) set(await readDataUrl(file));
     input.value = "";
   });
   field.node.insertBefore(h("div", { class: "image-field" }, previewBox, change, remove), input);
@@ -338,6 +344,16 @@ export function firstErrorMessage(node) {
   return inner ? firstErrorMessage(inner) : "This value is not valid.";
 }
 
+/** Add the field to an error of a request that names none: the API does not say which part of a form a file is. */
+export async function reportAtField(name, request) {
+  try {
+    return await request;
+  } catch (error) {
+    if (error.status === 400 && error.errors === undefined) error.errors = { [name]: { _errors: [error] } };
+    throw error;
+  }
+}
+
 /** Show the error of a field without a place for it. */
 export function showFieldNotice(text) {
   if (text) showNotice(text, "problem");
@@ -349,6 +365,16 @@ export const statusLine = text => h("p", { class: "soft", role: "status" }, text
 /** Return a notice that says why the user cannot do something. */
 export function lockedNotice(text) {
   return h("p", { class: "notice warning", role: "note" }, text);
+}
+
+/** Return the button that leaves a page of a screen, unless the user keeps unsaved changes. */
+export function backButton(view, label, goBack) {
+  return h(
+    "button",
+    { type: "button", class: "button small quiet settings-back", onclick: () => view.requestPage(goBack) },
+    icon("back"),
+    label,
+  );
 }
 
 /** Return a section with a heading. */

@@ -22,6 +22,8 @@ import { OVERVIEW_SCREEN } from "./overview.js";
 import { OWNERSHIP_SCREEN } from "./ownership.js";
 import { ROLES_SCREEN } from "./roles.js";
 import { SAFETY_SCREEN } from "./safety.js";
+import { SOUNDBOARD_SCREEN } from "./soundboard.js";
+import { STICKERS_SCREEN } from "./stickers.js";
 import { TEMPLATES_SCREEN } from "./templates.js";
 import { VANITY_URL_SCREEN } from "./vanity_url.js";
 import { WELCOME_SCREEN } from "./welcome_screen.js";
@@ -38,7 +40,7 @@ import { WIDGET_SCREEN } from "./widget.js";
  */
 
 /** Kinds of state changes that screens react to. */
-const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration", "joinRequests"]);
+const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration", "joinRequests", "sounds"]);
 
 /** @type {SettingsScreen[]} */
 const SCREENS = [
@@ -60,6 +62,8 @@ const SCREENS = [
   VANITY_URL_SCREEN,
   GUILD_TAG_SCREEN,
   EMOJI_SCREEN,
+  STICKERS_SCREEN,
+  SOUNDBOARD_SCREEN,
   AUDIT_LOG_SCREEN,
   OWNERSHIP_SCREEN,
 ];
@@ -250,6 +254,7 @@ class GuildSettings {
       return;
     }
     if (detail.guildId !== this.guildId || !WATCHED_KINDS.has(detail.kind)) return;
+    if (detail.guildId !== this.guildId || !KINDS.has(detail.kind)) return;
     if (this.guild === undefined) return;
     this.title.textContent = this.guild.name;
     this.#onChange?.(detail);

@@ -43,8 +43,10 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
       showError(error);
     }
   };
-  load();
+  const loaded = load();
   return {
+    /** Resolves when the list was loaded for the first time. */
+    loaded,
     nodes: [status, list],
     draw,
     load,

@@ -1,13 +1,13 @@
 /** Guild settings: the page of one role, with its appearance, permissions and members. */
 
-import { IMAGE_BYTES_MAX, ROLE_NAME_MAX, ROLE_UNICODE_EMOJI_MAX } from "../generated/limits.js";
-import { h, icon } from "../ui/dom.js";
-import { formatByteLimit } from "../ui/formats.js";
+import { ROLE_NAME_MAX, ROLE_UNICODE_EMOJI_MAX } from "../generated/limits.js";
+import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { roleIconPath } from "../content/cdn_paths.js";
 import {
   SettingsForm,
   actionButton,
+  backButton,
   imageSetting,
   lockedNotice,
   openActionDialog,
@@ -76,12 +76,7 @@ export function openRole(view, roleId, goBack) {
     members?.onChange(detail);
   });
   const heading = () => view.main.querySelector(".settings-heading");
-  const back = h(
-    "button",
-    { type: "button", class: "button small quiet settings-back", onclick: () => view.requestPage(goBack) },
-    icon("back"),
-    "All roles",
-  );
+  const back = backButton(view, "All roles", goBack);
   drawAccess();
   const permissionsTab = { label: "Permissions", content: permissions.node };
   const tabs = isEveryone
@@ -124,7 +119,7 @@ function appearanceFields(find, role, features) {
     name: textSetting("Name", { maxlength: ROLE_NAME_MAX }),
     colors: roleColorsSetting(features.has("ENHANCED_ROLE_COLORS")),
     icon: imageSetting("Icon", {
-      hint: `A square image of at least 64 × 64 pixels, at most ${formatByteLimit(IMAGE_BYTES_MAX)}.`,
+      hint: "A square image of at least 64 × 64 pixels.",
       preview: value => {
         const path = roleIconPath({ ...(find() ?? role), icon: value });
         return path === null

@@ -80,13 +80,17 @@ export const GATEWAY_HANDLERS = {
   /** Entries are not stored: the settings read the log when they show it. */
   GUILD_AUDIT_LOG_ENTRY_CREATE: (state, data) => state.emitChange("auditLog", data.id, data.guild_id),
 
-  // Rules and join requests are not stored either.
+  // Rules, join requests and sounds are not stored either.
   AUTO_MODERATION_RULE_CREATE: changeRule,
   AUTO_MODERATION_RULE_UPDATE: changeRule,
   AUTO_MODERATION_RULE_DELETE: changeRule,
   GUILD_JOIN_REQUEST_CREATE: changeJoinRequest,
   GUILD_JOIN_REQUEST_UPDATE: changeJoinRequest,
   GUILD_JOIN_REQUEST_DELETE: changeJoinRequest,
+  GUILD_SOUNDBOARD_SOUND_CREATE: (state, data) => state.emitChange("sounds", data.sound_id, data.guild_id),
+  GUILD_SOUNDBOARD_SOUND_UPDATE: (state, data) => state.emitChange("sounds", data.sound_id, data.guild_id),
+  GUILD_SOUNDBOARD_SOUND_DELETE: (state, data) => state.emitChange("sounds", data.sound_id, data.guild_id),
+  GUILD_SOUNDBOARD_SOUNDS_UPDATE: (state, data) => state.emitChange("sounds", null, data.guild_id),
 
   // Channels and threads
 

@@ -168,5 +168,7 @@ const SHAPES = {
   settings: ["M4 7h9M17 7h3M15 5v4M4 12h3M11 12h9M9 10v4M4 17h9M17 17h3M15 15v4"],
   shield: ["M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6l7-3"],
   move: ["M9 6h.01M15 6h.01M9 12h.01M15 12h.01M9 18h.01M15 18h.01"],
+  sticker: ["M5 5h14v9l-5 5H5V5M19 14h-5v5M9 10h.01M14 10h.01"],
+  apps: ["M4 4h6v6H4V4M14 4h6v6h-6V4M4 14h6v6H4v-6M17 14v6M14 17h6"],
   block: ["M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18M6 6l12 12"],
 };
