@@ -219,7 +219,6 @@ def limits_module() -> str:
         module, _, name = place.rpartition(".")
         value = getattr(importlib.import_module(f"hubbub.protocol.{module}"), name)
         lines.append(f"export const {name} = {_limit(value)};")
-        lines.append(f"export const {name} = {json.dumps(value)};")
     return "\n".join([_heading("Limits of the protocol"), *lines, ""])
 
 

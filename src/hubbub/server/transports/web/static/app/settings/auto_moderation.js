@@ -42,7 +42,7 @@ function build(view, focusedId = null) {
 function buildList(view, loadedRules, load, focusedId) {
   let rules = loadedRules;
   const list = h("ul", { class: "settings-list", "aria-label": "Rules" });
-  const status = h("p", { class: "soft", role: "status" });
+  const status = h("p", { class: "muted", role: "status" });
   const edit = rule => openRule(view, rule, () => view.setContent(AUTO_MODERATION_SCREEN.label, build(view, rule.id)));
   const draw = () => {
     status.textContent = rules.length ? "" : "There are no rules yet.";

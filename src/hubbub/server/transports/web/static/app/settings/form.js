@@ -360,7 +360,7 @@ export function showFieldNotice(text) {
 }
 
 /** Return the line that says how a list is loaded, or that it is empty. */
-export const statusLine = text => h("p", { class: "soft", role: "status" }, text);
+export const statusLine = text => h("p", { class: "muted", role: "status" }, text);
 
 /** Return a notice that says why the user cannot do something. */
 export function lockedNotice(text) {

@@ -40,7 +40,15 @@ import { WIDGET_SCREEN } from "./widget.js";
  */
 
 /** Kinds of state changes that screens react to. */
-const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration", "joinRequests", "sounds"]);
+const WATCHED_KINDS = new Set([
+  "guilds",
+  "members",
+  "channels",
+  "auditLog",
+  "autoModeration",
+  "joinRequests",
+  "sounds",
+]);
 
 /** @type {SettingsScreen[]} */
 const SCREENS = [
@@ -254,7 +262,6 @@ class GuildSettings {
       return;
     }
     if (detail.guildId !== this.guildId || !WATCHED_KINDS.has(detail.kind)) return;
-    if (detail.guildId !== this.guildId || !KINDS.has(detail.kind)) return;
     if (this.guild === undefined) return;
     this.title.textContent = this.guild.name;
     this.#onChange?.(detail);

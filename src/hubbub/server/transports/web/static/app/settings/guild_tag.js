@@ -32,7 +32,7 @@ function build(view) {
         hint: "A small square image.",
         preview: badge =>
           badge === null
-            ? h("span", { class: "soft small" }, "No badge")
+            ? h("span", { class: "muted small" }, "No badge")
             : h("img", { src: guildTagBadgePath(guildId, badge), alt: "" }),
       }),
     }),

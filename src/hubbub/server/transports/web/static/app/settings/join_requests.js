@@ -42,7 +42,7 @@ function build(view) {
     status = JoinRequestStatus.SUBMITTED;
   const path = `/guilds/${guildId}/requests`;
   const list = h("ul", { class: "settings-list join-requests", "aria-label": "Join requests" });
-  const note = h("p", { class: "soft", role: "status" }, "Loading…");
+  const note = h("p", { class: "muted", role: "status" }, "Loading…");
   const more = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => runAndReport(fetchMore) },
@@ -109,12 +109,12 @@ function requestEntry(view, request, onReviewed) {
           h("p", { class: "settings-entry-title", dir: "auto" }, name),
           h(
             "p",
-            { class: "soft small" },
+            { class: "muted small" },
             user ? `@${user.username} · ` : "",
             timeElement(Date.parse(request.created_at), "f"),
           ),
           reviewer
-            ? h("p", { class: "soft small", dir: "auto" }, `Reviewed by ${reviewer.global_name || reviewer.username}`)
+            ? h("p", { class: "muted small", dir: "auto" }, `Reviewed by ${reviewer.global_name || reviewer.username}`)
             : null,
           request.rejection_reason
             ? h("p", { class: "small", dir: "auto" }, `Reason: ${request.rejection_reason}`)
@@ -122,7 +122,7 @@ function requestEntry(view, request, onReviewed) {
           answers?.length
             ? h(
                 "dl",
-                { class: "answers" },
+                { class: "button-group" },
                 answers.map(answer => [
                   h("dt", { dir: "auto" }, answer.label || "Rules"),
                   h("dd", { dir: "auto" }, answerText(answer)),

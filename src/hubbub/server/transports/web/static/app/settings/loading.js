@@ -16,7 +16,7 @@ const RELOAD_DELAY_MS = 300;
  * @param {(data: any) => any} build returns the content; can call `view.useForm` and `view.onChange`
  */
 export function loadContent(view, title, load, build) {
-  const status = h("p", { class: "soft", role: "status" }, "Loading…");
+  const status = h("p", { class: "muted", role: "status" }, "Loading…");
   runAndReport(async () => {
     try {
       const data = await load();

@@ -29,7 +29,7 @@ export function recordsSetting(
   let rows = [];
   let isDisabled = false;
   const list = h("ul", { class: "settings-list records", "aria-label": label });
-  const status = h("p", { class: "soft small" });
+  const status = h("p", { class: "muted small" });
   const error = h("p", { class: "error", hidden: true, role: "alert" });
   const add = h(
     "button",

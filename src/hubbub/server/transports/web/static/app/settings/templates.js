@@ -71,7 +71,7 @@ function emptyContent({ context, guildId }, show) {
     showNotice("Template created.", "done");
   };
   return [
-    h("p", { class: "soft", role: "status" }, "This guild has no template yet."),
+    h("p", { class: "muted", role: "status" }, "This guild has no template yet."),
     h(
       "div",
       { class: "row" },

@@ -20,7 +20,7 @@ function build(view) {
   const whyNot = () => view.access.whyNot(Permissions.MANAGE_GUILD);
   const hasFeature = () => (view.guild.features ?? []).includes("VANITY_URL");
   const link = h("p", { class: "vanity-link", dir: "ltr" }),
-    uses = h("p", { class: "soft small" });
+    uses = h("p", { class: "muted small" });
   let url = null;
   const copy = actionButton("Copy link", () =>
     runAndReport(async () => {

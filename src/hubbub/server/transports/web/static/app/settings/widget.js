@@ -48,7 +48,8 @@ function build(view) {
       if (preview.dataset.stamp === stamp) return;
       preview.dataset.stamp = stamp;
       if (values.enabled) runAndReport(() => drawPreview(view, preview));
-      else setChildren(preview, settingsSection("Preview", h("p", { class: "soft" }, "Turn on the widget to see it.")));
+      else
+        setChildren(preview, settingsSection("Preview", h("p", { class: "muted" }, "Turn on the widget to see it.")));
     },
   });
 }
@@ -84,7 +85,7 @@ async function drawPreview({ context, guildId, guild }, node) {
   draw();
   setChildren(
     node,
-    settingsSection("Preview", image, h("p", { class: "soft small" }, onlineText(widget.presence_count)), style.node),
+    settingsSection("Preview", image, h("p", { class: "muted small" }, onlineText(widget.presence_count)), style.node),
     settingsSection(
       "Code for your website",
       h("p", { class: "hint" }, "Paste this HTML into your page."),
