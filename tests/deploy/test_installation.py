@@ -29,6 +29,7 @@ from packaging.utils import canonicalize_name
 from hubbub.server.terminal import SERVER_MODULES
 from tests.contract.language import ROOT
 from tests.contract.shell import free_port
+from tests.third_party_files import needs_call_files
 
 TIMEOUT_SECONDS: Final = 60.0
 PACKAGE: Final = ROOT / "src" / "hubbub"
@@ -190,9 +191,14 @@ def test_the_wheel_contains_every_file_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert packed == package_files()
-    third_party = "server/transports/web/static/third_party/davey.wasm"
-    for required in ("py.typed", "server/core/migrations/0001_initial.sql", third_party):
+    for required in ("py.typed", "server/core/migrations/0001_initial.sql"):
         assert f"hubbub/{required}" in packed
+
+
+@needs_call_files
+def test_the_wheel_contains_the_files_of_calls(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        assert "hubbub/server/transports/web/static/third_party/davey.wasm" in archive.namelist()
 
 
 def test_the_sdist_contains_everything_that_the_makefile_and_the_image_use(sdist: Path) -> None:

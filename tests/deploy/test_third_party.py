@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.language import ROOT
+from tests.third_party_files import needs_call_files
 from tools import third_party
 from tools.third_party import FOLDER, PACKAGES, HashMismatchError, RegistryUnknownError
 
@@ -38,6 +39,7 @@ def read_other_package(url: str) -> bytes:
     return content.getvalue()
 
 
+@needs_call_files
 def test_present_files_are_not_fetched_again() -> None:
     assert third_party.fetch_missing(ROOT, refuse) == []
 

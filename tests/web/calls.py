@@ -58,6 +58,11 @@ _INSPECT = """async folder => {
 }"""
 
 
+async def join(window: ChatWindow) -> None:
+    """Join the call of the voice channel in view."""
+    await window.page.get_by_role("button", name="Join", exact=True).click()
+
+
 async def inspect_call(window: ChatWindow) -> dict[str, Any] | None:
     """Return the state of the window's call, or None if it has none."""
     result: dict[str, Any] | None = await window.page.evaluate(_INSPECT, modules_url())

@@ -12,6 +12,8 @@ import pytest
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import VoiceConfig
+from tests.third_party_files import HAS_CALL_FILES, MISSING_REASON
 from tests.world import NOW_MS, World, small_config
 
 if TYPE_CHECKING:
@@ -76,6 +78,25 @@ async def platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
     from tests.web.chat import ChatPlatform
 
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
+    control = ControlApi(app)
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield ChatPlatform(world, control, open_page)
+        await world.close()
+    await control.close()
+    await app.stop()
+
+
+@pytest.fixture
+async def call_platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
+    """A platform with a voice server, and browsers that can join calls."""
+    from tests.web.chat import ChatPlatform
+
+    if not HAS_CALL_FILES:
+        pytest.skip(MISSING_REASON)
+    config = small_config(voice=VoiceConfig(endpoint="voice.test:443"))
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()
     async with aiohttp.ClientSession() as client:

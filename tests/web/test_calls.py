@@ -2,28 +2,21 @@
 
 import asyncio
 from array import array
-from collections.abc import AsyncIterator
 from typing import Any
 
-import aiohttp
 import davey
 import pytest
 
 from hubbub.protocol.enums import ChannelType
 from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
 from hubbub.sdk.media.opus import Decoder, Encoder
-from hubbub.server.app import App
-from hubbub.server.control import ControlApi
-from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import VoiceConfig
 from tests.sdk.audio import Tone, tone_share
 from tests.server.voice.caller import Caller
 from tests.server.voice.encrypted_caller import EncryptedCaller
 from tests.server.voice.private_caller import open_direct_channel
-from tests.web.calls import inspect_call, tone_microphone, wait_call, wait_tone
-from tests.web.chat import ChatPlatform, ChatWindow
-from tests.web.conftest import OpenPage
-from tests.world import NOW_MS, World, befriend, small_config
+from tests.web.calls import inspect_call, join, tone_microphone, wait_call, wait_tone
+from tests.web.chat import ChatPlatform
+from tests.world import befriend
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
@@ -31,34 +24,14 @@ FRAMES = 50
 """Number of frames of a page that a native client examines."""
 
 
-@pytest.fixture
-async def platform(open_page: OpenPage) -> AsyncIterator[ChatPlatform]:
-    """A platform with a voice server, and browsers."""
-    config = small_config(voice=VoiceConfig(endpoint="voice.test:443"))
-    app = App(config, clock=ControlledClock(NOW_MS, running=False))
-    control = ControlApi(app)
-    await app.start()
-    async with aiohttp.ClientSession() as client:
-        world = World(app, client)
-        yield ChatPlatform(world, control, open_page)
-        await world.close()
-    await control.close()
-    await app.stop()
-
-
-async def join(window: ChatWindow) -> None:
-    """Join the call of the voice channel in view."""
-    await window.page.get_by_role("button", name="Join", exact=True).click()
-
-
-async def test_two_pages_hear_each_other(platform: ChatPlatform) -> None:
-    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
-    guild = await platform.world.guild(nora, tom)
+async def test_two_pages_hear_each_other(call_platform: ChatPlatform) -> None:
+    nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
+    guild = await call_platform.world.guild(nora, tom)
     lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     path = f"/app/channels/{guild.id}/{lounge}"
     async with (
-        platform.open_window(nora, path, init_script=tone_microphone(440)) as nora_window,
-        platform.open_window(tom, path, init_script=tone_microphone(880)) as tom_window,
+        call_platform.open_window(nora, path, init_script=tone_microphone(440)) as nora_window,
+        call_platform.open_window(tom, path, init_script=tone_microphone(880)) as tom_window,
     ):
         await join(nora_window)
         await join(tom_window)
@@ -74,8 +47,8 @@ async def test_two_pages_hear_each_other(platform: ChatPlatform) -> None:
             assert call["frames"]["decrypted"] > 0
 
 
-async def test_a_page_and_a_native_client_hear_each_other(platform: ChatPlatform) -> None:
-    world = platform.world
+async def test_a_page_and_a_native_client_hear_each_other(call_platform: ChatPlatform) -> None:
+    world = call_platform.world
     nora = await world.user("nora")
     guild = await world.guild(nora)
     lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
@@ -83,7 +56,7 @@ async def test_a_page_and_a_native_client_hear_each_other(platform: ChatPlatform
     bot = EncryptedCaller(native, lounge)
     await bot.join_and_connect()
     window_options: dict[str, Any] = {"init_script": tone_microphone(440)}
-    async with platform.open_window(nora, f"/app/channels/{guild.id}/{lounge}", **window_options) as window:
+    async with call_platform.open_window(nora, f"/app/channels/{guild.id}/{lounge}", **window_options) as window:
         await join(window)
         call = await wait_call(window, native.actor.id)
         assert call["privacyCode"].replace(" ", "") == bot.dave_session.voice_privacy_code.replace(" ", "")
@@ -126,14 +99,16 @@ async def receive_tone(bot: EncryptedCaller, user_id: int) -> "array[int]":
     return decoded[-10 * SAMPLES_PER_CHANNEL * CHANNELS :]
 
 
-async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(platform: ChatPlatform) -> None:
-    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
-    guild = await platform.world.guild(nora, tom)
+async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_platform: ChatPlatform) -> None:
+    nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
+    guild = await call_platform.world.guild(nora, tom)
     lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     den = await guild.channel("den", type=ChannelType.GUILD_VOICE)
     async with (
-        platform.open_window(nora, f"/app/channels/{guild.id}/{guild.general}") as nora_window,
-        platform.open_window(tom, f"/app/channels/{guild.id}/{lounge}", init_script=tone_microphone(880)) as tom_window,
+        call_platform.open_window(nora, f"/app/channels/{guild.id}/{guild.general}") as nora_window,
+        call_platform.open_window(
+            tom, f"/app/channels/{guild.id}/{lounge}", init_script=tone_microphone(880)
+        ) as tom_window,
     ):
         page = nora_window.page
         await page.get_by_role("link", name="lounge").click()
@@ -167,13 +142,15 @@ async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(platf
         await bar.wait_for(state="detached")
 
 
-async def test_a_friend_is_called_and_accepts(platform: ChatPlatform) -> None:
-    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+async def test_a_friend_is_called_and_accepts(call_platform: ChatPlatform) -> None:
+    nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
     await befriend(nora, tom)
     channel = await open_direct_channel(nora, tom)
     async with (
-        platform.open_window(nora, f"/app/channels/@me/{channel}", init_script=tone_microphone(440)) as nora_window,
-        platform.open_window(tom, "/app", init_script=tone_microphone(880)) as tom_window,
+        call_platform.open_window(
+            nora, f"/app/channels/@me/{channel}", init_script=tone_microphone(440)
+        ) as nora_window,
+        call_platform.open_window(tom, "/app", init_script=tone_microphone(880)) as tom_window,
     ):
         await nora_window.page.get_by_role("button", name="Start call").click()
         await tom_window.page.get_by_role("dialog", name="Incoming call").get_by_role("button", name="Accept").click()
