@@ -299,6 +299,25 @@ async def test_muted_callers_send_nothing_and_deafened_callers_receive_nothing(
     assert await third.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("for both"))
 
 
+async def test_video_is_forwarded_while_the_sender_is_muted_and_the_receiver_deafened(
+    world: World, guild: Guild, make_caller: MakeCaller
+) -> None:
+    first, second = await connect_two_callers(make_caller, guild)
+    lounge = guild.channels["Lounge"]
+    video = first.ready["ssrc"] + 1
+    await first.send_json(
+        VoiceOpcode.VIDEO, {"audio_ssrc": video - 1, "video_ssrc": video, "rtx_ssrc": video + 1, "streams": []}
+    )
+    await first.heartbeat()
+    await first.update_voice_state(lounge, self_mute=True)
+    await wait_voice_state_applied(world, first, is_muted=True, is_suppressed=False)
+    await second.update_voice_state(lounge, self_deaf=True)
+    await wait_voice_state_applied(world, second, is_deaf=True)
+    first.send_frame(fake_encrypted_frame("muted"))
+    first.send_datagram(first.build_packet(fake_encrypted_frame("picture"), ssrc=video))
+    assert await second.receive_media() == (video, fake_encrypted_frame("picture"))
+
+
 async def test_unwanted_streams_are_not_forwarded(guild: Guild, make_caller: MakeCaller) -> None:
     first, second = await connect_two_callers(make_caller, guild)
     await second.send_json(VoiceOpcode.MEDIA_SINK_WANTS, {str(first.ready["ssrc"]): 0, "any": 100, "nonsense": 0})

@@ -50,9 +50,11 @@ class VoiceTicket(msgspec.Struct, frozen=True, kw_only=True):
     endpoint: str | None
     """The endpoint of the voice server that the ticket is valid for; None if it is not bound to one."""
     is_silent: bool
-    """Whether the user is muted, by themselves or the guild, or suppressed: their media is not forwarded."""
+    """Whether the user is muted, by themselves or the guild, or suppressed: their audio is not forwarded."""
+    is_suppressed: bool
+    """Whether the user is in the audience of a stage or may not speak: neither audio nor video is forwarded."""
     deaf: bool
-    """Whether the user is deafened: no media is forwarded to them."""
+    """Whether the user is deafened: no audio is forwarded to them."""
     is_stage: bool
     """Whether the channel is a stage channel."""
     failures: int

@@ -222,7 +222,8 @@ class Calls:
 
     def _apply_ticket(self, session: VoiceSession, ticket: VoiceTicket) -> None:
         session.ticket = ticket
-        session.peer.is_muted, session.peer.is_deaf = ticket.is_silent, ticket.deaf
+        peer = session.peer
+        peer.is_muted, peer.is_suppressed, peer.is_deaf = ticket.is_silent, ticket.is_suppressed, ticket.deaf
 
     def sweep(self, now: float) -> None:
         """Discard messages that are too old to be replayed; `now` is in seconds of the event loop's clock."""

@@ -94,6 +94,7 @@ class Peer:
         "report_timer",
         "sends_video",
         "is_muted",
+        "is_suppressed",
         "has_announced_speaking",
         "ssrc",
         "unwanted_ssrcs",
@@ -115,7 +116,11 @@ class Peer:
         """The IP address of the client's WebSocket, which is not forged because TCP needs its responses."""
         self.group: ForwardingGroup | None = None
         self.is_muted = False
+        """Whether the client's audio is dropped."""
+        self.is_suppressed = False
+        """Whether the client's audio and video are dropped."""
         self.is_deaf = False
+        """Whether the client receives no audio."""
         self.has_announced_speaking = False
         """Whether the client announced by opcode 5 that it speaks."""
         self.early_packets: deque[bytes] = deque(maxlen=EARLY_PACKETS_MAX)
@@ -454,7 +459,7 @@ class Forwarder:
             # The announcement arrives over the WebSocket, possibly after the first packets.
             peer.early_packets.append(packet)
             return
-        if group is None or peer.is_muted or not (is_audio or peer.sends_video):
+        if group is None or peer.is_suppressed or (peer.is_muted if is_audio else not peer.sends_video):
             self._packet_counter("muted").inc()
             return
         is_encrypted = frame.endswith(rtp.E2EE_TRAILER)
@@ -467,7 +472,9 @@ class Forwarder:
         sent_count = 0
         for other in group.peers:
             address, cipher = other.address, other.cipher
-            if other is peer or address is None or cipher is None or other.is_deaf or ssrc in other.unwanted_ssrcs:
+            if other is peer or address is None or cipher is None or ssrc in other.unwanted_ssrcs:
+                continue
+            if is_audio and other.is_deaf:
                 continue
             if is_encrypted and not other.supports_dave:
                 continue
