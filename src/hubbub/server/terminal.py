@@ -10,6 +10,7 @@ SERVER_MODULES: Final = frozenset(
     {
         "OpenSSL",
         "PIL",
+        "ahocorasick_rs",
         "aiosmtplib",
         "argon2",
         "backports",

@@ -10,7 +10,13 @@ from hubbub.protocol.enums import AutoModerationKeywordPresetType
 from hubbub.protocol.resources.auto_moderation import KEYWORD_MAX
 from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.talk.auto_moderation import keyword_matcher, presets
-from hubbub.server.talk.auto_moderation.keyword_matcher import PATTERN_CPU_SECONDS_MAX, Hit, InvalidPattern, Matcher
+from hubbub.server.talk.auto_moderation.keyword_matcher import (
+    PATTERN_CPU_SECONDS_MAX,
+    WINDOW_LENGTH,
+    Hit,
+    InvalidPattern,
+    Matcher,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +45,7 @@ from hubbub.server.talk.auto_moderation.keyword_matcher import PATTERN_CPU_SECON
 def test_wildcards_decide_where_a_keyword_matches(entry: str, text: str, expected: str | None) -> None:
     hit = Matcher([entry], [], []).find(text)
     assert hit == (None if expected is None else Hit(entry, expected))
-    # A long list is searched by another algorithm with the same result.
+    # The automaton of a long list is built differently.
     other_keywords = [f"*nothing{number}*" for number in range(50)]
     assert Matcher([*other_keywords, entry], [], []).find(text) == hit
 
@@ -101,23 +107,35 @@ def test_the_number_of_lookups_depends_only_on_the_text_and_the_longest_keyword(
     matcher = Matcher(keywords, patterns, allowed)
     keyword_lists = (matcher._keywords, matcher._allow_list)
     for keyword_list in keyword_lists:
-        keyword_list._other_entries = CountingDict(keyword_list._other_entries)
+        keyword_list._ranks = CountingList(keyword_list._ranks)
 
     assert matcher.find(text) is None
 
     for keyword_list in keyword_lists:
-        assert isinstance(keyword_list._other_entries, CountingDict)
-        assert keyword_list._other_entries.lookups <= len(text) * KEYWORD_MAX
+        assert isinstance(keyword_list._ranks, CountingList)
+        assert keyword_list._ranks.lookups <= (len(text) + KEYWORD_MAX) * KEYWORD_MAX
 
 
-class CountingDict(dict[Any, Any]):
-    """A dict that counts its lookups."""
+class CountingList(list[Any]):
+    """A list that counts its lookups."""
 
     lookups = 0
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         self.lookups += 1
-        return super().get(key, default)
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("length", [1, 2, 58])
+def test_keywords_are_found_anywhere_in_a_long_text(length: int) -> None:
+    keyword = "b" * length
+    matchers = [Matcher([entry], [], []) for entry in (f"*{keyword}*", keyword)]
+    for start in range(WINDOW_LENGTH - 60, WINDOW_LENGTH + 3):
+        text = "a" * (start - 1) + " " + keyword + " " + "ä" * WINDOW_LENGTH
+        for matcher in matchers:
+            hit = matcher.find(text)
+            assert hit is not None
+            assert hit.content == keyword
 
 
 def test_input_that_exceeds_the_budget_counts_as_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +195,10 @@ def find_occurrences(entry: keyword_matcher.Keyword, text: str) -> list[tuple[in
     return [
         (start, end)
         for start, end in spans
-        if entry.needle and text[start:end] == entry.needle and entry.matches_at(text, start, end)
+        if entry.needle
+        and text[start:end] == entry.needle
+        and not (entry.at_word_start and text[:start][-1:].isalnum())
+        and not (entry.at_word_end and text[end:][:1].isalnum())
     ]
 
 

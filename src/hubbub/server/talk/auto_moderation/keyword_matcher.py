@@ -1,8 +1,8 @@
 """Match texts against the keywords and patterns of a rule.
 
-Keyword matching is bounded by the length of the text times the length of the longest keyword (60), regardless of the
-number of keywords and of allowed spans. A pattern search is linear in the text; continuing the search after allowed
-matches is bounded by `PATTERN_CPU_SECONDS_MAX`.
+Keyword matching is linear in the text and the number of its matches, which is at most the length of the text times the
+length of the longest keyword (60), regardless of the number of keywords. A pattern search is linear in the text;
+continuing the search after allowed matches is bounded by `PATTERN_CPU_SECONDS_MAX`.
 
 Matching ignores case. Positions refer to the original text, so the matched content can be reported.
 """
@@ -12,23 +12,31 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hubbub.protocol.ids import WIDE_MAX
+
+if TYPE_CHECKING:
+    from ahocorasick_rs import AhoCorasick
 
 PATTERN_MEMORY_MAX: Final = 512 << 10
 """Memory limit of a compiled pattern with its automaton, in bytes. Larger patterns are rejected when the rule is
 saved."""
-LIST_MEMORY_MAX: Final = 4 << 20
-"""Memory limit of the automaton for the prefixes of a keyword list, in bytes."""
-PREFIX_LENGTH: Final = 4
-"""Length of the prefixes in the automaton of a keyword list. Whole keywords would exceed `LIST_MEMORY_MAX`."""
-LINEAR_SEARCH_MAX: Final = 16
-"""Number of entries up to which searching one by one is faster than an automaton."""
+WINDOW_LENGTH: Final = 512
+"""Number of characters searched at a time, which limits the memory for the matches of a long text."""
 PATTERN_CPU_SECONDS_MAX: Final = 0.1
 """CPU seconds per rule and text for continuing a pattern search after allowed matches.
 
 Beyond it a match counts even if it is allowed, so that expensive input cannot bypass a rule."""
+
+FOLLOWS_WORD: Final = 1
+"""Bit of an occurrence that follows a word character."""
+PRECEDES_WORD: Final = 2
+"""Bit of an occurrence that is followed by a word character."""
+WHOLE_WORD_RANK: Final = -1
+"""Rank of all whole words, which are found before other entries. The rank of another entry is its list position."""
+NO_MATCH_RANK: Final = sys.maxsize
+"""Rank of an occurrence whose context matches no entry."""
 
 _WORD: Final = re.compile(r"\w+")
 _MENTION: Final = re.compile(r"<@(&|!?)(\d{1,20})>", re.ASCII)
@@ -68,15 +76,11 @@ class Keyword(NamedTuple):
     at_word_end: bool
     """Whether the match must end at a word boundary."""
 
-    def matches_at(self, folded: str, start: int, end: int) -> bool:
-        """Return whether the boundary conditions hold for a match from `start` to `end` of a lowercase text."""
-        return not (self.at_word_start and start and _is_word_character(folded[start - 1])) and not (
-            self.at_word_end and end < len(folded) and _is_word_character(folded[end])
+    def matches(self, context: int) -> bool:
+        """Return whether an occurrence of the needle is a match. `context` has the bits of the characters around it."""
+        return not (self.at_word_start and context & FOLLOWS_WORD) and not (
+            self.at_word_end and context & PRECEDES_WORD
         )
-
-
-def _is_word_character(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 def parse_keyword(text: str) -> Keyword:
@@ -86,97 +90,78 @@ def parse_keyword(text: str) -> Keyword:
 
 
 class KeywordList:
-    """A list of keywords.
-
-    Whole single words, the common case, cost one lookup per word of the text. Other entries cost one lookup per
-    distinct length and possible start position."""
+    """A list of keywords, compiled to one automaton that finds all of them in a single pass over the text."""
 
     def __init__(self, keywords: Iterable[str]) -> None:
+        self._entries = [parse_keyword(keyword) for keyword in keywords]
         self._whole_words: dict[str, Keyword] = {}
-        self._other_entries: dict[str, list[tuple[int, Keyword]]] = {}
-        """Entries that are not whole single words, with their list positions, by needle. Only entries that differ in
-        their stars share a needle."""
-        lengths_by_first_letter: dict[str, set[int]] = {}
-        seen_conditions = set()
-        for position, entry in enumerate(map(parse_keyword, keywords)):
-            if not entry.needle or entry[1:] in seen_conditions:
+        """Entries that match one whole word, by needle."""
+        ranks_by_needle: dict[str, list[int]] = {}
+        for position, entry in enumerate(self._entries):
+            if not entry.needle:
                 continue
-            seen_conditions.add(entry[1:])
+            rank = position
             if entry.at_word_start and entry.at_word_end and _WORD.fullmatch(entry.needle):
-                self._whole_words[entry.needle] = entry
-            else:
-                self._other_entries.setdefault(entry.needle, []).append((position, entry))
-                lengths_by_first_letter.setdefault(entry.needle[0], set()).add(len(entry.needle))
-        self._lengths_by_first_letter = {
-            first_letter: sorted(lengths, reverse=True) for first_letter, lengths in lengths_by_first_letter.items()
-        }
-        """Lengths of the needles in `_other_entries` by first letter, longest first."""
-        self._prefix_automaton = (
-            _compile_alternatives({needle[:PREFIX_LENGTH] for needle in self._other_entries})
-            if len(self._other_entries) > LINEAR_SEARCH_MAX
-            else None
-        )
+                self._whole_words.setdefault(entry.needle, entry)
+                rank = WHOLE_WORD_RANK
+            ranks = ranks_by_needle.setdefault(entry.needle, [NO_MATCH_RANK] * 4)
+            for context in range(4):
+                if entry.matches(context):
+                    ranks[context] = min(ranks[context], rank)
+        self._ranks = list(ranks_by_needle.values())
+        """Rank of the first entry that matches, by index of the needle and context of the occurrence."""
+        self._needle_length_max = max(map(len, ranks_by_needle), default=0)
+        self._automaton = _compile_needles(ranks_by_needle) if ranks_by_needle else None
 
     def find_first(self, folded: str, allowed_spans: "AllowedSpans") -> tuple[Keyword, Span] | None:
         """Return the first whole word that is an entry, or else the matching entry that is listed first."""
-        if self._whole_words:
-            for match in _WORD.finditer(folded):
-                entry = self._whole_words.get(match[0])
-                if entry is not None and match.end() > allowed_spans.end_at(match.start()):
-                    return entry, match.span()
-        first_match: tuple[Keyword, Span] | None = None
-        best_position = sys.maxsize
-        for start, lengths in self._find_starts(folded):
-            for end in (start + length for length in lengths):
-                entries = self._other_entries.get(folded[start:end])
-                if entries is None or end > len(folded):
-                    continue
-                if end <= allowed_spans.end_at(start):
-                    # Lengths are in descending order, so shorter entries at this position are allowed, too.
-                    break
-                for position, entry in entries:
-                    if position < best_position and entry.matches_at(folded, start, end):
-                        best_position, first_match = position, (entry, (start, end))
-        return first_match
+        first_rank, first_start, first_end = NO_MATCH_RANK, 0, 0
+        for rank, start, end in self._find_matches(folded):
+            is_earlier = rank < first_rank or (rank == first_rank and start < first_start)
+            if is_earlier and end > allowed_spans.end_at(start):
+                first_rank, first_start, first_end = rank, start, end
+        if first_rank == NO_MATCH_RANK:
+            return None
+        is_whole_word = first_rank == WHOLE_WORD_RANK
+        entry = self._whole_words[folded[first_start:first_end]] if is_whole_word else self._entries[first_rank]
+        return entry, (first_start, first_end)
 
     def furthest_ends(self, folded: str) -> list[int]:
         """Return, for each position, the greatest end of the matches that start at or before it, or 0.
 
         The list is empty if no entry matches."""
         ends_by_start: dict[int, int] = {}
-        if self._whole_words:
-            for match in _WORD.finditer(folded):
-                if match[0] in self._whole_words:
-                    ends_by_start[match.start()] = match.end()
-        for start, lengths in self._find_starts(folded):
-            for end in (start + length for length in lengths):
-                entries = self._other_entries.get(folded[start:end])
-                if (
-                    entries is not None
-                    and end <= len(folded)
-                    and any(entry.matches_at(folded, start, end) for _, entry in entries)
-                ):
-                    ends_by_start[start] = max(end, ends_by_start.get(start, 0))
-                    break
+        for _, start, end in self._find_matches(folded):
+            if end > ends_by_start.get(start, 0):
+                ends_by_start[start] = end
         return (
             list(accumulate((ends_by_start.get(start, 0) for start in range(len(folded))), max))
             if ends_by_start
             else []
         )
 
-    def _find_starts(self, folded: str) -> Iterator[tuple[int, list[int]]]:
-        """Yield the positions where entries of `_other_entries` could start, with their possible lengths, longest first."""
-        if self._other_entries and self._may_match(folded):
-            for start, first_letter in enumerate(folded):
-                lengths = self._lengths_by_first_letter.get(first_letter)
-                if lengths is not None:
-                    yield start, lengths
+    def _find_matches(self, folded: str) -> Iterator[tuple[int, int, int]]:
+        """Yield the rank, start and end of every match. Matches near the border of two windows may be repeated."""
+        if self._automaton is None:
+            return
+        ranks = self._ranks
+        word_flags: bytes | None = None
+        for offset in range(0, len(folded), WINDOW_LENGTH):
+            # The window ends with the longest needle that can start in it.
+            window = folded[offset : offset + WINDOW_LENGTH + self._needle_length_max - 1]
+            for index, start, end in self._automaton.find_matches_as_indexes(window, overlapping=True):
+                if word_flags is None:
+                    word_flags = _flag_word_characters(folded)
+                start += offset
+                end += offset
+                rank = ranks[index][word_flags[start] + 2 * word_flags[end + 1]]
+                if rank != NO_MATCH_RANK:
+                    yield rank, start, end
 
-    def _may_match(self, folded: str) -> bool:
-        """Return False if no entry of `_other_entries` is in the text: a fast check for the common case."""
-        if self._prefix_automaton is not None:
-            return self._prefix_automaton.search(folded) is not None
-        return len(self._other_entries) > LINEAR_SEARCH_MAX or any(needle in folded for needle in self._other_entries)
+
+def _flag_word_characters(text: str) -> bytes:
+    """Return 1 for each word character of a text and 0 for each other one, with a 0 at both ends."""
+    return b"\0" + bytes(map(str.isalnum, text.replace("_", "a"))) + b"\0"
 
 
 class AllowedSpans:
@@ -195,18 +180,12 @@ class AllowedSpans:
         return self._furthest_ends[start] if self._furthest_ends else 0
 
 
-def _compile_alternatives(needles: Iterable[str]) -> Any:
-    """Return one automaton for many strings, so that a text is scanned once, or None if it exceeds the memory limit."""
-    import re2  # type: ignore[import-untyped]
+def _compile_needles(needles: Iterable[str]) -> "AhoCorasick":
+    """Return one automaton for many strings. A match refers to its string by index."""
+    # The import is local because nodes without the HTTP server never match keywords.
+    from ahocorasick_rs import AhoCorasick
 
-    options = re2.Options()
-    options.max_mem = LIST_MEMORY_MAX
-    options.log_errors = False
-    options.never_capture = True
-    try:
-        return re2.compile("|".join(sorted(map(re2.escape, needles))), options)
-    except re2.error:
-        return None
+    return AhoCorasick(needles)
 
 
 class InvalidPattern(Exception):
@@ -216,7 +195,7 @@ class InvalidPattern(Exception):
 def compile_pattern(pattern: str) -> Any:
     """Compile a pattern with RE2, which never backtracks. Raises BadPattern."""
     # The import is local because guilds without patterns, and nodes without the HTTP server, never need re2.
-    import re2
+    import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
     options.max_mem = PATTERN_MEMORY_MAX
