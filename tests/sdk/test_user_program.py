@@ -9,9 +9,10 @@ from pathlib import Path
 from tests.contract.tables import SOURCE
 
 CORRECT_PROGRAM = """
+from hubbub.protocol.resources.lobbies import CREATE_LOBBY, CreateLobby, Lobby
 from hubbub.protocol.resources.users import GET_USER
-from hubbub.sdk import Activity, ActivityParty, AuthorizationTokenType, Client, ClientCreateOptions, ClientResult
-from hubbub.sdk import LobbyHandle, UserHandle
+from hubbub.sdk import Activity, ActivityParty, ApiError, AuthorizationTokenType, Client, ClientCreateOptions, ClientResult
+from hubbub.sdk import LobbyHandle, SdkError, UserHandle
 
 
 async def play(token: str) -> str | None:
@@ -32,10 +33,25 @@ async def play(token: str) -> str | None:
 
 def report(result: ClientResult) -> str:
     return f"{result.type.label}: {result.error} ({result.status.label})"
+
+
+async def create_lobby(client: Client) -> int:
+    try:
+        lobby: Lobby = await client.call(CREATE_LOBBY, body=CreateLobby(metadata={"map": "forest"}))
+        return len(lobby.members)
+    except ApiError as error:
+        code: int = error.kind.code
+        status: int = error.status
+        return code + status
+    except SdkError as error:
+        wait_seconds: float = error.result.retry_after
+        return round(wait_seconds) if error.result.retryable else error.result.error_code
 """
 
 WRONG_PROGRAM = """
-from hubbub.sdk import Activity, AuthorizationArgs, Client, ClientResult, UserHandle
+from hubbub.protocol.resources.lobbies import CREATE_LOBBY, CreateLobby
+from hubbub.protocol.resources.users import GET_USER
+from hubbub.sdk import Activity, ApiError, AuthorizationArgs, Client, ClientResult, SdkError, UserHandle
 
 client = Client()
 client.get_usr(5)
@@ -52,20 +68,40 @@ AuthorizationArgs().scope = "openid"
 def show(user: UserHandle, result: ClientResult) -> None:
     print(user.displayname, result.eror)
     user.nullobj.displayname
+
+
+async def call() -> None:
+    try:
+        print((await client.call(GET_USER, user_id=5)).usrname)
+        name: int = (await client.call(GET_USER, user_id=5)).username
+        await client.call(CREATE_LOBBY, body=GET_USER)
+        (await client.call(CREATE_LOBBY, body=CreateLobby())).membrs
+    except ApiError as error:
+        print(error.kind.kode, error.stats)
+    except SdkError as error:
+        print(error.reslt, error.result.retry_afer)
 """
 
 EXPECTED_ERRORS = {
-    (5, '"Client" has no attribute "get_usr"'),
-    (6, 'Argument 1 has incompatible type "str"; expected "int"'),
-    (7, '"Client" has no attribute "conect"'),
-    (9, '"Activity" has no attribute "detials"'),
-    (10, 'Incompatible types in assignment (expression has type "int", variable has type "str | None")'),
-    (11, 'Item "None" of "ActivityParty | None" has no attribute "id"'),
-    (12, 'Unexpected keyword argument "detials" for "Activity"'),
-    (13, '"AuthorizationArgs" has no attribute "scope"'),
-    (17, '"UserHandle" has no attribute "displayname"'),
-    (17, '"ClientResult" has no attribute "eror"'),
-    (18, '"UserHandle" has no attribute "displayname"'),
+    (7, '"Client" has no attribute "get_usr"'),
+    (8, 'Argument 1 has incompatible type "str"; expected "int"'),
+    (9, '"Client" has no attribute "conect"'),
+    (11, '"Activity" has no attribute "detials"'),
+    (12, 'Incompatible types in assignment (expression has type "int", variable has type "str | None")'),
+    (13, 'Item "None" of "ActivityParty | None" has no attribute "id"'),
+    (14, 'Unexpected keyword argument "detials" for "Activity"'),
+    (15, '"AuthorizationArgs" has no attribute "scope"'),
+    (19, '"UserHandle" has no attribute "displayname"'),
+    (19, '"ClientResult" has no attribute "eror"'),
+    (20, '"UserHandle" has no attribute "displayname"'),
+    (25, '"User" has no attribute "usrname"'),
+    (26, 'Incompatible types in assignment (expression has type "str", variable has type "int")'),
+    (27, 'Cannot infer value of type parameter "BodyT" of "call" of "Client"'),
+    (28, '"Lobby" has no attribute "membrs"'),
+    (30, '"ErrorCode" has no attribute "kode"'),
+    (30, '"ApiError" has no attribute "stats"'),
+    (32, '"SdkError" has no attribute "reslt"'),
+    (32, '"ClientResult" has no attribute "retry_afer"'),
 }
 """Line and start of the message of every error in WRONG_PROGRAM."""
 

@@ -11,10 +11,10 @@ import msgspec
 from hubbub import __version__
 from hubbub.agent.state import SessionState
 from hubbub.agent.throttle import Throttle
+from hubbub.protocol.activity_limits import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Operation
-from hubbub.protocol.resources.presence import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ClientStatus, LoggingSeverity

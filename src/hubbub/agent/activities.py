@@ -15,8 +15,8 @@ from hubbub.agent.validation import (
     text,
     web_url,
 )
+from hubbub.protocol import activity_limits
 from hubbub.protocol.flags import ActivityFlags
-from hubbub.protocol.resources import presence as wire
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 from hubbub.sdk.clock import Clock
 
@@ -24,10 +24,10 @@ PLATFORMS_MAX: Final = 10
 SECONDS_DIGIT_DIFFERENCE: Final = 3
 """A timestamp with at least this many digits less than the current time in milliseconds is in seconds (spec/rpc.md#8)."""
 
-_TEXT: Final = text(wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
-_URL: Final = web_url(wire.ACTIVITY_URL_MAX)
-_SECRET: Final = text(wire.ACTIVITY_TEXT_MIN, wire.SECRET_MAX)
-_IMAGE: Final = text(1, wire.ACTIVITY_IMAGE_MAX)
+_TEXT: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX)
+_URL: Final = web_url(activity_limits.ACTIVITY_URL_MAX)
+_SECRET: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.SECRET_MAX)
+_IMAGE: Final = text(1, activity_limits.ACTIVITY_IMAGE_MAX)
 
 
 def _party_size(value: Any, name: str) -> list[int]:
@@ -41,7 +41,7 @@ def _activity_check(types: Collection[int]) -> Check:
     return fields(
         {
             "type": one_of(*sorted(types)),
-            "name": text(1, wire.ACTIVITY_NAME_MAX),
+            "name": text(1, activity_limits.ACTIVITY_NAME_MAX),
             "state": _TEXT,
             "state_url": _URL,
             "details": _TEXT,
@@ -62,11 +62,14 @@ def _activity_check(types: Collection[int]) -> Check:
             "secrets": fields({"join": _SECRET, "spectate": _SECRET, "match": _SECRET}),
             "buttons": items(
                 fields(
-                    {"label": text(1, wire.BUTTON_LABEL_MAX), "url": web_url(wire.BUTTON_URL_MAX)},
+                    {
+                        "label": text(1, activity_limits.BUTTON_LABEL_MAX),
+                        "url": web_url(activity_limits.BUTTON_URL_MAX),
+                    },
                     required=("label", "url"),
                 ),
                 1,
-                wire.BUTTONS_MAX,
+                activity_limits.BUTTONS_MAX,
             ),
             "instance": boolean,
             "supported_platforms": items(text(1, 32), 0, PLATFORMS_MAX),
@@ -95,7 +98,7 @@ def parse_activity(
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, str(error)) from None
     result: dict[str, Any] = {
         "application_id": application_id,
-        "name": name[: wire.ACTIVITY_NAME_MAX],
+        "name": name[: activity_limits.ACTIVITY_NAME_MAX],
         "type": 0,
     } | activity
     if timestamps := result.get("timestamps"):

@@ -3,6 +3,17 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
+from hubbub.protocol.activity_limits import (
+    ACTIVITY_IMAGE_MAX,
+    ACTIVITY_NAME_MAX,
+    ACTIVITY_STATE_MAX,
+    ACTIVITY_TEXT_MIN,
+    ACTIVITY_URL_MAX,
+    BUTTON_LABEL_MAX,
+    BUTTON_URL_MAX,
+    BUTTONS_MAX,
+    SECRET_MAX,
+)
 from hubbub.sdk.arguments import Int32, checks_arguments
 from hubbub.sdk.enums import (
     ActivityGamePlatforms,
@@ -21,8 +32,8 @@ SETTABLE_TYPES: Final = frozenset(
 )
 """Types of activities that a game can set."""
 NO_PLATFORMS: Final = ActivityGamePlatforms(0)
-BUTTONS_MAX: Final = 2
-"""Maximum number of buttons of an activity."""
+URL_MIN: Final = 2
+"""Minimum length of the URLs of details and state (spec/sdk.md#10.1)."""
 SECONDS_MAX: Final = 10**11
 """A timestamp below this value is read as seconds, not milliseconds (decisions/0041)."""
 
@@ -141,27 +152,27 @@ class Activity(Record):
 
 
 _LENGTH_LIMITS: Final = {
-    "state": (2, 128),
-    "state_url": (2, 256),
-    "details": (2, 128),
-    "details_url": (2, 256),
-    "assets.large_image": (1, 300),
-    "assets.small_image": (1, 300),
-    "assets.invite_cover_image": (1, 300),
-    "assets.large_text": (2, 128),
-    "assets.small_text": (2, 128),
-    "assets.large_url": (1, 256),
-    "assets.small_url": (1, 256),
-    "party.id": (2, 128),
-    "secrets.join": (2, 128),
+    "state": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
+    "state_url": (URL_MIN, ACTIVITY_URL_MAX),
+    "details": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
+    "details_url": (URL_MIN, ACTIVITY_URL_MAX),
+    "assets.large_image": (1, ACTIVITY_IMAGE_MAX),
+    "assets.small_image": (1, ACTIVITY_IMAGE_MAX),
+    "assets.invite_cover_image": (1, ACTIVITY_IMAGE_MAX),
+    "assets.large_text": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
+    "assets.small_text": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
+    "assets.large_url": (1, ACTIVITY_URL_MAX),
+    "assets.small_url": (1, ACTIVITY_URL_MAX),
+    "party.id": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
+    "secrets.join": (ACTIVITY_TEXT_MIN, SECRET_MAX),
 }
 """Minimum and maximum number of characters of the text fields of an activity, by path."""
 
 
 def validation_errors(activity: Activity) -> Iterator[str]:
     """Yield an error message for each value of an activity that the platform would reject."""
-    if len(activity.name) > 128:
-        yield "name must have at most 128 characters"
+    if len(activity.name) > ACTIVITY_NAME_MAX:
+        yield f"name must have at most {ACTIVITY_NAME_MAX} characters"
     if activity.type not in SETTABLE_TYPES:
         yield "type must be Playing, Listening, Watching or Competing"
     for path, (minimum, maximum) in _LENGTH_LIMITS.items():
@@ -180,10 +191,10 @@ def validation_errors(activity: Activity) -> Iterator[str]:
     if len(activity.buttons) > BUTTONS_MAX:
         yield f"buttons must have at most {BUTTONS_MAX} items"
     for button in activity.buttons:
-        if not 1 <= len(button.label) <= 32:
-            yield "button.label must have between 1 and 32 characters"
-        if not 1 <= len(button.url) <= 512:
-            yield "button.url must have between 1 and 512 characters"
+        if not 1 <= len(button.label) <= BUTTON_LABEL_MAX:
+            yield f"button.label must have between 1 and {BUTTON_LABEL_MAX} characters"
+        if not 1 <= len(button.url) <= BUTTON_URL_MAX:
+            yield f"button.url must have between 1 and {BUTTON_URL_MAX} characters"
 
 
 def _text_at_path(activity: Activity, path: str) -> str | None:

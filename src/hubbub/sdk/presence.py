@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from hubbub.protocol.activity_limits import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.shared_enums import GatewayOpcode
 from hubbub.sdk.activities import Activity, to_wire, validation_errors
 from hubbub.sdk.core import Core
@@ -19,9 +20,6 @@ from hubbub.sdk.payloads import PresencePayload
 from hubbub.sdk.results import ClientResult, SdkError, validation_error
 from hubbub.sdk.rpc import RpcClient
 
-UPDATES_MAX: Final = 5
-"""Maximum number of presence updates per `UPDATES_WINDOW_SECONDS` seconds (spec/sdk.md#10.2)."""
-UPDATES_WINDOW_SECONDS: Final = 20.0
 WIRE_STATUSES: Final = {
     StatusType.ONLINE: "online",
     StatusType.IDLE: "idle",
@@ -59,7 +57,7 @@ class Presence:
         self._shown_application_id = 0
         """Application ID under which the chat client shows the activity; that of the session may differ."""
         self._previous_status = ClientStatus.DISCONNECTED
-        self._sent_at: deque[float] = deque(maxlen=UPDATES_MAX)
+        self._sent_at: deque[float] = deque(maxlen=PRESENCE_UPDATES_MAX)
         """Loop times of the last updates, oldest first."""
         self._revision = 0
         """Number of changes of the presence."""
@@ -211,8 +209,8 @@ class Presence:
                 return
             clock = asyncio.get_running_loop().time
             if (
-                len(self._sent_at) == UPDATES_MAX
-                and (wait_seconds := self._sent_at[0] + UPDATES_WINDOW_SECONDS - clock()) > 0
+                len(self._sent_at) == PRESENCE_UPDATES_MAX
+                and (wait_seconds := self._sent_at[0] + PRESENCE_UPDATE_WINDOW_SECONDS - clock()) > 0
             ):
                 await self.sleep(wait_seconds)
             self._sent_revision = self._revision

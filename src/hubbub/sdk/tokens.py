@@ -28,8 +28,6 @@ EXPIRY_LEAD_SECONDS: Final = 600.0
 """Longest time from the expiration callback to the expiry of a token, in seconds."""
 EXPIRY_SHARE: Final = 0.1
 """Longest time from the expiration callback to the expiry of a token, as a share of the token's lifetime."""
-DEFAULT_LIFETIME_SECONDS: Final = 604_800
-"""Assumed lifetime of a token that the client did not get itself, in seconds."""
 NO_TOKENS: Final = ("", "", AuthorizationTokenType.USER, 0, "")
 """Callback arguments of a failed token exchange."""
 
@@ -446,9 +444,8 @@ class Tokens:
     def _set_expiry(self, left_seconds: float) -> None:
         """Schedule the expiration callback of a token that expires in `left_seconds` seconds."""
         # The lifetime of a token that the client did not get itself is unknown: assume the default.
-        lead_seconds = min(
-            EXPIRY_LEAD_SECONDS, self._lifetimes.get(self._core.token, DEFAULT_LIFETIME_SECONDS) * EXPIRY_SHARE
-        )
+        lifetime_seconds = self._lifetimes.get(self._core.token, operations.oauth2.ACCESS_TOKEN_SECONDS)
+        lead_seconds = min(EXPIRY_LEAD_SECONDS, lifetime_seconds * EXPIRY_SHARE)
         self._expiry_callback_at_ms = self._core.clock() + (left_seconds - lead_seconds) * 1000
         self._schedule_expiry_callback()
 

@@ -10,23 +10,10 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Command, Event
 from hubbub.protocol.resources.users import PartialUser
 
-ACTIVITY_NAME_MAX = 128
-ACTIVITY_STATE_MAX = 128
-ACTIVITY_TEXT_MIN = 2
-"""Minimum length of state, details, image texts, party IDs and secrets."""
-ACTIVITY_URL_MAX = 256
-ACTIVITY_IMAGE_MAX = 300
-SECRET_MAX = 128
-BUTTONS_MAX = 2
-BUTTON_LABEL_MAX = 32
-BUTTON_URL_MAX = 512
 PARTY_PUBLIC = 1
 """Privacy of a party that friends may join without asking."""
 PLATFORMS = ("desktop", "xbox", "samsung", "ios", "android", "embedded", "ps4", "ps5")
 """Platforms on which an activity can be joined."""
-PRESENCE_UPDATES_MAX = 5
-PRESENCE_UPDATE_WINDOW_SECONDS = 20
-"""Window in which a session may send PRESENCE_UPDATES_MAX updates; further ones are dropped."""
 
 
 class ActivityTimestamps(Struct, kw_only=True):

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from hubbub.protocol.flags import UserFlags
+from hubbub.protocol.images import DEFAULT_AVATAR_COUNT
 from hubbub.sdk.activities import Activity, from_wire
 from hubbub.sdk.arguments import checks_arguments
 from hubbub.sdk.cache import CachedRelationship
@@ -21,7 +22,6 @@ from hubbub.sdk.enums import (
 from hubbub.sdk.handles.base import Handle
 from hubbub.sdk.payloads import ProfilePayload, UserPayload
 
-DEFAULT_AVATAR_COUNT: Final = 6
 STATUSES: Final = {
     "online": StatusType.ONLINE,
     "idle": StatusType.IDLE,

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import changes
+from hubbub.protocol import activity_limits, changes
 from hubbub.protocol.enums import ActivityType
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.resources import presence as wire
@@ -58,7 +58,7 @@ def visible_activities(
     hidden: list[ActivitySecrets] = []
     previous_activities = [] if previous is None else previous.activities
     for activity in requested[:ACTIVITIES_MAX]:
-        if not 1 <= len(activity.name) <= wire.ACTIVITY_NAME_MAX:
+        if not 1 <= len(activity.name) <= activity_limits.ACTIVITY_NAME_MAX:
             continue
         if activity.type not in range(ActivityType.COMPETING + 1):
             continue
@@ -95,14 +95,14 @@ def _complete_oauth2_activity(activity: SetActivity, actor: Actor, application_n
     return msgspec.structs.replace(
         activity,
         application_id=actor.application_id or UNSET,
-        name=activity.name or application_name[: wire.ACTIVITY_NAME_MAX],
+        name=activity.name or application_name[: activity_limits.ACTIVITY_NAME_MAX],
     )
 
 
 def _bot_fields(activity: SetActivity) -> dict[str, Any]:
     """Return the keys that a bot may set; its other keys are dropped (spec/gateway.md#8)."""
     fields: dict[str, Any] = {"name": activity.name, "type": activity.type}
-    if isinstance(activity.state, str) and 1 <= len(activity.state) <= wire.ACTIVITY_STATE_MAX:
+    if isinstance(activity.state, str) and 1 <= len(activity.state) <= activity_limits.ACTIVITY_STATE_MAX:
         fields["state"] = activity.state
     if activity.type == ActivityType.STREAMING and _is_stream_url(activity.url):
         fields["url"] = activity.url
@@ -114,7 +114,9 @@ def _user_fields(activity: SetActivity, session_id: str) -> dict[str, Any]:
     fields = _bot_fields(activity)
     if activity.type != ActivityType.CUSTOM:
         fields.pop("state", None)
-        fields |= _text_fields(activity, ("state", "details"), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
+        fields |= _text_fields(
+            activity, ("state", "details"), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX
+        )
         fields |= _link_fields(activity, ("state_url", "details_url"))
     application_id = activity.application_id
     if application_id:
@@ -152,7 +154,7 @@ def _simple_fields(activity: SetActivity) -> dict[str, Any]:
         times = {key: getattr(activity.timestamps, key) for key in ("start", "end")}
         if times := {key: value for key, value in times.items() if isinstance(value, int) and value >= 0}:
             fields["timestamps"] = times
-    if activity.emoji and len(activity.emoji.name) <= wire.ACTIVITY_STATE_MAX:
+    if activity.emoji and len(activity.emoji.name) <= activity_limits.ACTIVITY_STATE_MAX:
         fields["emoji"] = msgspec.to_builtins(activity.emoji, builtin_types=(), enc_hook=str)
     if activity.instance is True:
         fields["instance"] = True
@@ -167,21 +169,27 @@ def _text_fields(source: object, names: Iterable[str], length_min: int, length_m
 
 def _link_fields(source: object, names: Iterable[str]) -> dict[str, str]:
     """Return the links that other users may click: only http and https URLs."""
-    texts = _text_fields(source, names, 1, wire.ACTIVITY_URL_MAX)
+    texts = _text_fields(source, names, 1, activity_limits.ACTIVITY_URL_MAX)
     return {name: value for name, value in texts.items() if _is_web_url(value)}
 
 
 def _asset_fields(assets: wire.ActivityAssets) -> dict[str, str]:
     return {
-        **_text_fields(assets, ("large_image", "small_image", "invite_cover_image"), 1, wire.ACTIVITY_IMAGE_MAX),
-        **_text_fields(assets, ("large_text", "small_text"), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX),
+        **_text_fields(
+            assets, ("large_image", "small_image", "invite_cover_image"), 1, activity_limits.ACTIVITY_IMAGE_MAX
+        ),
+        **_text_fields(
+            assets, ("large_text", "small_text"), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX
+        ),
         **_link_fields(assets, ("large_url", "small_url")),
     }
 
 
 def _party_fields(party: wire.SetActivityParty) -> dict[str, Any]:
     """Return ID and size of the party. Its privacy is expressed by flags and not sent itself (spec/sdk.md#2)."""
-    fields: dict[str, Any] = _text_fields(party, ("id",), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
+    fields: dict[str, Any] = _text_fields(
+        party, ("id",), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX
+    )
     size = party.size
     if (
         isinstance(size, list)
@@ -200,11 +208,11 @@ def _buttons(activity: SetActivity) -> list[tuple[str, str]]:
         return []
     urls = list(activity.metadata.button_urls) if activity.metadata else []
     buttons = []
-    for index, button in enumerate(activity.buttons[: wire.BUTTONS_MAX]):
+    for index, button in enumerate(activity.buttons[: activity_limits.BUTTONS_MAX]):
         label = button if isinstance(button, str) else button.get("label") if isinstance(button, dict) else None
         url = button.get("url") if isinstance(button, dict) else urls[index] if index < len(urls) else ""
-        if isinstance(label, str) and 1 <= len(label) <= wire.BUTTON_LABEL_MAX:
-            is_valid = isinstance(url, str) and len(url) <= wire.BUTTON_URL_MAX and _is_web_url(url)
+        if isinstance(label, str) and 1 <= len(label) <= activity_limits.BUTTON_LABEL_MAX:
+            is_valid = isinstance(url, str) and len(url) <= activity_limits.BUTTON_URL_MAX and _is_web_url(url)
             buttons.append((label, url if is_valid and isinstance(url, str) else ""))
     return buttons
 
@@ -229,7 +237,9 @@ def _activity_flags(activity: SetActivity) -> int:
 
 def _join_secret(activity: SetActivity) -> str | None:
     secret = activity.secrets.join if activity.secrets else None
-    is_valid = isinstance(secret, str) and wire.ACTIVITY_TEXT_MIN <= len(secret) <= wire.SECRET_MAX
+    is_valid = (
+        isinstance(secret, str) and activity_limits.ACTIVITY_TEXT_MIN <= len(secret) <= activity_limits.SECRET_MAX
+    )
     return secret if is_valid and isinstance(secret, str) else None
 
 

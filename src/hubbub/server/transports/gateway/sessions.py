@@ -7,13 +7,14 @@ from itertools import islice
 from typing import Any, Final
 
 from hubbub.protocol import changes, codec
+from hubbub.protocol.activity_limits import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.resources.applications import ReadyApplication, wire_flags
 from hubbub.protocol.resources.gateway import RESUMED, FeatureFlags, Identify, Resumed
 from hubbub.protocol.resources.guilds import GUILD_CREATE
-from hubbub.protocol.resources.presence import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX, SetPresence
+from hubbub.protocol.resources.presence import SetPresence
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
 from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, Dispatch, UserAudience
