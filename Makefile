@@ -66,7 +66,8 @@ client-deps:
 		cd $(JS) && npm install --no-audit --no-fund --no-save --loglevel=error >/dev/null && touch node_modules/.package-lock.json; \
 	fi
 
-# Tests with programs that are not installed are skipped. `make test` does not install proxies, because their packages start services.
+# Without Chromium its tests are skipped, without a proxy its tests are deselected. `make test` does not install proxies, because their
+# packages start services.
 browser: ## install Chromium for the browser tests (Debian, as root)
 	@command -v chromium-browser >/dev/null 2>&1 || $(call install_program,chromium)
 
@@ -80,9 +81,9 @@ if command -v $(1) >/dev/null 2>&1 || [ -x /usr/sbin/$(1) ]; then :; \
 		echo "Installing $(1) for the tests"; \
 		apt-get install -qq -y --no-install-recommends $(1) >/dev/null 2>&1 \
 			|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(1); } >/dev/null 2>&1 \
-			|| echo "$(1) could not be installed: its tests are skipped"; \
+			|| echo "$(1) could not be installed: its tests do not run"; \
 	else \
-		echo "$(1) not found: its tests are skipped"; \
+		echo "$(1) not found: its tests do not run"; \
 	fi
 endef
 

@@ -15,6 +15,7 @@ pytest_plugins = [
     "tests.fixtures.dated",
     "tests.fixtures.machines",
     "tests.fixtures.nats",
+    "tests.fixtures.programs",
     "tests.fixtures.validator",
     "tests.fixtures.worlds",
 ]

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import ssl
 import subprocess
 import sys
@@ -18,10 +17,10 @@ import pytest
 from hubbub.server.commands import certificates
 from tests.contract.language import ROOT
 from tests.contract.shell import free_port
+from tests.fixtures.programs import find_program
 from tests.journeys.processes import Server
 
 TIMEOUT_SECONDS: Final = 60.0
-PROGRAMS: Final = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
 NAMES: Final = ("nginx", "caddy")
 
 BARE_PROXY: Final = """
@@ -112,11 +111,10 @@ async def running(command: list[str], port: int, folder: Path, **environ: str) -
         process.wait(TIMEOUT_SECONDS)
 
 
-def program(name: str) -> str:
-    """Return the path of a proxy program, or skip the test."""
-    path = shutil.which(name, path=PROGRAMS)
-    if path is None:
-        pytest.skip(f"{name} is not installed; make proxies installs it on Debian")
+def program_path(name: str) -> str:
+    """Return the path of an installed proxy."""
+    path = find_program(name)
+    assert path is not None, name
     return path
 
 
@@ -131,7 +129,7 @@ def nginx_command(deployment: Deployment, servers: str) -> list[str]:
         f"{user}daemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\nevents {{}}\n"
         f"http {{\naccess_log off;\n{temporary}{servers}\n}}\n"
     )
-    return [program("nginx"), "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf")]
+    return [program_path("nginx"), "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf")]
 
 
 def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
@@ -175,7 +173,7 @@ def caddy_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
         "XDG_CONFIG_HOME": str(deployment.folder),
     }
     return [
-        program("caddy"),
+        program_path("caddy"),
         "run",
         "--adapter",
         "caddyfile",
@@ -218,9 +216,8 @@ async def upload(deployment: Deployment, token: str, count: int, size: int) -> A
             return await response.json()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.program(name)) for name in NAMES])
 async def test_the_example_of_a_proxy_passes_everything(deployment: Deployment, name: str) -> None:
-    program(name)
     token = await deployment.token()
     command, environ = EXAMPLES[name](deployment)
     async with running(command, deployment.port, deployment.folder, **environ):
@@ -239,8 +236,8 @@ async def test_the_example_of_a_proxy_passes_everything(deployment: Deployment, 
     assert {record["client_address"] for record in records} == {"127.0.0.1", "127.0.0.2"}
 
 
+@pytest.mark.program("nginx")
 async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment) -> None:
-    program("nginx")
     token = await deployment.token()
     port = free_port()
     command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream": deployment.upstream})
@@ -259,8 +256,8 @@ async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment)
     assert findings["metrics"] == ("note", "/metrics is public-> block this path in the proxy")
 
 
+@pytest.mark.program("nginx")
 async def test_the_doctor_names_a_proxy_without_a_server(deployment: Deployment) -> None:
-    program("nginx")
     port = free_port()
     command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream": free_port()})
     async with running(command, port, deployment.folder):

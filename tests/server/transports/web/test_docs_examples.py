@@ -181,7 +181,8 @@ async def test_unverified_examples_fail_in_the_demo_world(demo: Demo) -> None:
         assert 400 <= status < 500, f"{name} works"
 
 
-@pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="no curl on this machine")
+@pytest.mark.program("bash")
+@pytest.mark.program("curl")
 async def test_examples_run_in_a_shell(demo: Demo, tmp_path: Path) -> None:
     world, values = demo
     by_name = {endpoint.name: endpoint for endpoint in world.app.table}
