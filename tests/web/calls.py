@@ -1,10 +1,15 @@
 """Calls of chat clients in a browser: microphones that play a tone, and measurements at the receiver."""
 
 import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
-from tests.web.chat import ChatWindow
+from hubbub.protocol.enums import ChannelType
+from tests.web.chat import ChatPlatform, ChatWindow
 from tests.web.test_chat_modules import modules_url
+from tests.world import Actor, Guild
 
 TIMEOUT_SECONDS = 120.0
 """Generous, because a busy machine delays timers and audio."""
@@ -98,3 +103,143 @@ async def wait_tone(window: ChatWindow, user_id: int, hertz: int) -> None:
                 heard = await window.page.evaluate(_MEASURE, str(user_id))
     except TimeoutError:
         raise AssertionError(f"{heard} Hz instead of {hertz} Hz") from None
+
+
+async def wait_silence(window: ChatWindow, user_id: int) -> None:
+    """Wait until the window plays nothing of a user for three seconds."""
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while await window.page.evaluate(_MEASURE, str(user_id)) != 0:
+            pass
+
+
+# Whether new frames of a video are drawn and are not black; the fake devices of Chromium are mostly green.
+_SEE_VIDEO = """async ([userId, label]) => {
+  const video = document.querySelector(`.tile[data-key="${userId}"] video`);
+  if (video?.getAttribute("aria-label") !== label || !video.videoWidth) return false;
+  const before = video.getVideoPlaybackQuality().totalVideoFrames;
+  await new Promise(resolve => setTimeout(resolve, 500));
+  if (video.getVideoPlaybackQuality().totalVideoFrames <= before) return false;
+  const canvas = new OffscreenCanvas(16, 16);
+  const drawing = canvas.getContext("2d");
+  drawing.drawImage(video, 0, 0, 16, 16);
+  const [red, green] = drawing.getImageData(4, 12, 1, 1).data;
+  return green > 80 && green > red;
+}"""
+
+
+async def wait_video(window: ChatWindow, user_id: int, label: str) -> None:
+    """Wait until the window shows new frames of a user's camera or screen."""
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while not await window.page.evaluate(_SEE_VIDEO, [str(user_id), label]):
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"no frames of {label}: {await inspect_call(window)}") from None
+
+
+_INSPECT_DEVICES = """async folder => {
+  const { getCalls } = await import(`${folder}/voice/calls.js`);
+  const { devices, video } = getCalls(document.querySelector("hubbub-sidebar").context);
+  return {
+    microphone: devices.microphone.track?.label ?? null,
+    sinkIds: [...document.querySelectorAll(".call-audio audio")].map(({ sinkId }) => sinkId),
+    videoType: video.type,
+  };
+}"""
+
+
+async def inspect_devices(window: ChatWindow) -> dict[str, Any]:
+    """Return the devices that the window uses: the microphone's label, output devices and the type of its video."""
+    result: dict[str, Any] = await window.page.evaluate(_INSPECT_DEVICES, modules_url())
+    return result
+
+
+def call_button(window: ChatWindow, name: str) -> Any:
+    """Return the locator of a button of the call in view."""
+    return window.page.locator("hubbub-call-view").get_by_role("button", name=name, exact=True)
+
+
+async def open_options(window: ChatWindow, name: str) -> Any:
+    """Open the options of a person in the call, and return the locator of the dialog."""
+    await window.page.locator(".tile").filter(has_text=name).hover()
+    await window.page.get_by_role("button", name=f"Options for {name}").click()
+    return window.page.get_by_role("dialog", name=f"Options for {name}")
+
+
+FIRST_HERTZ, HERTZ_STEP = 440, 220
+"""Frequency of the first user's microphone, and the difference to the next one."""
+
+
+@dataclass
+class OpenCall:
+    """Windows of users in the call of one channel, each with a tone of its own as microphone."""
+
+    platform: ChatPlatform
+    guild: Guild
+    channel_id: int
+    users: dict[str, Actor]
+    stack: AsyncExitStack
+    has_tones: bool = True
+    windows: list[ChatWindow] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        """The path of the channel."""
+        return f"/app/channels/{self.guild.id}/{self.channel_id}"
+
+    def hertz(self, window: ChatWindow) -> int:
+        """Return the frequency of a user's microphone."""
+        return FIRST_HERTZ + HERTZ_STEP * list(self.users.values()).index(window.user)
+
+    async def open(self, name: str, init_script: str = "") -> ChatWindow:
+        """Open the channel as a user, without joining."""
+        user = self.users[name]
+        window = ChatWindow(None, self.platform, user)
+        script = tone_microphone(self.hertz(window)) if self.has_tones else ""
+        opened = self.platform.open_window(user, self.path, init_script=script + init_script)
+        return await self.stack.enter_async_context(opened)
+
+    async def join(self, name: str, init_script: str = "") -> ChatWindow:
+        """Open the channel as a user, join, and wait until all windows share one group."""
+        window = await self.open(name, init_script)
+        await join(window)
+        self.windows.append(window)
+        await self.wait_connected()
+        return window
+
+    async def wait_connected(self) -> None:
+        """Wait until all windows share one group, and assert that they show the same privacy code."""
+        if len(self.windows) < 2:
+            return
+        codes = set()
+        for window in self.windows:
+            others = [each.user.id for each in self.windows if each is not window]
+            codes.add((await wait_call(window, *others))["privacyCode"])
+        assert len(codes) == 1
+
+    async def leave(self, window: ChatWindow) -> None:
+        """Leave with one window, and wait until the others continue without it."""
+        await call_button(window, "Leave voice").click()
+        self.windows.remove(window)
+        await self.wait_connected()
+
+
+@asynccontextmanager
+async def open_call(
+    platform: ChatPlatform,
+    *names: str,
+    later: Iterable[str] = (),
+    has_tones: bool = True,
+    init_script: str = "",
+    channel_type: ChannelType = ChannelType.GUILD_VOICE,
+) -> AsyncIterator[OpenCall]:
+    """Open the call of a new voice channel as several users; the first owns the guild. Users of `later` do not join yet."""
+    users = {name: await platform.world.user(name) for name in (*names, *later)}
+    owner, *members = users.values()
+    guild = await platform.world.guild(owner, *members)
+    channel_id = await guild.channel("lounge", type=channel_type)
+    async with AsyncExitStack() as stack:
+        call = OpenCall(platform, guild, channel_id, users, stack, has_tones)
+        for name in names:
+            await call.join(name, init_script)
+        yield call

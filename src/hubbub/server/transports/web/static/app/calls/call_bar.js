@@ -18,28 +18,35 @@ export function callState(calls) {
   return calls.call?.state ?? "connecting";
 }
 
-/** Return the buttons of a call: mute, deafen, camera, screen, settings and leave. */
-export function callButtons(context, { hasVideo = true } = {}) {
+/**
+ * Return the buttons of a call: mute, deafen, camera, screen, settings and leave. A listener on a stage sends nothing.
+ *
+ * @param {{hasVideo?: boolean, isListener?: boolean, further?: any[]}} [options] `further` buttons come before Leave
+ */
+export function callButtons(context, { hasVideo = true, isListener = false, further = [] } = {}) {
   const calls = getCalls(context);
   const { muted, deaf } = calls.devices.settings;
   const { video } = calls;
   const toggle = (name, label, pressed, onClick) =>
     iconButton(name, label, onClick, { "aria-pressed": String(pressed), dataset: { focus: name.replace("_off", "") } });
+  const canSendVideo = hasVideo && !isListener;
   return [
-    toggle(muted || deaf ? "microphone_off" : "microphone", muted || deaf ? "Unmute" : "Mute", muted || deaf, () =>
-      calls.setMuted(!(muted || deaf)),
-    ),
+    !isListener &&
+      toggle(muted || deaf ? "microphone_off" : "microphone", muted || deaf ? "Unmute" : "Mute", muted || deaf, () =>
+        calls.setMuted(!(muted || deaf)),
+      ),
     toggle(deaf ? "ears_off" : "ears", deaf ? "Undeafen" : "Deafen", deaf, () => calls.setDeaf(!deaf)),
-    hasVideo &&
+    canSendVideo &&
       toggle("camera", video.type === "video" ? "Turn off camera" : "Turn on camera", video.type === "video", () =>
         calls.toggleVideo("video"),
       ),
-    hasVideo &&
+    canSendVideo &&
       canShareScreen() &&
       toggle("screen", video.type === "screen" ? "Stop sharing" : "Share screen", video.type === "screen", () =>
         calls.toggleVideo("screen"),
       ),
     iconButton("settings", "Voice settings", () => openCallSettings(context), { dataset: { focus: "settings" } }),
+    ...further,
     iconButton("hang_up", "Leave voice", () => calls.leave(), {
       class: "icon-button hang-up",
       dataset: { focus: "leave" },

@@ -18,7 +18,7 @@ export function openCallSettings(context) {
   };
   devices.addEventListener("level", showLevel);
   const wasOpen = devices.microphone.track !== null;
-  openDialog("Voice settings", () => settingsFields(devices, meter), {
+  openDialog("Voice settings", () => h("div", { class: "call-settings" }, settingsFields(devices, meter)), {
     onClose: () => {
       devices.removeEventListener("level", showLevel);
       if (!wasOpen && calls.channelId === null) devices.close();

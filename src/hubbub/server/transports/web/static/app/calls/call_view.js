@@ -1,13 +1,16 @@
 /** The call of the channel in view, above its messages: people, controls, and what is missing to join. */
 
 import { ChannelType, Permissions, isPrivate } from "../network/enums.js";
+import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
+import { runAndReport } from "../ui/notices.js";
 import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
 import { callButtons, callState } from "./call_bar.js";
 import { openCallDetails } from "./call_details.js";
-import { participantEntries, showSpeaking } from "./participants.js";
+import { canFullscreen, changeLayout, getLayout, toggleFullscreen } from "./layout.js";
+import { participantEntries, updateTiles } from "./participants.js";
 import { declineCall, privateCall } from "./private_calls.js";
 import { stageButtons } from "./stage.js";
 
@@ -15,10 +18,17 @@ class CallView extends LayoutPart {
   static kinds = ["call", "calls", "voiceStates", "channels", "members", "guilds"];
 
   begin() {
-    this.tiles = h("ul", { class: "tiles" });
+    this.tiles = h("ul", { class: "tiles", "aria-label": "People in the call" });
+    this.audienceTitle = h("h3", { class: "audience-title" });
+    this.audience = h("ul", { class: "tiles audience", "aria-label": "Audience" });
     this.hint = h("p", { class: "muted small call-hint", role: "status" });
     this.actions = h("div", { class: "call-actions" });
-    this.section = h("section", { class: "call-view", "aria-label": "Call" }, this.tiles, this.hint, this.actions);
+    this.section = h(
+      "section",
+      { class: "call-view", "aria-label": "Call" },
+      h("div", { class: "call-people" }, this.tiles, this.audienceTitle, this.audience),
+      h("div", { class: "call-foot" }, this.hint, this.actions),
+    );
     this.replaceChildren(this.section);
   }
 
@@ -31,12 +41,30 @@ class CallView extends LayoutPart {
     const ringing = isPrivate(channel) ? privateCall(this.context, channelId) : null;
     this.hidden = isPrivate(channel) && ringing === null && calls.channelId !== channelId;
     const isHere = calls.channelId === channelId;
-    reconcile(this.tiles, participantEntries(this.context, voiceStates));
-    showSpeaking(this.tiles, this.context);
     this.section.classList.toggle("joined", isHere);
+    this.#drawPeople(channel, calls, voiceStates, isHere);
+    this.hint.textContent = this.#hintText(channel, voiceStates, isHere, calls) || this.#ringingText(ringing, isHere);
+    this.#drawActions(channel, calls, voiceStates, isHere, ringing);
+  }
+
+  /** Draw the tiles. The audience of a stage has smaller ones below the speakers. */
+  #drawPeople(channel, calls, voiceStates, isHere) {
+    const isStage = channel.type === ChannelType.GUILD_STAGE_VOICE;
+    const speakers = isStage ? voiceStates.filter(({ suppress }) => !suppress) : voiceStates;
+    const audience = isStage ? voiceStates.filter(({ suppress }) => suppress) : [];
+    const ids = speakers.map(({ user_id: id }) => id);
+    this.mainId = isHere ? getLayout(this.context).mainId(calls, ids, this.context.me.id) : null;
+    for (const [list, people, mainId] of /** @type {const} */ ([
+      [this.tiles, speakers, this.mainId],
+      [this.audience, audience, null],
+    ])) {
+      reconcile(list, participantEntries(this.context, people));
+      updateTiles(list, this.context, people, mainId);
+    }
     this.tiles.classList.toggle("with-video", this.tiles.querySelector("video") !== null);
-    this.hint.textContent = this.#hintText(channel, voiceStates, isHere, calls);
-    this.#drawActions(channel, calls, isHere, ringing);
+    this.tiles.classList.toggle("speaker-layout", this.mainId !== null);
+    this.audienceTitle.hidden = audience.length === 0;
+    this.audienceTitle.textContent = `Audience · ${audience.length}`;
   }
 
   /** Return the sentence below the people: what is missing, or the state of the call. */
@@ -49,17 +77,34 @@ class CallView extends LayoutPart {
       return channel.type === ChannelType.GUILD_STAGE_VOICE
         ? "No one is on this stage."
         : "No one is in this voice channel.";
-    if (isHere && callState(calls) === "reconnecting") return "The connection was lost. Reconnecting…";
-    if (isHere && calls.devices.microphone.track === null && !calls.devices.settings.muted)
+    if (!isHere) return "";
+    if (callState(calls) === "reconnecting") return "The connection was lost. Reconnecting…";
+    if (this.#ownState(voiceStates)?.suppress)
+      return channel.type === ChannelType.GUILD_STAGE_VOICE
+        ? "You are in the audience. Others cannot hear you."
+        : "You do not have permission to speak in this channel.";
+    if (calls.devices.microphone.track === null && !calls.devices.settings.muted)
       return "Others cannot hear you, because no microphone is open.";
+    if (calls.devices.settings.pushToTalk) return "Hold the right Ctrl key to talk.";
     return "";
   }
 
-  #drawActions(channel, calls, isHere, ringing) {
+  #ringingText(ringing, isHere) {
+    const { state, me } = this.context;
+    const others = isHere ? (ringing?.ringing ?? []).filter(id => id !== me.id) : [];
+    const names = others.map(id => state.displayName(state.user(id) ?? { id }, null));
+    return names.length ? `Calling ${names.join(", ")}…` : "";
+  }
+
+  #ownState(voiceStates) {
+    return voiceStates.find(({ user_id: id }) => id === this.context.me.id);
+  }
+
+  #drawActions(channel, calls, voiceStates, isHere, ringing) {
     const { state, me } = this.context;
     const { muted, deaf } = calls.devices.settings;
     const canConnect = callObstacle() === null && (!channel.guild_id || state.can(channel.id, Permissions.CONNECT));
-    const ownState = state.voiceStatesIn(channel.id).find(voiceState => voiceState.user_id === me.id);
+    const ownState = this.#ownState(voiceStates);
     const isRinging = ringing?.ringing?.includes(me.id) ?? false;
     const isEncrypted = isHere && (calls.call?.isEncrypted ?? false);
     const stamp = JSON.stringify([
@@ -72,6 +117,8 @@ class CallView extends LayoutPart {
       isEncrypted,
       ownState?.suppress,
       ownState?.request_to_speak_timestamp,
+      voiceStates.length > 1,
+      this.mainId !== null,
     ]);
     if (this.actions.dataset.stamp === stamp) return;
     this.actions.dataset.stamp = stamp;
@@ -81,37 +128,62 @@ class CallView extends LayoutPart {
     if (isHere)
       setChildren(
         this.actions,
-        h("div", { class: "call-buttons" }, callButtons(this.context)),
+        h(
+          "div",
+          { class: "call-buttons" },
+          callButtons(this.context, {
+            isListener: ownState?.suppress ?? false,
+            further: this.#layoutButtons(voiceStates),
+          }),
+        ),
         stageButtons(this.context, channel, ownState),
-        h(
-          "button",
-          {
-            type: "button",
-            class: "button quiet small privacy-button",
-            dataset: { focus: "privacy" },
-            onclick: () => openCallDetails(this.context),
-          },
-          icon("lock"),
-          isEncrypted ? "End-to-end encrypted" : "Privacy code",
-        ),
+        this.#privacyButton(isEncrypted),
       );
-    else
-      setChildren(
-        this.actions,
-        h(
-          "button",
-          { type: "button", class: "button small", disabled: !canConnect, onclick: () => calls.join(channel) },
-          "Join",
-        ),
-        isRinging
-          ? h(
-              "button",
-              { type: "button", class: "button small quiet", onclick: () => declineCall(this.context, channel.id) },
-              "Decline",
-            )
-          : null,
-      );
+    else setChildren(this.actions, this.#joinButtons(channel, calls, canConnect, isRinging));
     if (focused) /** @type {HTMLElement | null} */ (this.actions.querySelector(`[data-focus="${focused}"]`))?.focus();
+  }
+
+  #joinButtons(channel, calls, canConnect, isRinging) {
+    const button = (label, kind, attributes) =>
+      h("button", { type: "button", class: `button small ${kind}`, ...attributes }, label);
+    return [
+      button("Join", "", { disabled: !canConnect, onclick: () => calls.join(channel) }),
+      isRinging ? button("Decline", "quiet", { onclick: () => declineCall(this.context, channel.id) }) : null,
+    ];
+  }
+
+  #layoutButtons(voiceStates) {
+    const isSpeakerLayout = this.mainId !== null;
+    const changeMode = () => changeLayout(this.context, { mode: isSpeakerLayout ? "grid" : "speaker", pinnedId: null });
+    return [
+      voiceStates.length > 1
+        ? iconButton(
+            isSpeakerLayout ? "grid" : "speaker",
+            isSpeakerLayout ? "Grid layout" : "Speaker layout",
+            changeMode,
+            { dataset: { focus: "layout" } },
+          )
+        : null,
+      canFullscreen()
+        ? iconButton("expand", "Full screen", () => runAndReport(() => toggleFullscreen(this.section)), {
+            dataset: { focus: "fullscreen" },
+          })
+        : null,
+    ];
+  }
+
+  #privacyButton(isEncrypted) {
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "button quiet small privacy-button",
+        dataset: { focus: "privacy" },
+        onclick: () => openCallDetails(this.context),
+      },
+      icon("lock"),
+      isEncrypted ? "End-to-end encrypted" : "Privacy code",
+    );
   }
 }
 

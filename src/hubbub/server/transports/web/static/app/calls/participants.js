@@ -1,39 +1,62 @@
-/** Tiles of the people in a call: avatar or video, name, marks, and a ring while they speak. */
+/** Tiles of the people in a call: avatar or video, name, marks, and a border while they speak. */
 
 import { iconButton } from "../ui/controls.js";
-import { h, icon } from "../ui/dom.js";
-import { openPopup } from "../ui/popups.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { runAndReport } from "../ui/notices.js";
 import { userAvatar } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
+import { canFullscreen, toggleFullscreen } from "./layout.js";
+import { openParticipantOptions } from "./participant_options.js";
 
-/** Return the entries of `reconcile` for the people in a channel. */
+/** Return the entries of `reconcile` for the people in a channel. Names and marks follow with `updateTiles`. */
 export function participantEntries(context, voiceStates) {
-  const { state, guildId, me } = context;
+  const { me } = context;
   const calls = getCalls(context);
   const isHere = calls.channelId === context.channelId;
-  return voiceStates.map(voiceState => {
-    const user = state.user(voiceState.user_id) ?? { id: voiceState.user_id, username: "Unknown user" };
-    const name = state.displayName(user, guildId);
-    const video = isHere ? videoOf(calls, voiceState.user_id, me.id) : null;
-    const marks = marksOf(voiceState);
+  return voiceStates.map(({ user_id: userId }) => {
+    const { user, name } = personOf(context, userId);
+    const video = isHere ? videoOf(calls, userId, me.id) : null;
     return {
-      key: voiceState.user_id,
-      stamp: JSON.stringify([name, user.avatar, marks, video?.track.id, video?.type, isHere]),
-      build: () => tile(context, { user, name, marks, video, isHere }),
+      key: userId,
+      // A tile is built again only if its picture changes: a new element would leave full screen.
+      stamp: JSON.stringify([user.avatar, video ? null : name, video?.track.id, video?.type, isHere]),
+      build: () => tile(context, { user, name, video, isHere }),
     };
   });
 }
 
-/** Show who speaks, without building the tiles again. */
-export function showSpeaking(list, context) {
+/** Update names, marks, who speaks and the large tile, without building the tiles again. */
+export function updateTiles(list, context, voiceStates, mainId) {
   const { call, channelId } = getCalls(context);
   const speaking = channelId === context.channelId ? (call?.speakingIds ?? new Set()) : new Set();
+  const statesById = new Map(voiceStates.map(voiceState => [voiceState.user_id, voiceState]));
   for (const item of list.children) {
-    const isSpeaking = speaking.has(item.dataset.key);
-    if (item.classList.contains("speaking") === isSpeaking) continue;
-    item.classList.toggle("speaking", isSpeaking);
-    item.querySelector(".speaking-mark").textContent = isSpeaking ? "speaking" : "";
+    const userId = item.dataset.key;
+    const isSpeaking = speaking.has(userId);
+    item.classList.toggle("main-tile", userId === mainId);
+    if (item.classList.contains("speaking") !== isSpeaking) {
+      item.classList.toggle("speaking", isSpeaking);
+      item.querySelector(".speaking-mark").textContent = isSpeaking ? "speaking" : "";
+    }
+    const { name } = personOf(context, userId);
+    const marks = marksOf(statesById.get(userId) ?? {});
+    const label = item.querySelector(".tile-name");
+    const stamp = JSON.stringify([name, marks]);
+    if (label.dataset.stamp === stamp) continue;
+    label.dataset.stamp = stamp;
+    item.querySelector(".tile-person").textContent = name;
+    setChildren(
+      item.querySelector(".tile-marks"),
+      marks.map(([mark, text, kind]) =>
+        h("span", { role: "img", class: kind, "aria-label": text, title: text }, icon(mark)),
+      ),
+    );
   }
+}
+
+function personOf({ state, guildId }, userId) {
+  const user = state.user(userId) ?? { id: userId, username: "Unknown user" };
+  return { user, name: state.displayName(user, guildId) };
 }
 
 function videoOf(calls, userId, ownId) {
@@ -41,7 +64,7 @@ function videoOf(calls, userId, ownId) {
   return calls.call?.videos.get(userId) ?? null;
 }
 
-/** Return the marks of a voice state: icon and label. */
+/** Return the marks of a voice state: icon, label and class. */
 function marksOf({
   self_mute: selfMute,
   mute,
@@ -51,43 +74,51 @@ function marksOf({
   request_to_speak_timestamp: request,
 }) {
   const marks = [];
-  if (mute) marks.push(["microphone_off", "muted by a moderator"]);
-  else if (suppress) marks.push(request ? ["hand", "wants to speak"] : ["people", "in the audience"]);
-  else if (selfMute) marks.push(["microphone_off", "muted"]);
-  if (deaf) marks.push(["ears_off", "deafened by a moderator"]);
-  else if (selfDeaf) marks.push(["ears_off", "deafened"]);
+  if (mute) marks.push(["microphone_off", "muted by a moderator", "off"]);
+  else if (suppress)
+    marks.push(request ? ["hand", "wants to speak", "request"] : ["people", "in the audience", "listener"]);
+  else if (selfMute) marks.push(["microphone_off", "muted", "off"]);
+  if (deaf) marks.push(["ears_off", "deafened by a moderator", "off"]);
+  else if (selfDeaf) marks.push(["ears_off", "deafened", "off"]);
   return marks;
 }
 
-function tile(context, { user, name, marks, video, isHere }) {
+function tile(context, { user, name, video, isHere }) {
   const isOther = user.id !== context.me.id;
-  return h(
+  const item = h(
     "li",
     { class: video ? "tile has-video" : "tile" },
     video ? videoElement(video, name, isOther) : h("span", { class: "tile-avatar" }, userAvatar(user, name)),
     h(
       "span",
       { class: "tile-name" },
-      h("span", { dir: "auto" }, name),
-      video?.type === "screen" ? h("span", { class: "muted small" }, "shares their screen") : null,
+      h("span", { class: "tile-person", dir: "auto" }, name),
+      video?.type === "screen" ? h("span", { class: "muted small" }, "Screen") : null,
       h("span", { class: "visually-hidden speaking-mark" }),
-      marks.map(([mark, label]) => h("span", { role: "img", "aria-label": label, title: label }, icon(mark))),
+      h("span", { class: "tile-marks" }),
     ),
-    isHere && isOther
-      ? iconButton("volume", `Volume of ${name}`, event => openVolume(event.currentTarget, context, user.id, name), {
-          class: "icon-button tile-volume",
-          "aria-haspopup": "dialog",
-        })
-      : null,
-    video && isOther
-      ? iconButton(
-          "expand",
-          `Full screen: ${name}`,
-          event => event.currentTarget.closest(".tile").querySelector("video").requestFullscreen?.(),
-          { class: "icon-button tile-expand" },
-        )
-      : null,
+    h(
+      "span",
+      { class: "tile-tools" },
+      video && canFullscreen()
+        ? iconButton("expand", `Full screen: ${name}`, () => runAndReport(() => toggleFullscreen(item)), {
+            dataset: { focus: "expand" },
+          })
+        : null,
+      isHere && (isOther || video)
+        ? iconButton(
+            "more",
+            `Options for ${name}`,
+            event => openParticipantOptions(event.currentTarget, context, user),
+            {
+              "aria-haspopup": "dialog",
+              dataset: { focus: "options" },
+            },
+          )
+        : null,
+    ),
   );
+  return item;
 }
 
 function videoElement({ track, type }, name, isOther) {
@@ -102,23 +133,4 @@ function videoElement({ track, type }, name, isOther) {
   element.muted = true;
   element.srcObject = new MediaStream([track]);
   return element;
-}
-
-function openVolume(anchor, context, userId, name) {
-  const { devices } = getCalls(context);
-  const { volumes } = devices.settings;
-  const slider = h("input", {
-    type: "range",
-    min: "0",
-    max: "100",
-    value: Math.round(100 * (volumes.get(userId) ?? 1)),
-    "aria-label": `Volume of ${name}`,
-    oninput: event => {
-      volumes.set(userId, Number(event.currentTarget.value) / 100);
-      devices.update({ volumes });
-    },
-  });
-  openPopup(anchor, h("div", { class: "volume", role: "dialog", "aria-label": `Volume of ${name}` }, slider), {
-    focus: slider,
-  });
 }

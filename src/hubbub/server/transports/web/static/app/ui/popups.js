@@ -20,10 +20,10 @@ export function openPopup(anchor, node, { focus, onClose } = {}) {
   closePopup();
   const before = document.activeElement;
   node.classList.add("popup");
-  // Inside a modal dialog, the popup must be part of the dialog to be visible.
+  // Inside a modal dialog or a full-screen element, the popup must be part of it to be visible.
   const host =
     anchor instanceof Element
-      ? (anchor.closest("dialog") ?? document.querySelector(".client"))
+      ? (anchor.closest("dialog, :fullscreen") ?? document.querySelector(".client"))
       : document.querySelector(".client");
   host.append(node);
   position(anchor, node);

@@ -161,15 +161,19 @@ export class Call extends EventTarget {
     if (ssrc) {
       this.#videoTypes.set(userId, streams?.[0]?.type ?? "video");
       this.#media.addStream(userId, "video", ssrc);
-    } else this.#media.removeStream(userId, "video");
-    const video = this.videos.get(userId);
-    if (video !== undefined) video.type = this.#videoTypes.get(userId) ?? "video";
+      const track = this.#media.receivedTrack(userId, "video");
+      if (track !== null) this.videos.set(userId, { track, type: this.#videoTypes.get(userId) ?? "video" });
+    } else {
+      // The media section stays for the next video: a track that was inactive shows no frames in Chromium.
+      this.#videoTypes.delete(userId);
+      this.videos.delete(userId);
+    }
     this.#notify();
   }
 
   #addTrack({ userId, kind, track }) {
     if (kind === "audio") this.playback.add(userId, track);
-    else this.videos.set(userId, { track, type: this.#videoTypes.get(userId) ?? "video" });
+    else if (this.#videoTypes.has(userId)) this.videos.set(userId, { track, type: this.#videoTypes.get(userId) });
     this.#notify();
   }
 

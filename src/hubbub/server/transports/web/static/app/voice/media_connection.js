@@ -82,6 +82,14 @@ export class MediaConnection extends EventTarget {
     if (removed) this.#renegotiate();
   }
 
+  /** Return the track of a stream, or null before it has a media section. @returns {MediaStreamTrack | null} */
+  receivedTrack(userId, kind) {
+    const stream = this.#streams.get(`${kind} ${userId}`);
+    for (const [transceiver, received] of this.#receivers)
+      if (stream !== undefined && received === stream) return transceiver.receiver.track;
+    return null;
+  }
+
   /** Return the statistics of the connection. */
   getStats() {
     return this.#connection.getStats();
@@ -125,7 +133,12 @@ export class MediaConnection extends EventTarget {
       changed = true;
     }
     const received = new Set(this.#receivers.values());
-    const unused = new Set([...this.#receivers].filter(([, stream]) => stream === null).map(([each]) => each));
+    // A video track that was inactive shows no frames in Chromium, so only audio sections are used again.
+    const unused = new Set(
+      [...this.#receivers]
+        .filter(([{ receiver }, stream]) => stream === null && receiver.track.kind === "audio")
+        .map(([transceiver]) => transceiver),
+    );
     for (const stream of this.#streams.values()) {
       if (received.has(stream)) continue;
       // A transceiver that became unused just now still has its old SSRC until the next answer.

@@ -1,0 +1,130 @@
+/** The options of one person in a call: volume, pinning, picture in picture, and what moderators can do. */
+
+import { ChannelType, Permissions, isVoice } from "../network/enums.js";
+import { h, icon } from "../ui/dom.js";
+import { runAndReport } from "../ui/notices.js";
+import { closePopup, openMenu, openPopup } from "../ui/popups.js";
+import { getCalls } from "../voice/calls.js";
+import { changeLayout, getLayout } from "./layout.js";
+
+/** Open the options of a person beside an element of their tile. */
+export function openParticipantOptions(anchor, context, user) {
+  const { state, guildId, me } = context;
+  const name = state.displayName(user, guildId);
+  const video = anchor.closest(".tile")?.querySelector("video") ?? null;
+  const isOther = user.id !== me.id;
+  const slider = isOther ? volumeField(context, user.id, name) : null;
+  const actions = [
+    pinAction(context, user.id),
+    video && pictureAction(video),
+    ...(isOther ? moderatorActions(anchor, context, user) : []),
+  ].filter(Boolean);
+  const buttons = actions.map(({ label, iconName, danger, onClick }) =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: danger ? "danger" : null,
+        onclick: () => {
+          closePopup();
+          onClick();
+        },
+      },
+      icon(iconName),
+      label,
+    ),
+  );
+  const node = h(
+    "div",
+    { class: "menu participant-options", role: "dialog", "aria-label": `Options for ${name}` },
+    slider,
+    buttons,
+  );
+  openPopup(anchor, node, { focus: slider?.querySelector("input") ?? buttons[0] });
+}
+
+function volumeField(context, userId, name) {
+  const { devices } = getCalls(context);
+  const { volumes } = devices.settings;
+  const percent = Math.round(100 * (volumes.get(userId) ?? 1));
+  const value = h("output", null, `${percent} %`);
+  const slider = h("input", {
+    type: "range",
+    min: "0",
+    max: "100",
+    value: percent,
+    "aria-label": `Volume of ${name}`,
+    oninput: event => {
+      const chosen = Number(event.currentTarget.value);
+      value.textContent = `${chosen} %`;
+      volumes.set(userId, chosen / 100);
+      devices.update({ volumes });
+    },
+  });
+  return h("div", { class: "volume" }, h("span", { "aria-hidden": "true" }, "Volume"), value, slider);
+}
+
+function pinAction(context, userId) {
+  const isPinned = getLayout(context).pinnedId === userId;
+  return isPinned
+    ? { label: "Unpin", iconName: "pin", onClick: () => changeLayout(context, { pinnedId: null, mode: "auto" }) }
+    : { label: "Pin", iconName: "pin", onClick: () => changeLayout(context, { pinnedId: userId, mode: "speaker" }) };
+}
+
+function pictureAction(video) {
+  if (!document.pictureInPictureEnabled) return null;
+  const isShown = document.pictureInPictureElement === video;
+  return {
+    label: isShown ? "Leave picture in picture" : "Picture in picture",
+    iconName: "picture",
+    onClick: () => runAndReport(() => (isShown ? document.exitPictureInPicture() : video.requestPictureInPicture())),
+  };
+}
+
+/** Return what a moderator can do with a member of a guild's voice or stage channel. */
+function moderatorActions(anchor, context, { id: userId }) {
+  const { state, api, channelId } = context;
+  const channel = state.channels.get(channelId);
+  if (!channel?.guild_id) return [];
+  const { guild_id: guildId } = channel;
+  const can = permission => state.can(channel.id, permission);
+  const voiceState = state.voiceStatesIn(channel.id).find(({ user_id: id }) => id === userId);
+  if (voiceState === undefined) return [];
+  const changeMember = changes => () =>
+    runAndReport(() => api.request("PATCH", `/guilds/${guildId}/members/${userId}`, { json: changes }));
+  const changeStage = suppress => () =>
+    runAndReport(() =>
+      api.request("PATCH", `/guilds/${guildId}/voice-states/${userId}`, { json: { channel_id: channel.id, suppress } }),
+    );
+  const isStage = channel.type === ChannelType.GUILD_STAGE_VOICE;
+  const others = [...state.channels.values()].filter(
+    each => each.guild_id === guildId && each.id !== channel.id && isVoice(each),
+  );
+  const move = () =>
+    openMenu(
+      anchor,
+      "Move to",
+      others.map(({ id, name }) => ({ label: name, icon: "voice", onClick: changeMember({ channel_id: id }) })),
+    );
+  return [
+    isStage && can(Permissions.MUTE_MEMBERS) && voiceState.suppress
+      ? { label: "Let speak", iconName: "microphone", onClick: changeStage(false) }
+      : null,
+    isStage && can(Permissions.MUTE_MEMBERS) && !voiceState.suppress
+      ? { label: "Move to audience", iconName: "people", onClick: changeStage(true) }
+      : null,
+    can(Permissions.MUTE_MEMBERS)
+      ? {
+          label: voiceState.mute ? "Unmute for everyone" : "Mute for everyone",
+          iconName: voiceState.mute ? "microphone" : "microphone_off",
+          onClick: changeMember({ mute: !voiceState.mute }),
+        }
+      : null,
+    can(Permissions.MOVE_MEMBERS) && others.length
+      ? { label: "Move to another channel", iconName: "leave", onClick: move }
+      : null,
+    can(Permissions.MOVE_MEMBERS)
+      ? { label: "Disconnect", iconName: "hang_up", danger: true, onClick: changeMember({ channel_id: null }) }
+      : null,
+  ];
+}
