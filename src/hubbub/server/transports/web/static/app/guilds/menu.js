@@ -20,7 +20,8 @@ const SETTINGS_PERMISSIONS =
   Permissions.MODERATE_MEMBERS |
   Permissions.VIEW_AUDIT_LOG |
   Permissions.CREATE_GUILD_EXPRESSIONS |
-  Permissions.MANAGE_GUILD_EXPRESSIONS;
+  Permissions.MANAGE_GUILD_EXPRESSIONS |
+  Permissions.MANAGE_WEBHOOKS;
 
 /** Open the menu of a guild. */
 export function openGuildMenu(anchor, context, guildId) {

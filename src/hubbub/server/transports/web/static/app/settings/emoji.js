@@ -14,8 +14,8 @@ import { formatByteLimit } from "../ui/formats.js";
 import { emojiPath } from "../content/cdn_paths.js";
 import { entitiesSetting } from "./entity_picker.js";
 import { expressionScreen, slotsMax } from "./expressions.js";
-import { IMAGE_TYPES, openActionDialog, textSetting } from "./form.js";
-import { readDataUrl, uploadSetting } from "./upload_field.js";
+import { openActionDialog, textSetting } from "./form.js";
+import { IMAGE_TYPES, readDataUrl, uploadSetting } from "./upload_field.js";
 
 const NAME_HINT = `${EMOJI_NAME_MIN} to ${EMOJI_NAME_MAX} letters, digits and underscores.`;
 

@@ -1,12 +1,10 @@
 /** The form toolkit of the settings screens: fields, forms with unsaved changes, lists with actions, action dialogs. */
 
-import { IMAGE_BYTES_MAX, REASON_MAX } from "../generated/limits.js";
+import { REASON_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
-import { formatByteLimit } from "../ui/formats.js";
 import { showError, showNotice } from "../ui/notices.js";
-import { readDataUrl, whyTooLarge } from "./upload_field.js";
 
 /**
  * A field of a settings form.
@@ -129,63 +127,6 @@ export function colorSetting(label, { hint } = {}) {
       input.value = `#${Number(value).toString(16).padStart(6, "0")}`;
     },
   );
-}
-
-/** File types of images in a file input. */
-export const IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp";
-
-/**
- * Return an image field: the value is the hash of the stored image, null, or a data URL of the chosen file.
- *
- * @param {string} label
- * @param {{hint?: string, preview: (value: string | null) => any}} options `preview` returns the node of a stored value
- * @returns {SettingsField}
- */
-export function imageSetting(label, { hint, preview }) {
-  let value = null;
-  const previewBox = h("div", { class: "image-preview" });
-  const input = h("input", { type: "file", accept: IMAGE_TYPES, class: "visually-hidden" });
-  const field = formField(
-    label,
-    input,
-    [hint, `At most ${formatByteLimit(IMAGE_BYTES_MAX)}.`].filter(Boolean).join(" "),
-  );
-  const change = h("button", { type: "button", class: "button small quiet", onclick: () => input.click() }, "Upload");
-  const remove = h("button", { type: "button", class: "button small quiet", onclick: () => set(null) }, "Remove");
-  input.tabIndex = -1;
-  change.setAttribute("aria-label", `Upload ${label.toLowerCase()}`);
-  remove.setAttribute("aria-label", `Remove ${label.toLowerCase()}`);
-  const draw = () => {
-    remove.hidden = value === null;
-    setChildren(previewBox, value?.startsWith("data:") ? h("img", { src: value, alt: "" }) : preview(value));
-  };
-  const set = newValue => {
-    value = newValue;
-    draw();
-    field.node.dispatchEvent(new Event("input", { bubbles: true }));
-  };
-  input.addEventListener("change", async () => {
-    const file = input.files[0];
-    if (!file) return;
-    const why = whyTooLarge(file, IMAGE_BYTES_MAX);
-    field.setError(why);
-    if (why === null) set(await readDataUrl(file));
-    input.value = "";
-  });
-  field.node.insertBefore(h("div", { class: "image-field" }, previewBox, change, remove), input);
-  draw();
-  return {
-    node: field.node,
-    read: () => value,
-    write(newValue) {
-      value = newValue ?? null;
-      draw();
-    },
-    setError: field.setError,
-    setDisabled(disabled) {
-      for (const control of [input, change, remove]) control.disabled = disabled;
-    },
-  };
 }
 
 /**
@@ -422,10 +363,10 @@ export function actionButton(label, onClick, { danger = false, why = null, name 
  * Open a dialog that confirms an action, with fields. Resolve to whether the action succeeded.
  *
  * @param {{title: string, text?: any, label: string, fields?: Record<string, SettingsField>, danger?: boolean,
- *   run: (values: Record<string, any>) => Promise<any>}} options
+ *   isLocked?: boolean, run: (values: Record<string, any>) => Promise<any>}} options
  * @returns {Promise<boolean>}
  */
-export function openActionDialog({ title, text, label, fields = {}, danger = true, run }) {
+export function openActionDialog({ title, text, label, fields = {}, danger = true, isLocked = false, run }) {
   return new Promise(resolve => {
     let done = false;
     openDialog(
@@ -446,7 +387,11 @@ export function openActionDialog({ title, text, label, fields = {}, danger = tru
             button.disabled = false;
           }
         };
-        const button = h("button", { type: "submit", class: danger ? "button danger" : "button" }, label);
+        const button = h(
+          "button",
+          { type: "submit", class: danger ? "button danger" : "button", disabled: isLocked },
+          label,
+        );
         return h(
           "form",
           { class: "stack", onsubmit: submit },

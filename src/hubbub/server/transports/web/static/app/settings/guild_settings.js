@@ -26,6 +26,7 @@ import { SOUNDBOARD_SCREEN } from "./soundboard.js";
 import { STICKERS_SCREEN } from "./stickers.js";
 import { TEMPLATES_SCREEN } from "./templates.js";
 import { VANITY_URL_SCREEN } from "./vanity_url.js";
+import { WEBHOOKS_SCREEN } from "./webhooks.js";
 import { WELCOME_SCREEN } from "./welcome_screen.js";
 import { WIDGET_SCREEN } from "./widget.js";
 
@@ -72,6 +73,7 @@ const SCREENS = [
   EMOJI_SCREEN,
   STICKERS_SCREEN,
   SOUNDBOARD_SCREEN,
+  WEBHOOKS_SCREEN,
   AUDIT_LOG_SCREEN,
   OWNERSHIP_SCREEN,
 ];

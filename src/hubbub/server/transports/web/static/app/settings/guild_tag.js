@@ -4,7 +4,8 @@ import { GUILD_TAG_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { guildTagBadgePath } from "../content/cdn_paths.js";
-import { imageSetting, settingsSection, textSetting } from "./form.js";
+import { settingsSection, textSetting } from "./form.js";
+import { imageSetting } from "./upload_field.js";
 import { loadForm } from "./loading.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */

@@ -5,7 +5,8 @@ import { ChannelType, DefaultMessageNotifications, Permissions, VerificationLeve
 import { h } from "../ui/dom.js";
 import { guildIcon } from "../content/avatars.js";
 import { guildBannerPath } from "../content/cdn_paths.js";
-import { SettingsForm, choiceSetting, imageSetting, lockedNotice, settingsSection, textSetting } from "./form.js";
+import { SettingsForm, choiceSetting, lockedNotice, settingsSection, textSetting } from "./form.js";
+import { imageSetting } from "./upload_field.js";
 
 /** The locales of a guild (spec/http.md#1.13). */
 const LOCALES =

@@ -8,7 +8,6 @@ import {
   SettingsForm,
   actionButton,
   backButton,
-  imageSetting,
   lockedNotice,
   openActionDialog,
   settingsSection,
@@ -19,6 +18,7 @@ import { permissionsSetting } from "./permission_list.js";
 import { colorsOf, roleColorsSetting } from "./role_colors.js";
 import { roleMembers } from "./role_members.js";
 import { settingsTabs } from "./tabs.js";
+import { imageSetting } from "./upload_field.js";
 
 /** Return why the user cannot change a permission of a role, or null. */
 function whyNotPermission(access, role, bit) {

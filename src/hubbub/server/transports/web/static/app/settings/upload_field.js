@@ -1,5 +1,6 @@
-/** A field for a file to upload, with a preview and a check of its size. */
+/** Fields for files to upload, with a preview and a check of their size. */
 
+import { IMAGE_BYTES_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
 import { formatByteLimit, formatBytes } from "../ui/formats.js";
@@ -36,7 +37,7 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
   /** @type {File | null} */
   let file = null,
     url = null;
-  const shown = h("div", { class: "image-preview" });
+  const previewBox = h("div", { class: "image-preview" });
   const input = h("input", { type: "file", accept, class: "visually-hidden", tabindex: "-1" });
   const field = formField(label, input, hint);
   const name = h("span", { class: "upload-name", dir: "auto" });
@@ -60,7 +61,7 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
     file = chosen;
     url = file === null ? null : URL.createObjectURL(file);
     name.textContent = file?.name ?? "";
-    setChildren(shown, url === null ? null : preview(url, file));
+    setChildren(previewBox, url === null ? null : preview(url, file));
   };
   input.addEventListener("change", () => {
     const chosen = input.files[0];
@@ -81,6 +82,63 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
     setDisabled(disabled) {
       input.disabled = disabled;
       choose.disabled = disabled;
+    },
+  };
+}
+
+/** File types of images in a file input. */
+export const IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp";
+
+/**
+ * Return an image field: the value is the hash of the stored image, null, or a data URL of the chosen file.
+ *
+ * @param {string} label
+ * @param {{hint?: string, preview: (value: string | null) => any}} options `preview` returns the node of a stored value
+ * @returns {import("./form.js").SettingsField}
+ */
+export function imageSetting(label, { hint, preview }) {
+  let value = null;
+  const previewBox = h("div", { class: "image-preview" });
+  const input = h("input", { type: "file", accept: IMAGE_TYPES, class: "visually-hidden" });
+  const field = formField(
+    label,
+    input,
+    [hint, `At most ${formatByteLimit(IMAGE_BYTES_MAX)}.`].filter(Boolean).join(" "),
+  );
+  const change = h("button", { type: "button", class: "button small quiet", onclick: () => input.click() }, "Upload");
+  const remove = h("button", { type: "button", class: "button small quiet", onclick: () => set(null) }, "Remove");
+  input.tabIndex = -1;
+  change.setAttribute("aria-label", `Upload ${label.toLowerCase()}`);
+  remove.setAttribute("aria-label", `Remove ${label.toLowerCase()}`);
+  const draw = () => {
+    remove.hidden = value === null;
+    setChildren(previewBox, value?.startsWith("data:") ? h("img", { src: value, alt: "" }) : preview(value));
+  };
+  const set = newValue => {
+    value = newValue;
+    draw();
+    field.node.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  input.addEventListener("change", async () => {
+    const file = input.files[0];
+    if (!file) return;
+    const why = whyTooLarge(file, IMAGE_BYTES_MAX);
+    field.setError(why);
+    if (why === null) set(await readDataUrl(file));
+    input.value = "";
+  });
+  field.node.insertBefore(h("div", { class: "image-field" }, previewBox, change, remove), input);
+  draw();
+  return {
+    node: field.node,
+    read: () => value,
+    write(newValue) {
+      value = newValue ?? null;
+      draw();
+    },
+    setError: field.setError,
+    setDisabled(disabled) {
+      for (const control of [input, change, remove]) control.disabled = disabled;
     },
   };
 }

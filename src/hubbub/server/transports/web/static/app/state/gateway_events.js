@@ -92,6 +92,8 @@ export const GATEWAY_HANDLERS = {
   GUILD_SOUNDBOARD_SOUND_DELETE: (state, data) => state.emitChange("sounds", data.sound_id, data.guild_id),
   GUILD_SOUNDBOARD_SOUNDS_UPDATE: (state, data) => state.emitChange("sounds", null, data.guild_id),
 
+  WEBHOOKS_UPDATE: (state, data) => state.emitChange("webhooks", data.channel_id, data.guild_id),
+
   // Channels and threads
 
   CHANNEL_CREATE: changeChannel,
