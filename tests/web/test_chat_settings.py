@@ -4,7 +4,6 @@ import pytest
 
 from hubbub.protocol.enums import LOCALES, AuditLogAction
 from hubbub.protocol.permissions import Permissions
-from tests.server.places.invites import create_invite
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import PHONE_WIDTH
@@ -196,24 +195,3 @@ async def test_members_and_bans_explain_what_a_moderator_cannot_do(platform: Cha
         await window.page.keyboard.press("Escape")
         await settings.get_by_role("button", name="Bans").click()
         await settings.get_by_text("You cannot see the bans. You need the permission “Ban members”.").wait_for()
-
-
-async def test_invites_are_listed_and_revoked(platform: ChatPlatform) -> None:
-    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
-    guild = await platform.world.guild(nora, tom)
-    code = (await create_invite(tom, guild.general, max_uses=5, max_age=0))["code"]
-    async with platform.open_window(nora, general_path(guild)) as window:
-        settings = await open_settings(window, "Invites")
-        invites = settings.get_by_role("list", name="Invites")
-        await invites.get_by_text("#general · created by tom").wait_for()
-        await invites.get_by_text("0 of 5 uses · never expires").wait_for()
-        await invites.get_by_role("button", name=f"Revoke {code}").click()
-        question = window.page.get_by_role("dialog", name="Revoke this invite?")
-        await question.get_by_role("button", name="Revoke").click()
-        await settings.get_by_text("There are no invites.").wait_for()
-        assert (await nora.get(f"/invites/{code}")).status == 404
-    # Tom created the invite, but only members who manage the guild see the list.
-    await guild.allow_permissions(tom, Permissions.KICK_MEMBERS)
-    async with platform.open_window(tom, general_path(guild)) as window:
-        settings = await open_settings(window, "Invites")
-        await settings.get_by_text("You cannot see the invites. You need the permission “Manage guild”.").wait_for()

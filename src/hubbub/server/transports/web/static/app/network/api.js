@@ -57,11 +57,12 @@ export class Api {
    * @param {string} method
    * @param {string} path below /api/v10
    * @param {{json?: any, query?: Record<string, any>, files?: File[], form?: Record<string, string | File>, reason?: string, signal?: AbortSignal,
-   *   progress?: (share: number) => void, keepalive?: boolean}} [options] `files` are sent as files[0..] beside `json`, in
-   *   the order of its `attachments`; `form` is sent as form fields instead of `json`
+   *   progress?: (share: number) => void, keepalive?: boolean, isText?: boolean}} [options] `files` are sent as files[0..] beside `json`, in
+   *   the order of its `attachments`; `form` is sent as form fields instead of `json`; with
+   *   `isText` the response is a text
    * @returns {Promise<any>}
    */
-  async request(method, path, { json, query, files, form, reason, signal, progress, keepalive } = {}) {
+  async request(method, path, { json, query, files, form, reason, signal, progress, keepalive, isText } = {}) {
     const url = BASE + path + queryString(query);
     const headers = { Authorization: this.#token };
     if (reason !== undefined) headers["X-Audit-Log-Reason"] = encodeURIComponent(reason);
@@ -92,8 +93,10 @@ export class Api {
         if (signal?.aborted) throw error;
         throw new ApiError(0, 0, "Cannot reach the server. Check your connection.");
       }
-      const { status, decoded } = result;
-      if (status >= 200 && status < 300) return decoded;
+      const { status, text } = result;
+      const isSuccess = status >= 200 && status < 300;
+      const decoded = isText && isSuccess ? text : parseJson(text);
+      if (isSuccess) return decoded;
       if (status === 401) this.#onUnauthorized();
       const wait = waitFor(method, status, decoded, attempt);
       if (wait === null) throw apiError(status, decoded);
@@ -143,7 +146,7 @@ async function sendFetch(method, url, headers, body, signal, keepalive) {
     credentials: "omit",
     cache: "no-store",
   });
-  return { status: response.status, decoded: parseJson(await response.text()) };
+  return { status: response.status, text: await response.text() };
 }
 
 /** Send with XMLHttpRequest, because fetch does not report upload progress. */
@@ -156,9 +159,7 @@ function sendUpload(method, url, headers, body, signal, progress) {
       "progress",
       event => event.lengthComputable && progress(event.loaded / event.total),
     );
-    request.addEventListener("load", () =>
-      resolve({ status: request.status, decoded: parseJson(request.responseText) }),
-    );
+    request.addEventListener("load", () => resolve({ status: request.status, text: request.responseText }));
     request.addEventListener("error", () => reject(new TypeError("network")));
     request.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")));
     signal?.addEventListener("abort", () => request.abort());

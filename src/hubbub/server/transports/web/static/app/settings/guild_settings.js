@@ -41,15 +41,7 @@ import { WIDGET_SCREEN } from "./widget.js";
  */
 
 /** Kinds of state changes that screens react to. */
-const WATCHED_KINDS = new Set([
-  "guilds",
-  "members",
-  "channels",
-  "auditLog",
-  "autoModeration",
-  "joinRequests",
-  "sounds",
-]);
+const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration", "joinRequests", "sounds", "webhooks", "invites"]);
 
 /** @type {SettingsScreen[]} */
 const SCREENS = [

@@ -1,72 +1,148 @@
 /** Guild settings: invites. */
 
+import { InviteTargetType } from "../generated/enums.js";
 import { Permissions } from "../network/enums.js";
-import { h, setChildren } from "../ui/dom.js";
+import { h, icon } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { relativeTime } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
 import { actionButton, listEntry, lockedNotice, openActionDialog } from "./form.js";
+import { invitableChannels, openInviteCreation } from "./invite_creation.js";
+import { openTargetUsers } from "./invite_targets.js";
+import { liveList } from "./live_list.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
 export const INVITES_SCREEN = { id: "invites", label: "Invites", icon: "invite", build };
 
-function build(view) {
-  const { context, guildId, access } = view;
-  const why = access.whyNot(Permissions.MANAGE_GUILD);
-  if (why !== null) return lockedNotice(`You cannot see the invites. ${why}`);
-  let invites = [];
-  const list = h("ul", { class: "settings-list", "aria-label": "Invites" });
-  const status = h("p", { class: "muted", role: "status" }, "Loading…");
-  const draw = () => {
-    status.textContent = invites.length ? "" : "There are no invites. Create one from the guild menu.";
-    const remove = invite => {
-      invites = invites.filter(other => other !== invite);
-      draw();
-    };
-    setChildren(
-      list,
-      invites.map(invite => inviteEntry(context, invite, () => remove(invite))),
-    );
-  };
-  runAndReport(async () => {
-    invites = await context.api.request("GET", `/guilds/${guildId}/invites`);
-    draw();
-  });
-  return [status, list];
+/** Return why the user cannot see the invites, or null. */
+function whyNotList(access) {
+  return access.has(Permissions.VIEW_AUDIT_LOG) ? null : access.whyNot(Permissions.MANAGE_GUILD);
 }
 
-function inviteEntry(context, invite, onRevoked) {
-  const inviter = invite.inviter ? invite.inviter.global_name || invite.inviter.username : null;
-  const uses = `${invite.uses} of ${invite.max_uses || "unlimited"} uses`;
-  const expiry = invite.expires_at ? `expires ${relativeTime(Date.parse(invite.expires_at))}` : "never expires";
-  const copy = () =>
-    runAndReport(async () => {
-      await navigator.clipboard.writeText(`${context.webUrl}/invite/${invite.code}`);
-      showNotice("Link copied.", "done");
+function build(view) {
+  const { context, guildId } = view;
+  const content = h("div");
+  let list = null,
+    memberCount = view.guild.member_count;
+  const create = h(
+    "button",
+    { type: "button", class: "button small", onclick: () => add() },
+    icon("plus"),
+    "Create invite",
+  );
+  const add = async () => {
+    const invite = await openInviteCreation(view);
+    if (invite === null) return;
+    await copyLink(context, invite);
+    await list?.load();
+    list?.focus(invite.code, "copy");
+  };
+  const afterChange = async () => {
+    await list?.load();
+    create.focus();
+  };
+  const draw = () => {
+    const why = whyNotList(view.access);
+    if (why !== null) {
+      list = null;
+      content.replaceChildren(lockedNotice(`You cannot see the invites. ${why}`));
+      return;
+    }
+    const canInvite = invitableChannels(view).length > 0;
+    create.disabled = !canInvite;
+    create.title = canInvite ? "" : "You need the permission “Create invites” in a channel.";
+    if (list !== null) {
+      list.draw();
+      return;
+    }
+    list = liveList({
+      label: "Invites",
+      emptyText: "There are no invites.",
+      fetch: () => context.api.request("GET", `/guilds/${guildId}/invites`),
+      entry: invite => inviteEntry(view, invite, afterChange),
     });
+    content.replaceChildren(h("div", { class: "settings-tools" }, create), ...list.nodes);
+  };
+  view.onChange(({ kind }) => {
+    draw();
+    // A new member may have used an invite.
+    const isJoin = view.guild.member_count !== memberCount;
+    memberCount = view.guild.member_count;
+    if (kind === "invites" || isJoin) list?.loadSoon();
+  });
+  draw();
+  return content;
+}
+
+const linkOf = ({ webUrl }, invite) => `${webUrl}/invite/${invite.code}`;
+
+function copyLink(context, invite) {
+  return runAndReport(async () => {
+    await navigator.clipboard.writeText(linkOf(context, invite));
+    showNotice("Link copied.", "done");
+  });
+}
+
+/** Return why the user cannot revoke an invite, or null. */
+function whyNotRevoke(access, invite) {
+  if (access.has(Permissions.MANAGE_GUILD)) return null;
+  return access.whyNotIn(Permissions.MANAGE_CHANNELS, invite.channel?.id);
+}
+
+/** Return the sentences about an invite. */
+function describe(invite) {
+  const inviter = invite.inviter ? invite.inviter.global_name || invite.inviter.username : null;
+  const origin = [invite.channel ? `#${invite.channel.name}` : null, inviter ? `created by ${inviter}` : null];
+  const uses = invite.uses === undefined ? null : `${invite.uses} of ${invite.max_uses || "unlimited"} uses`;
+  const expiry = invite.expires_at ? `expires ${relativeTime(Date.parse(invite.expires_at))}` : "never expires";
+  return [
+    origin.filter(Boolean).join(" · "),
+    [uses, expiry].filter(Boolean).join(" · "),
+    invite.temporary ? "Temporary: members without a role leave when they go offline" : null,
+    invite.roles?.length ? `Gives ${invite.roles.map(role => role.name).join(", ")}` : null,
+    targetText(invite),
+  ];
+}
+
+/** Return what an invite leads to in its channel, or null. */
+function targetText({ target_type: type, target_user: user, target_application: application }) {
+  if (type === InviteTargetType.STREAM)
+    return `Leads to the stream of ${user?.global_name || user?.username || "a user"}`;
+  if (type === InviteTargetType.EMBEDDED_APPLICATION) return `Leads to ${application?.name ?? "an activity"}`;
+  return null;
+}
+
+function inviteEntry(view, invite, onChange) {
+  const { context, access } = view;
+  const why = whyNotRevoke(access, invite),
+    details = describe(invite);
   const revoke = async () => {
     const isDone = await openActionDialog({
       title: "Revoke this invite?",
-      text: `The link ${context.webUrl}/invite/${invite.code} stops working. Members who joined with it stay.`,
+      text: `The link ${linkOf(context, invite)} stops working. Members who joined with it stay.`,
       label: "Revoke",
       run: () => context.api.request("DELETE", `/invites/${invite.code}`),
     });
     if (!isDone) return;
-    onRevoked();
     showNotice("Invite revoked.", "done");
+    onChange();
   };
-  return listEntry({
-    mark: invite.inviter ? userAvatar(invite.inviter, inviter) : null,
-    title: invite.code,
-    details: [
-      [invite.channel ? `#${invite.channel.name}` : null, inviter ? `created by ${inviter}` : null]
-        .filter(Boolean)
-        .join(" · "),
-      `${uses} · ${expiry}`,
-    ],
-    actions: [
-      actionButton("Copy link", copy, { name: `Copy link of ${invite.code}` }),
-      actionButton("Revoke", revoke, { danger: true, name: `Revoke ${invite.code}` }),
-    ],
-  });
+  return {
+    key: invite.code,
+    stamp: JSON.stringify([details, why, invite.inviter?.avatar]),
+    build: () => {
+      const copy = actionButton("Copy link", () => copyLink(context, invite), { name: `Copy link of ${invite.code}` });
+      copy.dataset.focus = "copy";
+      return listEntry({
+        mark: invite.inviter ? userAvatar(invite.inviter, invite.inviter.username) : null,
+        title: invite.code,
+        details,
+        actions: [
+          copy,
+          actionButton("Users", () => openTargetUsers(view, invite), { name: `Users of ${invite.code}` }),
+          actionButton("Revoke", revoke, { danger: true, why, name: `Revoke ${invite.code}` }),
+        ],
+      });
+    },
+  };
 }

@@ -94,6 +94,9 @@ export const GATEWAY_HANDLERS = {
 
   WEBHOOKS_UPDATE: (state, data) => state.emitChange("webhooks", data.channel_id, data.guild_id),
 
+  INVITE_CREATE: (state, data) => state.emitChange("invites", data.code, data.guild_id),
+  INVITE_DELETE: (state, data) => state.emitChange("invites", data.code, data.guild_id),
+
   // Channels and threads
 
   CHANNEL_CREATE: changeChannel,

@@ -1,0 +1,116 @@
+/** The users that an invite is for: a field for their IDs, and the dialog of an existing invite. */
+
+import { TARGET_USERS_FILE_BYTES_MAX, TARGET_USERS_MAX } from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { formField } from "../ui/controls.js";
+import { h } from "../ui/dom.js";
+import { formatByteLimit } from "../ui/formats.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { openActionDialog } from "./form.js";
+import { whyTooLarge } from "./upload_field.js";
+
+const HEADER = "user_id";
+
+/** Return the file that the API takes, from a text with one user ID per line. */
+export const targetUsersFile = text => new File([`${HEADER}\n${text}\n`], "users.csv", { type: "text/csv" });
+
+/**
+ * Return a field for user IDs, one per line, which a file can fill; null if there are none.
+ *
+ * @returns {import("./form.js").SettingsField}
+ */
+export function targetUsersSetting(label) {
+  const area = h("textarea", { rows: "3", inputmode: "numeric", spellcheck: "false", autocomplete: "off" });
+  const field = formField(
+    label,
+    area,
+    `Optional. User IDs, one per line, at most ${TARGET_USERS_MAX.toLocaleString()}; or a CSV file of at most ${formatByteLimit(TARGET_USERS_FILE_BYTES_MAX)}.`,
+  );
+  const input = h("input", {
+    type: "file",
+    accept: ".csv,.txt,text/csv,text/plain",
+    class: "visually-hidden",
+    tabindex: "-1",
+    "aria-label": "File with user IDs",
+  });
+  input.addEventListener("change", async () => {
+    const [file] = input.files;
+    if (file === undefined) return;
+    const why = whyTooLarge(file, TARGET_USERS_FILE_BYTES_MAX);
+    field.setError(why);
+    if (why === null) area.value = withoutHeader(await file.text());
+    input.value = "";
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  const choose = h(
+    "button",
+    { type: "button", class: "button small quiet", onclick: () => input.click() },
+    "Choose file",
+  );
+  field.node.append(h("div", { class: "row" }, choose, input));
+  return {
+    node: field.node,
+    read: () => area.value.trim() || null,
+    write(text) {
+      area.value = text ?? "";
+    },
+    setError: field.setError,
+    setDisabled(disabled) {
+      for (const control of [area, input, choose]) control.disabled = disabled;
+    },
+  };
+}
+
+/** Return the lines of a file without a header. */
+function withoutHeader(text) {
+  const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/);
+  if (lines.length && !/^["\s]*\d/.test(lines[0])) lines.shift();
+  return lines.join("\n").trim();
+}
+
+/** Return why the user cannot change the users of an invite, or null. */
+function whyNotChange(access, invite) {
+  return invite.inviter?.id === access.me.id ? null : access.whyNot(Permissions.MANAGE_GUILD);
+}
+
+/** Open the dialog with the users that an invite is for. */
+export function openTargetUsers(view, invite) {
+  return runAndReport(async () => {
+    const { context, access } = view,
+      path = `/invites/${invite.code}/target-users`;
+    const text = await fetchTargets(context, path);
+    const why = whyNotChange(access, invite);
+    const users = targetUsersSetting("Only for these users");
+    users.write(text);
+    users.setDisabled(why !== null);
+    const count = text === null ? 0 : text.split("\n").length;
+    const isDone = await openActionDialog({
+      title: `Users of ${invite.code}`,
+      text: [
+        count === 0
+          ? "Everyone with the link can use it."
+          : `Only ${count === 1 ? "1 user" : `${count} users`} can use it.`,
+        why === null ? null : ` ${why}`,
+      ],
+      label: "Save",
+      danger: false,
+      isLocked: why !== null,
+      fields: { target_users_file: users },
+      run: ({ target_users_file: changed }) =>
+        context.api.request("PUT", path, {
+          form: changed === null ? {} : { target_users_file: targetUsersFile(changed) },
+        }),
+    });
+    if (isDone) showNotice("Changes saved.", "done");
+  });
+}
+
+/** Return the IDs of the users of an invite, one per line; null if everyone can use it. */
+async function fetchTargets({ api }, path) {
+  try {
+    return withoutHeader(await api.request("GET", path, { isText: true }));
+  } catch (error) {
+    if (error.status === 404) return null;
+    throw error;
+  }
+}
