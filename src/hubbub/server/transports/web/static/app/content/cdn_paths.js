@@ -29,6 +29,8 @@ export const guildBannerPath = (guild, size = 512) =>
   guild.banner ? `/cdn/banners/${guild.id}/${guild.banner}.${extension(guild.banner)}?size=${size}` : null;
 export const guildTagBadgePath = (guildId, badge, size = 96) =>
   `/cdn/guild-tag-badges/${guildId}/${badge}.png?size=${size}`;
+export const eventImagePath = (event, size = 512) =>
+  event.image ? `/cdn/guild-events/${event.id}/${event.image}.png?size=${size}` : null;
 export const roleIconPath = (role, size = 64) =>
   role.icon ? `/cdn/role-icons/${role.id}/${role.icon}.${extension(role.icon)}?size=${size}` : null;
 export const channelIconPath = (channel, size = 64) =>

@@ -21,7 +21,9 @@ const SETTINGS_PERMISSIONS =
   Permissions.VIEW_AUDIT_LOG |
   Permissions.CREATE_GUILD_EXPRESSIONS |
   Permissions.MANAGE_GUILD_EXPRESSIONS |
-  Permissions.MANAGE_WEBHOOKS;
+  Permissions.MANAGE_WEBHOOKS |
+  Permissions.CREATE_EVENTS |
+  Permissions.MANAGE_EVENTS;
 
 /** Open the menu of a guild. */
 export function openGuildMenu(anchor, context, guildId) {

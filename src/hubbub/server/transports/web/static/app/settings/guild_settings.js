@@ -41,7 +41,7 @@ import { WIDGET_SCREEN } from "./widget.js";
  */
 
 /** Kinds of state changes that screens react to. */
-const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration", "joinRequests", "sounds", "webhooks", "invites"]);
+const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration", "joinRequests", "sounds", "webhooks", "invites", "scheduledEvents"]);
 
 /** @type {SettingsScreen[]} */
 const SCREENS = [

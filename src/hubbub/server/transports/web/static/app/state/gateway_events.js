@@ -97,6 +97,12 @@ export const GATEWAY_HANDLERS = {
   INVITE_CREATE: (state, data) => state.emitChange("invites", data.code, data.guild_id),
   INVITE_DELETE: (state, data) => state.emitChange("invites", data.code, data.guild_id),
 
+  GUILD_SCHEDULED_EVENT_CREATE: (state, data) => state.emitChange("scheduledEvents", data.id, data.guild_id),
+  GUILD_SCHEDULED_EVENT_UPDATE: (state, data) => state.emitChange("scheduledEvents", data.id, data.guild_id),
+  GUILD_SCHEDULED_EVENT_DELETE: (state, data) => state.emitChange("scheduledEvents", data.id, data.guild_id),
+  GUILD_SCHEDULED_EVENT_USER_ADD: (state, data) => state.emitChange("scheduledEvents", null, data.guild_id),
+  GUILD_SCHEDULED_EVENT_USER_REMOVE: (state, data) => state.emitChange("scheduledEvents", null, data.guild_id),
+
   // Channels and threads
 
   CHANNEL_CREATE: changeChannel,

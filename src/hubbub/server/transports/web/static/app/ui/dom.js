@@ -174,5 +174,6 @@ const SHAPES = {
   move: ["M9 6h.01M15 6h.01M9 12h.01M15 12h.01M9 18h.01M15 18h.01"],
   sticker: ["M5 5h14v9l-5 5H5V5M19 14h-5v5M9 10h.01M14 10h.01"],
   apps: ["M4 4h6v6H4V4M14 4h6v6h-6V4M4 14h6v6H4v-6M17 14v6M14 17h6"],
+  calendar: ["M5 6h14v14H5V6M5 10h14M9 3v5M15 3v5"],
   block: ["M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18M6 6l12 12"],
 };

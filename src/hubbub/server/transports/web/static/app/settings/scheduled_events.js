@@ -1,0 +1,273 @@
+/** Guild settings: scheduled events, in a list and with a page for each. */
+
+import { EventStatus } from "../generated/enums.js";
+import { Permissions } from "../network/enums.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { timeElement } from "../ui/times.js";
+import { userAvatar } from "../content/avatars.js";
+import { eventImagePath } from "../content/cdn_paths.js";
+import { channelLabel } from "./channel_choices.js";
+import { eventBody, eventFields, eventValues, newEventBody, repetitionText } from "./event_fields.js";
+import {
+  SettingsForm,
+  actionButton,
+  backButton,
+  listEntry,
+  lockedNotice,
+  openActionDialog,
+  settingsSection,
+  statusLine,
+} from "./form.js";
+import { liveList } from "./live_list.js";
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const EVENTS_SCREEN = { id: "events", label: "Events", icon: "calendar", build };
+
+/** Return why the user cannot change an event, or null. */
+function whyNotEvent(access, event) {
+  const isOwn = event.creator_id === access.me.id;
+  const bits = isOwn && !access.has(Permissions.MANAGE_EVENTS) ? Permissions.CREATE_EVENTS : Permissions.MANAGE_EVENTS;
+  return event.channel_id ? access.whyNotIn(bits, event.channel_id) : access.whyNot(bits);
+}
+
+const eventsPath = ({ guildId }) => `/guilds/${guildId}/scheduled-events`;
+
+function build(view, focusedId = null) {
+  const { context } = view;
+  const notice = h("div", { class: "settings-access" });
+  const create = h(
+    "button",
+    { type: "button", class: "button small", onclick: () => add() },
+    icon("plus"),
+    "Create event",
+  );
+  const open = event => view.requestPage(() => openEvent(view, event, id => showList(view, id)));
+  const list = liveList({
+    label: "Events",
+    emptyText: "No events are scheduled.",
+    fetch: () => context.api.request("GET", eventsPath(view), { query: { with_user_count: true } }),
+    entry: event => eventEntry(view, event, open),
+  });
+  const add = async () => {
+    const event = await openCreation(view);
+    if (event === null) return;
+    showNotice(`${event.name} was created.`, "done");
+    await list.load();
+    list.focus(event.id);
+  };
+  const draw = () => {
+    const why = view.access.whyNot(Permissions.CREATE_EVENTS);
+    create.disabled = why !== null;
+    const isLocked = why !== null && !view.access.has(Permissions.MANAGE_EVENTS);
+    setChildren(
+      notice,
+      isLocked
+        ? lockedNotice(`You can look, but not change anything. ${why}`)
+        : why && h("p", { class: "hint" }, `To create events: ${why}`),
+    );
+    list.draw();
+  };
+  view.onChange(({ kind }) => {
+    draw();
+    if (kind === "scheduledEvents") list.loadSoon();
+  });
+  draw();
+  if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || create.focus());
+  return [notice, h("div", { class: "settings-tools" }, create), ...list.nodes];
+}
+
+function showList(view, focusedId) {
+  view.setContent(EVENTS_SCREEN.label, build(view, focusedId));
+}
+
+/** Return where an event takes place. */
+function placeText({ state }, event) {
+  if (!event.channel_id) return event.entity_metadata?.location ?? null;
+  return state.channels.has(event.channel_id) ? channelLabel(state.channels.get(event.channel_id)) : "a hidden channel";
+}
+
+function timeText(event) {
+  const end = event.scheduled_end_time;
+  return h(
+    "span",
+    null,
+    timeElement(Date.parse(event.scheduled_start_time), "f"),
+    end ? [" to ", timeElement(Date.parse(end), "f")] : null,
+  );
+}
+
+function eventEntry(view, event, open) {
+  const why = whyNotEvent(view.access, event),
+    place = placeText(view.context, event),
+    label = why === null ? "Edit" : "View";
+  return {
+    key: event.id,
+    stamp: JSON.stringify([event, why, place]),
+    build: () => {
+      const button = actionButton(label, () => open(event), { name: `${label} ${event.name}` });
+      button.dataset.focus = "edit";
+      return listEntry({
+        mark: event.image
+          ? h("img", { class: "event-image", src: eventImagePath(event), alt: "", loading: "lazy" })
+          : h("span", { class: "event-image" }, icon("calendar")),
+        title: [event.name, event.status === EventStatus.ACTIVE ? h("span", { class: "tag" }, "Now") : null],
+        details: [
+          timeText(event),
+          [place, repetitionText(event)].filter(Boolean).join(" · "),
+          `${event.user_count ?? 0} interested${event.creator ? ` · created by ${event.creator.username}` : ""}`,
+        ],
+        actions: [button],
+      });
+    },
+  };
+}
+
+async function openCreation(view) {
+  const fields = eventFields(view, { id: "0" });
+  for (const field of [fields.channel_id, fields.entity_metadata, fields.image]) field.write(null);
+  fields.recurrence_rule.write("none");
+  let created = null;
+  await openActionDialog({
+    title: "Create event",
+    label: "Create",
+    danger: false,
+    fields,
+    run: async values => {
+      created = await view.context.api.request("POST", eventsPath(view), { json: newEventBody(view, values) });
+    },
+  });
+  return created;
+}
+
+/** Actions on an event by its status: label, next status, question, whether it is dangerous. */
+const TRANSITIONS = new Map([
+  [
+    EventStatus.SCHEDULED,
+    [
+      ["Start now", EventStatus.ACTIVE, "Members see that the event takes place now.", false],
+      ["Cancel event", EventStatus.CANCELED, "Interested members no longer see it. This cannot be undone.", true],
+    ],
+  ],
+  [EventStatus.ACTIVE, [["End event", EventStatus.COMPLETED, "The event is over. This cannot be undone.", true]]],
+]);
+
+/** Show the page of an event; `goBack` shows the list again. */
+function openEvent(view, event, goBack) {
+  const { context } = view,
+    path = `${eventsPath(view)}/${event.id}`;
+  let current = event,
+    isEndedHere = false;
+  const fields = eventFields(view, event);
+  const notice = h("div", { class: "settings-access" }),
+    actions = h("div", { class: "row" });
+  const readAll = () => Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.read()]));
+  const form = new SettingsForm(fields, eventValues(event), {
+    save: async changes => {
+      current = await context.api.request("PATCH", path, { json: eventBody(view, changes, readAll()) });
+      return eventValues(current);
+    },
+    onInput: () => view.drawBar(),
+  });
+  view.useForm(form);
+  const leave = text => {
+    goBack(event.id);
+    showNotice(text, "done");
+  };
+  const change = async ([label, status, text, danger]) => {
+    isEndedHere = true;
+    const isDone = await openActionDialog({
+      title: `${label}?`,
+      text,
+      label,
+      danger,
+      run: async () => {
+        current = await context.api.request("PATCH", path, { json: { status } });
+      },
+    });
+    isEndedHere = isDone && status !== EventStatus.ACTIVE;
+    if (isEndedHere)
+      leave(status === EventStatus.CANCELED ? `${current.name} was canceled.` : `${current.name} has ended.`);
+    else if (isDone) draw();
+  };
+  const remove = async () => {
+    isEndedHere = true;
+    const isDone = await openActionDialog({
+      title: `Delete ${current.name}?`,
+      text: "Members no longer see the event. This cannot be undone.",
+      label: "Delete event",
+      run: () => context.api.request("DELETE", path),
+    });
+    isEndedHere = isDone;
+    if (isDone) leave(`${current.name} was deleted.`);
+  };
+  const draw = () => {
+    const why = whyNotEvent(view.access, current);
+    setChildren(notice, why === null ? null : lockedNotice(`You can look, but not change anything. ${why}`));
+    for (const field of Object.values(fields)) field.setDisabled(why !== null);
+    setChildren(
+      actions,
+      actionButton("Show interested members", () => openInterested(view, current)),
+      (TRANSITIONS.get(current.status) ?? []).map(transition =>
+        actionButton(transition[0], () => change(transition), { danger: transition[3], why }),
+      ),
+      actionButton("Delete event", remove, { danger: true, why }),
+    );
+  };
+  const reload = () =>
+    runAndReport(async () => {
+      const found = await context.api.request("GET", eventsPath(view));
+      if (!notice.isConnected || isEndedHere) return;
+      const changed = found.find(({ id }) => id === event.id);
+      if (changed === undefined) {
+        goBack(event.id);
+        showNotice(`${current.name} was ended or deleted by someone else.`);
+        return;
+      }
+      current = changed;
+      form.load(eventValues(current));
+      draw();
+    });
+  view.onChange(({ kind, id }) => {
+    if (kind !== "scheduledEvents") draw();
+    else if (id === event.id) reload();
+  });
+  draw();
+  const nodes = names => names.map(name => fields[name].node);
+  view.setContent(event.name, [
+    backButton(view, "All events", () => goBack(event.id)),
+    notice,
+    h(
+      "div",
+      { class: "settings-form" },
+      settingsSection("Event", nodes(["name", "description", "image"])),
+      settingsSection("Place", nodes(["channel_id", "entity_metadata"])),
+      settingsSection("Time", nodes(["scheduled_start_time", "scheduled_end_time", "recurrence_rule"])),
+      settingsSection("Actions", actions),
+    ),
+  ]);
+  view.main.focus();
+}
+
+/** Open the dialog with the members who are interested in an event. */
+function openInterested(view, event) {
+  openDialog(`Interested in ${event.name}`, () => {
+    const status = statusLine("Loading…");
+    const list = h("ul", { class: "settings-list", "aria-label": "Interested members" });
+    runAndReport(async () => {
+      const users = await view.context.api.request("GET", `${eventsPath(view)}/${event.id}/users`, {
+        query: { with_member: true },
+      });
+      status.textContent = users.length ? "" : "No member is interested yet.";
+      setChildren(
+        list,
+        users.map(({ user, member }) => {
+          const name = member?.nick || user.global_name || user.username;
+          return listEntry({ mark: userAvatar(user, name), title: name, details: [`@${user.username}`] });
+        }),
+      );
+    });
+    return h("div", { class: "stack" }, status, h("div", { class: "dialog-list" }, list));
+  });
+}
