@@ -22,6 +22,7 @@ import { OVERVIEW_SCREEN } from "./overview.js";
 import { OWNERSHIP_SCREEN } from "./ownership.js";
 import { ROLES_SCREEN } from "./roles.js";
 import { SAFETY_SCREEN } from "./safety.js";
+import { EVENTS_SCREEN } from "./scheduled_events.js";
 import { SOUNDBOARD_SCREEN } from "./soundboard.js";
 import { STICKERS_SCREEN } from "./stickers.js";
 import { TEMPLATES_SCREEN } from "./templates.js";
@@ -41,34 +42,43 @@ import { WIDGET_SCREEN } from "./widget.js";
  */
 
 /** Kinds of state changes that screens react to. */
-const WATCHED_KINDS = new Set(["guilds", "members", "channels", "auditLog", "autoModeration", "joinRequests", "sounds", "webhooks", "invites", "scheduledEvents"]);
+const WATCHED_KINDS = new Set([
+  "guilds",
+  "members",
+  "channels",
+  "auditLog",
+  "autoModeration",
+  "joinRequests",
+  "sounds",
+  "webhooks",
+  "invites",
+  "scheduledEvents",
+]);
 
-/** @type {SettingsScreen[]} */
-const SCREENS = [
-  OVERVIEW_SCREEN,
-  ROLES_SCREEN,
-  CHANNELS_SCREEN,
-  MEMBERS_SCREEN,
-  BANS_SCREEN,
-  INVITES_SCREEN,
-  AUTO_MODERATION_SCREEN,
-  SAFETY_SCREEN,
-  WELCOME_SCREEN,
-  MEMBER_GUIDE_SCREEN,
-  ONBOARDING_SCREEN,
-  JOIN_FORM_SCREEN,
-  JOIN_REQUESTS_SCREEN,
-  TEMPLATES_SCREEN,
-  WIDGET_SCREEN,
-  VANITY_URL_SCREEN,
-  GUILD_TAG_SCREEN,
-  EMOJI_SCREEN,
-  STICKERS_SCREEN,
-  SOUNDBOARD_SCREEN,
-  WEBHOOKS_SCREEN,
-  AUDIT_LOG_SCREEN,
-  OWNERSHIP_SCREEN,
+/** Screens by the heading of their group in the navigation. @type {[string, SettingsScreen[]][]} */
+const GROUPS = [
+  [
+    "Guild",
+    [
+      OVERVIEW_SCREEN,
+      GUILD_TAG_SCREEN,
+      ROLES_SCREEN,
+      CHANNELS_SCREEN,
+      EMOJI_SCREEN,
+      STICKERS_SCREEN,
+      SOUNDBOARD_SCREEN,
+    ],
+  ],
+  ["Members", [MEMBERS_SCREEN, INVITES_SCREEN, VANITY_URL_SCREEN, JOIN_FORM_SCREEN, JOIN_REQUESTS_SCREEN, BANS_SCREEN]],
+  [
+    "Community",
+    [EVENTS_SCREEN, WELCOME_SCREEN, MEMBER_GUIDE_SCREEN, ONBOARDING_SCREEN, TEMPLATES_SCREEN, WIDGET_SCREEN],
+  ],
+  ["Apps", [WEBHOOKS_SCREEN]],
+  ["Moderation", [AUTO_MODERATION_SCREEN, SAFETY_SCREEN, AUDIT_LOG_SCREEN]],
+  ["Ownership", [OWNERSHIP_SCREEN]],
 ];
+const SCREENS = GROUPS.flatMap(([, screens]) => screens);
 
 /** Open the settings of a guild. */
 export function openGuildSettings(context, guildId, screenId = SCREENS[0].id) {
@@ -119,11 +129,14 @@ class GuildSettings {
         h(
           "nav",
           { "aria-label": "Settings" },
-          h(
-            "ul",
-            null,
-            [...this.links.values()].map(link => h("li", null, link)),
-          ),
+          GROUPS.map(([heading, screens]) => [
+            h("h3", null, heading),
+            h(
+              "ul",
+              null,
+              screens.map(({ id }) => h("li", null, this.links.get(id))),
+            ),
+          ]),
         ),
       ),
       h("div", { class: "settings-content" }, this.main, this.bar),

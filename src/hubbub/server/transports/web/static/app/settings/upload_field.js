@@ -73,7 +73,7 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
     if (why === null) onChoose?.(chosen);
     field.node.dispatchEvent(new Event("input", { bubbles: true }));
   });
-  field.node.insertBefore(h("div", { class: "image-field" }, shown, choose, name), input);
+  field.node.insertBefore(h("div", { class: "image-field" }, previewBox, choose, name), input);
   return {
     node: field.node,
     read: () => file,
