@@ -23,44 +23,44 @@ FEATURES = [
 
 
 class PreparedGuild:
-    """A guild and the ids of its objects, keyed by path parameter name."""
+    """A guild and the IDs of its objects, keyed by path parameter name."""
 
     def __init__(self, world: World, guild: Guild, bot: Actor, values: dict[str, str]) -> None:
         self.world = world
         self.guild = guild
         self.bot = bot
         self.object_ids = values
-        self.thread = values.pop("thread_id")
-        self.voice = values.pop("voice_id")
-        self.stage = values.pop("stage_id")
-        self.news = values.pop("news_id")
-        self.article = values.pop("article_id")
-        self.poll = values.pop("poll_id")
-        self.template = values.pop("template_code")
-        self.application_emoji = values.pop("application_emoji_id")
-        self.exception = values["exception_id"]
+        self.thread_id = values.pop("thread_id")
+        self.voice_channel_id = values.pop("voice_channel_id")
+        self.stage_channel_id = values.pop("stage_channel_id")
+        self.announcement_channel_id = values.pop("announcement_channel_id")
+        self.announcement_id = values.pop("announcement_id")
+        self.poll_id = values.pop("poll_id")
+        self.template_code = values.pop("template_code")
+        self.application_emoji_id = values.pop("application_emoji_id")
+        self.exception_id = values["exception_id"]
 
     def path_values(self, endpoint: Endpoint) -> dict[str, str]:
         """Return the path parameters of an operation."""
         path = endpoint.operation.path
-        # A parameter without a sample object gets an unknown id.
+        # A parameter without a sample object gets an unknown ID.
         values = {name: self.object_ids.get(name, "1") for name in endpoint.operation.parameters}
         if "/thread-members" in path:
-            values["channel_id"] = self.thread
+            values["channel_id"] = self.thread_id
         elif "voice-status" in path or ("soundboard-sound" in path and "channel_id" in values):
-            values["channel_id"] = self.voice
+            values["channel_id"] = self.voice_channel_id
         elif path.startswith("/stage-instances/"):
-            values["channel_id"] = self.stage
+            values["channel_id"] = self.stage_channel_id
         elif path.endswith(("/crosspost", "/followers")):
-            values["channel_id"] = self.news
+            values["channel_id"] = self.announcement_channel_id
             if "message_id" in values:
-                values["message_id"] = self.article
+                values["message_id"] = self.announcement_id
         elif "/polls/" in path:
-            values["message_id"] = self.poll
+            values["message_id"] = self.poll_id
         elif "/templates" in path and "code" in values:
-            values["code"] = self.template
+            values["code"] = self.template_code
         elif path.startswith("/applications/") and "emoji_id" in values:
-            values["emoji_id"] = self.application_emoji
+            values["emoji_id"] = self.application_emoji_id
         return values
 
     def body(self, endpoint: Endpoint) -> Any:
@@ -123,8 +123,8 @@ async def prepare_guild(
     world: World, *members: Actor, bot_permissions: int = Permissions.ADMINISTRATOR
 ) -> PreparedGuild:
     """Create the guild, with these members."""
-    victim = await world.user()
-    guild = await world.guild(None, victim, *members)
+    other_member = await world.user()
+    guild = await world.guild(None, other_member, *members)
     owner = guild.owner
     text = json.dumps(FEATURES)
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
@@ -133,8 +133,8 @@ async def prepare_guild(
     values: dict[str, str] = {
         "guild_id": str(guild.id),
         "channel_id": str(guild.general),
-        "user_id": str(victim.id),
-        "overwrite_id": str(victim.id),
+        "user_id": str(other_member.id),
+        "overwrite_id": str(other_member.id),
         "application_id": str(bot.application_id),
         "emoji_name": "🔥",
         "answer_id": "1",
@@ -144,9 +144,9 @@ async def prepare_guild(
         "pack_id": "1",
         "connection_type": "steam",
         "connection_id": "7",
-        "voice_id": str(await guild.channel("voice", type=2)),
-        "stage_id": str(await guild.channel("stage", type=13)),
-        "news_id": str(await guild.channel("news", type=5)),
+        "voice_channel_id": str(await guild.channel("voice", type=ChannelType.GUILD_VOICE)),
+        "stage_channel_id": str(await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)),
+        "announcement_channel_id": str(await guild.channel("news", type=ChannelType.GUILD_ANNOUNCEMENT)),
     }
 
     async def create(path: str, key: str = "id", actor: Actor = owner, **options: Any) -> str:
@@ -155,15 +155,17 @@ async def prepare_guild(
     values["role_id"] = str(await guild.role("plain"))
     general = f"/channels/{guild.general}"
     values["message_id"] = await create(f"{general}/messages", json={"content": "hello"})
-    values["article_id"] = await create(f"/channels/{values['news_id']}/messages", json={"content": "news"})
+    values["announcement_id"] = await create(
+        f"/channels/{values['announcement_channel_id']}/messages", json={"content": "news"}
+    )
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
     values["poll_id"] = await create(f"{general}/messages", json={"poll": poll})
     values["thread_id"] = await create(f"{general}/threads", json={"name": "thread", "type": ChannelType.PUBLIC_THREAD})
-    await create("/stage-instances", json={"channel_id": values["stage_id"], "topic": "talk"})
+    await create("/stage-instances", json={"channel_id": values["stage_channel_id"], "topic": "talk"})
     image = {"name": "first", "image": data_uri(png())}
     values["emoji_id"] = await create(f"{guild_path}/emojis", json=image)
     values["application_emoji_id"] = await create(f"/applications/{bot.application_id}/emojis", actor=bot, json=image)
-    form = aiohttp.FormData({"name": "first", "tags": "hello", "description": "words"})
+    form = aiohttp.FormData({"name": "first", "tags": "hello", "description": "a sticker"})
     form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
     values["sticker_id"] = await create(f"{guild_path}/stickers", data=form)
     values["sound_id"] = await create(

@@ -12,11 +12,10 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import CommandType, InteractionType, OverwriteType
+from hubbub.protocol.enums import ChannelType, CommandType, InteractionType, OverwriteType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
-from hubbub.server.places import members
 from tests.contract.prepared_guild import HOUR_MS, PreparedGuild
 from tests.game import create_game
 from tests.media import data_uri, mp3, png
@@ -31,6 +30,7 @@ class Request:
     """The path parameters, body and query of one request."""
 
     values: dict[str, str]
+    """Path parameters by name."""
     body: Any = None
     query: dict[str, str] = field(default_factory=dict)
     form: Callable[[], aiohttp.FormData] | None = None
@@ -47,7 +47,10 @@ class Request:
 
 
 Preparation = Callable[["RequestBuilder", Actor, Request], Awaitable[None]]
+"""Creates what a request of the caller needs and completes the request."""
+
 PREPARATIONS: dict[str, Preparation] = {}
+"""Preparations by operation name."""
 
 
 def prepares(*names: str) -> Callable[[Preparation], Preparation]:
@@ -79,12 +82,12 @@ class RequestBuilder:
             await prepare(self, caller, request)
         return request
 
-    def name(self, prefix: str = "name") -> str:
+    def unused_name(self, prefix: str = "name") -> str:
         """Return an unused name."""
         return f"{prefix}{next(self._numbers)}"
 
     async def create(self, path: str, key: str = "id", actor: Actor | None = None, **options: Any) -> str:
-        """Create an object as `actor` (default: the owner) and return its id."""
+        """Create an object as `actor` (default: the owner) and return its ID."""
         return str((await (actor or self.owner).post(path, **options)).ok()[key])
 
     async def clear_list(self, path: str, key: str = "id") -> str:
@@ -94,16 +97,10 @@ class RequestBuilder:
             (await self.owner.delete(f"{self.guild_path}/{path}/{entry[key]}")).ok()
         return f"{self.guild_path}/{path}"
 
-    async def message(self, actor: Actor | None = None, channel: int | str | None = None, **body: Any) -> str:
-        """Create a message and return its id."""
+    async def create_message(self, actor: Actor | None = None, channel: int | str | None = None, **body: Any) -> str:
+        """Create a message and return its ID."""
         path = f"/channels/{channel or self.guild.general}/messages"
-        return await self.create(path, actor=actor, json=body or {"content": self.name()})
-
-    async def member(self) -> Actor:
-        """Create a user who is a member of the guild."""
-        user = await self.world.user()
-        await self.world.write(lambda call: members.membership.add(call, self.guild.id, user.id), actor=self.owner.id)
-        return user
+        return await self.create(path, actor=actor, json=body or {"content": self.unused_name()})
 
     async def enable_mfa(self, actor: Actor) -> None:
         """Enable two-factor authentication for a user."""
@@ -123,15 +120,14 @@ class RequestBuilder:
     async def join_voice(self, actor: Actor, channel: str | None) -> None:
         """Join a voice channel, or leave voice if `channel` is None."""
         session = await self.session(actor)
-        state = {"guild_id": str(self.guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
-        await session.send(4, state)
+        await session.send_voice_state(self.guild, None if channel is None else int(channel))
         await session.wait_processed()
 
-    async def event(self, **more: Any) -> str:
-        """Create a scheduled event that recurs daily and return its id."""
+    async def create_event(self, **fields: Any) -> str:
+        """Create a scheduled event that recurs daily and return its ID."""
         start = codec.timestamp(NOW_MS + HOUR_MS)
         body = {
-            "name": self.name(),
+            "name": self.unused_name(),
             "entity_type": 3,
             "privacy_level": 2,
             "scheduled_start_time": start,
@@ -139,14 +135,14 @@ class RequestBuilder:
             "entity_metadata": {"location": "the park"},
             "recurrence_rule": {"start": start, "frequency": 3, "interval": 1},
         }
-        return await self.create(f"{self.guild_path}/scheduled-events", json=body | more)
+        return await self.create(f"{self.guild_path}/scheduled-events", json=body | fields)
 
 
 # The guild
 
 
 @prepares("set_guild_mfa_level")
-async def _mfa_level(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _require_mfa(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await builder.enable_mfa(builder.owner)
     await builder.enable_mfa(caller)
     await builder.set_mfa_level(1)
@@ -154,142 +150,144 @@ async def _mfa_level(builder: RequestBuilder, caller: Actor, request: Request) -
 
 
 @prepares("update_guild", "create_guild_role", "update_guild_role")
-async def _renamed(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.body = {"name": builder.name()}
+async def _choose_name(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.body = {"name": builder.unused_name()}
 
 
 @prepares("update_guild_profile")
-async def _tag(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.body = {"tag": builder.name("T")[:4]}
+async def _choose_tag(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.body = {"tag": builder.unused_name("T")[:4]}
 
 
 @prepares("set_my_guild_tag")
-async def _guild_tag(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _set_guild_tag(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     (await builder.owner.patch(f"{builder.guild_path}/profile", json={"tag": "TAG"})).ok()
     request.body = {"identity_guild_id": str(builder.guild.id), "identity_enabled": True}
 
 
 @prepares("delete_guild_role")
-async def _role(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_role(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["role_id"] = str(await builder.guild.role())
 
 
 @prepares("bulk_update_guild_roles")
-async def _role_order(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_roles_to_sort(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     low, high = await builder.guild.role(), await builder.guild.role()
     request.body = [{"id": str(low), "position": 2}, {"id": str(high), "position": 1}]
 
 
 @prepares("update_guild_role_connections_configuration")
-async def _connection_configuration(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _configure_role_connections(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     application = str(builder.prepared.bot.application_id)
     request.values["role_id"] = str(await builder.guild.role())
     request.body = [[{"application_id": application, "connection_metadata_field": None, "value": None}]]
 
 
 @prepares("assign_guild_role_connection")
-async def _connected_account(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _connect_account(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     application = builder.prepared.bot.application_id
     token = await builder.world.access_token(caller, application, "role_connections.write")
     headers = {"Authorization": f"Bearer {token}"}
     path = f"/users/@me/applications/{application}/role-connection"
     (await builder.world.request("PUT", path, json={}, headers=headers)).ok()
     configuration = Request({})
-    await _connection_configuration(builder, caller, configuration)
+    await _configure_role_connections(builder, caller, configuration)
     request.values |= configuration.values
     role = f"{builder.guild_path}/roles/{request.values['role_id']}/connections"
     (await builder.owner.put(f"{role}/configuration", json=configuration.body)).ok()
 
 
 @prepares("unassign_guild_role_connection")
-async def _assigned_connection(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await _connected_account(builder, caller, request)
+async def _assign_role_connection(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await _connect_account(builder, caller, request)
     (await caller.post(f"{builder.guild_path}/roles/{request.values['role_id']}/connections/assign")).ok()
 
 
 @prepares("create_guild_template")
-async def _no_template(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _delete_templates(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await builder.clear_list("templates", "code")
 
 
 @prepares("sync_guild_template", "update_guild_template", "delete_guild_template")
-async def _template(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_template(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["code"] = await builder.create(
         await builder.clear_list("templates", "code"), "code", json={"name": "old"}
     )
     if request.body is not None:
-        request.body = {"name": builder.name()}
+        request.body = {"name": builder.unused_name()}
 
 
 @prepares("get_guild_welcome_screen", "update_guild_welcome_screen")
-async def _welcome(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    body = {"enabled": True, "description": builder.name()}
+async def _enable_welcome_screen(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    body = {"enabled": True, "description": builder.unused_name()}
     (await builder.owner.patch(f"{builder.guild_path}/welcome-screen", json=body)).ok()
     request.body = None if request.body is None else {"enabled": False}
 
 
 @prepares("get_guild_widget", "get_guild_widget_png")
-async def _widget(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _enable_widget(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     body = {"enabled": True, "channel_id": str(builder.guild.general)}
     (await builder.owner.patch(f"{builder.guild_path}/widget", json=body)).ok()
 
 
 @prepares("update_guild_widget_settings")
-async def _widget_switch(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _switch_widget(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     widget = (await builder.owner.get(f"{builder.guild_path}/widget")).ok()
     request.body = {"enabled": not widget["enabled"]}
 
 
 @prepares("update_guild_incident_actions")
-async def _incident(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _choose_incident_end(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.body = {"dms_disabled_until": codec.timestamp(NOW_MS + HOUR_MS + next(builder._numbers) * 1000)}
 
 
 @prepares("update_guild_vanity_url")
-async def _vanity(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.body = {"code": builder.name("square")}
+async def _choose_vanity_code(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.body = {"code": builder.unused_name("square")}
 
 
 @prepares("put_guilds_onboarding")
-async def _onboarding(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _describe_onboarding(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     option = {"title": "yes", "channel_ids": [str(builder.guild.general)], "role_ids": []}
-    prompt = {"title": builder.name(), "options": [option], "single_select": False, "required": False}
+    prompt = {"title": builder.unused_name(), "options": [option], "single_select": False, "required": False}
     request.body = {"prompts": [prompt | {"id": "1", "type": 0, "in_onboarding": True}], "enabled": False}
 
 
 @prepares("set_guild_onboarding_responses")
-async def _onboarding_responses(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _enable_onboarding(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     names = [f"begin-{number}" for number in range(7)]
-    # Onboarding requires channels in which @everyone may write; an overwrite makes them so.
+    # Onboarding requires channels in which @everyone may send messages.
     bits = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
-    open_to_all = [{"id": str(builder.guild.id), "type": OverwriteType.ROLE, "allow": str(int(bits)), "deny": "0"}]
+    everyone_overwrites = [
+        {"id": str(builder.guild.id), "type": OverwriteType.ROLE, "allow": str(int(bits)), "deny": "0"}
+    ]
     channels = [
-        builder.guild.channels.get(name) or await builder.guild.channel(name, permission_overwrites=open_to_all)
+        builder.guild.channels.get(name) or await builder.guild.channel(name, permission_overwrites=everyone_overwrites)
         for name in names
     ]
-    option = {"title": builder.name(), "role_ids": [str(await builder.guild.role())]}
-    prompts = [{"id": "0", "title": builder.name(), "options": [option]}]
+    option = {"title": builder.unused_name(), "role_ids": [str(await builder.guild.role())]}
+    prompts = [{"id": "0", "title": builder.unused_name(), "options": [option]}]
     body = {"prompts": prompts, "enabled": True, "default_channel_ids": [str(channel) for channel in channels]}
     onboarding = (await builder.owner.put(f"{builder.guild_path}/onboarding", json=body)).ok()
     request.body = {"onboarding_responses": [onboarding["prompts"][0]["options"][0]["id"]]}
 
 
 @prepares("set_guild_new_member_welcome")
-async def _guide(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _describe_new_member_actions(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     channel = str(builder.guild.general)
-    action = {"channel_id": channel, "action_type": 0, "title": builder.name(), "description": ""}
+    action = {"channel_id": channel, "action_type": 0, "title": builder.unused_name(), "description": ""}
     request.body = {"enabled": False, "new_member_actions": [action], "resource_channels": []}
 
 
 @prepares("get_guild_member_verification", "update_guild_member_verification", "get_guild_join_requests")
-async def _verification_form(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    body = {"enabled": True, "description": builder.name()}
+async def _enable_member_verification(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    body = {"enabled": True, "description": builder.unused_name()}
     (await builder.owner.patch(f"{builder.guild_path}/member-verification", json=body)).ok()
-    request.body = None if request.body is None else {"enabled": False, "description": builder.name()}
+    request.body = None if request.body is None else {"enabled": False, "description": builder.unused_name()}
 
 
 @prepares("action_guild_join_request")
-async def _join_request(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_join_request(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     form = (await builder.owner.patch(f"{builder.guild_path}/member-verification", json={"enabled": True})).ok()
     applicant = await builder.world.user()
     code = await builder.create(f"{builder.general_path}/invites", "code", json={"unique": True})
@@ -300,7 +298,7 @@ async def _join_request(builder: RequestBuilder, caller: Actor, request: Request
 
 
 @prepares("delete_guild_integration")
-async def _integration(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_integration(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     bot = await builder.world.bot(builder.guild)
     request.values["integration_id"] = str(bot.application_id)
 
@@ -309,19 +307,19 @@ async def _integration(builder: RequestBuilder, caller: Actor, request: Request)
 
 
 @prepares("search_guild_members")
-async def _member_query(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _choose_member_query(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.query = {"query": "a"}
 
 
 @prepares("update_guild_member", "update_my_guild_member", "update_my_guild_member_nick")
-async def _nick(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _choose_nick(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     if "user_id" in request.values:
-        request.values["user_id"] = str((await builder.member()).id)
-    request.body = {"nick": builder.name()}
+        request.values["user_id"] = str((await builder.guild.member()).id)
+    request.body = {"nick": builder.unused_name()}
 
 
 @prepares("add_guild_member")
-async def _join_token(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_join_token(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     user = await builder.world.user()
     request.values["user_id"] = str(user.id)
     token = await builder.world.access_token(user, caller.application_id, "guilds.join")
@@ -329,19 +327,19 @@ async def _join_token(builder: RequestBuilder, caller: Actor, request: Request) 
 
 
 @prepares("delete_guild_member", "ban_user_from_guild")
-async def _member(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.values["user_id"] = str((await builder.member()).id)
+async def _create_member(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["user_id"] = str((await builder.guild.member()).id)
 
 
 @prepares("add_guild_member_role")
-async def _role_to_add(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    user, role = await builder.member(), await builder.guild.role()
+async def _create_member_and_role(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    user, role = await builder.guild.member(), await builder.guild.role()
     request.values |= {"user_id": str(user.id), "role_id": str(role)}
 
 
 @prepares("delete_guild_member_role")
-async def _role_to_remove(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await _role_to_add(builder, caller, request)
+async def _add_role_to_member(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await _create_member_and_role(builder, caller, request)
     (
         await builder.owner.put(
             f"{builder.guild_path}/members/{request.values['user_id']}/roles/{request.values['role_id']}"
@@ -350,68 +348,68 @@ async def _role_to_remove(builder: RequestBuilder, caller: Actor, request: Reque
 
 
 @prepares("get_guild_ban", "unban_user_from_guild")
-async def _banned(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _ban_user(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["user_id"] = str((await builder.world.user()).id)
     (await builder.owner.put(f"{builder.guild_path}/bans/{request.values['user_id']}", json={})).ok()
 
 
 @prepares("bulk_ban_users_from_guild")
-async def _users_to_ban(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_user_to_ban(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.body = {"user_ids": [str((await builder.world.user()).id)]}
 
 
 # Expressions and events
 
 
-def _named_sticker(builder: RequestBuilder) -> aiohttp.FormData:
-    form = aiohttp.FormData({"name": builder.name("sticker"), "tags": "hello", "description": "words"})
+def _build_sticker_form(builder: RequestBuilder) -> aiohttp.FormData:
+    form = aiohttp.FormData({"name": builder.unused_name("sticker"), "tags": "hello", "description": "a sticker"})
     form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
     return form
 
 
 @prepares("create_guild_sticker")
-async def _sticker_form(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _delete_stickers(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await builder.clear_list("stickers")
-    request.form = lambda: _named_sticker(builder)
+    request.form = lambda: _build_sticker_form(builder)
 
 
 @prepares("update_guild_sticker", "delete_guild_sticker")
-async def _sticker(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_sticker(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["sticker_id"] = await builder.create(
-        await builder.clear_list("stickers"), data=_named_sticker(builder)
+        await builder.clear_list("stickers"), data=_build_sticker_form(builder)
     )
     if request.body is not None:
-        request.body = {"name": builder.name()}
+        request.body = {"name": builder.unused_name()}
 
 
 @prepares("update_guild_emoji", "delete_guild_emoji")
-async def _emoji(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    body = {"name": builder.name(), "image": data_uri(png())}
+async def _create_emoji(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    body = {"name": builder.unused_name(), "image": data_uri(png())}
     request.values["emoji_id"] = await builder.create(f"{builder.guild_path}/emojis", json=body)
     if request.body is not None:
-        request.body = {"name": builder.name()}
+        request.body = {"name": builder.unused_name()}
 
 
 @prepares("update_guild_soundboard_sound", "delete_guild_soundboard_sound")
-async def _sound(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    body = {"name": builder.name(), "sound": data_uri(mp3(), "audio/mpeg")}
+async def _create_sound(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    body = {"name": builder.unused_name(), "sound": data_uri(mp3(), "audio/mpeg")}
     request.values["sound_id"] = await builder.create(
         await builder.clear_list("soundboard-sounds", "sound_id"), "sound_id", json=body
     )
     if request.body is not None:
-        request.body = {"name": builder.name()}
+        request.body = {"name": builder.unused_name()}
 
 
 @prepares("update_guild_scheduled_event", "delete_guild_scheduled_event")
-async def _event(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.values["guild_scheduled_event_id"] = await builder.event()
+async def _create_event(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["guild_scheduled_event_id"] = await builder.create_event()
     if request.body is not None:
-        request.body = {"name": builder.name()}
+        request.body = {"name": builder.unused_name()}
 
 
 @prepares("create_guild_scheduled_event_exception")
-async def _occurrence(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.values["guild_scheduled_event_id"] = await builder.event()
+async def _create_recurring_event(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["guild_scheduled_event_id"] = await builder.create_event()
     request.body = {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR_MS + DAY_MS), "is_canceled": True}
 
 
@@ -421,8 +419,8 @@ async def _occurrence(builder: RequestBuilder, caller: Actor, request: Request) 
     "list_guild_scheduled_event_exception_users",
     "create_guild_scheduled_event_exception_user",
 )
-async def _exception(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    event = request.values["guild_scheduled_event_id"] = await builder.event()
+async def _create_event_exception(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    event = request.values["guild_scheduled_event_id"] = await builder.create_event()
     body = {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR_MS + DAY_MS), "is_canceled": True}
     exception = await builder.create(
         f"{builder.guild_path}/scheduled-events/{event}/exceptions", "event_exception_id", json=body
@@ -435,14 +433,14 @@ async def _exception(builder: RequestBuilder, caller: Actor, request: Request) -
 
 
 @prepares("delete_guild_scheduled_event_user")
-async def _event_subscription(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    event = request.values["guild_scheduled_event_id"] = await builder.event()
+async def _subscribe_to_event(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    event = request.values["guild_scheduled_event_id"] = await builder.create_event()
     (await caller.put(f"{builder.guild_path}/scheduled-events/{event}/users/@me")).ok()
 
 
 @prepares("delete_guild_scheduled_event_exception_user")
-async def _exception_subscription(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await _exception(builder, caller, request)
+async def _subscribe_to_event_exception(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await _create_event_exception(builder, caller, request)
     event, exception = (
         request.values[key] for key in ("guild_scheduled_event_id", "guild_scheduled_event_exception_id")
     )
@@ -450,135 +448,135 @@ async def _exception_subscription(builder: RequestBuilder, caller: Actor, reques
 
 
 @prepares("create_auto_moderation_rule", "update_auto_moderation_rule", "delete_auto_moderation_rule")
-async def _rule(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_auto_moderation_rule(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     rules = await builder.clear_list("auto-moderation/rules")
     if "rule_id" in request.values:
         body = builder.prepared.bodies["create_auto_moderation_rule"]
         request.values["rule_id"] = await builder.create(rules, json=body)
-        request.body = None if request.body is None else {"name": builder.name()}
+        request.body = None if request.body is None else {"name": builder.unused_name()}
 
 
 # Channels
 
 
 @prepares("update_channel", "delete_channel")
-async def _channel(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.values["channel_id"] = str(await builder.guild.channel(builder.name()))
+async def _create_channel(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["channel_id"] = str(await builder.guild.channel(builder.unused_name()))
     if request.body is not None:
-        request.body = {"name": builder.name()}
+        request.body = {"name": builder.unused_name()}
 
 
 @prepares("bulk_update_guild_channels")
-async def _channel_positions(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    channel = await builder.guild.channel(builder.name())
+async def _create_channel_to_move(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    channel = await builder.guild.channel(builder.unused_name())
     request.body = [{"id": str(channel), "position": next(builder._numbers) + 100}]
 
 
 @prepares("set_channel_permission_overwrite", "delete_channel_permission_overwrite")
-async def _overwrite(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    user = await builder.member()
+async def _create_overwrite(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    user = await builder.guild.member()
     request.values["overwrite_id"] = str(user.id)
     if request.body is None:
         await builder.guild.overwrite(builder.guild.general, user.id)
 
 
 @prepares("unlink_channel_lobby")
-async def _lobby(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    app = await create_game(builder.world, builder.name())
+async def _create_linked_lobby(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    app = await create_game(builder.world, builder.unused_name())
     player = await app.add_player(builder.owner)
     lobby = await builder.create("/lobbies", actor=app.backend, json={"members": [{"id": str(player.id), "flags": 1}]})
-    channel = request.values["channel_id"] = str(await builder.guild.channel(builder.name()))
+    channel = request.values["channel_id"] = str(await builder.guild.channel(builder.unused_name()))
     (await player.patch(f"/lobbies/{lobby}/channel-linking", json={"channel_id": channel})).ok()
 
 
 @prepares("launch_activity")
-async def _activity(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_activity(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     bot = await builder.world.bot(builder.guild, flags=ApplicationFlags.EMBEDDED)
     request.values["application_id"] = str(bot.application_id)
     request.body = {"session_id": (await builder.session(caller)).ready["session_id"]}
 
 
 @prepares("create_stage_instance", "update_stage_instance", "delete_stage_instance")
-async def _stage(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    channel = str(await builder.guild.channel(builder.name(), type=13))
+async def _create_stage(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    channel = str(await builder.guild.channel(builder.unused_name(), type=ChannelType.GUILD_STAGE_VOICE))
     if not request.values:
-        request.body = {"channel_id": channel, "topic": builder.name()}
+        request.body = {"channel_id": channel, "topic": builder.unused_name()}
         return
     request.values["channel_id"] = channel
-    await builder.create("/stage-instances", json={"channel_id": channel, "topic": builder.name()})
-    request.body = None if request.body is None else {"topic": builder.name()}
+    await builder.create("/stage-instances", json={"channel_id": channel, "topic": builder.unused_name()})
+    request.body = None if request.body is None else {"topic": builder.unused_name()}
 
 
 # Voice
 
 
 @prepares("get_self_voice_state", "send_soundboard_sound")
-async def _in_voice(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await builder.join_voice(caller, builder.prepared.voice)
+async def _join_voice(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.join_voice(caller, builder.prepared.voice_channel_id)
     # A default sound, available in every guild.
     request.body = None if request.body is None else {"sound_id": "1"}
 
 
 @prepares("update_self_voice_state")
-async def _on_stage(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await builder.join_voice(caller, builder.prepared.stage)
-    request.body = {"channel_id": builder.prepared.stage, "suppress": True}
+async def _join_stage(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.join_voice(caller, builder.prepared.stage_channel_id)
+    request.body = {"channel_id": builder.prepared.stage_channel_id, "suppress": True}
 
 
 @prepares("get_voice_state", "update_voice_state")
-async def _other_voice_state(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await builder.join_voice(builder.owner, builder.prepared.stage)
+async def _join_stage_as_owner(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.join_voice(builder.owner, builder.prepared.stage_channel_id)
     request.values["user_id"] = str(builder.owner.id)
     if request.body is not None:
-        unsuppressed = {"channel_id": builder.prepared.stage, "suppress": False}
+        unsuppressed = {"channel_id": builder.prepared.stage_channel_id, "suppress": False}
         (await builder.owner.patch(f"{builder.guild_path}/voice-states/@me", json=unsuppressed)).ok()
-        request.body = {"channel_id": builder.prepared.stage, "suppress": True}
+        request.body = {"channel_id": builder.prepared.stage_channel_id, "suppress": True}
 
 
 @prepares("update_voice_channel_status")
-async def _outside_voice(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _leave_voice(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await builder.join_voice(caller, None)
-    request.body = {"status": builder.name()}
+    request.body = {"status": builder.unused_name()}
 
 
 # Messages and threads
 
 
 @prepares("update_message")
-async def _own_message(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.values["message_id"] = await builder.message(caller)
+async def _create_own_message(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["message_id"] = await builder.create_message(caller)
     request.body = {"content": "edited"}
 
 
 @prepares("poll_expire")
-async def _own_poll(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.values["message_id"] = await builder.message(caller, poll=POLL)
+async def _create_own_poll(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["message_id"] = await builder.create_message(caller, poll=POLL)
 
 
 @prepares("delete_message", "create_thread_from_message", "create_pin", "deprecated_create_pin")
-async def _message(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.values["message_id"] = await builder.message()
+async def _create_message(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["message_id"] = await builder.create_message()
 
 
 @prepares("delete_pin", "deprecated_delete_pin")
-async def _pinned(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await _message(builder, caller, request)
+async def _pin_message(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await _create_message(builder, caller, request)
     (await builder.owner.put(f"{builder.general_path}/messages/pins/{request.values['message_id']}")).ok()
 
 
 @prepares("bulk_delete_messages")
-async def _several_messages(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.body = {"messages": [await builder.message() for _ in range(2)]}
+async def _create_messages(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.body = {"messages": [await builder.create_message() for _ in range(2)]}
 
 
 @prepares("crosspost_message")
-async def _article(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.values["message_id"] = await builder.message(channel=builder.prepared.news)
+async def _create_announcement(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["message_id"] = await builder.create_message(channel=builder.prepared.announcement_channel_id)
 
 
 @prepares("delete_my_message_reaction", "delete_user_message_reaction", "delete_all_message_reactions_by_emoji")
-async def _reacted(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await _message(builder, caller, request)
+async def _add_reaction(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await _create_message(builder, caller, request)
     reactor = builder.owner if "user_id" in request.values else caller
     request.values |= {"user_id": str(builder.owner.id)} if "user_id" in request.values else {}
     path = (
@@ -588,30 +586,30 @@ async def _reacted(builder: RequestBuilder, caller: Actor, request: Request) -> 
 
 
 @prepares("add_thread_member")
-async def _thread_candidate(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    user = await builder.member()
+async def _create_member_with_access(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    user = await builder.guild.member()
     request.values["user_id"] = str(user.id)
     # The added member must see the channel, and @everyone does not in this guild.
     await builder.guild.overwrite(builder.guild.general, user.id, allow=Permissions.VIEW_CHANNEL)
 
 
 @prepares("get_thread_member", "delete_thread_member")
-async def _in_thread(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await _thread_candidate(builder, caller, request)
-    (await builder.owner.put(f"/channels/{builder.prepared.thread}/thread-members/{request.values['user_id']}")).ok()
+async def _add_thread_member(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await _create_member_with_access(builder, caller, request)
+    (await builder.owner.put(f"/channels/{builder.prepared.thread_id}/thread-members/{request.values['user_id']}")).ok()
 
 
 @prepares("get_webhook", "update_webhook", "delete_webhook")
-async def _webhook(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    channel = await builder.guild.channel(builder.name())
+async def _create_webhook(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    channel = await builder.guild.channel(builder.unused_name())
     request.values["webhook_id"] = await builder.create(f"/channels/{channel}/webhooks", json={"name": "hook"})
     if request.body is not None:
-        request.body = {"name": builder.name()}
+        request.body = {"name": builder.unused_name()}
 
 
 @prepares("create_webhook", "follow_channel")
-async def _few_webhooks(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    channel = str(await builder.guild.channel(builder.name()))
+async def _create_webhook_channel(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    channel = str(await builder.guild.channel(builder.unused_name()))
     if request.body == builder.prepared.bodies["follow_channel"]:
         request.body = {"webhook_channel_id": channel}
     else:
@@ -621,7 +619,7 @@ async def _few_webhooks(builder: RequestBuilder, caller: Actor, request: Request
 # Invites
 
 
-def _target_users_form(*users: Actor, invite: bool = True) -> aiohttp.FormData:
+def _build_target_users_form(*users: Actor, invite: bool = True) -> aiohttp.FormData:
     form = aiohttp.FormData()
     if invite:
         form.add_field("payload_json", "{}", content_type="application/json")
@@ -631,24 +629,24 @@ def _target_users_form(*users: Actor, invite: bool = True) -> aiohttp.FormData:
 
 
 @prepares("invite_revoke")
-async def _invite(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_invite(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["code"] = await builder.create(f"{builder.general_path}/invites", "code", json={"unique": True})
 
 
 @prepares("get_invite_target_users", "get_invite_target_users_job_status", "update_invite_target_users")
-async def _targeted(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_targeted_invite(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     # The invite is visible only to its target users, so the caller is one of them.
     request.values["code"] = await builder.create(
-        f"{builder.general_path}/invites", "code", data=_target_users_form(caller)
+        f"{builder.general_path}/invites", "code", data=_build_target_users_form(caller)
     )
-    request.form = lambda: _target_users_form(caller, builder.owner, invite=False)
+    request.form = lambda: _build_target_users_form(caller, builder.owner, invite=False)
 
 
 # Operations whose objects are named in the body
 
 
 @prepares("create_interaction")
-async def _command(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_command(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     bot = builder.prepared.bot
     path = f"/applications/{bot.application_id}/guilds/{builder.guild.id}/commands"
     command = await builder.create(path, actor=bot, json={"name": "greet", "description": "says hello"})
@@ -662,7 +660,7 @@ async def _command(builder: RequestBuilder, caller: Actor, request: Request) -> 
 
 
 @prepares("authorize_oauth2_application")
-async def _install(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _create_application(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     bot = await builder.world.bot()
     request.query = {"client_id": str(bot.application_id), "scope": "bot"}
     request.body = {"authorize": True, "guild_id": str(builder.guild.id), "permissions": "0"}

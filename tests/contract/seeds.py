@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import CommandPermissionType, CommandType, InteractionType
+from hubbub.protocol.enums import ChannelType, CommandPermissionType, CommandType, GatewayOpcode, InteractionType
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.places import activity_instances, members
 from tests.contract.prepared_guild import HOUR_MS, PreparedGuild
@@ -50,17 +50,16 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
     async def create(path: str, body: Any, *, actor: Actor = owner, key: str = "id") -> str:
         return str((await actor.post(path, json=body)).ok()[key])
 
-    async def bearer(*scopes: str) -> Bearer:
-        token = await world.access_token(owner, bot.application_id, *scopes)
-        return Bearer(world, owner.id, token, owner.name, application_id=bot.application_id)
+    async def bearer(scopes: str) -> Bearer:
+        return await world.bearer(owner, bot.application_id, scopes)
 
-    # `extra` is acted on, `banned` is banned, and `friend` joins threads and groups.
+    # Requests act on `extra`, `banned` is banned, and `friend` joins threads and groups.
     extra, banned, friend = [await world.user() for _ in range(3)]
     for user in (extra, banned, friend):
         await world.write(lambda call, user=user: members.membership.add(call, guild.id, user.id), actor=owner.id)
     (await owner.put(f"{guild_path}/bans/{banned.id}", json={})).ok()
-    (await owner.put(f"/channels/{prepared.thread}/thread-members/{friend.id}")).ok()
-    assigned_role = str(await guild.role("worn"))
+    (await owner.put(f"/channels/{prepared.thread_id}/thread-members/{friend.id}")).ok()
+    assigned_role = str(await guild.role("assigned"))
     await guild.add_role(friend, int(assigned_role))
     command = {"name": "greet", "description": "says hello"}
     commands = {
@@ -68,26 +67,28 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
         "guild": await create(f"{application_path}{guild_path}/commands", command, actor=bot),
     }
     general = f"/channels/{guild.general}"
-    bot_message = await create(f"{general}/messages", {"content": "of the bot"}, actor=bot)
-    pinned = await create(f"{general}/messages", {"content": "keep"})
+    bot_message = await create(f"{general}/messages", {"content": "by the bot"}, actor=bot)
+    pinned = await create(f"{general}/messages", {"content": "pinned"})
     (await owner.put(f"{general}/messages/pins/{pinned}")).ok()
-    to_delete = [await create(f"{general}/messages", {"content": "away"}) for _ in range(2)]
+    to_delete = [await create(f"{general}/messages", {"content": "to delete"}) for _ in range(2)]
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
     bot_poll = await create(f"{general}/messages", {"poll": poll}, actor=bot)
     webhook_path = f"/webhooks/{common['webhook_id']}/{common['webhook_token']}"
     webhook_message = str(
-        (await world.request("POST", f"{webhook_path}?wait=true", json={"content": "by hook"})).ok()["id"]
+        (await world.request("POST", f"{webhook_path}?wait=true", json={"content": "by a webhook"})).ok()["id"]
     )
     (await owner.patch(f"{guild_path}/widget", json={"enabled": True, "channel_id": str(guild.general)})).ok()
     group = await create("/users/@me/channels", {"recipients": [str(friend.id), str(extra.id)]})
     bot_session = await bot.connect()
     owner_session = await owner.connect()
-    for session, channel in ((bot_session, prepared.voice), (owner_session, prepared.stage)):
-        state = {"guild_id": str(guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
-        await session.send(4, state)
+    for session, channel in ((bot_session, prepared.voice_channel_id), (owner_session, prepared.stage_channel_id)):
+        await session.send_voice_state(guild, int(channel))
         await session.wait_processed()
     call_session = await extra.connect()
-    await call_session.send(4, {"guild_id": None, "channel_id": group, "self_mute": False, "self_deaf": False})
+    await call_session.send(
+        GatewayOpcode.VOICE_STATE_UPDATE,
+        {"guild_id": None, "channel_id": group, "self_mute": False, "self_deaf": False},
+    )
     await call_session.wait_processed()
     instance = await world.write(
         lambda call: activity_instances.launch(call, bot.application_id, owner.id, guild.general, guild.id)
@@ -98,7 +99,7 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
     invite_form.add_field("payload_json", "{}", content_type="application/json")
     invite_form.add_field("target_users_file", f"user_id\n{friend.id}\n", filename="users.csv", content_type="text/csv")
     targeted_invite = str((await owner.post(f"{general}/invites", data=invite_form)).ok()["code"])
-    other_stage = str(await guild.channel("second stage", type=13))
+    other_stage = str(await guild.channel("second stage", type=ChannelType.GUILD_STAGE_VOICE))
     later = codec.timestamp(NOW_MS + HOUR_MS)
     event = {"guild_scheduled_event_id": common["guild_scheduled_event_id"]}
     webhook_message_seed = Seed(values={"message_id": webhook_message})
@@ -134,12 +135,16 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
         "create_guild_emoji": Seed(bot, {}, {"name": "third", "image": data_uri(png())}),
         "create_guild_soundboard_sound": Seed(bot, {}, {"name": "third", "sound": data_uri(mp3(), "audio/mpeg")}),
         "create_stage_instance": Seed(bot, {}, {"channel_id": other_stage, "topic": "more"}),
-        "send_soundboard_sound": Seed(bot, {"channel_id": prepared.voice}),
+        "send_soundboard_sound": Seed(bot, {"channel_id": prepared.voice_channel_id}),
         "get_self_voice_state": Seed(bot),
         "get_voice_state": Seed(bot, {"user_id": str(owner.id)}),
-        "update_self_voice_state": Seed(owner, {}, {"channel_id": prepared.stage, "suppress": True}),
-        "update_voice_state": Seed(bot, {"user_id": str(owner.id)}, {"channel_id": prepared.stage, "suppress": True}),
-        "follow_channel": Seed(bot, {"channel_id": prepared.news}, {"webhook_channel_id": str(guild.general)}),
+        "update_self_voice_state": Seed(owner, {}, {"channel_id": prepared.stage_channel_id, "suppress": True}),
+        "update_voice_state": Seed(
+            bot, {"user_id": str(owner.id)}, {"channel_id": prepared.stage_channel_id, "suppress": True}
+        ),
+        "follow_channel": Seed(
+            bot, {"channel_id": prepared.announcement_channel_id}, {"webhook_channel_id": str(guild.general)}
+        ),
         "execute_webhook": Seed(None, {}, {"content": "hello"}),
         "execute_slack_compatible_webhook": Seed(None, {}, {"text": "hello"}),
         "get_webhook_message": webhook_message_seed,
@@ -161,7 +166,7 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
         "get_guild_application_command_permissions": Seed(bot, {"command_id": commands["guild"]}),
         "get_my_guild_member": Seed(await bearer("guilds.members.read")),
         "get_my_oauth2_authorization": Seed(await bearer("identify")),
-        "get_openid_connect_userinfo": Seed(await bearer("openid", "identify")),
+        "get_openid_connect_userinfo": Seed(await bearer("openid identify")),
         "get_application_user_role_connection": Seed(await bearer("role_connections.write")),
         "update_application_user_role_connection": Seed(await bearer("role_connections.write"), {}, {"metadata": {}}),
         "delete_application_user_role_connection": Seed(await bearer("role_connections.write")),

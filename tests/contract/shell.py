@@ -83,18 +83,18 @@ class Terminal:
             self._chunks.put(chunk)
         self._chunks.put(b"")
 
-    def sees(self, wanted: str) -> None:
+    def wait_printed(self, expected: str) -> None:
         """Wait until the command has printed a text."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
-        while wanted not in self.printed:
+        while expected not in self.printed:
             try:
                 chunk = self._chunks.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 chunk = b""
-            assert chunk, f"{self.command} did not print {wanted!r}, but\n{self.printed}"
+            assert chunk, f"{self.command} did not print {expected!r}, but\n{self.printed}"
             self.printed += chunk.decode().replace("\r\n", "\n")
 
-    def types(self, text: str) -> None:
+    def type_text(self, text: str) -> None:
         """Type a text."""
         assert self._process.stdin is not None
         self._process.stdin.write(text.encode())
@@ -104,7 +104,7 @@ class Terminal:
         """Press Ctrl-C and wait until the command ends."""
         try:
             if self._process.poll() is None:
-                self.types("\x03")
+                self.type_text("\x03")
             self._process.wait(TIMEOUT_SECONDS)
         except BrokenPipeError:
             self._process.wait(TIMEOUT_SECONDS)
@@ -138,8 +138,8 @@ class Shell:
         for name in ("examples", "tools"):
             (self.folder / name).symlink_to(ROOT / name)
         home, programs = self.folder / "home", self.folder / ".venv" / "bin"
-        for each in (home, programs, self.folder / "srv", self.folder / "backups"):
-            each.mkdir(parents=True)
+        for folder in (home, programs, self.folder / "srv", self.folder / "backups"):
+            folder.mkdir(parents=True)
         for name, arguments in (("python", ""), ("hubbub", "-m hubbub.server.cli")):
             program = programs / name
             program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
@@ -148,8 +148,8 @@ class Shell:
         (self.folder / ".venv" / ".installed").touch()
         # An HTTP error is a failed command.
         (home / ".curlrc").write_text("silent\nshow-error\nfail-with-body\n")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HUBBUB_", "PYTEST_"))}
-        self.variables = kept | {
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("HUBBUB_", "PYTEST_"))}
+        self.variables = inherited | {
             "HOME": str(home),
             "CURL_HOME": str(home),
             "XDG_RUNTIME_DIR": str(home),
@@ -188,10 +188,10 @@ class Shell:
 
     def run_block(self, block: Block) -> None:
         """Run the commands of a console block and compare their output. Programs keep running."""
-        found = commands(block)
-        if any(_starts_platform(each.text) for each in found):
+        block_commands = commands(block)
+        if any(_starts_platform(command.text) for command in block_commands):
             self.stop_servers()
-        for command in found:
+        for command in block_commands:
             if command.text.strip() not in NOT_RUN:
                 self._run(command, block.location)
 
@@ -213,15 +213,15 @@ class Shell:
         else:
             terminal = Terminal(text, self.folder, self.variables)
             self._servers.append(terminal)
-            for prompt, line in self._answers(text):
-                terminal.sees(prompt)
-                terminal.types(line)
-            terminal.sees(ready)
+            for prompt, line in self._typed_lines(text):
+                terminal.wait_printed(prompt)
+                terminal.type_text(line)
+            terminal.wait_printed(ready)
             printed = terminal.printed
         if command.output:
             # Programs that keep running also print log records before and after the documented output.
-            around = "" if ready is None else "..."
-            assert matches(around + self._localized(command.output) + around, printed), (
+            other_output = "" if ready is None else "..."
+            assert matches(other_output + self._localized(command.output) + other_output, printed), (
                 f"{location}: {command.text}printed\n{printed}\ninstead of\n{command.output}"
             )
 
@@ -230,7 +230,7 @@ class Shell:
             ["bash", "-c", text],
             cwd=self.folder,
             env=self.variables,
-            input="".join(line for _, line in self._answers(text)),
+            input="".join(line for _, line in self._typed_lines(text)),
             capture_output=True,
             text=True,
             timeout=TIMEOUT_SECONDS,
@@ -243,12 +243,12 @@ class Shell:
             pass
         return done.stdout
 
-    def _answers(self, text: str) -> list[tuple[str, str]]:
+    def _typed_lines(self, text: str) -> list[tuple[str, str]]:
         typed = next((typed for part, typed in self.typed.items() if part in text), ())
         return list(zip(typed[::2], typed[1::2], strict=True))
 
     def _localized(self, text: str) -> str:
-        """Replace addresses and folders that belong to other programs, or to other machines."""
+        """Replace the addresses and folders of the page by those of this machine."""
         replaced = self._addresses | {
             "127.0.0.1:8080": f"127.0.0.1:{self.port}",
             "https://chat.example.org/api": f"{self.url}/api",

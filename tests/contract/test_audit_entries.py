@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from hubbub.protocol.enums import AuditLogAction as A
+from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions as P
@@ -51,7 +52,7 @@ NEVER_WRITTEN = {
 
 
 EVENTS_NOT_PUBLISHED = {
-    "put_guilds_onboarding": "GUILD_UPDATE is published when onboarding is enabled, see test_guild_pages.py",
+    "put_guilds_onboarding": "GUILD_UPDATE is published when onboarding is enabled, see test_guild_onboarding_and_widgets.py",
 }
 """Operations that publish their events only under conditions that this test does not create."""
 
@@ -73,8 +74,8 @@ class AuditLog:
             if not page["audit_log_entries"]:
                 break
             entries += page["audit_log_entries"]
-            self._last = max((each["id"] for each in page["audit_log_entries"]), key=int)
-        self.ids |= {each["id"] for each in entries}
+            self._last = max((entry["id"] for entry in page["audit_log_entries"]), key=int)
+        self.ids |= {entry["id"] for entry in entries}
         return entries
 
 
@@ -83,9 +84,9 @@ async def builder(small_world: World) -> RequestBuilder:
     return RequestBuilder(await prepare_guild(small_world))
 
 
-async def moderator(builder: RequestBuilder, is_bot: bool) -> Actor:
+async def create_moderator(builder: RequestBuilder, is_bot: bool) -> Actor:
     """Create an administrator with the highest role, who owns none of the guild's objects."""
-    actor = await builder.world.bot(builder.guild) if is_bot else await builder.member()
+    actor = await builder.world.bot(builder.guild) if is_bot else await builder.guild.member()
     role = await builder.guild.role("highest", P.ADMINISTRATOR)
     await builder.guild.add_role(actor, role)
     (await builder.owner.patch(f"{builder.guild_path}/roles", json=[{"id": str(role), "position": 20}])).ok()
@@ -94,14 +95,14 @@ async def moderator(builder: RequestBuilder, is_bot: bool) -> Actor:
 
 @pytest.mark.timeout(600)
 async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(builder: RequestBuilder) -> None:
-    user, bot = await moderator(builder, is_bot=False), await moderator(builder, is_bot=True)
+    user, bot = await create_moderator(builder, is_bot=False), await create_moderator(builder, is_bot=True)
     session = await builder.session(builder.owner)
-    audit_log, wrong, published = AuditLog(builder), list[str](), set[str]()
+    audit_log, problems, published = AuditLog(builder), list[str](), set[str]()
     publish = builder.world.app.database.on_commit
 
     def record(dispatches: Iterable[Dispatch]) -> None:
         batch = list(dispatches)
-        published.update(each.event for each in batch)
+        published.update(dispatch.event for dispatch in batch)
         publish(batch)
 
     builder.world.app.database.on_commit = record
@@ -112,7 +113,7 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
         caller = builder.owner if endpoint.name in OWNERS_ONLY else caller
         request = await builder.request(endpoint, caller)
         if endpoint.name == "prune_guild":
-            await builder.member()
+            await builder.guild.member()
             builder.world.clock.advance(31 * DAY_MS)
             request.body = {"days": 30}
         await audit_log.new_entries()
@@ -121,16 +122,16 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
         (await request.send(endpoint, caller, headers={"X-Audit-Log-Reason": quote(reason)})).ok()
         declared = {event.name for event in endpoint.operation.emits}
         if declared and not declared & published and endpoint.name not in EVENTS_NOT_PUBLISHED:
-            wrong.append(f"{endpoint.name}: published {sorted(published)}, none of {sorted(declared)}")
+            problems.append(f"{endpoint.name}: published {sorted(published)}, none of {sorted(declared)}")
         entries = await audit_log.new_entries()
-        kinds = {each["action_type"] for each in entries}
+        kinds = {entry["action_type"] for entry in entries}
         if kinds != expected_entries(endpoint):
-            wrong.append(f"{endpoint.name}: {sorted(kinds)}, not {sorted(expected_entries(endpoint))}")
+            problems.append(f"{endpoint.name}: {sorted(kinds)}, not {sorted(expected_entries(endpoint))}")
         for entry in entries:
             if (entry["user_id"], entry.get("reason")) != (str(caller.id), reason):
-                wrong.append(f"{endpoint.name}: {entry}")
+                problems.append(f"{endpoint.name}: {entry}")
 
-    assert not wrong, "\n".join(wrong)
+    assert not problems, "\n".join(problems)
     await session.wait_delivered()
     received = {frame["d"]["id"] for frame in session.dispatches if frame["t"] == "GUILD_AUDIT_LOG_ENTRY_CREATE"}
     assert audit_log.ids - received == set()
@@ -138,10 +139,14 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
 
 def mutating_endpoints() -> list[Endpoint]:
     """Return every operation that changes a guild. Pruning is last, because it advances the clock."""
-    endpoints = {each.name: each for each in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT))}
+    endpoints = {endpoint.name: endpoint for endpoint in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT))}
     excluded = {"leave_guild", "delete_guild", *JOIN_REQUEST_OPERATIONS}
-    mutations = [each for each in endpoints.values() if each.operation.method != "GET" and each.name not in excluded]
-    return sorted(mutations, key=lambda each: each.name == "prune_guild")
+    mutations = [
+        endpoint
+        for endpoint in endpoints.values()
+        if endpoint.operation.method != "GET" and endpoint.name not in excluded
+    ]
+    return sorted(mutations, key=lambda endpoint: endpoint.name == "prune_guild")
 
 
 def expected_entries(endpoint: Endpoint) -> set[int]:
@@ -154,7 +159,7 @@ def test_the_table_lists_only_mutations_with_more_declared_audit_actions() -> No
 
     assert set(PARTIAL_WRITES) - declared.keys() == set()
     assert {name for name, kinds in PARTIAL_WRITES.items() if not kinds < declared[name]} == set()
-    # Not covered by the walk: operations authorized by a webhook token or an OAuth2 token, operations of a lobby that
+    # Not called by the test above: operations authorized by a webhook token or an OAuth2 token, operations of a lobby that
     # is linked to a channel, and an invite that grants roles.
     others = {name for name, operation in operations().items() if operation.audits} - declared.keys()
     assert others == {
@@ -180,26 +185,26 @@ def test_every_audit_action_is_declared_by_an_operation() -> None:
 async def test_every_audit_action_is_written_by_the_server(builder: RequestBuilder) -> None:
     guild, owner, world, audit_log = builder.guild, builder.owner, builder.world, AuditLog(builder)
     guild_path, general_path, prepared = builder.guild_path, builder.general_path, builder.prepared
-    user = await builder.member()
+    user = await builder.guild.member()
     member_path = f"{guild_path}/members/{user.id}"
     (await owner.patch(member_path, json={"flags": MemberFlags.BYPASSES_VERIFICATION})).ok()
-    seen = set[int]().union(*map(expected_entries, mutating_endpoints()))
+    written_actions = set[int]().union(*map(expected_entries, mutating_endpoints()))
 
     async def expect(*kinds: int, response: Any) -> None:
         assert response.status < 300 or kinds[0] >= A.AUTO_MODERATION_BLOCK_MESSAGE, response.body
         entries = await audit_log.new_entries()
-        assert {each["action_type"] for each in entries} == set(kinds), response.body
-        seen.update(kinds)
+        assert {entry["action_type"] for entry in entries} == set(kinds), response.body
+        written_actions.update(kinds)
 
     # A member in a voice channel is moved, then disconnected.
     await guild.allow_permissions(user, P.VIEW_CHANNEL | P.CONNECT | P.SEND_MESSAGES | P.CHANGE_NICKNAME)
-    await builder.join_voice(user, prepared.voice)
-    other = str(await guild.channel("other", type=2))
+    await builder.join_voice(user, prepared.voice_channel_id)
+    other = str(await guild.channel("other", type=ChannelType.GUILD_VOICE))
     await audit_log.new_entries()
     await expect(A.MEMBER_MOVE, response=await owner.patch(member_path, json={"channel_id": other}))
     await expect(A.MEMBER_DISCONNECT, response=await owner.patch(member_path, json={"channel_id": None}))
-    status = f"/channels/{prepared.voice}/voice-status"
-    await expect(A.VOICE_CHANNEL_STATUS_UPDATE, response=await owner.put(status, json={"status": "here"}))
+    status = f"/channels/{prepared.voice_channel_id}/voice-status"
+    await expect(A.VOICE_CHANNEL_STATUS_UPDATE, response=await owner.put(status, json={"status": "chatting"}))
     await expect(A.VOICE_CHANNEL_STATUS_DELETE, response=await owner.put(status, json={"status": ""}))
 
     # Existing objects are updated and deleted.
@@ -207,10 +212,10 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     for kind, bits in ((A.CHANNEL_OVERWRITE_CREATE, "1"), (A.CHANNEL_OVERWRITE_UPDATE, "2")):
         body = {"type": 0, "allow": "0", "deny": bits}
         await expect(kind, response=await owner.put(overwrite, json=body))
-    thread = f"/channels/{prepared.thread}"
+    thread = f"/channels/{prepared.thread_id}"
     await expect(A.THREAD_UPDATE, response=await owner.patch(thread, json={"name": "renamed"}))
     await expect(A.THREAD_DELETE, response=await owner.delete(thread))
-    endpoints = {each.name: each for each in mutating_endpoints()}
+    endpoints = {endpoint.name: endpoint for endpoint in mutating_endpoints()}
     for name, kinds_when_repeated in (
         ("put_guilds_onboarding", {A.ONBOARDING_PROMPT_CREATE, A.ONBOARDING_PROMPT_DELETE}),
         ("set_guild_new_member_welcome", {A.HOME_SETTINGS_UPDATE}),
@@ -245,7 +250,7 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     await builder.create(
         rules,
         json={
-            "name": "words",
+            "name": "messages",
             "event_type": 1,
             "trigger_type": 1,
             "actions": [{"type": 1}, alert, {"type": 3, "metadata": {"duration_seconds": 60}}],
@@ -270,6 +275,6 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     await guild.role("old", P.MANAGE_MESSAGES)
     await audit_log.new_entries()
     assert await world.write(lambda call: channels.overwrites.split_permissions(call, guild.id))
-    seen |= {each["action_type"] for each in await audit_log.new_entries()}
+    written_actions |= {entry["action_type"] for entry in await audit_log.new_entries()}
 
-    assert set(A) - seen == set(NEVER_WRITTEN)
+    assert set(A) - written_actions == set(NEVER_WRITTEN)

@@ -448,7 +448,7 @@ def hubbub_parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, list[s
     if rest[:1] == ["agent"]:
         return agent_cli.parser(), rest[1:]
     while rest and not rest[0].startswith("-"):
-        actions = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+        actions = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
         if not actions:
             break
         name = rest.pop(0)
@@ -471,14 +471,14 @@ def unknown_parts(command: str) -> list[str]:
         action = parser._option_string_actions.get(word)
         if action is None:
             problems.append(f"{word} is not an option")
-        elif action.choices is not None and not is_choice(following, [str(each) for each in action.choices]):
+        elif action.choices is not None and not is_choice(following, [str(choice) for choice in action.choices]):
             problems.append(f"{word} {following} is not one of {list(action.choices)}")
     return problems
 
 
 def is_choice(shown: str, choices: Sequence[str]) -> bool:
     """Return whether a value, `a|b` or a range `0-3` consists of allowed values."""
-    return all(each in choices for each in re.split(r"\||(?<=\d)-(?=\d)", shown))
+    return all(choice in choices for choice in re.split(r"\||(?<=\d)-(?=\d)", shown))
 
 
 def every_command() -> Iterator[tuple[str, str]]:

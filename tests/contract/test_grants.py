@@ -1,7 +1,7 @@
 """No operation grants, directly or by copying, moving, syncing or editing, a permission that the caller lacks.
 
 The caller has every permission except ADMINISTRATOR and BAN_MEMBERS. Each attempt tries to give BAN_MEMBERS to the
-caller's role or to @everyone. A walk over the operations finds new ones that change channels, roles or rules.
+caller's role or to @everyone. The last test finds new operations that change channels, roles or rules.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from tests.contract.tables import operations
 from tests.world import Actor, ApiResponse, Guild, World
 
 BIT: Final = Permissions.BAN_MEMBERS
-HELD: Final = Permissions.ALL & ~(BIT | Permissions.ADMINISTRATOR)
+CALLER_PERMISSIONS: Final = Permissions.ALL & ~(BIT | Permissions.ADMINISTRATOR)
 
 WATCHED_EVENTS: Final = frozenset(
     {
@@ -29,7 +29,7 @@ WATCHED_EVENTS: Final = frozenset(
 )
 
 
-class Scene(NamedTuple):
+class GrantSetup(NamedTuple):
     """A guild with a category that grants the bit, a role above the caller with the bit, and the caller."""
 
     guild: Guild
@@ -42,7 +42,7 @@ class Scene(NamedTuple):
     """ID of a category with an overwrite that allows the bit to @everyone."""
 
 
-Attempt = Callable[[Scene], Awaitable[ApiResponse]]
+Attempt = Callable[[GrantSetup], Awaitable[ApiResponse]]
 
 
 def overwrite(target: int) -> dict[str, Any]:
@@ -50,59 +50,59 @@ def overwrite(target: int) -> dict[str, Any]:
     return {"id": str(target), "type": 0, "allow": str(int(BIT)), "deny": "0"}
 
 
-async def create_channel(scene: Scene) -> ApiResponse:
-    body = {"name": "new", "permission_overwrites": [overwrite(scene.role)]}
-    return await scene.caller.post(f"/guilds/{scene.guild.id}/channels", json=body)
+async def create_channel(setup: GrantSetup) -> ApiResponse:
+    body = {"name": "new", "permission_overwrites": [overwrite(setup.role)]}
+    return await setup.caller.post(f"/guilds/{setup.guild.id}/channels", json=body)
 
 
-async def update_channel(scene: Scene) -> ApiResponse:
-    body = {"permission_overwrites": [overwrite(scene.guild.id)]}
-    return await scene.caller.patch(f"/channels/{scene.guild.general}", json=body)
+async def update_channel(setup: GrantSetup) -> ApiResponse:
+    body = {"permission_overwrites": [overwrite(setup.guild.id)]}
+    return await setup.caller.patch(f"/channels/{setup.guild.general}", json=body)
 
 
-async def sync_channel(scene: Scene) -> ApiResponse:
-    entry = {"id": str(scene.guild.general), "parent_id": str(scene.category), "lock_permissions": True}
-    return await scene.caller.patch(f"/guilds/{scene.guild.id}/channels", json=[entry])
+async def sync_channel(setup: GrantSetup) -> ApiResponse:
+    entry = {"id": str(setup.guild.general), "parent_id": str(setup.category), "lock_permissions": True}
+    return await setup.caller.patch(f"/guilds/{setup.guild.id}/channels", json=[entry])
 
 
-async def set_overwrite(scene: Scene) -> ApiResponse:
-    path = f"/channels/{scene.guild.general}/permissions/{scene.role}"
-    return await scene.caller.put(path, json=overwrite(scene.role))
+async def set_overwrite(setup: GrantSetup) -> ApiResponse:
+    path = f"/channels/{setup.guild.general}/permissions/{setup.role}"
+    return await setup.caller.put(path, json=overwrite(setup.role))
 
 
-async def delete_overwrite(scene: Scene) -> ApiResponse:
+async def delete_overwrite(setup: GrantSetup) -> ApiResponse:
     # The overwrite of the category allows the bit; deleting it changes the bit as well.
-    return await scene.caller.delete(f"/channels/{scene.category}/permissions/{scene.guild.id}")
+    return await setup.caller.delete(f"/channels/{setup.category}/permissions/{setup.guild.id}")
 
 
-async def create_role(scene: Scene) -> ApiResponse:
+async def create_role(setup: GrantSetup) -> ApiResponse:
     body = {"name": "new", "permissions": str(int(BIT))}
-    return await scene.caller.post(f"/guilds/{scene.guild.id}/roles", json=body)
+    return await setup.caller.post(f"/guilds/{setup.guild.id}/roles", json=body)
 
 
-async def update_role(scene: Scene) -> ApiResponse:
+async def update_role(setup: GrantSetup) -> ApiResponse:
     body = {"permissions": str(int(BIT))}
-    return await scene.caller.patch(f"/guilds/{scene.guild.id}/roles/{scene.guild.id}", json=body)
+    return await setup.caller.patch(f"/guilds/{setup.guild.id}/roles/{setup.guild.id}", json=body)
 
 
-async def move_role(scene: Scene) -> ApiResponse:
-    body = [{"id": str(scene.strong_role), "position": 1}]
-    return await scene.caller.patch(f"/guilds/{scene.guild.id}/roles", json=body)
+async def move_role(setup: GrantSetup) -> ApiResponse:
+    body = [{"id": str(setup.strong_role), "position": 1}]
+    return await setup.caller.patch(f"/guilds/{setup.guild.id}/roles", json=body)
 
 
-async def assign_role(scene: Scene) -> ApiResponse:
-    path = f"/guilds/{scene.guild.id}/members/{scene.caller.id}/roles/{scene.strong_role}"
-    return await scene.caller.put(path)
+async def assign_role(setup: GrantSetup) -> ApiResponse:
+    path = f"/guilds/{setup.guild.id}/members/{setup.caller.id}/roles/{setup.strong_role}"
+    return await setup.caller.put(path)
 
 
-async def edit_member_roles(scene: Scene) -> ApiResponse:
-    path = f"/guilds/{scene.guild.id}/members/{scene.caller.id}"
-    return await scene.caller.patch(path, json={"roles": [str(scene.role), str(scene.strong_role)]})
+async def edit_member_roles(setup: GrantSetup) -> ApiResponse:
+    path = f"/guilds/{setup.guild.id}/members/{setup.caller.id}"
+    return await setup.caller.patch(path, json={"roles": [str(setup.role), str(setup.strong_role)]})
 
 
-async def create_invite_with_role(scene: Scene) -> ApiResponse:
-    body = {"role_ids": [str(scene.strong_role)]}
-    return await scene.caller.post(f"/channels/{scene.guild.general}/invites", json=body)
+async def create_invite_with_role(setup: GrantSetup) -> ApiResponse:
+    body = {"role_ids": [str(setup.strong_role)]}
+    return await setup.caller.post(f"/channels/{setup.guild.general}/invites", json=body)
 
 
 ATTEMPTS: Final[dict[str, tuple[Attempt, str]]] = {
@@ -141,31 +141,28 @@ EXEMPT: Final[dict[str, str]] = {
 """Operations that change a channel, role or rule without an attempt here, with the reason."""
 
 
-async def build_scene(world: World) -> Scene:
+async def create_setup(world: World) -> GrantSetup:
     """Create the guild of the attempts."""
     guild = await world.guild()
-    caller = await world.user()
-    from hubbub.server.places import members
-
-    await world.write(lambda call: members.membership.add(call, guild.id, caller.id), actor=guild.owner.id)
-    role = await guild.role("caller", HELD)
+    caller = await guild.member()
+    role = await guild.role("caller", CALLER_PERMISSIONS)
     strong_role = await guild.role("strong", BIT)
     positions = [{"id": str(role), "position": 1}, {"id": str(strong_role), "position": 2}]
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=positions)).ok()
     await guild.add_role(caller, role)
-    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    category = await guild.channel("Category", type=ChannelType.GUILD_CATEGORY)
     await guild.overwrite(category, guild.id, allow=BIT, target_type=OverwriteType.ROLE)
     # An allowed bit in the category must not count as held by the caller there.
     await guild.overwrite(category, caller.id, deny=BIT)
-    return Scene(guild, caller, role, strong_role, category)
+    return GrantSetup(guild, caller, role, strong_role, category)
 
 
-async def read_grants(scene: Scene) -> Any:
+async def read_grants(setup: GrantSetup) -> Any:
     """Return the overwrites of all channels, the permissions of all roles, and the caller's roles."""
-    owner, guild_path = scene.guild.owner, f"/guilds/{scene.guild.id}"
+    owner, guild_path = setup.guild.owner, f"/guilds/{setup.guild.id}"
     channels = (await owner.get(f"{guild_path}/channels")).ok()
     roles = (await owner.get(f"{guild_path}/roles")).ok()
-    member = (await owner.get(f"{guild_path}/members/{scene.caller.id}")).ok()
+    member = (await owner.get(f"{guild_path}/members/{setup.caller.id}")).ok()
     return (
         {channel["id"]: channel["permission_overwrites"] for channel in channels},
         {role["id"]: (role["permissions"], role["position"]) for role in roles},
@@ -175,13 +172,13 @@ async def read_grants(scene: Scene) -> Any:
 
 @pytest.mark.parametrize("name", ATTEMPTS)
 async def test_an_attempt_to_grant_a_missing_permission_is_rejected(world: World, name: str) -> None:
-    scene = await build_scene(world)
-    before = await read_grants(scene)
+    setup = await create_setup(world)
+    before = await read_grants(setup)
 
-    response = await ATTEMPTS[name][0](scene)
+    response = await ATTEMPTS[name][0](setup)
 
     response.rejected(403, 50013)
-    assert await read_grants(scene) == before
+    assert await read_grants(setup) == before
 
 
 def test_every_operation_that_changes_channels_roles_or_rules_is_covered() -> None:

@@ -23,8 +23,8 @@ def alternatives(kind: Any) -> Iterator[Any]:
     if get_origin(kind) is Annotated:
         yield from alternatives(get_args(kind)[0])
     elif get_origin(kind) in (Union, UnionType):
-        for each in get_args(kind):
-            yield from alternatives(each)
+        for member in get_args(kind):
+            yield from alternatives(member)
     else:
         yield kind
 
@@ -60,44 +60,53 @@ class PublicDescription:
         if len(path) > DEPTH_MAX or not kinds:
             return
         for part in ("oneOf", "anyOf", "allOf"):
-            for each in schema.get(part, ()):
-                yield from self.too_wide(each, kinds, path)
+            for part_schema in schema.get(part, ()):
+                yield from self.too_wide(part_schema, kinds, path)
         if schema.get("format") == "int32":
             self.checked += 1
             if any(accepts(kind, value) for kind in kinds for value in (INT32_MAX + 1, INT32_MIN - 1)):
                 yield ".".join(path)
-        inner = [each for kind in kinds for each in alternatives(kind)]
-        structs = [each for each in inner if isinstance(each, type) and issubclass(each, msgspec.Struct)]
-        for name, below in schema.get("properties", {}).items():
-            fields = [each for struct in structs for each in msgspec.structs.fields(struct) if each.encode_name == name]
-            yield from self.too_wide(below, [each.type for each in fields], (*path, name))
+        inner = [member for kind in kinds for member in alternatives(kind)]
+        structs = [member for member in inner if isinstance(member, type) and issubclass(member, msgspec.Struct)]
+        for name, field_schema in schema.get("properties", {}).items():
+            types = [
+                field.type
+                for struct in structs
+                for field in msgspec.structs.fields(struct)
+                if field.encode_name == name
+            ]
+            yield from self.too_wide(field_schema, types, (*path, name))
         if isinstance(schema.get("items"), dict):
-            lists = [get_args(each)[0] for each in inner if get_origin(each) is list]
-            yield from self.too_wide(schema["items"], lists, (*path, "0"))
+            item_types = [get_args(member)[0] for member in inner if get_origin(member) is list]
+            yield from self.too_wide(schema["items"], item_types, (*path, "0"))
 
     def operations(self) -> Iterator[tuple[str, str, dict[str, Any], list[dict[str, Any]]]]:
         """Yield the method, path, definition and parameters of every operation."""
         for path, item in self.document["paths"].items():
             for method in {"get", "put", "post", "patch", "delete"} & set(item):
-                found = item[method]
-                named = [*item.get("parameters", ()), *found.get("parameters", ())]
-                yield method.upper(), _PARAMETER.sub("{}", path), found, [self.resolve(each) for each in named]
+                operation = item[method]
+                parameters = [*item.get("parameters", ()), *operation.get("parameters", ())]
+                yield method.upper(), _PARAMETER.sub("{}", path), operation, [*map(self.resolve, parameters)]
 
 
 def test_integers_are_limited_as_in_the_public_api() -> None:
     described = PublicDescription(public_api.document())
-    table = {(each.operation.method, _PARAMETER.sub("{}", each.operation.path)): each for each in EndpointTable(SLICES)}
+    table = {
+        (endpoint.operation.method, _PARAMETER.sub("{}", endpoint.operation.path)): endpoint
+        for endpoint in EndpointTable(SLICES)
+    }
     too_wide: set[str] = set()
     for method, path, operation, parameters in described.operations():
         endpoint = table[method, path]
         for content in operation.get("requestBody", {}).get("content", {}).values():
             too_wide.update(described.too_wide(content["schema"], [endpoint.operation.body], (endpoint.name,)))
         query = endpoint.operation.query
-        fields = {} if query is NoneType else {each.encode_name: each.type for each in msgspec.structs.fields(query)}
-        for each in parameters:
-            if each["in"] == "query" and each["name"] in fields:
-                where = (endpoint.name, each["name"])
-                too_wide.update(described.too_wide(each["schema"], [fields[each["name"]]], where))
+        fields = () if query is NoneType else msgspec.structs.fields(query)
+        types = {field.encode_name: field.type for field in fields}
+        for parameter in parameters:
+            name = parameter["name"]
+            if parameter["in"] == "query" and name in types:
+                too_wide.update(described.too_wide(parameter["schema"], [types[name]], (endpoint.name, name)))
 
     assert not too_wide, "\n".join(sorted(too_wide))
     assert described.checked > 50
@@ -107,5 +116,5 @@ def test_flags_are_limited_to_nonnegative_63_bit_numbers() -> None:
     for endpoint in EndpointTable(SLICES):
         for form in alternatives(endpoint.operation.body):
             if isinstance(form, type) and issubclass(form, msgspec.Struct):
-                flags = [each for each in msgspec.structs.fields(form) if each.name.endswith("flags")]
-                assert not any(accepts(each.type, -1) or accepts(each.type, 1 << 63) for each in flags), endpoint.name
+                types = [field.type for field in msgspec.structs.fields(form) if field.name.endswith("flags")]
+                assert not any(accepts(kind, -1) or accepts(kind, 1 << 63) for kind in types), endpoint.name

@@ -2,7 +2,7 @@
 
 Each operation is called by a member without permissions, a member with exactly the required permissions, the owner, an
 outsider, and the owner of another guild, with objects of this one. The matrix runs once with users and once with bots;
-a bot with ADMINISTRATOR takes the part of the owner. Operations of applications and of group DMs have their own tests.
+a bot with ADMINISTRATOR replaces the owner. Operations of applications and of group DMs have their own tests.
 
 The required permissions are the operation's `needs`, which the dispatcher checks, and `HANDLER_PERMISSIONS`, which
 handlers check, after the rows of spec/http.md#4. A rejection is 403 with 50013 (missing permissions) or 50001 (missing
@@ -22,7 +22,7 @@ from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from tests.contract.prepared_guild import PreparedGuild, prepare_guild
 from tests.contract.request_builder import PREPARATIONS, Request, RequestBuilder
-from tests.world import Actor, ApiResponse, Bearer, Guild, World
+from tests.world import Actor, ApiResponse, Guild, World
 
 HANDLER_PERMISSIONS = {
     # Permissions that spec/http.md#4 requires beyond `needs`; for objects of other users where own objects require less.
@@ -178,7 +178,11 @@ SHARED_PARAMETERS = {"guild_id", "channel_id", "user_id", "emoji_name", "overwri
 @cache
 def guild_endpoints() -> list[Endpoint]:
     """Return every operation with a guild or a channel in its path."""
-    return [each for each in EndpointTable(SLICES) if {"guild_id", "channel_id"} & set(each.operation.parameters)]
+    return [
+        endpoint
+        for endpoint in EndpointTable(SLICES)
+        if {"guild_id", "channel_id"} & set(endpoint.operation.parameters)
+    ]
 
 
 @cache
@@ -187,10 +191,14 @@ def checked_endpoints() -> list[Endpoint]:
 
     The list is complete: the `response_monitor` fixture checks every response of every test against the operation's `raises`."""
     codes = {errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS}
-    others = [each for each in EndpointTable(SLICES) if each.operation.needs or codes & set(each.operation.raises)]
+    others = [
+        endpoint
+        for endpoint in EndpointTable(SLICES)
+        if endpoint.operation.needs or codes & set(endpoint.operation.raises)
+    ]
     return [
         *guild_endpoints(),
-        *(each for each in others if each.name not in {every.name for every in guild_endpoints()}),
+        *(endpoint for endpoint in others if endpoint.name not in {other.name for other in guild_endpoints()}),
     ]
 
 
@@ -203,12 +211,16 @@ def endpoints_for(kind: Auth) -> list[Endpoint]:
         and endpoint.name not in EXEMPT
         and not endpoint.operation.path.startswith(APPLICATIONS)
     ]
-    return sorted(found, key=lambda each: (each.name == "delete_guild", each.name == "leave_guild"))
+    return sorted(found, key=lambda endpoint: (endpoint.name == "delete_guild", endpoint.name == "leave_guild"))
 
 
 def oauth2_endpoints() -> list[Endpoint]:
     """Return the operations that OAuth2 tokens may call."""
-    return [each for each in guild_endpoints() if Auth.BEARER in each.operation.auth and each.name not in EXEMPT]
+    return [
+        endpoint
+        for endpoint in guild_endpoints()
+        if Auth.BEARER in endpoint.operation.auth and endpoint.name not in EXEMPT
+    ]
 
 
 def required_permissions(endpoint: Endpoint) -> int:
@@ -294,11 +306,11 @@ def single_bits(bits: int) -> list[int]:
 
 @pytest.mark.timeout(600)
 async def test_every_operation_requires_the_documented_permissions(matrix: Matrix) -> None:
-    wrong: list[str] = []
+    problems: list[str] = []
 
     def expect(endpoint: Endpoint, caller: str, response: ApiResponse, expected: bool) -> None:
         if not expected or response.status >= 500:
-            wrong.append(f"{endpoint.name}, {caller}: {response.status} {response.body[:200]!r}")
+            problems.append(f"{endpoint.name}, {caller}: {response.status} {response.body[:200]!r}")
 
     kind = Auth.BOT if matrix.unprivileged.bot else Auth.USER
     for endpoint in endpoints_for(kind):
@@ -357,13 +369,13 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
         elif name not in JOIN_REQUEST_OPERATIONS:
             expect(endpoint, "owner", response, response.status < 300)
 
-    assert not wrong, "\n".join(wrong)
+    assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("matrix", [Auth.USER], ids=["users"], indirect=True)
 async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix) -> None:
     """spec/http.md#2.1: with mfa_level 1 the acting user, or the owner of the bot, needs two-factor authentication."""
-    wrong: list[str] = []
+    problems: list[str] = []
     await matrix.builder.enable_mfa(matrix.prepared.guild.owner)
     await matrix.enable(ALL_BUT_ADMINISTRATOR)
     for endpoint in endpoints_for(Auth.BOT if matrix.unprivileged.bot else Auth.USER):
@@ -374,14 +386,18 @@ async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix
         response = await request.send(endpoint, matrix.able)
         await matrix.builder.set_mfa_level(0)
         if (outcome(response) == (401, 60003)) is not bool(required_permissions(endpoint) & P.ELEVATED):
-            wrong.append(f"{endpoint.name}: {response.status} {response.body[:200]!r}")
+            problems.append(f"{endpoint.name}: {response.status} {response.body[:200]!r}")
 
-    assert not wrong, "\n".join(wrong)
+    assert not problems, "\n".join(problems)
 
 
 async def test_conditional_elevated_permissions_require_mfa(matrix: Matrix) -> None:
     builder, able = matrix.builder, matrix.able
-    member, message, role = await builder.member(), await builder.message(), str(await builder.guild.role())
+    member, message, role = (
+        await builder.guild.member(),
+        await builder.create_message(),
+        str(await builder.guild.role()),
+    )
     await builder.enable_mfa(builder.owner)
     await matrix.enable(ALL_BUT_ADMINISTRATOR)
     await builder.set_mfa_level(1)
@@ -389,7 +405,7 @@ async def test_conditional_elevated_permissions_require_mfa(matrix: Matrix) -> N
     for path, body in (
         (f"{builder.guild_path}/members/{member.id}", {"roles": [role]}),
         (f"{builder.general_path}/messages/{message}", {"flags": 4}),
-        (f"/channels/{builder.prepared.thread}", {"locked": True}),
+        (f"/channels/{builder.prepared.thread_id}", {"locked": True}),
     ):
         assert outcome(await able.patch(path, json=body)) == (401, 60003), path
     assert outcome(await able.post(f"{builder.general_path}/invites", json={"role_ids": [role]})) == (401, 60003)
@@ -412,20 +428,18 @@ def test_the_tables_name_only_existing_operations() -> None:
 
 
 def test_every_operation_with_a_permission_check_is_covered() -> None:
-    seen = {each.name for each in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT), *oauth2_endpoints())}
-    own = {each.name for each in guild_endpoints() if each.operation.path.startswith(APPLICATIONS)}
+    covered = {endpoint.name for endpoint in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT), *oauth2_endpoints())}
+    of_applications = {
+        endpoint.name for endpoint in guild_endpoints() if endpoint.operation.path.startswith(APPLICATIONS)
+    }
 
-    assert {each.name for each in checked_endpoints()} - seen - (own - set(EXEMPT)) == set(EXEMPT)
+    assert {endpoint.name for endpoint in checked_endpoints()} - covered - (of_applications - set(EXEMPT)) == set(
+        EXEMPT
+    )
     assert {name for method, name in GROUP_ROWS} <= set(EXEMPT)
 
 
 # Operations of applications and of OAuth2 tokens
-
-
-async def bearer(world: World, user: Actor, application_id: int | None, *scopes: str) -> Bearer:
-    """Issue a user's access token to an application."""
-    token = await world.access_token(user, application_id, *scopes)
-    return Bearer(world, user.id, token, user.name, application_id=application_id)
 
 
 async def test_applications_use_their_own_operations_in_their_guilds(small_world: World) -> None:
@@ -434,22 +448,22 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
     stranger = await world.bot(prepared.guild, permissions=P.ADMINISTRATOR)
     command = {"name": "greet", "description": "says hello"}
     path = f"/applications/{prepared.bot.application_id}/guilds/{prepared.guild.id}/commands"
-    wrong: list[str] = []
+    problems: list[str] = []
     # Deletions come last, so that the command exists for all others.
     own = sorted(
         (
-            each
-            for each in guild_endpoints()
-            if each.operation.path.startswith(APPLICATIONS) and each.name not in EXEMPT
+            endpoint
+            for endpoint in guild_endpoints()
+            if endpoint.operation.path.startswith(APPLICATIONS) and endpoint.name not in EXEMPT
         ),
-        key=lambda each: each.operation.method == "DELETE",
+        key=lambda endpoint: endpoint.operation.method == "DELETE",
     )
     assert own
     for endpoint in own:
-        made = (await prepared.bot.post(path, json=command)).ok()
+        created = (await prepared.bot.post(path, json=command)).ok()
         values = prepared.path_values(endpoint)
         if "command_id" in values:
-            values["command_id"] = made["id"]
+            values["command_id"] = created["id"]
         body = {"bulk_set_guild_application_commands": [command], "create_guild_application_command": command}.get(
             endpoint.name, {"permissions": []} if "permissions" in endpoint.name else {}
         )
@@ -462,8 +476,8 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
 
         scope = endpoint.operation.scopes[0]
         owner = prepared.guild.owner
-        plain = await bearer(world, owner, prepared.bot.application_id, "identify")
-        foreign = await bearer(world, owner, stranger.application_id, scope)
+        plain = await world.bearer(owner, prepared.bot.application_id, "identify")
+        foreign = await world.bearer(owner, stranger.application_id, scope)
         outcomes = {"a token without the scope": (outcome(await send(plain)), (403, 50026))}
         outcomes["a token of another application"] = (outcome(await send(foreign)), (403, 20012))
         if Auth.BOT in endpoint.operation.auth:
@@ -472,18 +486,18 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
             outcomes["an unknown guild"] = (outcome(await send(prepared.bot, unknown)), (404, 10004))
         for caller_name, (actual, expected) in outcomes.items():
             if actual != expected:
-                wrong.append(f"{endpoint.name}, {caller_name}: {actual}")
+                problems.append(f"{endpoint.name}, {caller_name}: {actual}")
         response = (
             await send(prepared.bot)
             if Auth.BOT in endpoint.operation.auth
-            else await send(await bearer(world, owner, prepared.bot.application_id, scope))
+            else await send(await world.bearer(owner, prepared.bot.application_id, scope))
         )
         # The permissions of a command are unknown until they are set.
         unset = endpoint.name == "get_guild_application_command_permissions"
         if outcome(response) != (404, 10066) if unset else response.status >= 400:
-            wrong.append(f"{endpoint.name}, own application: {response.status} {response.body[:200]!r}")
+            problems.append(f"{endpoint.name}, own application: {response.status} {response.body[:200]!r}")
 
-    assert not wrong, "\n".join(wrong)
+    assert not problems, "\n".join(problems)
 
 
 OUTSIDER_OUTCOMES = {"get_my_guild_member": (404, 10004), "list_guild_channels": (403, 50001)}
@@ -491,17 +505,17 @@ OUTSIDER_OUTCOMES = {"get_my_guild_member": (404, 10004), "list_guild_channels":
 
 
 @pytest.mark.parametrize(
-    "name", sorted(each.name for each in oauth2_endpoints() if APPLICATIONS not in each.operation.path)
+    "name", sorted(endpoint.name for endpoint in oauth2_endpoints() if APPLICATIONS not in endpoint.operation.path)
 )
 async def test_oauth2_operations_are_limited_to_the_users_guilds(small_world: World, name: str) -> None:
     world = small_world
     prepared = await prepare_guild(world)
-    (endpoint,) = [each for each in oauth2_endpoints() if each.name == name]
+    (endpoint,) = [endpoint for endpoint in oauth2_endpoints() if endpoint.name == name]
     url, application_id = endpoint.operation.url(**prepared.path_values(endpoint)), prepared.bot.application_id
     scope = endpoint.operation.scopes[0]
 
-    async def status_of(user: Actor, *scopes: str) -> tuple[int, int]:
-        caller = await bearer(world, user, application_id, *scopes)
+    async def status_of(user: Actor, scope: str) -> tuple[int, int]:
+        caller = await world.bearer(user, application_id, scope)
         return outcome(await caller.request(endpoint.operation.method, url))
 
     assert await status_of(prepared.guild.owner, scope) == (200, 0)

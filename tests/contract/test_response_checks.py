@@ -12,11 +12,11 @@ from tests.world import ApiResponse, World
 async def test_an_undeclared_response_to_any_client_is_reported(
     world: World, response_monitor: ResponseMonitor
 ) -> None:
-    seen = []
+    checked_responses = []
     assert not response_monitor.problems
-    complain = response_monitor.find_problem
+    original_check = response_monitor.find_problem
     response_monitor.find_problem = lambda endpoint, response: (
-        seen.append((endpoint.name, response.status, response.json)) or "wrong"
+        checked_responses.append((endpoint.name, response.status, response.json)) or "wrong"
     )  # type: ignore[method-assign]
     try:
         # A plain client, which checks nothing itself.
@@ -25,9 +25,9 @@ async def test_an_undeclared_response_to_any_client_is_reported(
         async with aiohttp.ClientSession() as client, client.get(f"{world.api}/no/such/route"):
             pass
     finally:
-        response_monitor.find_problem = complain  # type: ignore[method-assign]
+        response_monitor.find_problem = original_check  # type: ignore[method-assign]
 
-    assert seen == [("get_my_user", 401, {"message": "401: Unauthorized", "code": 0})]
+    assert checked_responses == [("get_my_user", 401, {"message": "401: Unauthorized", "code": 0})]
     with pytest.raises(AssertionError, match="wrong"):
         response_monitor.assert_no_problems()
     assert not response_monitor.problems

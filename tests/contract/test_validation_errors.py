@@ -35,7 +35,7 @@ def invalid_value(kind: Any) -> tuple[Any, list[str]] | None:
         config = kind.__struct_config__
         value = {} if config.tag_field is None else {config.tag_field: config.tag}
         rejected = {field.encode_name: _rejected_value(field.type) for field in msgspec.structs.fields(kind)}
-        values = {name: each[0] for name, each in rejected.items() if each is not None}
+        values = {name: rejection[0] for name, rejection in rejected.items() if rejection is not None}
         return (value | values, list(values)) if values else None
     return _rejected_value(kind)
 

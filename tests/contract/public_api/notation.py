@@ -87,10 +87,10 @@ def render(document: dict[str, Any]) -> str:
 
 def _render_operation(operation: dict[str, Any], parameters: list[dict[str, Any]]) -> str:
     fields = []
-    query = {each["name"]: each for each in parameters if each["in"] == "query"}
+    query = {parameter["name"]: parameter for parameter in parameters if parameter["in"] == "query"}
     if query:
-        required = [name for name, each in query.items() if each.get("required")]
-        schema = {"properties": {name: each["schema"] for name, each in query.items()}, "required": required}
+        required = [name for name, parameter in query.items() if parameter.get("required")]
+        schema = {"properties": {name: parameter["schema"] for name, parameter in query.items()}, "required": required}
         fields.append(f"query: {_render_schema({'type': 'object', **schema})}")
     contents = operation.get("requestBody", {}).get("content", {})
     if contents:
@@ -122,20 +122,20 @@ def _render_schema(schema: dict[str, Any] | bool) -> str:
     if is_nullable:
         kinds.remove("null")
     values = schema.pop("enum", None)
-    if "oneOf" in schema and all("const" in each for each in schema["oneOf"]):
-        values = [each["const"] for each in schema.pop("oneOf")]
+    if "oneOf" in schema and all("const" in arm for arm in schema["oneOf"]):
+        values = [arm["const"] for arm in schema.pop("oneOf")]
     if values is not None:
-        values = [each for each in values if each is not None]
+        values = [value for value in values if value is not None]
         # A reference to the full enumeration is redundant beside a list of values.
         schema.pop("allOf", None)
     arms = [*schema.pop("oneOf", ()), *schema.pop("anyOf", ())]
     is_nullable = is_nullable or {"type": "null"} in arms
-    arms = [each for each in arms if each != {"type": "null"}]
+    arms = [arm for arm in arms if arm != {"type": "null"}]
     if arms:
         assert not schema, schema
-        text = " | ".join(_render_schema(each) for each in arms)
+        text = " | ".join(map(_render_schema, arms))
     elif "allOf" in schema:
-        text = " & ".join(_render_schema(each) for each in schema.pop("allOf"))
+        text = " & ".join(map(_render_schema, schema.pop("allOf")))
         assert not schema, schema
     elif "$ref" in schema:
         name = schema.pop("$ref").removeprefix(_REFERENCE)
@@ -144,7 +144,7 @@ def _render_schema(schema: dict[str, Any] | bool) -> str:
     else:
         text = _render_plain(kinds[0] if kinds else "", schema)
         if values is not None:
-            text += " of " + " ".join(json.dumps(each) for each in sorted(values, key=lambda v: (str(type(v)), v)))
+            text += " of " + " ".join(map(json.dumps, sorted(values, key=lambda value: (str(type(value)), value))))
     return f"{text} | null" if is_nullable else text
 
 
@@ -157,8 +157,8 @@ def _render_plain(kind: str, schema: dict[str, Any]) -> str:
     elif kind == "object":
         required = schema.pop("required", ())
         fields = [
-            f"{name}{'' if name in required else '?'}: {_render_schema(each)}"
-            for name, each in schema.pop("properties", {}).items()
+            f"{name}{'' if name in required else '?'}: {_render_schema(field)}"
+            for name, field in schema.pop("properties", {}).items()
         ]
         others = schema.pop("additionalProperties", None)
         if others is not None and not fields:
@@ -169,7 +169,7 @@ def _render_plain(kind: str, schema: dict[str, Any]) -> str:
         pattern = schema.pop("pattern", None)
         typed = {"type": kind} if kind else {}
         typed |= {key: schema.pop(key) for key in ("format", "contentEncoding") if key in schema}
-        (text,) = (name for name, each in _ATOMS.items() if each == typed)
+        (text,) = (name for name, atom in _ATOMS.items() if atom == typed)
         if pattern is not None:
             limits += f" matching {json.dumps(pattern)}"
     assert not schema, schema
@@ -177,7 +177,7 @@ def _render_plain(kind: str, schema: dict[str, Any]) -> str:
 
 
 def _block(fields: list[str]) -> str:
-    return "{\n" + "".join(textwrap.indent(each, "  ") + "\n" for each in fields) + "}"
+    return "{\n" + "".join(textwrap.indent(field, "  ") + "\n" for field in fields) + "}"
 
 
 def _wrap(text: str) -> str:
@@ -234,9 +234,9 @@ class _Parser:
             key = self._next()[1].removesuffix(":")
             if key == "query":
                 schema = self._union()
-                for name, each in schema["properties"].items():
+                for name, field in schema["properties"].items():
                     required = name in schema.get("required", ())
-                    found["parameters"].append({"in": "query", "name": name, "required": required, "schema": each})
+                    found["parameters"].append({"in": "query", "name": name, "required": required, "schema": field})
             elif key == "body":
                 found["requestBody"] = {"content": {"application/json": {"schema": self._union()}}}
             elif self._accept("empty"):
