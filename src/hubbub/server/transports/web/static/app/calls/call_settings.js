@@ -3,6 +3,7 @@
 import { formField } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
 import { openDialog } from "../ui/dialogs.js";
+import { runAndReport } from "../ui/notices.js";
 import { getCalls } from "../voice/calls.js";
 
 /** Open the dialog. The microphone stays open for the level meter until the dialog closes. */
@@ -17,10 +18,14 @@ export function openCallSettings(context) {
     meter.classList.toggle("speaking", devices.microphone.level > devices.settings.threshold);
   };
   devices.addEventListener("level", showLevel);
+  const { fields, showChosen } = settingsFields(devices, meter);
+  // A device that cannot be used is replaced by another one.
+  devices.addEventListener("change", showChosen);
   const wasOpen = devices.microphone.track !== null;
-  openDialog("Voice settings", () => h("div", { class: "call-settings" }, settingsFields(devices, meter)), {
+  openDialog("Voice settings", () => h("div", { class: "call-settings" }, fields), {
     onClose: () => {
       devices.removeEventListener("level", showLevel);
+      devices.removeEventListener("change", showChosen);
       if (!wasOpen && calls.channelId === null) devices.close();
     },
   });
@@ -39,7 +44,7 @@ function settingsFields(devices, meter) {
   };
   fillDevices(microphone, [], "");
   fillDevices(speaker, [], "");
-  fill();
+  runAndReport(fill);
   const hasOutputs = "setSinkId" in HTMLMediaElement.prototype;
   const threshold = h("input", {
     type: "range",
@@ -49,7 +54,11 @@ function settingsFields(devices, meter) {
     value: settings.threshold,
     oninput: event => devices.update({ threshold: Number(event.currentTarget.value) }),
   });
-  return [
+  const showChosen = () => {
+    microphone.value = settings.deviceId;
+    speaker.value = settings.outputId;
+  };
+  const fields = [
     formField("Microphone", microphone).node,
     h("div", { class: "field" }, h("p", { class: "hint" }, "Speak to see the level."), meter),
     formField("Sensitivity", threshold, "Others see that you speak above this level.").node,
@@ -67,6 +76,7 @@ function settingsFields(devices, meter) {
       onchange: event => devices.update({ echoCancellation: event.currentTarget.checked }),
     }),
   ];
+  return { fields, showChosen };
 }
 
 function fillDevices(select, devices, chosen) {

@@ -15,8 +15,8 @@ const RECOVERY_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 8_000;
 
 /**
- * Dispatches `change` after every change of what is shown, `joined` and `left` `{userId}`, and `ended` `{code}` when the call
- * is over for this client; the voice state decides whether to connect again.
+ * Dispatches `change` after every change of what is shown, `joined` and `left` `{userId}`, `unsent` if the microphone cannot be
+ * sent, and `ended` `{code}` when the call is over for this client; the voice state decides whether to connect again.
  */
 export class Call extends EventTarget {
   #gateway;
@@ -49,7 +49,7 @@ export class Call extends EventTarget {
     this.devices = devices;
     this.encryption = new FrameEncryption();
     this.#media = new MediaConnection(this.encryption);
-    this.playback = new Playback(devices.settings);
+    this.playback = new Playback(devices);
     this.#gateway = new VoiceGateway(ticket);
     this.#listen();
     this.#gateway.connect();
@@ -188,7 +188,9 @@ export class Call extends EventTarget {
   /** Send the microphone's track, or nothing while the user is muted. */
   sendMicrophone() {
     const { microphone, isSending } = this.devices;
-    this.#media.audio.sender.replaceTrack(isSending ? microphone.track : null).catch(() => {});
+    this.#media.audio.sender
+      .replaceTrack(isSending ? microphone.track : null)
+      .catch(() => this.#isClosed || this.dispatchEvent(new CustomEvent("unsent")));
     this.#sendSpeaking();
   }
 

@@ -7,7 +7,7 @@ import { Opcode } from "../network/enums.js";
 import { showNotice } from "../ui/notices.js";
 import { Call } from "./call.js";
 import { Devices } from "./devices.js";
-import { callObstacle, captureProblem } from "./support.js";
+import { callObstacle, captureProblem, isDismissed } from "./support.js";
 
 /** Close codes after which the voice state says what happens: moved or removed, and call ended (spec/voice.md#6). */
 const REMOVED_CODES = new Set([4014, 4022]);
@@ -110,13 +110,28 @@ export class Calls extends EventTarget {
         this.#startVideo(stream.getVideoTracks()[0], type);
       } catch (error) {
         // A user who closes the browser's dialog of screens changed their mind.
-        if (type === "video" || error.name !== "NotAllowedError")
+        if (type === "video" || !isDismissed(error))
           showNotice(captureProblem(error, type === "screen" ? "screen" : "camera"), "problem");
       }
     }
-    await this.call?.sendVideo(this.video.track, this.video.type ?? "video");
+    await this.#sendVideo();
     this.#sendVoiceState();
     this.#notify();
+  }
+
+  async #sendVideo() {
+    const { track, type } = this.video;
+    try {
+      await this.call?.sendVideo(track, type ?? "video");
+    } catch {
+      if (track === null) return;
+      showNotice(
+        `Your ${type === "screen" ? "screen" : "camera"} could not be sent. Leave the call, join it again and try once more.`,
+        "problem",
+      );
+      this.#stopVideo();
+      await this.call?.sendVideo(null).catch(() => {});
+    }
   }
 
   #startVideo(track, type) {
@@ -245,6 +260,12 @@ export class Calls extends EventTarget {
       call.addEventListener(name, event =>
         this.dispatchEvent(new CustomEvent(name, { detail: /** @type {CustomEvent} */ (event).detail })),
       );
+    call.addEventListener("unsent", () =>
+      showNotice(
+        "Others cannot hear you: your microphone could not be sent. Choose another one in Voice settings.",
+        "problem",
+      ),
+    );
     call.addEventListener("ended", event => this.#onCallEnded(call, /** @type {CustomEvent} */ (event).detail.code));
     this.#notify();
   }
@@ -254,7 +275,7 @@ export class Calls extends EventTarget {
     this.#rejoins = 0;
     if (this.#announced === call) return;
     this.#announced = call;
-    if (this.video.track !== null) call.sendVideo(this.video.track, this.video.type);
+    if (this.video.track !== null) this.#sendVideo();
   }
 
   /** The call that knows about the video of this client. */

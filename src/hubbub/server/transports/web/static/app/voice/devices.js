@@ -55,8 +55,20 @@ export class Devices extends EventTarget {
   #audioContext() {
     this.#audio ??= new AudioContext();
     // Browsers start it after a click; its promise may never resolve without an output device.
-    this.#audio.resume().catch(() => {});
+    this.#audio.resume().catch(() => this.#onAudioRejected());
     return this.#audio;
+  }
+
+  #onAudioRejected() {
+    showNotice(
+      "The browser did not start its audio, so others do not see when you speak. Click anywhere on the page.",
+      "problem",
+    );
+    const resume = () =>
+      this.#audio
+        ?.resume()
+        .catch(() => showNotice("The audio did not start. Reload the page and join again.", "problem"));
+    document.addEventListener("click", resume, { once: true });
   }
 
   /** Open the microphone if it is closed. Without one the user can listen. Return whether it is open. */
@@ -97,7 +109,9 @@ export class Devices extends EventTarget {
     const needsMicrophone = ["deviceId", "echoCancellation", "noiseSuppression"].some(
       name => before[name] !== this.settings[name],
     );
-    if (needsMicrophone && this.microphone.track !== null) await this.#openMicrophone();
+    if (needsMicrophone && this.microphone.track !== null && !(await this.#openMicrophone()))
+      // The microphone that was open is still used.
+      Object.assign(this.settings, { deviceId: before.deviceId });
     this.#sendChange();
   }
 

@@ -1,17 +1,18 @@
 /** Playback of the other users' audio: one element for each user, with volume and output device. */
 
 import { h } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
 
 export class Playback {
   /** Hidden element that contains the audio elements; browsers decode remote audio only for elements. */
   #node = h("div", { class: "call-audio", hidden: true });
   /** @type {Map<string, HTMLAudioElement>} */
   #elements = new Map();
-  #settings;
+  #devices;
 
-  /** @param {{deaf: boolean, outputId: string, volumes: Map<string, number>}} settings */
-  constructor(settings) {
-    this.#settings = settings;
+  /** @param {import("./devices.js").Devices} devices settings: deafened, output device and volumes */
+  constructor(devices) {
+    this.#devices = devices;
     document.body.append(this.#node);
   }
 
@@ -22,10 +23,22 @@ export class Playback {
     this.#elements.set(userId, element);
     this.#node.append(element);
     this.apply();
-    // A browser that blocks playback without a click starts it with the next one.
-    element
-      .play()
-      .catch(() => document.addEventListener("click", () => element.play().catch(() => {}), { once: true }));
+    element.play().catch(error => this.#onPlayRejected(element, error));
+  }
+
+  /** A browser that blocks playback without a click starts it with the next one. */
+  #onPlayRejected(element, error) {
+    // The participant left, or another track replaced this one.
+    if (error.name === "AbortError" || !element.isConnected) return;
+    showNotice("The browser blocks the sound of this call. Click anywhere on the page to hear the others.", "problem");
+    document.addEventListener("click", () => element.isConnected && this.#playAgain(element), { once: true });
+  }
+
+  #playAgain(element) {
+    element.play().catch(error => {
+      if (error.name === "AbortError" || !element.isConnected) return;
+      showNotice("The sound of this call could not be started. Leave the call and join it again.", "problem");
+    });
   }
 
   remove(userId) {
@@ -38,13 +51,25 @@ export class Playback {
 
   /** Apply changed settings. */
   apply() {
-    const { deaf, outputId, volumes } = this.#settings;
+    const { deaf, outputId, volumes } = this.#devices.settings;
     for (const [userId, element] of this.#elements) {
       element.muted = deaf;
       element.volume = volumes.get(userId) ?? 1;
       const settable = /** @type {any} */ (element);
-      if (settable.setSinkId && settable.sinkId !== outputId) settable.setSinkId(outputId).catch(() => {});
+      if (settable.setSinkId && settable.sinkId !== outputId)
+        settable.setSinkId(outputId).catch(() => this.#onOutputRejected(outputId));
     }
+  }
+
+  /** Use the default device instead of one that was disconnected or is not allowed. */
+  #onOutputRejected(outputId) {
+    if (!outputId || this.#devices.settings.outputId !== outputId) return;
+    showNotice(
+      "The chosen speaker cannot be used. The default speaker is used now; choose another one in Voice settings.",
+      "problem",
+    );
+    // The change applies to all elements.
+    this.#devices.update({ outputId: "" });
   }
 
   close() {

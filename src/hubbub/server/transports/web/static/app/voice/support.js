@@ -16,8 +16,15 @@ export function canShareScreen() {
   return "getDisplayMedia" in (navigator.mediaDevices ?? {});
 }
 
+/** Return whether the user closed the browser's dialog, and neither the system nor a policy refused. */
+export function isDismissed(error) {
+  return error.name === "NotAllowedError" && !/system|policy/i.test(error.message);
+}
+
 /** Return the sentence for a microphone, camera or screen that could not be opened. */
 export function captureProblem(error, device) {
+  if (error.name === "NotAllowedError" && /system/i.test(error.message))
+    return `Your system does not allow the browser to use the ${device}. Allow it in the system's privacy settings, then try again.`;
   if (error.name === "NotAllowedError")
     return `The browser does not allow the ${device}. Allow it in the site settings of the address bar, then try again.`;
   if (error.name === "NotFoundError" || error.name === "OverconstrainedError")
