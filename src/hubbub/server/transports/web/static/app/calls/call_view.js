@@ -12,6 +12,7 @@ import { openCallDetails } from "./call_details.js";
 import { canFullscreen, changeLayout, getLayout, toggleFullscreen } from "./layout.js";
 import { participantEntries, updateTiles } from "./participants.js";
 import { declineCall, privateCall } from "./private_calls.js";
+import { soundboardButton } from "./soundboard.js";
 import { stageButtons } from "./stage.js";
 
 class CallView extends LayoutPart {
@@ -85,6 +86,8 @@ class CallView extends LayoutPart {
         : "You do not have permission to speak in this channel.";
     if (calls.devices.microphone.track === null && !calls.devices.settings.muted)
       return "Others cannot hear you, because no microphone is open.";
+    if (calls.devices.hasScreenAudio && calls.devices.settings.muted)
+      return "Others do not hear the sound of your screen while you are muted.";
     if (calls.devices.settings.pushToTalk) return "Hold the right Ctrl key to talk.";
     return "";
   }
@@ -133,7 +136,10 @@ class CallView extends LayoutPart {
           { class: "call-buttons" },
           callButtons(this.context, {
             isListener: ownState?.suppress ?? false,
-            further: this.#layoutButtons(voiceStates),
+            further: [
+              ownState?.suppress ? null : soundboardButton(this.context, channel),
+              ...this.#layoutButtons(voiceStates),
+            ],
           }),
         ),
         stageButtons(this.context, channel, ownState),

@@ -3,6 +3,7 @@
 import { announce } from "../ui/live_region.js";
 import { getCalls } from "../voice/calls.js";
 import { startPrivateCalls } from "./private_calls.js";
+import { startSoundboard } from "./soundboard.js";
 
 const TALK_KEY = "ControlRight";
 
@@ -11,6 +12,7 @@ export function startCalls(context) {
   const calls = getCalls(context);
   const { state } = context;
   startPrivateCalls(context);
+  startSoundboard(context);
   const nameOf = userId => {
     const guildId = state.channels.get(calls.channelId)?.guild_id ?? null;
     return state.displayName(state.user(userId) ?? { id: userId }, guildId);

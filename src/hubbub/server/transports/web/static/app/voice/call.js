@@ -9,6 +9,8 @@ import { VoiceGateway, VoiceOp } from "./voice_gateway.js";
 const ENCRYPTION_OPS = new Set([VoiceOp.SPEAKING, VoiceOp.CLIENTS_CONNECT, VoiceOp.VIDEO, VoiceOp.CLIENT_DISCONNECT]);
 const FIRST_DAVE_OP = 21,
   LAST_DAVE_OP = 31;
+/** Flags of opcode 5 (spec/voice.md#3): what a participant sends. */
+const Speaking = Object.freeze({ MICROPHONE: 1, SOUNDSHARE: 2 });
 /** Time that a lost transport has to recover by itself, before ICE is restarted. */
 const RECOVERY_MS = 1_000;
 /** Time in which a restarted transport must connect. */
@@ -152,7 +154,7 @@ export class Call extends EventTarget {
 
   #setSpeaking({ user_id: userId, ssrc, speaking }) {
     this.#media.addStream(userId, "audio", ssrc);
-    if (speaking & 1) this.speakingIds.add(userId);
+    if (speaking & Speaking.MICROPHONE) this.speakingIds.add(userId);
     else this.speakingIds.delete(userId);
     this.#notify();
   }
@@ -185,11 +187,10 @@ export class Call extends EventTarget {
 
   // Own streams
 
-  /** Send the microphone's track, or nothing while the user is muted. */
+  /** Send the microphone and the sound of a shared screen, or nothing. */
   sendMicrophone() {
-    const { microphone, isSending } = this.devices;
     this.#media.audio.sender
-      .replaceTrack(isSending ? microphone.track : null)
+      .replaceTrack(this.devices.sentTrack)
       .catch(() => this.#isClosed || this.dispatchEvent(new CustomEvent("unsent")));
     this.#sendSpeaking();
   }
@@ -199,8 +200,8 @@ export class Call extends EventTarget {
     const { userId } = this.ticket;
     if (speaking) this.speakingIds.add(userId);
     else this.speakingIds.delete(userId);
-    if (this.#hasStarted)
-      this.#gateway.send(VoiceOp.SPEAKING, { speaking: speaking ? 1 : 0, delay: 0, ssrc: this.#ssrc });
+    const flags = (speaking ? Speaking.MICROPHONE : 0) | (this.devices.hasScreenAudio ? Speaking.SOUNDSHARE : 0);
+    if (this.#hasStarted) this.#gateway.send(VoiceOp.SPEAKING, { speaking: flags, delay: 0, ssrc: this.#ssrc });
     this.#notify();
   }
 

@@ -16,6 +16,8 @@ const REJOINS_MAX = 5;
 const REJOIN_DELAY_MS = 1_000;
 /** Time in which the server answers a join. It does not answer if the channel is full. */
 const JOIN_TIMEOUT_MS = 8_000;
+/** Sound of a shared screen, unchanged by the processing of voices. */
+const SCREEN_AUDIO = Object.freeze({ echoCancellation: false, noiseSuppression: false, autoGainControl: false });
 
 /**
  * Dispatches `change` after every change of the call or its devices, `joined` and `left` `{userId}`, and `speaking`.
@@ -105,9 +107,12 @@ export class Calls extends EventTarget {
       try {
         const { mediaDevices } = navigator;
         const stream = await (type === "screen"
-          ? mediaDevices.getDisplayMedia({ video: { frameRate: 15 } })
+          ? mediaDevices.getDisplayMedia({ video: { frameRate: 15 }, audio: SCREEN_AUDIO })
           : mediaDevices.getUserMedia({ video: { width: 1280, height: 720 } }));
         this.#startVideo(stream.getVideoTracks()[0], type);
+        // The user chose in the browser's dialog whether the screen has sound.
+        if (type === "screen" && this.video.track !== null)
+          this.devices.setScreenAudio(stream.getAudioTracks()[0] ?? null);
       } catch (error) {
         // A user who closes the browser's dialog of screens changed their mind.
         if (type === "video" || !isDismissed(error))
@@ -146,6 +151,7 @@ export class Calls extends EventTarget {
 
   #stopVideo() {
     this.video.track?.stop();
+    this.devices.setScreenAudio(null);
     this.video = { track: null, type: null };
   }
 

@@ -2,6 +2,7 @@
 
 import { showNotice } from "../ui/notices.js";
 import { Microphone } from "./microphone.js";
+import { Mixer } from "./mixer.js";
 import { captureProblem } from "./support.js";
 
 /** Dispatches `change` after changed settings, `microphone` when what is sent changes, `level` and `speaking`. */
@@ -28,6 +29,8 @@ export class Devices extends EventTarget {
   #audio = null;
   /** @type {Microphone | null} */
   #microphone = null;
+  /** Mixes the sound of a shared screen. @type {Mixer | null} */
+  #mixer = null;
   #isTalkKeyPressed = false;
   /** Whether the server does not forward this user: a moderator's mute, or the audience of a stage. */
   #isSilenced = false;
@@ -36,6 +39,27 @@ export class Devices extends EventTarget {
   get microphone() {
     this.#microphone ??= this.#createMicrophone();
     return this.#microphone;
+  }
+
+  /** Whether a shared screen has sound. */
+  get hasScreenAudio() {
+    return this.#mixer !== null;
+  }
+
+  /** The track to send: the microphone, the sound of a shared screen or both; null to send nothing. */
+  get sentTrack() {
+    const track = this.isSending ? this.microphone.track : null;
+    if (this.#mixer === null) return track;
+    this.#mixer.setMicrophone(track);
+    return this.#mixer.track;
+  }
+
+  /** Send the sound of a shared screen beside the microphone; null stops it. @param {MediaStreamTrack | null} track */
+  setScreenAudio(track) {
+    if (track === (this.#mixer?.screenTrack ?? null)) return;
+    this.#mixer?.close();
+    this.#mixer = track === null ? null : new Mixer(this.#audioContext(), track);
+    this.#sendChange();
   }
 
   /** Whether the microphone's audio is sent. */

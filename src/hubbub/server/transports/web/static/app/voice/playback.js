@@ -41,6 +41,17 @@ export class Playback {
     });
   }
 
+  /** Play a sound of the soundboard once. */
+  playSound(soundId, path, volume) {
+    const element = /** @type {any} */ (h("audio", { src: path, dataset: { soundId } }));
+    const { outputId } = this.#devices.settings;
+    element.volume = volume;
+    element.addEventListener("ended", () => element.remove());
+    this.#node.append(element);
+    if (element.setSinkId && outputId) element.setSinkId(outputId).catch(() => this.#onOutputRejected(outputId));
+    element.play().catch(() => element.remove());
+  }
+
   remove(userId) {
     const element = this.#elements.get(userId);
     if (element === undefined) return;
