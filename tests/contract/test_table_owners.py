@@ -1,6 +1,7 @@
 """Every table has one owner: only its slice writes it, and other slices declare why they read it.
 
 A slice declares its tables in `TABLES` and the tables of others that it reads in `READS`, both in its `store.py`.
+A public module with its own `store.py` declares its tables there.
 """
 
 import ast
@@ -60,7 +61,7 @@ def declared(name: str) -> dict[str, set[str]]:
     for path in slice_files():
         if path.name == "store.py":
             module = importlib.import_module(display_path(path).removesuffix(".py").replace("/", "."))
-            tables_by_slice[slice_of(path)] = set(getattr(module, name, ()))
+            tables_by_slice.setdefault(slice_of(path), set()).update(getattr(module, name, ()))
     return tables_by_slice
 
 

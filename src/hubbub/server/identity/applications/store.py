@@ -1,4 +1,4 @@
-"""SQL for the applications and application_testers tables."""
+"""SQL for the applications table."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -6,10 +6,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.core.store import Tx, placeholders
 
-TABLES: Final = (
-    "application_testers",
-    "applications",
-)
+TABLES: Final = ("applications",)
 """Tables that only this slice writes."""
 READS: Final = {
     "authorizations": "number of users who authorized the application",
@@ -174,71 +171,6 @@ def is_owner(tx: Tx, user_id: int) -> bool:
 
 
 # Testers
-
-TESTER_INVITED = 1
-"""State of a tester who has not accepted the invitation yet."""
-TESTER_ACCEPTED = 2
-"""State of a tester who accepted the invitation."""
-
-
-class TesterRow(NamedTuple):
-    """A tester of an application that is not approved yet, or an invitation to become one."""
-
-    application_id: int
-    user_id: int
-    state: int
-    """TESTER_INVITED or TESTER_ACCEPTED."""
-    created_ms: int
-
-
-_TESTER_COLUMNS = ", ".join(TesterRow._fields)
-
-
-def find_tester(tx: Tx, application_id: int, user_id: int) -> TesterRow | None:
-    """Return a tester or an invitation, or None."""
-    sql = f"SELECT {_TESTER_COLUMNS} FROM application_testers WHERE application_id = ? AND user_id = ?"
-    return tx.find(TesterRow, sql, application_id, user_id)
-
-
-def is_tester(tx: Tx, application_id: int, user_id: int) -> bool:
-    """Return whether a user accepted the invitation to test an application.
-
-    Limits of unapproved applications do not apply to testers."""
-    row = find_tester(tx, application_id, user_id)
-    return row is not None and row.state == TESTER_ACCEPTED
-
-
-def list_testers(tx: Tx, application_id: int) -> list[TesterRow]:
-    """List the testers and invitations of an application, oldest first."""
-    sql = f"SELECT {_TESTER_COLUMNS} FROM application_testers WHERE application_id = ? ORDER BY created_ms, user_id"
-    return tx.fetch(TesterRow, sql, application_id)
-
-
-def list_tested_applications(tx: Tx, user_id: int) -> list[TesterRow]:
-    """List the applications a user tests or is invited to test, oldest first."""
-    sql = f"SELECT {_TESTER_COLUMNS} FROM application_testers WHERE user_id = ? ORDER BY created_ms, application_id"
-    return tx.fetch(TesterRow, sql, user_id)
-
-
-def save_tester(tx: Tx, row: TesterRow) -> None:
-    """Insert a tester or update the state of the invitation."""
-    tx.run(
-        f"INSERT INTO application_testers ({_TESTER_COLUMNS}) VALUES ({placeholders(row)}) "
-        "ON CONFLICT (application_id, user_id) DO UPDATE SET state = excluded.state",
-        *row,
-    )
-
-
-def delete_tester(tx: Tx, application_id: int, user_id: int) -> bool:
-    """Delete a tester or an invitation. Return False if there was none."""
-    return bool(
-        tx.run("DELETE FROM application_testers WHERE application_id = ? AND user_id = ?", application_id, user_id)
-    )
-
-
-def delete_tester_from_all(tx: Tx, user_id: int) -> None:
-    """Delete a user from the testers of every application."""
-    tx.run("DELETE FROM application_testers WHERE user_id = ?", user_id)
 
 
 def set_parent(tx: Tx, application_id: int, parent_id: int) -> None:

@@ -15,12 +15,12 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.applications.signals import ApplicationDeleting
-from hubbub.server.identity.oauth2 import clients, ports, redirects, store
+from hubbub.server.identity.oauth2 import clients, installations, ports, redirects, store
 from hubbub.server.identity.oauth2.oauth_errors import invalid_scope
 from hubbub.server.identity.oauth2.ports import InstallationRequest
 from hubbub.server.identity.oauth2.rules import AuthorizationRequest
 from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized
-from hubbub.server.identity.oauth2.store import AuthorizationRow, CodeRow, InstallationRow, RefreshTokenRow
+from hubbub.server.identity.oauth2.store import AuthorizationRow, CodeRow, RefreshTokenRow
 from hubbub.server.identity.users.signals import UserDeleted
 
 USER_CODE_ALPHABET = "BCDFGHJKLMNPQRSTVWXZ23456789"
@@ -168,9 +168,9 @@ def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tup
 
 def install_for_user(call: Call, application: ApplicationRow, scopes: tuple[str, ...]) -> None:
     """Install the application for the caller."""
-    store.upsert_installation(
+    installations.upsert_installation(
         call.tx,
-        InstallationRow(
+        installations.InstallationRow(
             application_id=application.id,
             integration_type=int(ApplicationIntegrationType.USER_INSTALL),
             target_id=call.user_id,

@@ -1,4 +1,4 @@
-"""SQL for authorizations, codes, refresh tokens, device codes, signing keys and installations."""
+"""SQL for authorizations, codes, refresh tokens, device codes and signing keys."""
 
 import secrets
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,6 @@ TABLES: Final = (
     "authorization_codes",
     "authorizations",
     "device_codes",
-    "installations",
     "refresh_tokens",
     "signing_keys",
 )
@@ -115,26 +114,10 @@ class KeyRow(NamedTuple):
     created_ms: int
 
 
-class InstallationRow(NamedTuple):
-    """An installation of an application in a guild or for a user."""
-
-    application_id: int
-    integration_type: int
-    """Value of `ApplicationIntegrationType`: 0 for a guild, 1 for a user."""
-    target_id: int
-    """ID of the guild or user."""
-    user_id: int
-    """ID of the user who installed the application."""
-    scopes: str
-    """Granted scopes, separated by spaces."""
-    created_ms: int
-
-
 _AUTHORIZATION_COLUMNS: Final = ", ".join(AuthorizationRow._fields)
 _CODE_COLUMNS: Final = ", ".join(CodeRow._fields)
 _REFRESH_COLUMNS: Final = ", ".join(RefreshTokenRow._fields)
 _DEVICE_COLUMNS: Final = ", ".join(DeviceAuthorizationRow._fields)
-_INSTALLATION_COLUMNS: Final = ", ".join(InstallationRow._fields)
 
 
 # Clients
@@ -489,60 +472,3 @@ def insert_key(tx: Tx, row: KeyRow, *, keep_since_ms: int) -> None:
 
 
 # Installations
-
-
-def upsert_installation(tx: Tx, row: InstallationRow) -> bool:
-    """Insert an installation, or update its scopes; return whether it is new."""
-    existing = find_installation(tx, row.application_id, row.integration_type, row.target_id)
-    tx.run(
-        f"INSERT INTO installations ({_INSTALLATION_COLUMNS}) VALUES ({placeholders(row)}) "
-        "ON CONFLICT (application_id, integration_type, target_id) DO UPDATE SET scopes = excluded.scopes",
-        *row,
-    )
-    return existing is None
-
-
-def find_installation(tx: Tx, application_id: int, integration_type: int, target_id: int) -> InstallationRow | None:
-    """Return an application's installation in a guild or for a user, or None."""
-    return tx.find(
-        InstallationRow,
-        f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE application_id = ? AND integration_type = ? AND target_id = ?",
-        application_id,
-        integration_type,
-        target_id,
-    )
-
-
-def list_installations(tx: Tx, target_id: int) -> list[InstallationRow]:
-    """Return the installations in a guild or for a user, oldest first."""
-    return tx.fetch(
-        InstallationRow,
-        f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE target_id = ? ORDER BY created_ms, application_id",
-        target_id,
-    )
-
-
-def delete_installation(tx: Tx, application_id: int, integration_type: int, target_id: int) -> bool:
-    """Delete an installation; return False if there was none."""
-    return bool(
-        tx.run(
-            "DELETE FROM installations WHERE application_id = ? AND integration_type = ? AND target_id = ?",
-            application_id,
-            integration_type,
-            target_id,
-        )
-    )
-
-
-def list_guild_installations(tx: Tx, application_id: int) -> list[InstallationRow]:
-    """Return an application's guild installations."""
-    return tx.fetch(
-        InstallationRow,
-        f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE application_id = ? AND integration_type = 0 ORDER BY target_id",
-        application_id,
-    )
-
-
-def delete_installations(tx: Tx, target_id: int) -> None:
-    """Delete all installations in a guild or for a user."""
-    tx.run("DELETE FROM installations WHERE target_id = ?", target_id)

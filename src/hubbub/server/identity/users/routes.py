@@ -8,7 +8,7 @@ from hubbub.protocol.resources import users as wire
 from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity.users import actions, rules, store, views
+from hubbub.server.identity.users import actions, names, store, views
 
 
 @handles(wire.GET_MY_USER)
@@ -38,7 +38,7 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
     if row is None:
         raise errors.UNKNOWN_USER()
     if body.username is not UNSET:
-        name = rules.require_bot_name(body.username, "username") if row.bot else rules.require_username(body.username)
+        name = names.require_bot_name(body.username, "username") if row.bot else names.require_username(body.username)
         name_owner = store.find_by_username(call.tx, name)
         if not row.bot and name_owner is not None and name_owner.id != row.id:
             raise errors.invalid("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
@@ -47,7 +47,7 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
             quotas.consume_quota(call, "username", row.id, wire.USERNAME_LIMIT)
         row = row._replace(username=name)
     if body.global_name is not UNSET:
-        row = row._replace(global_name=rules.clean_name(body.global_name or "") or None)
+        row = row._replace(global_name=names.clean_name(body.global_name or "") or None)
     if body.avatar is not UNSET:
         row = row._replace(avatar=body.avatar.hash if body.avatar else None)
     if body.banner is not UNSET:

@@ -8,10 +8,7 @@ from hubbub.protocol.ids import RoleId
 from hubbub.protocol.permissions import Rank, base_permissions
 from hubbub.server.core.store import Tx, placeholders
 
-TABLES: Final = (
-    "member_roles",
-    "roles",
-)
+TABLES: Final = ("roles",)
 """Tables that only this slice writes."""
 READS: Final = {
     "guilds": "features that allow role icons and gradients",
@@ -155,30 +152,3 @@ def find_permissions(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) ->
         guild_id: base_permissions(owner_ids[guild_id] == user_id, 0, role_permissions[guild_id])
         for guild_id in guild_ids
     }
-
-
-def assign(tx: Tx, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
-    """Add roles to a member."""
-    rows = [(guild_id, user_id, role_id) for role_id in role_ids]
-    if rows:
-        tx.run_many(
-            "INSERT INTO member_roles (guild_id, user_id, role_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows
-        )
-
-
-def unassign(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -> None:
-    """Remove roles from a member."""
-    if role_ids:
-        tx.run(
-            f"DELETE FROM member_roles WHERE guild_id = ? AND user_id = ? AND role_id IN ({placeholders(role_ids)})",
-            guild_id,
-            user_id,
-            *role_ids,
-        )
-
-
-def unassign_all(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> None:
-    """Remove all roles from the members `user_ids`, of which there must be at least one."""
-    tx.run(
-        f"DELETE FROM member_roles WHERE guild_id = ? AND user_id IN ({placeholders(user_ids)})", guild_id, *user_ids
-    )

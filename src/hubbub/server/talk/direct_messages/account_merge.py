@@ -39,5 +39,5 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
             channels.private_channels.remove_recipient(call.tx, channel_id, signal.source_id)
         else:
             channels.private_channels.replace_recipient(call.tx, channel_id, signal.source_id, signal.user_id)
-        messages.authors.reassign_author(call.tx, channel_id, signal.source_id, signal.user_id)
+        messages.changes.reassign_author(call.tx, channel_id, signal.source_id, signal.user_id)
         actions.publish_moved(call, row, signal.user_id, other_ids)

@@ -22,7 +22,7 @@ from hubbub.server.places import audit_log, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import MemberBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
-from hubbub.server.talk.messages import jobs, rules, store, views, visibility
+from hubbub.server.talk.messages import authors, jobs, rules, store, views, visibility
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import Author, InteractionResponse, MessageRow
 from hubbub.server.talk.messages.content.rows import NewMessage
@@ -119,7 +119,7 @@ def _find_invoker(call: Call, channel: ChannelRef, new: NewMessage) -> Author | 
     """Return the user whose command a new message responds to, or None."""
     if new.response is None or new.response.interaction.name is None:
         return None
-    return new.response.invoker or store.find_author(call.tx, channel.guild_id, new.response.interaction.user_id)
+    return new.response.invoker or authors.find_author(call.tx, channel.guild_id, new.response.interaction.user_id)
 
 
 def _find_role_ids(

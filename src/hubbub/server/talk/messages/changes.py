@@ -2,7 +2,7 @@
 
 from hubbub.server.talk.messages.actions import EPHEMERAL_LIFETIME_MS, delete, set_pinned, update
 from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
-from hubbub.server.talk.messages.store import extend_ephemeral, set_reacted
+from hubbub.server.talk.messages.store import extend_ephemeral, reassign_author, set_reacted
 
 __all__ = [
     "EPHEMERAL_LIFETIME_MS",
@@ -10,6 +10,7 @@ __all__ = [
     "delete",
     "edit",
     "extend_ephemeral",
+    "reassign_author",
     "set_flags",
     "set_pinned",
     "set_reacted",

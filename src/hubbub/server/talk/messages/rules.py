@@ -17,7 +17,7 @@ from hubbub.server.identity import relationships, user_settings
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
 from hubbub.server.talk.attachments import StoredAttachment
-from hubbub.server.talk.messages import ports, store, views
+from hubbub.server.talk.messages import authors, ports, store, views
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import Author, MessageRow
 
@@ -73,7 +73,7 @@ def require_send(call: Call, channel_access: ChannelAccess) -> Author:
 
 def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) -> Author:
     """Return a user, by default the caller, as a message author with their membership; raise UNKNOWN_USER."""
-    author = store.find_author(call.tx, channel.guild_id, call.user_id if user_id is None else user_id)
+    author = authors.find_author(call.tx, channel.guild_id, call.user_id if user_id is None else user_id)
     if author is None:
         raise errors.UNKNOWN_USER()
     return author

@@ -1,7 +1,6 @@
 """Installations of applications in guilds and for users."""
 
-from hubbub.server.identity.oauth2.ports import InstallationRequest
-from hubbub.server.identity.oauth2.store import (
+from hubbub.server.identity.oauth2.installations.store import (
     InstallationRow,
     delete_installation,
     delete_installations,
@@ -10,6 +9,7 @@ from hubbub.server.identity.oauth2.store import (
     list_installations,
     upsert_installation,
 )
+from hubbub.server.identity.oauth2.ports import InstallationRequest
 
 __all__ = [
     "InstallationRequest",

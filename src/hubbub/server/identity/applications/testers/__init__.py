@@ -1,6 +1,6 @@
 """Testers of applications."""
 
-from hubbub.server.identity.applications.store import (
+from hubbub.server.identity.applications.testers.store import (
     TESTER_ACCEPTED,
     TESTER_INVITED,
     TesterRow,

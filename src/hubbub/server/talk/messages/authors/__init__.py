@@ -1,13 +1,12 @@
 """Authors of messages, and the columns of queries that join them."""
 
-from hubbub.server.talk.messages.store import (
+from hubbub.server.talk.messages.authors.store import (
     AUTHOR_GUILD_COLUMNS,
     AUTHOR_WIDTH,
     author_columns,
     find_author,
     find_two_authors,
     read_author,
-    reassign_author,
 )
 
 __all__ = [
@@ -17,5 +16,4 @@ __all__ = [
     "find_author",
     "find_two_authors",
     "read_author",
-    "reassign_author",
 ]

@@ -1,5 +1,5 @@
 """Assignments of roles to members."""
 
-from hubbub.server.places.roles.store import assign, unassign, unassign_all
+from hubbub.server.places.roles.assignments.store import assign, unassign, unassign_all
 
 __all__ = ["assign", "unassign", "unassign_all"]

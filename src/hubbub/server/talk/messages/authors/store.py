@@ -1,0 +1,51 @@
+"""SQL for the authors of messages: users with their memberships."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hubbub.server.core.store import Tx
+from hubbub.server.identity import users
+from hubbub.server.places import members
+from hubbub.server.talk.messages.content.records import Author
+
+_USER_WIDTH: Final = len(users.PUBLIC_FIELDS)
+AUTHOR_WIDTH: Final = _USER_WIDTH + len(members.VIEW_COLUMNS)
+AUTHOR_GUILD_COLUMNS: Final = "g.verification_level, g.premium_tier, g.moderated"
+"""Guild columns that `read_author` needs."""
+
+
+def author_columns(user: str = "u", member: str = "m") -> str:
+    """Return the user and member columns that `read_author` needs, with `user` and `member` as table aliases."""
+    return ", ".join(
+        [*(f"{user}.{name}" for name in users.PUBLIC_FIELDS), *(f"{member}.{name}" for name in members.VIEW_COLUMNS)]
+    )
+
+
+_SELECT_AUTHOR: Final = (
+    f"SELECT {author_columns()}, {AUTHOR_GUILD_COLUMNS} "
+    "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id "
+)
+
+
+def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
+    """Return a user with their membership in one query, or None."""
+    row = tx.one(f"{_SELECT_AUTHOR}= ?", guild_id, guild_id, user_id)
+    return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
+
+
+def find_two_authors(tx: Tx, guild_id: int | None, user_id: int, other_id: int) -> tuple[Author | None, Author | None]:
+    """Return two users with their memberships in one query; None for a user who does not exist."""
+    rows = tx.all(f"{_SELECT_AUTHOR}IN (?, ?)", guild_id, guild_id, user_id, other_id)
+    authors_by_id = {row[0]: read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:]) for row in rows}
+    return authors_by_id.get(user_id), authors_by_id.get(other_id)
+
+
+def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
+    """Build an author from the columns of `author_columns` and `AUTHOR_GUILD_COLUMNS`."""
+    return Author(
+        users.UserRow(*row[:_USER_WIDTH]),
+        None if row[_USER_WIDTH] is None else members.MemberRow(*row[_USER_WIDTH:]),
+        guild[0] or 0,
+        guild[1] or 0,
+        moderated_bits=guild[2] or 0,
+    )
