@@ -36,7 +36,6 @@ export const roleIconPath = (role, size = 64) =>
 export const channelIconPath = (channel, size = 64) =>
   channel.icon ? `/cdn/channel-icons/${channel.id}/${channel.icon}.png?size=${size}` : null;
 export const emojiPath = (id, animated, size = 48) => `/cdn/emojis/${id}.${animated ? "gif" : "png"}?size=${size}`;
-export const soundPath = sound => `/cdn/soundboard-sounds/${sound.sound_id}`;
 export const soundPath = id => `/cdn/soundboard-sounds/${id}`;
 export const stickerPath = sticker =>
   `/cdn/stickers/${sticker.id}.${sticker.format_type === StickerFormatType.GIF ? "gif" : "png"}`;

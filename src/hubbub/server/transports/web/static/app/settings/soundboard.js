@@ -51,7 +51,7 @@ let playing = null;
 
 function play(sound) {
   playing?.pause();
-  playing = new Audio(soundPath(sound));
+  playing = new Audio(soundPath(sound.sound_id));
   playing.volume = sound.volume;
   return runAndReport(() => playing.play());
 }
