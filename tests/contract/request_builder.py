@@ -297,7 +297,7 @@ async def _create_join_request(builder: RequestBuilder, caller: Actor, request: 
     request.values["request_id"] = join_request["id"]
 
 
-@prepares("delete_guild_integration")
+@prepares("delete_guild_integration", "list_guild_integration_commands")
 async def _create_integration(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     bot = await builder.world.bot(builder.guild)
     request.values["integration_id"] = str(bot.application_id)

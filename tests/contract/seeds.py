@@ -172,6 +172,7 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
         "delete_application_user_role_connection": Seed(await bearer("role_connections.write")),
         "applications_get_activity_instance": Seed(bot, {"instance_id": instance.composite_id}),
         "create_proxy_ticket": Seed(owner, {}, {"instance_id": instance.composite_id}),
+        "list_guild_integration_commands": Seed(owner, {"integration_id": str(bot.application_id)}),
         "delete_guild_integration": Seed(owner, {"integration_id": str(bot.application_id)}),
         "create_guild_scheduled_event_exception": Seed(
             bot, event, {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR_MS + 7 * 24 * HOUR_MS)}

@@ -704,6 +704,37 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     (await bot.get(path)).rejected(404, 10066)
 
 
+async def test_members_who_manage_a_guild_list_the_commands_and_permissions_of_an_integration(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    everywhere = (await bot.post(global_path(bot), json=chat_command("everywhere"))).ok()
+    # A command for direct messages only is not a command of the guild.
+    (await bot.post(global_path(bot), json=chat_command("private", contexts=[1, 2]))).ok()
+    here = (await bot.post(guild_path(bot, guild), json=chat_command("here"))).ok()
+    elsewhere = await world.guild(guild.owner)
+    entries = [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}]
+    (await guild.owner.put(f"{guild_path(bot, guild)}/{here['id']}/permissions", json={"permissions": entries})).ok()
+    path = f"/guilds/{guild.id}/integrations/{bot.application_id}/commands"
+    manager, member = await guild.member(Permissions.MANAGE_GUILD), await guild.member(Permissions.MANAGE_ROLES)
+
+    listed = (await manager.get(path)).ok()
+
+    assert [command["id"] for command in listed["application_commands"]] == [everywhere["id"], here["id"]]
+    assert listed["permissions"] == [
+        {
+            "id": here["id"],
+            "application_id": str(bot.application_id),
+            "guild_id": str(guild.id),
+            "permissions": entries,
+        }
+    ]
+    (await member.get(path)).rejected(403, 50013)
+    (await (await world.user()).get(path)).rejected(403, 50001)
+    unknown = (f"/guilds/{guild.id}/integrations/1/commands", path.replace(str(guild.id), str(elsewhere.id)))
+    for other_path in unknown:
+        (await guild.owner.get(other_path)).rejected(404, 10005)
+
+
 async def test_renaming_or_deleting_a_command_deletes_its_permissions(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)

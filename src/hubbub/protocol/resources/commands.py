@@ -179,6 +179,15 @@ class CommandPermissions(Struct, kw_only=True):
     """Permissions of roles, users and channels, at most 100."""
 
 
+class IntegrationCommands(Struct, kw_only=True):
+    """The commands of an application in a guild, and the permissions to use them."""
+
+    application_commands: list[ApplicationCommand]
+    """Global commands that can be used in guilds, and commands of the guild."""
+    permissions: list[CommandPermissions]
+    """Permissions of the application and of its commands; those without entries are left out."""
+
+
 class CommandChoiceRequest(Struct, kw_only=True):
     """A predefined value of an option, in a request."""
 
@@ -390,6 +399,23 @@ SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     ),
     emits=(APPLICATION_COMMAND_PERMISSIONS_UPDATE,),
     audits=(AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE,),
+)
+
+# First-party: lists commands and permissions for the settings of a guild, which members manage (decisions/0098).
+LIST_GUILD_INTEGRATION_COMMANDS = Operation(
+    "GET",
+    "/guilds/{guild_id}/integrations/{integration_id}/commands",
+    result=IntegrationCommands,
+    auth=Auth.USER,
+    needs=Permissions.MANAGE_GUILD,
+    raises=(
+        errors.UNKNOWN_GUILD,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
+        errors.UNKNOWN_INTEGRATION,
+    ),
+    headers=LOCALE_HEADERS,
 )
 
 # The older form, for all commands at once, is disabled for every caller (spec/http.md#5).

@@ -1,7 +1,7 @@
 """HTTP handlers for global and guild application commands, and their permissions."""
 
 from hubbub.protocol import errors
-from hubbub.protocol.ids import ApplicationId, CommandId, GuildId
+from hubbub.protocol.ids import ApplicationId, CommandId, GuildId, IntegrationId
 from hubbub.protocol.resources import commands as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
@@ -182,6 +182,31 @@ def set_guild_application_command_permissions(
     rules.require_entry_targets(call, guild_id, entries)
     return actions.set_permissions(
         call, application, guild_id, command_id, entries_by_target.get(command_id, ()), entries
+    )
+
+
+@handles(wire.LIST_GUILD_INTEGRATION_COMMANDS)
+def list_guild_integration_commands(
+    call: Call, guild_id: GuildId, integration_id: IntegrationId
+) -> wire.IntegrationCommands:
+    """List the commands of a guild integration.
+
+    The response contains the permissions of the commands, and those of the application for all its commands."""
+    application = applications.find(call.tx, integration_id)
+    if application is None or not rules.is_installed_in_guild(call, application, guild_id):
+        raise errors.UNKNOWN_INTEGRATION()
+    rows = [
+        row
+        for row in store.list_available(call.tx, [application.id], guild_id)
+        if rules.is_for_guilds(row, call.now_ms)
+    ]
+    entries_by_target = store.list_application_permissions(call.tx, guild_id, application.id)
+    return wire.IntegrationCommands(
+        application_commands=views.commands(call, rows, all_localizations=False),
+        permissions=[
+            views.permissions(guild_id, application.id, target_id, entries)
+            for target_id, entries in entries_by_target.items()
+        ],
     )
 
 

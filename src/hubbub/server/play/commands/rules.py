@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hubbub.protocol import changes, codec, errors
-from hubbub.protocol.enums import ApplicationIntegrationType, CommandPermissionType, CommandType
+from hubbub.protocol.enums import ApplicationIntegrationType, CommandPermissionType, CommandType, InteractionContextType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, GuildId
 from hubbub.protocol.permissions import Permissions
@@ -33,16 +33,28 @@ def require_own_installed(call: Call, application_id: int, guild_id: int) -> App
 
 def require_installed_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
     """Require that an application is installed in a guild, with its bot or with its commands only."""
-    if row.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, row.bot_id):
-        return
-    if (
-        oauth2.installations.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
-        is not None
-    ):
+    if is_installed_in_guild(call, row, guild_id):
         return
     if guilds.find(call.tx, guild_id) is None:
         raise errors.UNKNOWN_GUILD()
     raise errors.MISSING_ACCESS()
+
+
+def is_installed_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> bool:
+    """Return whether an application is installed in a guild, with its bot or with its commands only."""
+    if row.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, row.bot_id):
+        return True
+    installation_type = ApplicationIntegrationType.GUILD_INSTALL
+    return oauth2.installations.find_installation(call.tx, row.id, installation_type, guild_id) is not None
+
+
+def is_for_guilds(row: CommandRow, now_ms: int) -> bool:
+    """Return whether a command can be used in the guilds in which its application is installed."""
+    definition = store.decode_definition(row)
+    if row.guild_id != GLOBAL_GUILD_ID or not changes.USER_INSTALLS.is_active(now_ms):
+        return True
+    is_guild_context = definition.contexts is None or InteractionContextType.GUILD in definition.contexts
+    return is_guild_context and ApplicationIntegrationType.GUILD_INSTALL in definition.integration_types
 
 
 def find_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
