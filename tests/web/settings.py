@@ -15,7 +15,8 @@ async def open_settings(window: ChatWindow, screen: str | None = None) -> Any:
     await settings.wait_for()
     if screen is not None:
         await settings.get_by_role("navigation").get_by_role("button", name=screen).click()
-        await settings.get_by_role("heading", name=screen, exact=True).wait_for()
+        # The navigation has headings too.
+        await settings.locator(".settings-heading").get_by_text(screen, exact=True).wait_for()
     return settings
 
 

@@ -2,7 +2,11 @@
 
 import pytest
 
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, CommandPermissionType
+from tests import media
+from tests.server.places.expressions import OGG, upload_sticker
+from tests.server.places.invites import create_invite
+from tests.server.places.scheduled_events import create_event, external_event
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
 from tests.web.settings import accessibility_problems, choose_in_picker, open_settings
@@ -119,4 +123,60 @@ async def test_moderation_and_joining_settings_are_accessible(platform: ChatPlat
         await settings.get_by_role("button", name="Remove inactive members").click()
         await page.get_by_text("would be removed").wait_for()
         await check("inactive members")
+    assert problems == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])
+async def test_expressions_apps_invites_and_events_are_accessible(
+    platform: ChatPlatform, width: int, scheme: str
+) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    emoji = {"name": "a_rather_long_name_of_an_emoji", "image": media.data_uri(media.png())}
+    (await nora.post(f"/guilds/{guild.id}/emojis", json=emoji)).ok()
+    (await upload_sticker(nora, guild)).ok()
+    (await nora.post(f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG})).ok()
+    (await nora.post(f"/channels/{guild.general}/webhooks", json={"name": "Builds"})).ok()
+    bot = await platform.world.bot(guild, name="crier")
+    path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
+    command = (await bot.post(path, json={"name": "announce", "description": "Announces something"})).ok()
+    entry = {"id": str(guild.general), "type": CommandPermissionType.CHANNEL, "permission": False}
+    (await nora.put(f"{path}/{command['id']}/permissions", json={"permissions": [entry]})).ok()
+    await create_invite(nora, guild.general, max_uses=5, temporary=True)
+    await create_event(nora, guild, external_event())
+    problems: list[str] = []
+    async with platform.open_window(nora, general_path(guild), width=width, scheme=scheme) as window:
+        page = window.page
+
+        async def check(name: str) -> None:
+            problems.extend(f"{name}: {problem}" for problem in await accessibility_problems(window))
+            if await page.evaluate(
+                "[...document.querySelectorAll('.settings-main, .window')].some(box => box.scrollWidth > box.clientWidth)"
+            ):
+                problems.append(f"{name}: scrolls sideways")
+
+        if width == PHONE_WIDTH:
+            await page.get_by_role("button", name="Channels and conversations").click()
+        settings = await open_settings(window)
+        for screen, create, details in (
+            ("Emoji", "Add emoji", None),
+            ("Stickers", "Add sticker", None),
+            ("Soundboard", "Add sound", None),
+            ("Webhooks", "Create webhook", ["Edit Builds"]),
+            ("Apps", None, ["Commands of crier", "Permissions of /announce"]),
+            ("Invites", "Create invite", None),
+            ("Events", "Create event", ["Edit picnic"]),
+        ):
+            await settings.get_by_role("navigation").get_by_role("button", name=screen, exact=True).click()
+            await settings.locator(".settings-entry").first.wait_for()
+            await check(screen)
+            if create is not None:
+                await settings.get_by_role("button", name=create).click()
+                await page.get_by_role("dialog", name=create).wait_for()
+                await check(create)
+                await page.keyboard.press("Escape")
+            for button in details or ():
+                await settings.get_by_role("button", name=button).click()
+                await settings.locator(".settings-back").wait_for()
+                await check(button)
     assert problems == []

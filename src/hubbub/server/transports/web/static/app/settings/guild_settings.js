@@ -12,6 +12,7 @@ import { CHANNELS_SCREEN } from "./channels.js";
 import { EMOJI_SCREEN } from "./emoji.js";
 import { GuildSettingsAccess } from "./guild_access.js";
 import { GUILD_TAG_SCREEN } from "./guild_tag.js";
+import { INTEGRATIONS_SCREEN } from "./integrations.js";
 import { INVITES_SCREEN } from "./invites.js";
 import { JOIN_FORM_SCREEN } from "./join_form.js";
 import { JOIN_REQUESTS_SCREEN } from "./join_requests.js";
@@ -51,6 +52,7 @@ const WATCHED_KINDS = new Set([
   "joinRequests",
   "sounds",
   "webhooks",
+  "integrations",
   "invites",
   "scheduledEvents",
 ]);
@@ -74,7 +76,7 @@ const GROUPS = [
     "Community",
     [EVENTS_SCREEN, WELCOME_SCREEN, MEMBER_GUIDE_SCREEN, ONBOARDING_SCREEN, TEMPLATES_SCREEN, WIDGET_SCREEN],
   ],
-  ["Apps", [WEBHOOKS_SCREEN]],
+  ["Integrations", [INTEGRATIONS_SCREEN, WEBHOOKS_SCREEN]],
   ["Moderation", [AUTO_MODERATION_SCREEN, SAFETY_SCREEN, AUDIT_LOG_SCREEN]],
   ["Ownership", [OWNERSHIP_SCREEN]],
 ];
@@ -207,6 +209,11 @@ class GuildSettings {
     setChildren(this.main, h("h3", { class: "settings-heading", dir: "auto" }, title), content);
     this.main.scrollTop = 0;
     this.drawBar();
+  }
+
+  /** Change the title of the content. */
+  setTitle(title) {
+    this.main.querySelector(".settings-heading").textContent = title;
   }
 
   /** Use a form with the save bar. Call while building the content. */

@@ -94,12 +94,18 @@ export const GATEWAY_HANDLERS = {
 
   WEBHOOKS_UPDATE: (state, data) => state.emitChange("webhooks", data.channel_id, data.guild_id),
 
+  GUILD_INTEGRATIONS_UPDATE: (state, data) => state.emitChange("integrations", null, data.guild_id),
+
   INVITE_CREATE: (state, data) => state.emitChange("invites", data.code, data.guild_id),
   INVITE_DELETE: (state, data) => state.emitChange("invites", data.code, data.guild_id),
 
   GUILD_SCHEDULED_EVENT_CREATE: (state, data) => state.emitChange("scheduledEvents", data.id, data.guild_id),
   GUILD_SCHEDULED_EVENT_UPDATE: (state, data) => state.emitChange("scheduledEvents", data.id, data.guild_id),
   GUILD_SCHEDULED_EVENT_DELETE: (state, data) => state.emitChange("scheduledEvents", data.id, data.guild_id),
+  GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE: changeEventDate,
+  GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE: changeEventDate,
+  GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE: changeEventDate,
+  GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE: changeEventDate,
   GUILD_SCHEDULED_EVENT_USER_ADD: (state, data) => state.emitChange("scheduledEvents", null, data.guild_id),
   GUILD_SCHEDULED_EVENT_USER_REMOVE: (state, data) => state.emitChange("scheduledEvents", null, data.guild_id),
 
@@ -237,6 +243,10 @@ export const GATEWAY_HANDLERS = {
 
   ...MESSAGE_HANDLERS,
 };
+
+function changeEventDate(state, data) {
+  state.emitChange("scheduledEvents", data.event_id, data.guild_id);
+}
 
 function storePrivateChannel(state, channel) {
   for (const recipient of channel.recipients ?? []) state.storeUser(recipient);

@@ -1,0 +1,191 @@
+/** Guild settings: apps of the guild, in a list and with a page for the commands of each. */
+
+import { CommandType } from "../generated/enums.js";
+import { Permissions } from "../network/enums.js";
+import { h, setChildren } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { appIcon } from "../content/app_icons.js";
+import { entriesByTarget, openCommandPermissions } from "./command_permissions.js";
+import { actionButton, backButton, listEntry, lockedNotice, openActionDialog, statusLine } from "./form.js";
+import { liveList } from "./live_list.js";
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const INTEGRATIONS_SCREEN = { id: "integrations", label: "Apps", icon: "apps", build };
+
+function build(view, focusedId = null) {
+  const { context, guildId } = view;
+  const content = h("div");
+  let list = null;
+  const open = integration => view.requestPage(() => openIntegration(view, integration, id => showList(view, id)));
+  const remove = async integration => {
+    if (!(await confirmRemoval(view, integration))) return;
+    await list?.load();
+    view.main.focus();
+  };
+  const draw = () => {
+    const why = view.access.whyNot(Permissions.MANAGE_GUILD);
+    if (why !== null) {
+      list = null;
+      content.replaceChildren(lockedNotice(`You cannot see the apps. ${why}`));
+      return;
+    }
+    if (list !== null) {
+      list.draw();
+      return;
+    }
+    list = liveList({
+      label: "Apps",
+      emptyText: "There are no apps in this guild yet.",
+      fetch: () => context.api.request("GET", `/guilds/${guildId}/integrations`),
+      entry: integration => integrationEntry(view, integration, { open, remove }),
+    });
+    if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || view.main.focus());
+    content.replaceChildren(
+      h("p", { class: "hint settings-intro" }, "Apps are added with their install link. Their developers publish it."),
+      ...list.nodes,
+    );
+  };
+  view.onChange(({ kind }) => {
+    draw();
+    if (kind === "integrations") list?.loadSoon();
+  });
+  draw();
+  return content;
+}
+
+function showList(view, focusedId) {
+  view.setContent(INTEGRATIONS_SCREEN.label, build(view, focusedId));
+}
+
+function integrationEntry(view, integration, { open, remove }) {
+  const { application } = integration;
+  return {
+    key: integration.id,
+    stamp: JSON.stringify(integration),
+    build: () => {
+      const commands = actionButton("Commands", () => open(integration), { name: `Commands of ${application.name}` });
+      commands.dataset.focus = "edit";
+      return listEntry({
+        mark: appIcon(application),
+        title: application.name,
+        details: [
+          application.description || null,
+          application.bot ? `Bot: @${application.bot.username}` : "Commands only, without a bot",
+        ],
+        actions: [
+          commands,
+          actionButton("Remove", () => remove(integration), { danger: true, name: `Remove ${application.name}` }),
+        ],
+      });
+    },
+  };
+}
+
+/** Ask whether to remove an app, and remove it. Resolve to whether it was removed. */
+async function confirmRemoval({ context, guildId }, { id, application }) {
+  const isDone = await openActionDialog({
+    title: `Remove ${application.name}?`,
+    text: application.bot
+      ? "Its bot leaves the guild, its role is deleted, and its commands stop working here."
+      : "Its commands stop working here.",
+    label: "Remove app",
+    run: () => context.api.request("DELETE", `/guilds/${guildId}/integrations/${id}`),
+  });
+  if (isDone) showNotice(`${application.name} was removed.`, "done");
+  return isDone;
+}
+
+/** Commands that users type. */
+const TYPED = new Set([CommandType.CHAT_INPUT, CommandType.PRIMARY_ENTRY_POINT]);
+
+/** Return the name of a command as users see it. */
+const commandName = command => `${TYPED.has(command.type) ? "/" : ""}${command.name_localized ?? command.name}`;
+
+/** Return in a few words how many permission entries a command has. */
+function entriesText(entries) {
+  if (!entries.length) return "No permissions set: members use it as the app intends";
+  return entries.length === 1 ? "1 permission set" : `${entries.length} permissions set`;
+}
+
+/** Show the page with the commands of an app; `goBack` shows the list of apps again. */
+function openIntegration(view, integration, goBack, focusedId = null) {
+  const { context, guildId } = view,
+    { id, application } = integration;
+  let isRemovedHere = false;
+  const list = h("ul", { class: "settings-list", "aria-label": "Commands" });
+  const status = statusLine("Loading…");
+  const reopen = targetId => openIntegration(view, integration, goBack, targetId);
+  const load = () =>
+    runAndReport(async () => {
+      const found = await context.api.request("GET", `/guilds/${guildId}/integrations/${id}/commands`);
+      if (!list.isConnected) return;
+      const entriesById = entriesByTarget(found);
+      const targets = [
+        {
+          id: application.id,
+          command: null,
+          name: "All commands",
+          details: "Applies to commands without permissions of their own.",
+        },
+        ...found.application_commands.map(command => ({
+          id: command.id,
+          command,
+          name: commandName(command),
+          details: command.description_localized ?? command.description,
+        })),
+      ];
+      status.textContent = found.application_commands.length ? "" : "This app has no commands in this guild.";
+      setChildren(
+        list,
+        targets.map(target => {
+          const entries = entriesById.get(target.id) ?? [];
+          const edit = () =>
+            openCommandPermissions(view, { application, target, entriesById }, () => reopen(target.id));
+          const button = actionButton("Permissions", edit, { name: `Permissions of ${target.name}` });
+          button.dataset.target = target.id;
+          return listEntry({
+            title: target.name,
+            details: [target.details || null, entriesText(entries)],
+            actions: [button],
+          });
+        }),
+      );
+      if (focusedId !== null) list.querySelector(`[data-target="${focusedId}"]`)?.focus();
+      focusedId = null;
+    });
+  const checkRemoval = () =>
+    runAndReport(async () => {
+      const integrations = await context.api.request("GET", `/guilds/${guildId}/integrations`);
+      if (!list.isConnected || isRemovedHere || integrations.some(other => other.id === id)) return;
+      goBack(id);
+      showNotice(`${application.name} was removed by someone else.`);
+    });
+  const remove = async () => {
+    isRemovedHere = true;
+    const isDone = await confirmRemoval(view, integration);
+    if (isDone) goBack(id);
+    isRemovedHere = isDone;
+  };
+  view.onChange(({ kind }) => {
+    if (!view.access.has(Permissions.MANAGE_GUILD)) goBack(id);
+    else if (kind === "integrations") checkRemoval();
+    else if (kind === "auditLog") load();
+  });
+  view.setContent(application.name, [
+    backButton(view, "All apps", () => goBack(id)),
+    h(
+      "div",
+      { class: "settings-form" },
+      h(
+        "div",
+        null,
+        h("p", { class: "hint settings-intro" }, "Choose who can use the commands, and in which channels."),
+        status,
+        list,
+      ),
+      h("div", { class: "row" }, actionButton("Remove app", remove, { danger: true })),
+    ),
+  ]);
+  load();
+  view.main.focus();
+}
