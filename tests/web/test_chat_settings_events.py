@@ -1,5 +1,6 @@
 """Scheduled events in the guild settings of the chat client, in a real browser."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from hubbub.protocol.enums import (
     EventStatus,
     RecurrenceFrequency,
 )
+from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from tests import media
-from tests.server.places.scheduled_events import HOUR_MS, channel_event, create_event, external_event
+from tests.server.places.scheduled_events import HOUR_MS, channel_event, create_event, external_event, timestamp
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.web.settings import open_settings, save_changes
 from tests.world import NOW_MS, Guild
@@ -127,6 +129,34 @@ async def test_interested_members_are_listed_and_an_event_is_deleted(platform: C
         await settings.get_by_text("No events are scheduled.").wait_for()
         entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE)
         assert entry["target_id"] == event["id"]
+
+
+async def test_dates_of_an_event_are_skipped_and_restored_and_another_manager_sees_it(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.allow_permissions(tom, Permissions.MANAGE_EVENTS)
+    start_ms = NOW_MS + HOUR_MS
+    rule = {"start": timestamp(start_ms), "frequency": RecurrenceFrequency.WEEKLY, "interval": 2}
+    weekday = datetime.fromtimestamp(start_ms / 1000, UTC).weekday()
+    await create_event(nora, guild, external_event(recurrence_rule={**rule, "by_weekday": [weekday]}))
+    second = Snowflake.at(start_ms + 14 * 24 * HOUR_MS)
+    async with (
+        platform.open_window(nora, general_path(guild)) as nora_window,
+        platform.open_window(tom, general_path(guild)) as tom_window,
+    ):
+        settings, tom_settings = await open_settings(nora_window, "Events"), await open_settings(tom_window, "Events")
+        for window_settings in (settings, tom_settings):
+            await window_settings.get_by_role("button", name="Edit picnic").click()
+            await window_settings.get_by_role("button", name="Skip").nth(4).wait_for()
+        await settings.get_by_role("button", name="Skip").nth(1).click()
+        await settings.get_by_role("button", name="Restore").wait_for()
+        [exception] = (await find_event(guild))["guild_scheduled_event_exceptions"]
+        assert (exception["event_exception_id"], exception["is_canceled"]) == (str(int(second)), True)
+        await tom_settings.get_by_text("Skipped").wait_for()
+        await tom_settings.get_by_role("button", name="Restore").click()
+        await settings.get_by_role("button", name="Restore").wait_for(state="detached")
+        [exception] = (await find_event(guild))["guild_scheduled_event_exceptions"]
+        assert exception["is_canceled"] is False
 
 
 async def test_events_follow_the_permissions_of_the_user(platform: ChatPlatform) -> None:

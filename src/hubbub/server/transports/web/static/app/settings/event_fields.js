@@ -7,6 +7,7 @@ import { formField } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
 import { eventImagePath } from "../content/cdn_paths.js";
 import { channelOptions } from "./channel_choices.js";
+import { weekdayOf } from "./event_dates.js";
 import { choiceSetting, textSetting } from "./form.js";
 import { imageSetting } from "./upload_field.js";
 
@@ -40,9 +41,6 @@ const REPETITIONS = [
 ];
 /** Another rule, which an app has set. It stays until the user chooses one of the others. */
 const CUSTOM = "custom";
-
-/** Return the day of the week in UTC, 0 for Monday. */
-const weekdayOf = date => (date.getUTCDay() + 6) % 7;
 
 function repetitionOf(rule) {
   if (!rule) return "none";
@@ -115,6 +113,7 @@ export function eventFields(view, event) {
     description: textSetting("Description", { multiline: true, isNullable: true, maxlength: EVENT_DESCRIPTION_MAX }),
     image: imageSetting("Cover image", {
       hint: "Best: 800 × 320 pixels.",
+      imageClass: "banner",
       preview: value =>
         value
           ? h("img", { src: eventImagePath({ ...event, image: value }), alt: "", class: "banner" })

@@ -9,6 +9,7 @@ import { timeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
 import { eventImagePath } from "../content/cdn_paths.js";
 import { channelLabel } from "./channel_choices.js";
+import { eventDates } from "./event_dates.js";
 import { eventBody, eventFields, eventValues, newEventBody, repetitionText } from "./event_fields.js";
 import {
   SettingsForm,
@@ -162,10 +163,13 @@ function openEvent(view, event, goBack) {
   const fields = eventFields(view, event);
   const notice = h("div", { class: "settings-access" }),
     actions = h("div", { class: "row" });
+  const dates = eventDates(view, path, () => reload());
   const readAll = () => Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.read()]));
   const form = new SettingsForm(fields, eventValues(event), {
     save: async changes => {
       current = await context.api.request("PATCH", path, { json: eventBody(view, changes, readAll()) });
+      view.setTitle(current.name);
+      draw();
       return eventValues(current);
     },
     onInput: () => view.drawBar(),
@@ -206,6 +210,7 @@ function openEvent(view, event, goBack) {
     const why = whyNotEvent(view.access, current);
     setChildren(notice, why === null ? null : lockedNotice(`You can look, but not change anything. ${why}`));
     for (const field of Object.values(fields)) field.setDisabled(why !== null);
+    dates.draw(current, why);
     setChildren(
       actions,
       actionButton("Show interested members", () => openInterested(view, current)),
@@ -226,6 +231,7 @@ function openEvent(view, event, goBack) {
         return;
       }
       current = changed;
+      view.setTitle(current.name);
       form.load(eventValues(current));
       draw();
     });
@@ -244,6 +250,7 @@ function openEvent(view, event, goBack) {
       settingsSection("Event", nodes(["name", "description", "image"])),
       settingsSection("Place", nodes(["channel_id", "entity_metadata"])),
       settingsSection("Time", nodes(["scheduled_start_time", "scheduled_end_time", "recurrence_rule"])),
+      dates.node,
       settingsSection("Actions", actions),
     ),
   ]);
