@@ -20,6 +20,8 @@ const RELOAD_DELAY_MS = 150;
 export function liveList({ label, emptyText, fetch, entry, onDraw }) {
   /** The items; null until they are loaded. @type {any[] | null} */
   let items = null,
+    /** The newest request. @type {Promise<void> | null} */
+    newest = null,
     request = 0,
     timer;
   const list = h("ul", { class: "settings-list", "aria-label": label });
@@ -30,12 +32,19 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
     reconcile(list, items.map(entry));
     onDraw?.(items);
   };
-  const load = async () => {
+  /** Read the list; resolve when it is drawn, by this request or by a newer one. */
+  const load = () => {
+    newest = read();
+    return newest;
+  };
+  const read = async () => {
     const current = (request += 1);
     try {
       const found = await fetch();
-      // A newer request replaced this one.
-      if (current !== request) return;
+      if (current !== request) {
+        await newest;
+        return;
+      }
       items = found;
       draw();
     } catch (error) {
