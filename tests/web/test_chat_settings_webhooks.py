@@ -66,7 +66,8 @@ async def test_a_webhook_is_created_edited_and_deleted_and_another_manager_sees_
         assert (webhook["name"], webhook["channel_id"]) == ("Releases", str(news))
         assert webhook["avatar"] is not None
         # The page of the other manager shows the new values.
-        await tom_window.wait_until("() => [...document.querySelectorAll('input')].some(i => i.value === 'Releases')")
+        await tom_settings.get_by_role("heading", name="Releases", exact=True).wait_for()
+        assert await tom_settings.get_by_label("Name", exact=True).input_value() == "Releases"
 
         # Unsaved changes are kept unless the user discards them.
         await settings.get_by_label("Name", exact=True).fill("Nothing")

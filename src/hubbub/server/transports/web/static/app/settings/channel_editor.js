@@ -1,11 +1,11 @@
 /** Guild settings: the page of one channel or category. */
 
 import { ChannelType, Permissions, isForum, isVoice } from "../network/enums.js";
-import { h, icon } from "../ui/dom.js";
+import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { channelFields, channelValues } from "./channel_fields.js";
 import { normalizeOverwrites, overwritableBits, overwritesSetting, saveOverwrites } from "./channel_overwrites.js";
-import { SettingsForm, actionButton, lockedNotice, openActionDialog, settingsSection } from "./form.js";
+import { SettingsForm, actionButton, backButton, lockedNotice, openActionDialog, settingsSection } from "./form.js";
 import { forumFields } from "./forum_fields.js";
 import { permissionPreview } from "./permission_preview.js";
 import { settingsTabs } from "./tabs.js";
@@ -70,18 +70,13 @@ function buildPage(view, channelId, find, regions, goBack) {
     if (kind === "channels" && (id === channelId || id === current.parent_id || id === null)) {
       form.load(valuesOf(current));
       name = current.name;
-      view.main.querySelector(".settings-heading").textContent = name;
+      view.setTitle(name);
     }
     if (kind !== "members" || id === view.context.me.id) drawAccess();
     preview.draw();
   });
   drawAccess();
-  const back = h(
-    "button",
-    { type: "button", class: "button small quiet settings-back", onclick: () => view.requestPage(goBack) },
-    icon("back"),
-    "All channels",
-  );
+  const back = backButton(view, "All channels", goBack);
   const tabs = [
     { label: "Overview", content: [generalSections(channel, general), deletion] },
     isForum(channel) && { label: "Posts", content: postSections(general, posts) },

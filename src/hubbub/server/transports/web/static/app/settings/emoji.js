@@ -17,6 +17,10 @@ import { expressionScreen, slotsMax } from "./expressions.js";
 import { openActionDialog, textSetting } from "./form.js";
 import { IMAGE_TYPES, readDataUrl, uploadSetting } from "./upload_field.js";
 
+const IMAGE_HINT = [
+  `PNG, JPEG, GIF or WebP, at most ${formatByteLimit(EMOJI_BYTES_MAX)}.`,
+  `Best: a square of ${EMOJI_SIDE} × ${EMOJI_SIDE} pixels.`,
+].join(" ");
 const NAME_HINT = `${EMOJI_NAME_MIN} to ${EMOJI_NAME_MAX} letters, digits and underscores.`;
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
@@ -77,7 +81,7 @@ async function create(view) {
   let created = null;
   const name = nameSetting();
   const image = uploadSetting("Image", {
-    hint: `PNG, JPEG, GIF or WebP, at most ${formatByteLimit(EMOJI_BYTES_MAX)}. Best: a square of ${EMOJI_SIDE} × ${EMOJI_SIDE} pixels.`,
+    hint: IMAGE_HINT,
     accept: IMAGE_TYPES,
     bytesMax: EMOJI_BYTES_MAX,
     preview: url => h("img", { class: "expression-image", src: url, alt: "Preview" }),

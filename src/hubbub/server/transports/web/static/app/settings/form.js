@@ -285,7 +285,7 @@ export function firstErrorMessage(node) {
   return inner ? firstErrorMessage(inner) : "This value is not valid.";
 }
 
-/** Add the field to an error of a request that names none: the API does not say which part of a form a file is. */
+/** Show an error of a request at a field if it names none: the API reports some problems of files without a field. */
 export async function reportAtField(name, request) {
   try {
     return await request;

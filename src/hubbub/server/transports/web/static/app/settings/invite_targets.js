@@ -10,6 +10,10 @@ import { openActionDialog } from "./form.js";
 import { whyTooLarge } from "./upload_field.js";
 
 const HEADER = "user_id";
+const USERS_HINT = [
+  `Optional. User IDs, one per line, at most ${TARGET_USERS_MAX.toLocaleString()};`,
+  `or a CSV file of at most ${formatByteLimit(TARGET_USERS_FILE_BYTES_MAX)}.`,
+].join(" ");
 
 /** Return the file that the API takes, from a text with one user ID per line. */
 export const targetUsersFile = text => new File([`${HEADER}\n${text}\n`], "users.csv", { type: "text/csv" });
@@ -21,11 +25,7 @@ export const targetUsersFile = text => new File([`${HEADER}\n${text}\n`], "users
  */
 export function targetUsersSetting(label) {
   const area = h("textarea", { rows: "3", inputmode: "numeric", spellcheck: "false", autocomplete: "off" });
-  const field = formField(
-    label,
-    area,
-    `Optional. User IDs, one per line, at most ${TARGET_USERS_MAX.toLocaleString()}; or a CSV file of at most ${formatByteLimit(TARGET_USERS_FILE_BYTES_MAX)}.`,
-  );
+  const field = formField(label, area, USERS_HINT);
   const input = h("input", {
     type: "file",
     accept: ".csv,.txt,text/csv,text/plain",

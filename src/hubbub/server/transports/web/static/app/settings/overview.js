@@ -38,6 +38,7 @@ function build(view) {
       preview: value => guildIcon({ ...view.guild, icon: value }),
     }),
     banner: imageSetting("Banner", {
+      imageClass: "banner",
       preview: value =>
         value
           ? h("img", { src: guildBannerPath({ ...view.guild, banner: value }), alt: "", class: "banner" })

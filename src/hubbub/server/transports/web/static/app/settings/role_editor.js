@@ -70,12 +70,11 @@ export function openRole(view, roleId, goBack) {
     if (detail.kind === "guilds") {
       form.load(valuesOf(current));
       name = current.name;
-      heading().textContent = titleOf(current, isEveryone);
+      view.setTitle(titleOf(current, isEveryone));
     }
     drawAccess();
     members?.onChange(detail);
   });
-  const heading = () => view.main.querySelector(".settings-heading");
   const back = backButton(view, "All roles", goBack);
   drawAccess();
   const permissionsTab = { label: "Permissions", content: permissions.node };

@@ -18,6 +18,11 @@ import { expressionScreen, slotsMax } from "./expressions.js";
 import { openActionDialog, reportAtField, textSetting } from "./form.js";
 import { uploadSetting } from "./upload_field.js";
 
+const FILE_HINT = [
+  `PNG, APNG or GIF, at most ${formatByteLimit(STICKER_BYTES_MAX)} and ${STICKER_SECONDS_MAX} seconds.`,
+  `Best: a square of ${STICKER_SIDE_PIXELS_MAX} × ${STICKER_SIDE_PIXELS_MAX} pixels.`,
+].join(" ");
+
 /** @type {import("./guild_settings.js").SettingsScreen} */
 export const STICKERS_SCREEN = { id: "stickers", label: "Stickers", icon: "sticker", build };
 
@@ -71,7 +76,7 @@ const textFields = () => ({
 async function create(view) {
   let created = null;
   const file = uploadSetting("File", {
-    hint: `PNG, APNG or GIF, at most ${formatByteLimit(STICKER_BYTES_MAX)} and ${STICKER_SECONDS_MAX} seconds. Best: a square of ${STICKER_SIDE_PIXELS_MAX} × ${STICKER_SIDE_PIXELS_MAX} pixels.`,
+    hint: FILE_HINT,
     accept: hasLottie(view.guild) ? "image/png,image/gif,application/json" : "image/png,image/gif",
     bytesMax: STICKER_BYTES_MAX,
     preview: (url, { type }) =>

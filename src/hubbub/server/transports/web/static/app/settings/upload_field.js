@@ -93,10 +93,11 @@ export const IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp";
  * Return an image field: the value is the hash of the stored image, null, or a data URL of the chosen file.
  *
  * @param {string} label
- * @param {{hint?: string, preview: (value: string | null) => any}} options `preview` returns the node of a stored value
+ * @param {{hint?: string, preview: (value: string | null) => any, imageClass?: string}} options `preview` returns the node of a
+ *   stored value; a chosen file has the class `imageClass`
  * @returns {import("./form.js").SettingsField}
  */
-export function imageSetting(label, { hint, preview }) {
+export function imageSetting(label, { hint, preview, imageClass }) {
   let value = null;
   const previewBox = h("div", { class: "image-preview" });
   const input = h("input", { type: "file", accept: IMAGE_TYPES, class: "visually-hidden" });
@@ -112,7 +113,10 @@ export function imageSetting(label, { hint, preview }) {
   remove.setAttribute("aria-label", `Remove ${label.toLowerCase()}`);
   const draw = () => {
     remove.hidden = value === null;
-    setChildren(previewBox, value?.startsWith("data:") ? h("img", { src: value, alt: "" }) : preview(value));
+    setChildren(
+      previewBox,
+      value?.startsWith("data:") ? h("img", { src: value, alt: "", class: imageClass }) : preview(value),
+    );
   };
   const set = newValue => {
     value = newValue;

@@ -60,7 +60,7 @@ function build(view, focusedId = null) {
     });
     if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || create.focus());
     content.replaceChildren(
-      h("p", { class: "hint" }, "Other services send messages to a channel with the URL of a webhook."),
+      h("p", { class: "hint settings-intro" }, "Other services send messages to a channel with the URL of a webhook."),
       h("div", { class: "settings-tools" }, create),
       ...list.nodes,
     );
@@ -156,6 +156,7 @@ function openWebhook(view, webhook, goBack) {
   const form = new SettingsForm(fields, valuesOf(webhook), {
     save: async changes => {
       current = await context.api.request("PATCH", `/webhooks/${webhook.id}`, { json: changes });
+      view.setTitle(current.name);
       return valuesOf(current);
     },
     onInput: () => view.drawBar(),
@@ -189,6 +190,7 @@ function openWebhook(view, webhook, goBack) {
         return;
       }
       current = found;
+      view.setTitle(current.name);
       form.load(valuesOf(current));
       draw();
     });

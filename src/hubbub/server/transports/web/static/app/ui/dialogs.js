@@ -31,7 +31,7 @@ export function openDialog(title, build, { wide = false, onClose } = {}) {
   box.addEventListener("pointerdown", event => event.target === box && box.close());
   document.body.append(box);
   box.showModal();
-  (box.querySelector("[autofocus], .window-body input, .window-body textarea, .window-body button") ?? box).focus();
+  (box.querySelector("[autofocus], .window-body :is(input, select, textarea, button)") ?? box).focus();
   return box;
 }
 
