@@ -158,6 +158,7 @@ LIMITS: Final = (
     "resources.soundboard.SOUNDS_MAX_MORE",
     "resources.soundboard.SOUND_MS_MAX",
     "resources.soundboard.SOUND_NAME_MAX",
+    "resources.stage_instances.STAGE_TOPIC_MAX",
     "resources.stickers.STICKERS_MAX_BY_TIER",
     "resources.stickers.STICKERS_MAX_MORE",
     "resources.stickers.STICKER_BYTES_MAX",

@@ -23,7 +23,6 @@ NEW_MEMBERS = "For new members, who are not in the settings."
 OWN_MEMBERSHIP = "The user's own membership is not administration of the guild."
 FOR_APPS = "Only apps call it."
 EXTERNAL_ACCOUNTS = "The API rejects it: external accounts cannot be integrated (decisions/0035)."
-STAGES = "Starting and ending a stage is not offered yet."
 
 WITHOUT_SCREEN = {
     "add_guild_member": FOR_APPS,
@@ -34,11 +33,9 @@ WITHOUT_SCREEN = {
     "create_guild_join_request": NEW_MEMBERS,
     "create_guild_scheduled_event_exception_user": "Interest in one date of an event is not offered yet.",
     "create_guild_scheduled_event_user": "Interest in an event is not administration of the guild.",
-    "create_stage_instance": STAGES,
     "delete_guild_scheduled_event_exception": "A canceled date is changed back with an update of the exception.",
     "delete_guild_scheduled_event_exception_user": "Interest in one date of an event is not offered yet.",
     "delete_guild_scheduled_event_user": "Interest in an event is not administration of the guild.",
-    "delete_stage_instance": STAGES,
     "follow_channel": "Following an announcement channel is not offered yet.",
     "delete_my_guild_join_request": NEW_MEMBERS,
     "get_active_guild_threads": IN_STATE,
@@ -54,7 +51,7 @@ WITHOUT_SCREEN = {
     "get_guild_sticker": LIST_IS_ENOUGH,
     "get_my_guild_join_request": NEW_MEMBERS,
     "get_self_voice_state": IN_STATE,
-    "get_stage_instance": STAGES,
+    "get_stage_instance": IN_STATE,
     "get_voice_state": IN_STATE,
     "get_webhook": LIST_IS_ENOUGH,
     "list_channel_invites": LIST_IS_ENOUGH,
@@ -69,25 +66,14 @@ WITHOUT_SCREEN = {
     "update_guild_role_connections_configuration": "Conditions of linked roles are not offered yet.",
     "update_my_guild_member": OWN_MEMBERSHIP,
     "update_my_guild_member_nick": OWN_MEMBERSHIP,
-    "update_stage_instance": STAGES,
-    "update_voice_state": "Moderation of a call belongs to the screens of calls, which do not offer it yet.",
 }
 """Operations without a screen, with the reason."""
 
 PLANNED = {
-    "create_guild_scheduled_event",
     "create_guild_scheduled_event_exception",
-    "create_webhook",
     "delete_guild_integration",
-    "delete_guild_scheduled_event",
-    "delete_webhook",
-    "get_guild_webhooks",
     "list_guild_integrations",
-    "list_guild_scheduled_event_users",
-    "list_guild_scheduled_events",
-    "update_guild_scheduled_event",
     "update_guild_scheduled_event_exception",
-    "update_webhook",
 }
 """Operations whose screens are being built. Remove an operation when its screen exists."""
 

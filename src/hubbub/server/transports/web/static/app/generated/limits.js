@@ -94,6 +94,7 @@ export const SOUNDS_MAX_BY_TIER = [8, 24, 36, 48];
 export const SOUNDS_MAX_MORE = 96;
 export const SOUND_MS_MAX = 5200;
 export const SOUND_NAME_MAX = 32;
+export const STAGE_TOPIC_MAX = 120;
 export const STICKERS_MAX_BY_TIER = [5, 15, 30, 60];
 export const STICKERS_MAX_MORE = 60;
 export const STICKER_BYTES_MAX = 524288;

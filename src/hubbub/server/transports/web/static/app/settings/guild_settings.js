@@ -25,6 +25,7 @@ import { ROLES_SCREEN } from "./roles.js";
 import { SAFETY_SCREEN } from "./safety.js";
 import { EVENTS_SCREEN } from "./scheduled_events.js";
 import { SOUNDBOARD_SCREEN } from "./soundboard.js";
+import { STAGES_SCREEN } from "./stages.js";
 import { STICKERS_SCREEN } from "./stickers.js";
 import { TEMPLATES_SCREEN } from "./templates.js";
 import { VANITY_URL_SCREEN } from "./vanity_url.js";
@@ -74,7 +75,15 @@ const GROUPS = [
   ["Members", [MEMBERS_SCREEN, INVITES_SCREEN, VANITY_URL_SCREEN, JOIN_FORM_SCREEN, JOIN_REQUESTS_SCREEN, BANS_SCREEN]],
   [
     "Community",
-    [EVENTS_SCREEN, WELCOME_SCREEN, MEMBER_GUIDE_SCREEN, ONBOARDING_SCREEN, TEMPLATES_SCREEN, WIDGET_SCREEN],
+    [
+      EVENTS_SCREEN,
+      STAGES_SCREEN,
+      WELCOME_SCREEN,
+      MEMBER_GUIDE_SCREEN,
+      ONBOARDING_SCREEN,
+      TEMPLATES_SCREEN,
+      WIDGET_SCREEN,
+    ],
   ],
   ["Integrations", [INTEGRATIONS_SCREEN, WEBHOOKS_SCREEN]],
   ["Moderation", [AUTO_MODERATION_SCREEN, SAFETY_SCREEN, AUDIT_LOG_SCREEN]],

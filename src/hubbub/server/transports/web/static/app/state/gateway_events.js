@@ -77,6 +77,10 @@ export const GATEWAY_HANDLERS = {
     changeGuild(state, data.guild_id, { roles });
   },
 
+  STAGE_INSTANCE_CREATE: (state, data) => changeStage(state, data, [data]),
+  STAGE_INSTANCE_UPDATE: (state, data) => changeStage(state, data, [data]),
+  STAGE_INSTANCE_DELETE: (state, data) => changeStage(state, data, []),
+
   /** Entries are not stored: the settings read the log when they show it. */
   GUILD_AUDIT_LOG_ENTRY_CREATE: (state, data) => state.emitChange("auditLog", data.id, data.guild_id),
 
@@ -280,6 +284,12 @@ function changeGuild(state, guildId, changes) {
 function changeRole(state, { guild_id: guildId, role }) {
   const others = (state.guilds.get(guildId)?.roles ?? []).filter(otherRole => otherRole.id !== role.id);
   changeGuild(state, guildId, { roles: [...others, role] });
+}
+
+/** Replace a stage of a guild by its new version; none if it ended. */
+function changeStage(state, { id, guild_id: guildId }, versions) {
+  const others = (state.guilds.get(guildId)?.stage_instances ?? []).filter(stage => stage.id !== id);
+  changeGuild(state, guildId, { stage_instances: [...others, ...versions] });
 }
 
 function changeRule(state, rule) {

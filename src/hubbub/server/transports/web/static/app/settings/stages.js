@@ -1,0 +1,118 @@
+/** Guild settings: the stages, which moderators start, rename and end. */
+
+import { STAGE_TOPIC_MAX } from "../generated/limits.js";
+import { ChannelType, Permissions } from "../network/enums.js";
+import { h, reconcile } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { actionButton, listEntry, openActionDialog, switchSetting, textSetting } from "./form.js";
+
+/** The permissions of a stage moderator; all are required (spec/http.md#3.9). */
+const MODERATOR_PERMISSIONS = [Permissions.MANAGE_CHANNELS, Permissions.MUTE_MEMBERS, Permissions.MOVE_MEMBERS];
+
+/** @type {import("./guild_settings.js").SettingsScreen} */
+export const STAGES_SCREEN = { id: "stages", label: "Stages", icon: "voice", build };
+
+function build(view) {
+  const list = h("ul", { class: "settings-list", "aria-label": "Stages" });
+  const status = h("p", { class: "muted", role: "status" });
+  const draw = () => {
+    const channels = view.context.state
+      .channelsOf(view.guildId)
+      .filter(
+        channel =>
+          channel.type === ChannelType.GUILD_STAGE_VOICE &&
+          view.context.state.can(channel.id, Permissions.VIEW_CHANNEL),
+      )
+      .sort((a, b) => a.position - b.position);
+    status.textContent = channels.length ? "" : "There are no stage channels. Create one under “Channels”.";
+    reconcile(
+      list,
+      channels.map(channel => stageEntry(view, channel)),
+    );
+  };
+  view.onChange(draw);
+  draw();
+  return [status, list];
+}
+
+/** Return why the user cannot moderate a stage, or null. */
+function whyNotModerate(access, channelId) {
+  return MODERATOR_PERMISSIONS.map(bits => access.whyNotIn(bits, channelId)).find(why => why !== null) ?? null;
+}
+
+function stageEntry(view, channel) {
+  const stage = (view.guild.stage_instances ?? []).find(({ channel_id: id }) => id === channel.id);
+  const why = whyNotModerate(view.access, channel.id);
+  const button = (label, onClick, danger = false) => {
+    const node = actionButton(label, onClick, { why, danger, name: `${label}: ${channel.name}` });
+    node.dataset.focus = label;
+    return node;
+  };
+  return {
+    key: channel.id,
+    stamp: JSON.stringify([channel.name, stage?.topic ?? null, why]),
+    build: () =>
+      listEntry({
+        title: [channel.name, stage === undefined ? null : h("span", { class: "tag" }, "Live")],
+        details: [stage?.topic ?? "Not live", why],
+        actions:
+          stage === undefined
+            ? [button("Start", () => start(view, channel))]
+            : [
+                button("Change topic", () => changeTopic(view, channel, stage)),
+                button("End", () => end(view, channel, stage), true),
+              ],
+      }),
+  };
+}
+
+const topicSetting = () => textSetting("Topic", { maxlength: STAGE_TOPIC_MAX, required: true });
+
+async function start(view, channel) {
+  const whyNotNotify = view.access.whyNotIn(Permissions.MENTION_EVERYONE, channel.id);
+  const notify = switchSetting("Notify everyone", { hint: whyNotNotify ?? undefined });
+  notify.setDisabled(whyNotNotify !== null);
+  const isDone = await openActionDialog({
+    title: `Start ${channel.name}?`,
+    label: "Start",
+    danger: false,
+    fields: { topic: topicSetting(), send_start_notification: notify },
+    run: async values => {
+      const json = { channel_id: channel.id, ...values };
+      view.context.state.apply(
+        "STAGE_INSTANCE_CREATE",
+        await view.context.api.request("POST", "/stage-instances", { json }),
+      );
+    },
+  });
+  if (isDone) showNotice(`${channel.name} is live.`, "done");
+}
+
+async function changeTopic({ context }, channel, stage) {
+  const topic = topicSetting();
+  topic.write(stage.topic);
+  await openActionDialog({
+    title: "Change topic",
+    label: "Save",
+    danger: false,
+    fields: { topic },
+    run: async json =>
+      context.state.apply(
+        "STAGE_INSTANCE_UPDATE",
+        await context.api.request("PATCH", `/stage-instances/${channel.id}`, { json }),
+      ),
+  });
+}
+
+async function end({ context }, channel, stage) {
+  const isDone = await openActionDialog({
+    title: `End ${channel.name}?`,
+    text: "The topic is removed. Members stay in the channel.",
+    label: "End stage",
+    run: async () => {
+      await context.api.request("DELETE", `/stage-instances/${channel.id}`);
+      context.state.apply("STAGE_INSTANCE_DELETE", stage);
+    },
+  });
+  if (isDone) showNotice(`${channel.name} ended.`, "done");
+}
