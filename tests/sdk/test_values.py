@@ -139,6 +139,7 @@ def test_a_copy_is_independent_with_equal_content() -> None:
     assert duplicate == original
     assert duplicate.equals(original)
     assert duplicate.party is not original.party
+    assert duplicate.buttons[0] is not original.buttons[0]
     duplicate.buttons.clear()
     assert copy.deepcopy(original) == original == copy.copy(original)
     assert len(original.get_buttons()) == 1

@@ -38,7 +38,7 @@ async def test_a_refused_camera_and_screen_are_explained(call_platform: ChatPlat
         by_system = refuse("navigator.mediaDevices.getDisplayMedia", message="Permission denied by system")
         await page.evaluate(f"() => {{ {by_system} }}")
         await call_button(nora, "Share screen").click()
-        await page.get_by_text("Your system does not allow the browser to use the screen.").wait_for()
+        await page.get_by_text("Your system blocks the screen for this browser.").wait_for()
         assert await page.locator(".notice-box").filter(has_text="screen").count() == 1
 
 

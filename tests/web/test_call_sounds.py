@@ -30,7 +30,7 @@ navigator.mediaDevices.getDisplayMedia = async () => {{
 """
 
 
-async def test_a_sound_of_the_soundboard_is_heard_by_everyone(call_platform: ChatPlatform) -> None:
+async def test_a_sound_of_the_soundboard_plays_for_every_participant(call_platform: ChatPlatform) -> None:
     async with open_call(call_platform, "nora", "tom") as call:
         nora, tom = call.windows
         await call_button(nora, "Soundboard").click()

@@ -78,7 +78,7 @@ async def test_onboarding_is_edited_by_two_managers(platform: ChatPlatform) -> N
         ("Where do you live?", True),
         ("What do you play?", False),
     ]
-    # Questions that nobody changed keep their IDs.
+    # Unchanged questions keep their IDs.
     assert prompts[1] == prompt
 
 

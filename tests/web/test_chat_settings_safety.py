@@ -34,7 +34,7 @@ async def test_invites_and_direct_messages_are_paused(platform: ChatPlatform) ->
         dialog = window.page.get_by_role("dialog", name="Pause: invites")
         await dialog.get_by_label("For").select_option(label="6 hours")
         await dialog.get_by_role("button", name="Pause").click()
-        await settings.get_by_text("Nobody can join until").wait_for()
+        await settings.get_by_text("New members cannot join until").wait_for()
         # Tom sees it, and resumes.
         await tom_settings.get_by_role("button", name="Resume: Invites").click()
         await settings.get_by_text("New members can join with an invite.").wait_for()

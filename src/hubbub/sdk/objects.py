@@ -1,11 +1,10 @@
-"""Base classes of all SDK objects: truth value, `nullobj`, copy and move (the specification's rules for all types).
+"""Base classes of all SDK objects: truth value, `nullobj`, copy and move (spec/sdk.md#1.1).
 
 An object is true while it is valid. `nullobj` and moved-from objects are invalid: reading or writing them is a
 programming error and raises `InvalidObjectError`, an AssertionError because the public SDK asserts as well. A
 moved-from object may be assigned to. `nullobj` may not: each class has one instance, shared by the whole program.
 """
 
-from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 T = TypeVar("T")
@@ -85,7 +84,7 @@ class Copyable(Object):
     def assign(self, other: Self) -> Self:
         """Replace the content with a copy of `other` (the specification's copy assignment), and return this object.
 
-        Raises `InvalidObjectError` on `nullobj`."""
+        Raise `InvalidObjectError` on `nullobj`."""
         if self is type(self).__dict__.get("_nullobj"):
             raise InvalidObjectError(f"Cannot assign to {type(self).__name__}.nullobj: it is shared and stays empty")
         content = other.copy().__dict__
@@ -103,4 +102,8 @@ class Copyable(Object):
 def _copy_value(value: Any) -> Any:
     if isinstance(value, Copyable):
         return value.copy()
-    return copy(value) if isinstance(value, (list, dict)) else value
+    if isinstance(value, list):
+        return [_copy_value(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _copy_value(item) for key, item in value.items()}
+    return value

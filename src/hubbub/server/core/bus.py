@@ -77,11 +77,11 @@ class Bus(ABC, Generic[BusMessage]):
     @property
     @abstractmethod
     def is_healthy(self) -> bool:
-        """Whether the bus is connected and has dropped no messages."""
+        """Whether the bus is connected, and other processes know of every message that it dropped."""
 
     @abstractmethod
     def publish(self, subject: str, message: BusMessage) -> None:
-        """Publish a message to all subscribers. It never blocks and keeps the order of calls."""
+        """Publish a message to all subscribers, in the order of calls, without waiting for the network."""
 
     @abstractmethod
     async def flush(self) -> None:
@@ -152,44 +152,46 @@ def check_subject(subject: str) -> None:
 
 
 class LocalBus(Bus[BusMessage]):
-    """The bus of a single process: callbacks receive the published object itself, before `publish` returns."""
+    """The bus of a single process: callbacks receive the published object itself.
+
+    They are called before `publish` returns, except for a message that a callback publishes: it follows the current one."""
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         super().__init__(metrics)
-        self._waiting: deque[tuple[str, BusMessage]] = deque()
-        self._delivering = False
+        self._queued_messages: deque[tuple[str, BusMessage]] = deque()
+        self._is_delivering = False
         self._handlers: dict[str, Handler] = {}
         self._published = self.metrics.bus_published
-        self._closed = False
+        self._is_closed = False
 
     async def start(self) -> None:
         """Do nothing; there is no connection."""
 
     async def close(self) -> None:
         """Remove all subscriptions and handlers."""
-        self._closed = True
+        self._is_closed = True
         self._callbacks.clear()
         self._handlers.clear()
 
     @property
     def is_healthy(self) -> bool:
         """True until the bus is closed."""
-        return not self._closed
+        return not self._is_closed
 
     def publish(self, subject: str, message: BusMessage) -> None:
         """Pass the message to the subject's callbacks."""
         self._published.inc()
-        if self._delivering:
+        if self._is_delivering:
             # A callback publishes: its message follows the current one, as it would on a network.
-            self._waiting.append((subject, message))
+            self._queued_messages.append((subject, message))
             return
-        self._delivering = True
+        self._is_delivering = True
         try:
             self._deliver(subject, message)
-            while self._waiting:
-                self._deliver(*self._waiting.popleft())
+            while self._queued_messages:
+                self._deliver(*self._queued_messages.popleft())
         finally:
-            self._delivering = False
+            self._is_delivering = False
 
     async def flush(self) -> None:
         """Do nothing; messages are delivered synchronously."""

@@ -12,7 +12,7 @@ from hubbub.server.identity.developers.store import ApprovalRow
 
 # Names of jobs are stored, so they do not change.
 EXPIRE_GRANT_JOB = "developers.expire_grant"
-CHECK_SIZE_JOB = "developers.watch"
+CHECK_SIZE_JOB = "developers.check_size"
 DAY_MS = 86_400_000
 
 GRACE_PERIOD_KEY = ("reach", "users")

@@ -24,7 +24,7 @@ from hubbub.server.places.invites.target_files import TargetList
 
 EXPIRE_JOB: Final = "invites.expire"
 """Name of the job that deletes an expired invite."""
-STORE_TARGETS_JOB: Final = "invites.read_targets"
+STORE_TARGETS_JOB: Final = "invites.store_targets"
 """Name of the job that stores a batch of target users."""
 
 TARGETS_BATCH_SIZE: Final = 1000

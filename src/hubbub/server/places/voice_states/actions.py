@@ -21,7 +21,7 @@ from hubbub.server.places.voice_states import rules, store, tickets, views
 from hubbub.server.places.voice_states.signals import CallerDisplaced, SpeakerAdded, VoiceChannelChanged
 from hubbub.server.places.voice_states.store import VoiceChannelRow, VoiceStateRow
 
-MOVE_TO_AFK_JOB: Final = "voice_states.away"
+MOVE_TO_AFK_JOB: Final = "voice_states.move_to_afk"
 """Name of the job that moves an inactive member to the AFK channel. Stored jobs contain it, so it must not change."""
 
 

@@ -23,7 +23,7 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages.ports import MessageDraft
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
 
-DELETE_EXPIRED: Final = "lobbies.forget"
+DELETE_EXPIRED: Final = "lobbies.delete_expired_messages"
 """Kind of the job that deletes a lobby's expired messages."""
 DELETE_EXPIRED_INTERVAL_MS: Final = 6 * 3_600_000
 """Delay in milliseconds between the expiry of a lobby's oldest message and the job that deletes expired messages."""

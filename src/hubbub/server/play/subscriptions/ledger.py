@@ -22,7 +22,7 @@ from hubbub.server.play.subscriptions.store import PaymentRow
 
 log = logging.getLogger(__name__)
 
-REFUND: Final = "payments.give_back"
+REFUND: Final = "payments.refund"
 """Kind of the job that refunds a payment."""
 
 RETRY_MIN_MS: Final = 60_000

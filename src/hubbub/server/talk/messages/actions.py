@@ -327,7 +327,7 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
     if channel.guild_id is None:
         user_ids = [user_id for user_id, _ in store.list_recipients(call.tx, channel.id)]
         # Users can restrict which OAuth2 sessions receive their direct messages.
-        families_by_user = rules.in_game_families(call, user_ids) if channel.type == ChannelType.DM else {}
+        families_by_user = rules.find_in_game_families(call, user_ids) if channel.type == ChannelType.DM else {}
         game_filter = GameFilter(families_by_user=families_by_user) if families_by_user else NO_FILTER
         return UserAudience.of(*user_ids, game_filter=game_filter)
     if channel.is_private_thread:

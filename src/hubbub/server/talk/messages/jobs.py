@@ -16,9 +16,9 @@ from hubbub.server.talk.messages import store
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import MessageRow
 
-DELETE_CHANNEL_MESSAGES_JOB: Final = "messages.forget_channel"
+DELETE_CHANNEL_MESSAGES_JOB: Final = "messages.delete_channel_messages"
 """Kind of the job that deletes the messages of a deleted channel."""
-DELETE_FILES_JOB: Final = "messages.forget_files"
+DELETE_FILES_JOB: Final = "messages.delete_files"
 """Kind of the job that deletes the files of deleted messages."""
 MESSAGES_BATCH_SIZE: Final = 500
 """Number of messages deleted in one transaction, so that a large channel does not block other writes."""

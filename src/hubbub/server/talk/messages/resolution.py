@@ -54,7 +54,7 @@ def _resolve_forward(
     source_access = access.require_channel(
         call, body.channel_id or channel_access.channel.id, Permissions.READ_MESSAGE_HISTORY
     )
-    rules.require_history(call, source_access)
+    rules.require_message_channel(source_access)
     source = source_access.channel
     row = store.get(call.tx, source.id, body.message_id)
     rules.require_forwardable(call, source, row)

@@ -5,6 +5,7 @@ from msgspec import UNSET, Raw
 from hubbub.protocol import errors
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
@@ -19,7 +20,8 @@ def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -
 
     Messages are ordered newest first."""
     channel_access = access.get_channel_standing(call, channel_id)
-    if not rules.require_history(call, channel_access):
+    rules.require_message_channel(channel_access)
+    if not channel_access.can(Permissions.READ_MESSAGE_HISTORY):
         return []
     limit = query.limit
     if query.around is not UNSET:
@@ -41,7 +43,7 @@ def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -
 def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wire.Message:
     """Get a channel message."""
     channel_access = access.get_channel_standing(call, channel_id)
-    rules.require_history(call, channel_access)
+    rules.require_message_channel(channel_access)
     row = store.get(call.tx, channel_id, message_id)
     return views.message(call, row, guild_id=channel_access.channel.guild_id)
 
@@ -61,7 +63,8 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
     Authors may edit their own messages. Others need MANAGE_MESSAGES, and may only suppress embeds."""
     channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
-    if not rules.require_edit(call, channel_access, row, body):
+    rules.require_edit(call, channel_access, row, body)
+    if row.author_id != call.user_id:
         return edits.suppress_embeds(call, channel_access, row, body.flags or 0)
     author = rules.require_author(call, channel_access.channel)
     if row.flags & MessageFlags.LOADING:

@@ -48,7 +48,7 @@ MEMBERSHIP_AGE_MIN_MS: Final = 10 * 60_000
 FORWARDED_BYTES_MAX: Final = 100 << 20
 """Maximum number of attachment bytes that a user can forward within `FORWARDED_BYTES_WINDOW_MS` (spec/http.md#1.14)."""
 FORWARDED_BYTES_WINDOW_MS: Final = 60_000
-_UPLOAD_MS: Final = 120_000
+_UPLOAD_MAX_MS: Final = 120_000
 """Maximum time between the start of an upload and the ID of the message that contains it, in milliseconds."""
 
 
@@ -116,7 +116,7 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
         ports.check_direct_message(call, user_id)
 
 
-def in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:
+def find_in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:
     """Return the IDs of the application families in which each user of a DM receives its messages (spec/sdk.md#9.3).
 
     The result has no entry for users who receive the messages in all applications."""
@@ -146,24 +146,21 @@ def require_slowmode_elapsed(call: Call, channel_access: ChannelAccess) -> None:
     last_ms = channels.usage.find_last_use_ms(call.tx, channel_access.channel.id, call.user_id, "message")
     if last_ms is None or last_ms > call.now_ms:
         return
-    left_ms = last_ms + channel_access.channel.rate_limit_per_user * 1000 - call.now_ms
-    if left_ms > 0:
-        raise errors.SLOWMODE_RATE_LIMIT(retry_after=left_ms / 1000, **{"global": False})
+    remaining_ms = last_ms + channel_access.channel.rate_limit_per_user * 1000 - call.now_ms
+    if remaining_ms > 0:
+        raise errors.SLOWMODE_RATE_LIMIT(retry_after=remaining_ms / 1000, **{"global": False})
 
 
-def require_history(call: Call, channel_access: ChannelAccess) -> bool:
-    """Return whether the caller may read the channel's history.
-
-    Raise if the channel cannot contain messages, or if the caller may not connect to a voice channel."""
+def require_message_channel(channel_access: ChannelAccess) -> None:
+    """Raise if the channel cannot contain messages, or if the caller may not connect to a voice channel."""
     if channel_access.channel.type not in MESSAGE_CHANNEL_TYPES:
         raise errors.CANNOT_SEND_IN_CHANNEL()
     if channel_access.channel.is_voice:
         channel_access.require(Permissions.CONNECT)
-    return channel_access.can(Permissions.READ_MESSAGE_HISTORY)
 
 
 def can_read_history(channel_access: ChannelAccess) -> bool:
-    """Return whether the caller may read the channel's history; False where `require_history` raises."""
+    """Return whether the caller may read the channel's history; False where `require_message_channel` raises."""
     required_permissions = Permissions.READ_MESSAGE_HISTORY | (
         Permissions.CONNECT if channel_access.channel.is_voice else 0
     )
@@ -205,14 +202,12 @@ def require_forward_quota(call: Call) -> None:
         _raise_rate_limited(Snowflake(forwards[0][0]).created_ms + FORWARDED_BYTES_WINDOW_MS - call.now_ms)
 
 
-def _raise_rate_limited(left_ms: int) -> None:
-    raise errors.RATE_LIMITED(retry_after=max(1, left_ms) / 1000, **{"global": False})
+def _raise_rate_limited(remaining_ms: int) -> None:
+    raise errors.RATE_LIMITED(retry_after=max(1, remaining_ms) / 1000, **{"global": False})
 
 
-def require_edit(call: Call, channel_access: ChannelAccess, row: MessageRow, body: wire.UpdateMessage) -> bool:
-    """Return whether the caller edits as the author.
-
-    Other callers may only suppress embeds; raise CANNOT_EDIT_OTHERS_MESSAGE for other edits."""
+def require_edit(call: Call, channel_access: ChannelAccess, row: MessageRow, body: wire.UpdateMessage) -> None:
+    """Raise unless the caller may edit the message. Callers other than the author may only suppress embeds."""
     require_unarchived(channel_access)
     if channel_access.channel.locked and not channel_access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
@@ -221,7 +216,7 @@ def require_edit(call: Call, channel_access: ChannelAccess, row: MessageRow, bod
         if not changes_only_flags:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
         access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_MESSAGES)
-        return False
+        return
     if row.type not in USER_MESSAGE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
     if body.sticker_ids:
@@ -231,7 +226,6 @@ def require_edit(call: Call, channel_access: ChannelAccess, row: MessageRow, bod
             raise errors.VOICE_MESSAGE_CANNOT_EDIT()
         if row.extra is not None and json_columns.extra(row).poll is not None:
             raise errors.POLL_CANNOT_EDIT()
-    return True
 
 
 def count_edit(call: Call, row: MessageRow) -> None:
@@ -283,7 +277,7 @@ def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: st
 
     Other messages with the attachment (forwards, edited messages) are not searched, which bounds the cost."""
     created_ms = Snowflake(attachment_id).created_ms
-    first_id, last_id = Snowflake.at(created_ms - 1000), Snowflake.at(created_ms + _UPLOAD_MS)
+    first_id, last_id = Snowflake.at(created_ms - 1000), Snowflake.at(created_ms + _UPLOAD_MAX_MS)
     return any(
         (attachment.id, attachment.filename) == (attachment_id, filename)
         for encoded in store.list_attachments_between(call.tx, channel_id, first_id, last_id)

@@ -26,7 +26,7 @@ from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import store, views
 from hubbub.server.talk.private_calls.store import CallRow
 
-RING_TIMEOUT_JOB: Final = "private_calls.silence"
+RING_TIMEOUT_JOB: Final = "private_calls.ring_timeout"
 """Kind of the job that ends unanswered rings."""
 
 

@@ -23,7 +23,7 @@ BUILD_JOB: Final = "search.build"
 """Kind of the job that indexes a guild's existing messages."""
 CATCH_UP_JOB: Final = "search.catch_up"
 """Kind of the job that indexes a guild's pending changes."""
-REMOVE_JOB: Final = "search.forget"
+REMOVE_JOB: Final = "search.remove"
 """Kind of the job that removes the documents of deleted channels."""
 
 BATCH_SIZE: Final = 250

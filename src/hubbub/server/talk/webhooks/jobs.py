@@ -15,9 +15,9 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.talk.webhooks import actions, store
 
-COPY_JOB: Final = "webhooks.bring"
+COPY_JOB: Final = "webhooks.copy"
 """Kind of the job that copies a published message to followers."""
-UPDATE_JOB: Final = "webhooks.renew"
+UPDATE_JOB: Final = "webhooks.update"
 """Kind of the job that updates the copies of a published message."""
 
 

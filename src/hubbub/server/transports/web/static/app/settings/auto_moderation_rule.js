@@ -41,14 +41,14 @@ import {
   switchSetting,
   textSetting,
 } from "./form.js";
-import { createReload } from "./loading.js";
+import { createReload } from "./content_loader.js";
 
 const { BLOCK_MESSAGE, SEND_ALERT_MESSAGE, TIMEOUT, BLOCK_MEMBER_INTERACTION } = AutoModerationActionType;
 const { KEYWORD, KEYWORD_PRESET, MENTION_SPAM, MEMBER_PROFILE } = AutoModerationTriggerType;
 
 /** Labels and explanations of the actions. @type {Map<number, {label: string, hint: string}>} */
 export const ACTION_TEXTS = new Map([
-  [BLOCK_MESSAGE, { label: "Block the message", hint: "It is not sent, and its author is told." }],
+  [BLOCK_MESSAGE, { label: "Block the message", hint: "It is not sent. Its author is notified." }],
   [SEND_ALERT_MESSAGE, { label: "Send an alert", hint: "The content and its author are posted in a channel." }],
   [TIMEOUT, { label: "Time out the member", hint: "They can read, but not write, react or speak." }],
   [
@@ -205,7 +205,7 @@ function triggerFields(type) {
   if (type === KEYWORD || type === MEMBER_PROFILE)
     return {
       keyword_filter: linesSetting("Words and phrases", {
-        hint: `One per line, up to ${KEYWORDS_MAX} of ${KEYWORD_MAX} characters each. “cat” is the whole word, “cat*” its beginning, “*cat*” any part.`,
+        hint: `One per line, up to ${KEYWORDS_MAX} of ${KEYWORD_MAX} characters. “cat” matches the word, “cat*” its start, “*cat*” any part.`,
       }),
       regex_patterns: linesSetting("Regular expressions", {
         hint: `One per line, up to ${REGEX_PATTERNS_MAX} of ${REGEX_PATTERN_MAX} characters each.`,

@@ -6,7 +6,7 @@ import { h } from "../ui/dom.js";
 import { guildTagBadgePath } from "../content/cdn_paths.js";
 import { settingsSection, textSetting } from "./form.js";
 import { imageSetting } from "./upload_field.js";
-import { loadForm } from "./loading.js";
+import { loadForm } from "./content_loader.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
 export const GUILD_TAG_SCREEN = { id: "guild-tag", label: "Guild tag", icon: "pin", build };

@@ -12,8 +12,8 @@ import {
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { choiceSetting, groupSetting, linesSetting, settingsSection, switchSetting, textSetting } from "./form.js";
-import { loadForm } from "./loading.js";
-import { recordsSetting } from "./records_setting.js";
+import { loadForm } from "./content_loader.js";
+import { recordsSetting } from "./record_list.js";
 import { SORTING_HINT } from "./sortable_list.js";
 
 const { TERMS, TEXT_INPUT, PARAGRAPH, MULTIPLE_CHOICE } = FormFieldType;

@@ -8,7 +8,7 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
 import { actionButton, choiceSetting, lockedNotice, openActionDialog, textSetting } from "./form.js";
-import { createReload } from "./loading.js";
+import { createReload } from "./content_loader.js";
 
 const STATUS_OPTIONS = [
   [JoinRequestStatus.SUBMITTED, "Waiting"],

@@ -14,8 +14,8 @@ import { emojiSetting } from "./emoji_field.js";
 import { channelOptions } from "./channel_choices.js";
 import { entitiesSetting } from "./entity_picker.js";
 import { choiceSetting, groupSetting, settingsSection, switchSetting, textSetting } from "./form.js";
-import { loadForm } from "./loading.js";
-import { recordsSetting } from "./records_setting.js";
+import { loadForm } from "./content_loader.js";
+import { recordsSetting } from "./record_list.js";
 
 const ACTION_OPTIONS = [
   [NewMemberActionType.VIEW, "Read the channel"],

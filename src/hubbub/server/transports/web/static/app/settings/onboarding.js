@@ -19,8 +19,8 @@ import { channelPermissions } from "../state/permissions.js";
 import { emojiSetting } from "./emoji_field.js";
 import { entitiesSetting } from "./entity_picker.js";
 import { choiceSetting, settingsSection, switchSetting, textSetting } from "./form.js";
-import { loadForm } from "./loading.js";
-import { recordsSetting } from "./records_setting.js";
+import { loadForm } from "./content_loader.js";
+import { recordsSetting } from "./record_list.js";
 import { SORTING_HINT } from "./sortable_list.js";
 
 const MODE_OPTIONS = [

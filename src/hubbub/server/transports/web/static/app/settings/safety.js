@@ -29,7 +29,7 @@ const PAUSES = [
   {
     name: "invites_disabled_until",
     label: "Invites",
-    paused: "Nobody can join until",
+    paused: "New members cannot join until",
     running: "New members can join with an invite.",
   },
   {

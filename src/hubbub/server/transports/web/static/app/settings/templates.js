@@ -6,7 +6,7 @@ import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
 import { actionButton, listEntry, lockedNotice, openActionDialog, textSetting } from "./form.js";
-import { createReload, loadContent } from "./loading.js";
+import { createReload, loadContent } from "./content_loader.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
 export const TEMPLATES_SCREEN = { id: "templates", label: "Template", icon: "file", build };
@@ -43,7 +43,7 @@ function buildTemplate(view, loadedTemplate, load) {
     h(
       "p",
       { class: "hint settings-access" },
-      "A template is a copy of the channels, roles and settings, without members and messages. Everyone with the link can create a guild from it.",
+      "A template copies channels, roles and settings, not members or messages. Everyone with the link can create a guild from it.",
     ),
     node,
   ];

@@ -6,7 +6,7 @@ import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { actionButton, settingsSection, textSetting } from "./form.js";
-import { loadForm } from "./loading.js";
+import { loadForm } from "./content_loader.js";
 
 /** The error code of a code that is not valid, or that another guild uses. */
 const INVITE_INVALID_OR_TAKEN = 50020;

@@ -5,8 +5,8 @@ import { Permissions } from "../network/enums.js";
 import { emojiSetting } from "./emoji_field.js";
 import { channelOptions } from "./channel_choices.js";
 import { choiceSetting, settingsSection, switchSetting, textSetting } from "./form.js";
-import { loadForm } from "./loading.js";
-import { recordsSetting } from "./records_setting.js";
+import { loadForm } from "./content_loader.js";
+import { recordsSetting } from "./record_list.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
 export const WELCOME_SCREEN = { id: "welcome", label: "Welcome screen", icon: "smile", build };

@@ -6,7 +6,7 @@ import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { channelOptions } from "./channel_choices.js";
 import { actionButton, choiceSetting, settingsSection, switchSetting } from "./form.js";
-import { loadForm } from "./loading.js";
+import { loadForm } from "./content_loader.js";
 
 const STYLE_OPTIONS = [
   [WidgetStyle.BANNER2, "Banner"],

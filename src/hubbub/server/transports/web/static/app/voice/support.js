@@ -24,7 +24,7 @@ export function isDismissed(error) {
 /** Return the sentence for a microphone, camera or screen that could not be opened. */
 export function captureProblem(error, device) {
   if (error.name === "NotAllowedError" && /system/i.test(error.message))
-    return `Your system does not allow the browser to use the ${device}. Allow it in the system's privacy settings, then try again.`;
+    return `Your system blocks the ${device} for this browser. Allow it in the privacy settings of the system, then try again.`;
   if (error.name === "NotAllowedError")
     return `The browser does not allow the ${device}. Allow it in the site settings of the address bar, then try again.`;
   if (error.name === "NotFoundError" || error.name === "OverconstrainedError")
