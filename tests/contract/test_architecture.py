@@ -125,7 +125,7 @@ def test_a_face_and_a_public_module_have_few_names() -> None:
 
 
 def _accessed_name(node: ast.Attribute) -> tuple[str, ...] | None:
-    """Return the parts of `a.b` or `a.b.c`, or None for an attribute of any other expression."""
+    """Return the two or three parts of a dotted name, or None for an attribute of any other expression."""
     if isinstance(node.value, ast.Name):
         return (node.value.id, node.attr)
     if isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name):

@@ -25,7 +25,7 @@ UNDECLARED_FIELDS = {
     ("RelationshipPayload", "user_id"),
     # Parts of READY for games.
     ("ReadyPayload", "game_invites"),
-    # Sent by other platforms (spec/sdk.md#10.1).
+    # Sent by other platforms.
     ("ActivityInvitePayload", "application_id"),
     ("ActivityPayload", "parent_application_id"),
     ("PartyPayload", "privacy"),

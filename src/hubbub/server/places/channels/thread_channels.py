@@ -1,4 +1,4 @@
-"""Threads as channels, for the slice `threads`."""
+"""Threads as channels, for the slice of threads."""
 
 from hubbub.server.places.channels.actions import update_group
 from hubbub.server.places.channels.routes import delete_guild_channel, update_guild_channel
