@@ -168,11 +168,11 @@ PORTS: tuple[Binding, ...] = (
     guilds.ports.insert_channels.bind(channels.creation.insert_initial),
     guilds.ports.insert_owner.bind(members.membership.insert_owner),
     guilds.ports.delete_guild_contents.bind(
-        members.membership.delete_of_guild,
-        bans.delete_of_guild,
-        invites.delete_of_guild,
-        expressions.delete_of_guild,
-        audit_log.audit.delete_of_guild,
+        members.membership.delete_guild_members,
+        bans.delete_guild_bans,
+        invites.delete_guild_invites,
+        expressions.delete_guild_expressions,
+        audit_log.audit.delete_guild_log,
     ),
     members.ports.move_in_voice.bind(voice_states.move_member),
     audit_log.ports.find_referenced.bind(

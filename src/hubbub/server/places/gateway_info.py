@@ -37,7 +37,7 @@ def get_gateway(call: Call) -> wire.GatewayUrl:
 @handles(wire.GET_BOT_GATEWAY)
 def get_bot_gateway(call: Call) -> wire.BotGateway:
     """Get the gateway URL, the recommended number of shards and the session start limit of a bot."""
-    guild_count = guilds.membership.count_of_user(call.tx, call.user_id)
+    guild_count = guilds.membership.count_user_guilds(call.tx, call.user_id)
     settings = call.config.gateway
     total_starts, max_concurrency = settings.session_start_limits(guild_count)
     shard_count = max(1, -(-guild_count // GUILDS_PER_SHARD))

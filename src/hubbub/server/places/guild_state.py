@@ -19,7 +19,7 @@ def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
     row = guilds.find(tx, guild_id)
     if row is None:
         return None
-    role_rows = roles.list_of_guild(tx, guild_id)
+    role_rows = roles.list_guild_roles(tx, guild_id)
     overwrites = channels.overwrites.find_overwrites_of_guild(tx, guild_id)
     guild_fields = msgspec.structs.asdict(guilds.guild(tx, row, role_rows, now_ms=None))
     return GuildState(
@@ -28,12 +28,12 @@ def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
         roles={role.id: role.permissions for role in role_rows},
         channels={
             channel.id: _channel_state(channel, overwrites.get(channel.id, []))
-            for channel in channels.list_of_guild(tx, guild_id)
+            for channel in channels.list_guild_channels(tx, guild_id)
         },
         member_count=row.member_count,
         shared_fields={
             **{key: value for key, value in guild_fields.items() if value is not UNSET},
-            "soundboard_sounds": sounds.list_of_guild(tx, guild_id),
+            "soundboard_sounds": sounds.list_guild_sounds(tx, guild_id),
         },
         snapshot=tx.snapshot,
     )
@@ -88,7 +88,7 @@ class StoreGuildReader:
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
         """Return the number of guilds that a user is in."""
-        return guilds.membership.count_of_user(tx, user_id)
+        return guilds.membership.count_user_guilds(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
         """Return the names of the existing guilds among `list_guild_ids`, by ID."""

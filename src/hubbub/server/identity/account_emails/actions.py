@@ -138,7 +138,7 @@ def change_email(call: Call, row: UserRow, email: str) -> UserRow:
     return row
 
 
-def delete_of_user(call: Call, user_id: UserId) -> None:
+def delete_user_emails(call: Call, user_id: UserId) -> None:
     """Delete the links, the pending address and the known clients of a user."""
     store.delete_tokens(call.tx, user_id)
     store.delete_change(call.tx, user_id)

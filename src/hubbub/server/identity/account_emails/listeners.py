@@ -48,7 +48,7 @@ def on_second_factor_changed(call: Call, signal: SecondFactorChanged) -> None:
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Delete the data of a deleted user."""
-    actions.delete_of_user(call, signal.user_id)
+    actions.delete_user_emails(call, signal.user_id)
 
 
 def _client_hash(signal: SignedIn) -> bytes:

@@ -10,7 +10,7 @@ from hubbub.server.identity.applications.actions import (
     update,
 )
 from hubbub.server.identity.applications.rules import measure_size
-from hubbub.server.identity.applications.store import find_client_secret_hash, find_signing_key, list_of_owner
+from hubbub.server.identity.applications.store import find_client_secret_hash, find_signing_key, list_owned_applications
 from hubbub.server.identity.applications.views import application
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "delete",
     "find_client_secret_hash",
     "find_signing_key",
-    "list_of_owner",
+    "list_owned_applications",
     "measure_size",
     "reset_bot_token",
     "reset_client_secret",

@@ -93,7 +93,7 @@ def list_family_ids(tx: Tx, application_id: int) -> list[ApplicationId]:
     return [head_id, *(ApplicationId(row[0]) for row in rows)]
 
 
-def list_of_owner(tx: Tx, owner_id: int) -> list[ApplicationRow]:
+def list_owned_applications(tx: Tx, owner_id: int) -> list[ApplicationRow]:
     """List the applications of a user, oldest first."""
     return tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE owner_id = ? ORDER BY id", owner_id)
 

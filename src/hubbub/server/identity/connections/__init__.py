@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.connections import actions, routes
 from hubbub.server.identity.connections.actions import add, export_data, remove
-from hubbub.server.identity.connections.store import ConnectionRow, list_of_user
+from hubbub.server.identity.connections.store import ConnectionRow, list_user_connections
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
@@ -12,4 +12,4 @@ SLICE = Slice(
     listeners={UserDeleted: actions.on_user_deleted},
 )
 
-__all__ = ["SLICE", "ConnectionRow", "add", "export_data", "list_of_user", "remove"]
+__all__ = ["SLICE", "ConnectionRow", "add", "export_data", "list_user_connections", "remove"]

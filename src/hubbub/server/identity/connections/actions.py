@@ -59,10 +59,10 @@ def remove(call: Call, user_id: int, type: str, id: str) -> bool:
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Delete the connections of a deleted user."""
-    store.delete_of_user(call.tx, signal.user_id)
+    store.delete_user_connections(call.tx, signal.user_id)
 
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's connections for their data export."""
-    rows = store.list_of_user(call.tx, user_id)
+    rows = store.list_user_connections(call.tx, user_id)
     return {"connections": [{"type": row.type, "id": row.id, "name": row.name} for row in rows]}

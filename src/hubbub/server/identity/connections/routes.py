@@ -14,7 +14,7 @@ from hubbub.server.identity.connections.store import ConnectionRow
 def list_my_connections(call: Call) -> list[wire.Connection]:
     """List the connections of the current user."""
     publisher_types = call.config.publisher_connection_types
-    rows = store.list_of_user(call.tx, call.user_id)
+    rows = store.list_user_connections(call.tx, call.user_id)
     return [_connection_view(row) for row in rows if rules.is_listed(row, publisher_types, call.now_ms)]
 
 

@@ -46,7 +46,7 @@ def find(tx: Tx, user_id: int, type: str, id: str) -> ConnectionRow | None:
     return tx.find(ConnectionRow, f"SELECT {COLUMNS} FROM connections WHERE {_KEY_CONDITION}", user_id, type, id)
 
 
-def list_of_user(tx: Tx, user_id: int) -> list[ConnectionRow]:
+def list_user_connections(tx: Tx, user_id: int) -> list[ConnectionRow]:
     """List the connections of a user, oldest first."""
     return tx.fetch(
         ConnectionRow, f"SELECT {COLUMNS} FROM connections WHERE user_id = ? ORDER BY created_ms, type, id", user_id
@@ -72,6 +72,6 @@ def delete(tx: Tx, user_id: int, type: str, id: str) -> bool:
     return bool(tx.run(f"DELETE FROM connections WHERE {_KEY_CONDITION}", user_id, type, id))
 
 
-def delete_of_user(tx: Tx, user_id: int) -> None:
+def delete_user_connections(tx: Tx, user_id: int) -> None:
     """Delete the connections of a user."""
     tx.run("DELETE FROM connections WHERE user_id = ?", user_id)

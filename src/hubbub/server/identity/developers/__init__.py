@@ -16,7 +16,7 @@ SLICE = Slice(
     jobs=JOBS,
     listeners={
         AccountBanned: lambda call, signal: applications.management.revoke_bot_tokens(call, signal.user_id),
-        ApplicationDeleting: lambda call, signal: store.delete_of_application(call.tx, signal.row.id),
+        ApplicationDeleting: lambda call, signal: store.delete_approvals_and_assets(call.tx, signal.row.id),
         IntentsEnabled: lambda call, signal: schedule_size_check(call, signal.application_id),
         UserDeleted: lambda call, signal: applications.testers.delete_tester_from_all(call.tx, signal.user_id),
     },

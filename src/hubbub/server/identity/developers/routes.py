@@ -25,7 +25,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 def list_applications(call: Call) -> list[PublicApplication]:
     """List the applications of the current user."""
     return oauth2.public_applications(
-        call.tx, applications.management.list_of_owner(call.tx, call.user_id), call.now_ms
+        call.tx, applications.management.list_owned_applications(call.tx, call.user_id), call.now_ms
     )
 
 
@@ -35,7 +35,7 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
 
     The application has no bot, and its client secret is not known, until the owner requests them."""
     name = users.names.require_bot_name(body.name, "name")
-    if len(applications.management.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
+    if len(applications.management.list_owned_applications(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
     created = applications.management.create(call, name, call.user_id, with_bot=False)
     return applications.management.application(call.tx, created.row, call.now_ms, for_owner=True)

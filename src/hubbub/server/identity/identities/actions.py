@@ -300,7 +300,7 @@ def delete_players(call: Call, row: ApplicationRow) -> None:
     for user_id in store.list_provisional_user_ids(call.tx, row.id):
         users.delete(call, user_id)
     oauth2.authorizations.deauthorize_all_users(call, row.id)
-    identity_providers.delete_of_application(call.tx, row.id)
+    identity_providers.delete_application_providers(call.tx, row.id)
 
 
 def issue_child_token(call: Call, child: ApplicationRow, parent: oauth2.credentials.AccessTokenRow) -> wire.ChildToken:

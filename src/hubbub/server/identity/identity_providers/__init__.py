@@ -6,7 +6,7 @@ from hubbub.server.identity.identity_providers.actions import ProviderSettings, 
 from hubbub.server.identity.identity_providers.credential_errors import InvalidCredential, is_credential_error
 from hubbub.server.identity.identity_providers.issuers import BUILT_IN
 from hubbub.server.identity.identity_providers.providers import PROVIDERS, VerifiedIdentity
-from hubbub.server.identity.identity_providers.store import delete_of_application
+from hubbub.server.identity.identity_providers.store import delete_application_providers
 from hubbub.server.identity.identity_providers.verification import verify
 
 SLICE = Slice(name="identity_providers", modules=(routes,))
@@ -18,7 +18,7 @@ __all__ = [
     "InvalidCredential",
     "ProviderSettings",
     "VerifiedIdentity",
-    "delete_of_application",
+    "delete_application_providers",
     "is_credential_error",
     "save_provider",
     "verify",

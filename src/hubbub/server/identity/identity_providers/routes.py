@@ -24,7 +24,7 @@ def list_external_identity_provider_configurations(
 ) -> list[wire.ProviderConfiguration]:
     """List the identity providers of an application."""
     applications.require_manager(call, application_id)
-    return [_configuration_view(call.config, row) for row in store.list_of_application(call.tx, application_id)]
+    return [_configuration_view(call.config, row) for row in store.list_application_providers(call.tx, application_id)]
 
 
 @handles(wire.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)

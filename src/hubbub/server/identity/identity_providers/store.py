@@ -34,7 +34,7 @@ def find(tx: Tx, application_id: int, type: str) -> ProviderRow | None:
     )
 
 
-def list_of_application(tx: Tx, application_id: int) -> list[ProviderRow]:
+def list_application_providers(tx: Tx, application_id: int) -> list[ProviderRow]:
     """List the providers of an application."""
     return tx.fetch(
         ProviderRow, f"SELECT {_COLUMNS} FROM identity_providers WHERE application_id = ? ORDER BY type", application_id
@@ -56,6 +56,6 @@ def delete(tx: Tx, application_id: int, type: str) -> bool:
     return bool(tx.run("DELETE FROM identity_providers WHERE application_id = ? AND type = ?", application_id, type))
 
 
-def delete_of_application(tx: Tx, application_id: int) -> None:
+def delete_application_providers(tx: Tx, application_id: int) -> None:
     """Delete all providers of an application."""
     tx.run("DELETE FROM identity_providers WHERE application_id = ?", application_id)

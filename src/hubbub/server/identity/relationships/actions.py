@@ -43,7 +43,7 @@ class RelationshipSet:
             own_side.type if own_side else rules.NONE, other_side.type if other_side else rules.NONE
         )
 
-    def list_of_user(self, user_id: int) -> list[tuple[int, int]]:
+    def list_user_relationships(self, user_id: int) -> list[tuple[int, int]]:
         """Return (family ID, other user's ID) of each of a user's relationships; platform relationships come first."""
         keys = {
             (family_id, second_id if first_id == user_id else first_id)
@@ -87,7 +87,7 @@ def befriend(call: Call, user_id: int, other_id: int) -> None:
 def block(call: Call, other_id: int) -> None:
     """Block a user and end all other relationships with them, on the platform and in games (spec/sdk.md#9.3)."""
     relationships = _load_between(call, call.user_id, other_id)
-    for family_id, _ in relationships.list_of_user(call.user_id):
+    for family_id, _ in relationships.list_user_relationships(call.user_id):
         if family_id != PLATFORM:
             _set_pair(call, relationships, (call.user_id, other_id), family_id, rules.UNRELATED)
     other_type = relationships.find_pair(call.user_id, PLATFORM, other_id).second
@@ -154,7 +154,7 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
         call, rows, {source_id, target_id} | {row.other_id for row in rows} | {row.user_id for row in rows}
     )
     # Platform relationships are processed first, so that a moved block is effective when game relationships follow.
-    for family_id, other_id in relationships.list_of_user(source_id):
+    for family_id, other_id in relationships.list_user_relationships(source_id):
         side = relationships.find_side(source_id, family_id, other_id) or relationships.find_side(
             other_id, family_id, source_id
         )
@@ -169,7 +169,7 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
             call, relationships, (target_id, other_id), family_id, merged_pair, side.application_id if side else None
         )
         if rules.BLOCKED in merged_pair:
-            for game_family_id, related_id in relationships.list_of_user(target_id):
+            for game_family_id, related_id in relationships.list_user_relationships(target_id):
                 if related_id == other_id and game_family_id != PLATFORM:
                     _set_pair(call, relationships, (target_id, other_id), game_family_id, rules.UNRELATED)
 
@@ -184,7 +184,7 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
     relationships = RelationshipSet(
         call, rows, {provisional_id, full_id} | {row.other_id for row in rows} | {row.user_id for row in rows}
     )
-    for family_id, other_id in relationships.list_of_user(full_id):
+    for family_id, other_id in relationships.list_user_relationships(full_id):
         pair = relationships.find_pair(full_id, family_id, other_id)
         are_friends = pair == rules.FRIENDS and (
             family_id == unmerged_family_id
@@ -286,7 +286,7 @@ def _set_pair(
                 _publish_presence(call, user_id, friend_id, family_id, relationships.directory)
     elif family_id == PLATFORM and previous_pair == rules.FRIENDS:
         # Remaining game friendships expose less of each other's presence from now on.
-        for game_family_id, related_id in relationships.list_of_user(acting_id):
+        for game_family_id, related_id in relationships.list_user_relationships(acting_id):
             if (
                 related_id == target_id
                 and game_family_id != PLATFORM

@@ -73,7 +73,7 @@ def list_between(tx: Tx, user_id: int, other_id: int) -> list[RelationshipRow]:
     )
 
 
-def list_of_user(
+def list_user_relationships(
     tx: Tx, user_id: int, family_id: int | None = None, *, type: int | None = None
 ) -> list[RelationshipRow]:
     """Return a user's sides of relationships, of one type or all. A `family_id` of None means the platform."""

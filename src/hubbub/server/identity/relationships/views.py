@@ -123,7 +123,7 @@ def list_platform_relationships(call: Call) -> list[wire.Relationship]:
     """Return the caller's platform relationships; OAuth2 sessions receive friends only (spec/sdk.md#9.6)."""
     is_oauth2 = call.actor.kind == "bearer"
     return _platform_relationships(
-        call, store.list_of_user(call.tx, call.user_id, type=rules.FRIEND if is_oauth2 else None)
+        call, store.list_user_relationships(call.tx, call.user_id, type=rules.FRIEND if is_oauth2 else None)
     )
 
 
@@ -153,7 +153,9 @@ def list_game_relationships(call: Call, *, with_users: bool) -> list[wire.GameRe
 
     With `with_users`, they contain the other users."""
     if call.actor.kind == "bearer":
-        rows = store.list_of_user(call.tx, call.user_id, call.actor.family_id) if call.actor.family_id else []
+        rows = (
+            store.list_user_relationships(call.tx, call.user_id, call.actor.family_id) if call.actor.family_id else []
+        )
     else:
         rows = store.list_in_games(call.tx, call.user_id)
     users_by_id = users.find_many(call.tx, [row.other_id for row in rows])
@@ -171,7 +173,7 @@ def ready_fields(call: Call) -> dict[str, Any]:
         return {}
     if actor.kind == "bearer" and Scope.RELATIONSHIPS_READ not in actor.scopes:
         return {"relationships": [], "game_relationships": [], "merged_presences": {"guilds": [], "friends": []}}
-    platform_relationships = _platform_relationships(call, store.list_of_user(call.tx, call.user_id))
+    platform_relationships = _platform_relationships(call, store.list_user_relationships(call.tx, call.user_id))
     game_relationships = list_game_relationships(call, with_users=True)
     friend_presences: dict[int, Any] = {}
     for entry in platform_relationships:
@@ -202,7 +204,7 @@ def ready_fields(call: Call) -> dict[str, Any]:
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's own sides of relationships for the export of their data."""
-    rows = [*store.list_of_user(call.tx, user_id), *store.list_in_games(call.tx, user_id)]
+    rows = [*store.list_user_relationships(call.tx, user_id), *store.list_in_games(call.tx, user_id)]
     relationships = [
         {
             "id": str(row.other_id),

@@ -24,7 +24,7 @@ def launch(
     application = applications.find(call.tx, application_id)
     if row is not None and application is not None:
         rules.require_capacity(call, application, row, user_id)
-    for other_row, joined_session_id in store.list_of_user(call.tx, user_id):
+    for other_row, joined_session_id in store.list_user_instances(call.tx, user_id):
         # A session takes part in one activity at a time, so it leaves any other activity.
         if joined_session_id == session_id and (row is None or other_row.id != row.id):
             leave(call, other_row, user_id, session_id=session_id)
@@ -56,21 +56,21 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
     If it was the last session of the user, also remove the user from the activities joined without a session."""
     public_id = store.public_session_id(session_id)
     is_last = not call.presences.is_connected(user_id, excluding=session_id)
-    for row, joined_session_id in store.list_of_user(call.tx, user_id):
+    for row, joined_session_id in store.list_user_instances(call.tx, user_id):
         if joined_session_id == public_id or (is_last and not joined_session_id):
             leave(call, row, user_id, session_id=joined_session_id)
 
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Remove a user from the activities of a guild they left."""
-    for row in dict.fromkeys(row for row, _ in store.list_of_user(call.tx, signal.user_id)):
+    for row in dict.fromkeys(row for row, _ in store.list_user_instances(call.tx, signal.user_id)):
         if row.guild_id == signal.guild_id:
             leave(call, row, signal.user_id)
 
 
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """End the activities in deleted channels."""
-    for row in store.list_of_channels(call.tx, signal.channel_ids):
+    for row in store.list_channel_instances(call.tx, signal.channel_ids):
         store.delete(call.tx, row.id)
         _publish_update(call, row)
 
@@ -87,7 +87,7 @@ def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
 
 
 def _end_all_of_application(call: Call, application_id: int) -> None:
-    for row in store.list_of_application(call.tx, application_id):
+    for row in store.list_application_instances(call.tx, application_id):
         store.delete(call.tx, row.id)
         _publish_update(call, row)
 

@@ -75,17 +75,17 @@ def find_in_channel(tx: Tx, application_id: int, channel_id: int) -> InstanceRow
     )
 
 
-def list_of_guild(tx: Tx, guild_id: int) -> list[InstanceRow]:
+def list_guild_instances(tx: Tx, guild_id: int) -> list[InstanceRow]:
     """List the running activities in a guild, oldest first."""
     return tx.fetch(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE guild_id = ? ORDER BY id", guild_id)
 
 
-def list_of_application(tx: Tx, application_id: int) -> list[InstanceRow]:
+def list_application_instances(tx: Tx, application_id: int) -> list[InstanceRow]:
     """List the running activities of an application."""
     return tx.fetch(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE application_id = ?", application_id)
 
 
-def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
+def list_channel_instances(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
     """List the running activities in the given channels."""
     rows: list[InstanceRow] = []
     for batch in batches(channel_ids):
@@ -95,7 +95,7 @@ def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
     return rows
 
 
-def list_of_user(tx: Tx, user_id: int) -> list[tuple[InstanceRow, str]]:
+def list_user_instances(tx: Tx, user_id: int) -> list[tuple[InstanceRow, str]]:
     """List the activities a user takes part in, each with the public session ID they joined with.
 
     An activity that the user joined with several sessions is listed once for each."""

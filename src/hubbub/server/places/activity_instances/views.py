@@ -77,7 +77,7 @@ def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[Partici
 
 def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the keys that activities add to GUILD_CREATE, limited to the channels the viewer sees."""
-    rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
+    rows = [row for row in store.list_guild_instances(call.tx, view.guild.id) if row.channel_id in view.visible]
     participants_by_instance = store.find_participants(call.tx, [row.id for row in rows])
     members_by_id = members.views.find_views(
         call.tx,

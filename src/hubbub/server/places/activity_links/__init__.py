@@ -7,7 +7,7 @@ from hubbub.server.places.activity_links import routes, store
 SLICE = Slice(
     name="activity_links",
     modules=(routes,),
-    listeners={ApplicationDeleting: lambda call, signal: store.delete_of_application(call.tx, signal.row.id)},
+    listeners={ApplicationDeleting: lambda call, signal: store.delete_application_links(call.tx, signal.row.id)},
     assets={"activity-links": store.find_file},
 )
 

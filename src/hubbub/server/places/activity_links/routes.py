@@ -34,7 +34,7 @@ def get_quick_link(call: Call, application_id: ApplicationId, link_id: str) -> w
 def list_managed_links(call: Call, application_id: ApplicationId) -> list[wire.ActivityLink]:
     """List the managed links of an application."""
     applications.require_manager(call, application_id)
-    return [views.link(row) for row in store.list_of_application(call.tx, application_id, wire.LINK_TYPE_MANAGED)]
+    return [views.link(row) for row in store.list_application_links(call.tx, application_id, wire.LINK_TYPE_MANAGED)]
 
 
 @handles(wire.CREATE_MANAGED_LINK)

@@ -42,7 +42,7 @@ def find(tx: Tx, application_id: int, link_type: int, link_id: int, now_ms: int)
     )
 
 
-def list_of_application(tx: Tx, application_id: int, link_type: int) -> list[LinkRow]:
+def list_application_links(tx: Tx, application_id: int, link_type: int) -> list[LinkRow]:
     """List the links of an application of the type `link_type`, oldest first."""
     sql = f"SELECT {_COLUMNS} FROM activity_links WHERE application_id = ? AND type = ? ORDER BY id"
     return tx.fetch(LinkRow, sql, application_id, link_type)
@@ -76,7 +76,7 @@ def delete_expired(tx: Tx, application_id: int, now_ms: int) -> None:
     tx.run(sql, application_id, now_ms)
 
 
-def delete_of_application(tx: Tx, application_id: int) -> None:
+def delete_application_links(tx: Tx, application_id: int) -> None:
     """Delete all links of an application."""
     tx.run("DELETE FROM activity_links WHERE application_id = ?", application_id)
 

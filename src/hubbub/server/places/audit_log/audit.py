@@ -89,6 +89,6 @@ def _comparable_value(model: Any, key: str) -> Any:
     return msgspec.to_builtins(value, enc_hook=codec.encode_hook) if isinstance(value, list | msgspec.Struct) else value
 
 
-def delete_of_guild(call: Call, guild_id: int) -> None:
+def delete_guild_log(call: Call, guild_id: int) -> None:
     """Delete the log of a deleted guild."""
-    store.delete_of_guild(call.tx, guild_id)
+    store.delete_guild_log(call.tx, guild_id)

@@ -109,6 +109,6 @@ def set_deletion_count(tx: Tx, guild_id: int, entry_id: int, channel_id: int, co
     tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_log(tx: Tx, guild_id: int) -> None:
     """Delete the log of a guild."""
     tx.run("DELETE FROM audit_log WHERE guild_id = ?", guild_id)

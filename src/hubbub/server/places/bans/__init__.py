@@ -2,9 +2,9 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.bans import routes
-from hubbub.server.places.bans.actions import delete_of_guild
+from hubbub.server.places.bans.actions import delete_guild_bans
 from hubbub.server.places.bans.signals import MemberBanned
 
 SLICE = Slice(name="bans", modules=(routes,))
 
-__all__ = ["SLICE", "MemberBanned", "delete_of_guild"]
+__all__ = ["SLICE", "MemberBanned", "delete_guild_bans"]

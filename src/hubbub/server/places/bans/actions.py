@@ -53,6 +53,6 @@ def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
     )
 
 
-def delete_of_guild(call: Call, guild_id: int) -> None:
+def delete_guild_bans(call: Call, guild_id: int) -> None:
     """Delete the bans of a deleted guild."""
-    store.delete_of_guild(call.tx, guild_id)
+    store.delete_guild_bans(call.tx, guild_id)

@@ -56,6 +56,6 @@ def delete(tx: Tx, guild_id: int, user_id: int) -> bool:
     return bool(tx.run("DELETE FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id))
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_bans(tx: Tx, guild_id: int) -> None:
     """Delete all bans of a guild."""
     tx.run("DELETE FROM bans WHERE guild_id = ?", guild_id)

@@ -14,7 +14,7 @@ from hubbub.server.places.channels import (
     views,
 )
 from hubbub.server.places.channels.actions import on_guild_deleted, on_role_deleted
-from hubbub.server.places.channels.store import ChannelRow, find, find_many, list_of_guild, update
+from hubbub.server.places.channels.store import ChannelRow, find, find_many, list_guild_channels, update
 
 SLICE = Slice(
     name="channels",
@@ -29,7 +29,7 @@ __all__ = [
     "find",
     "find_many",
     "joined_channels",
-    "list_of_guild",
+    "list_guild_channels",
     "overwrites",
     "private_channels",
     "signals",

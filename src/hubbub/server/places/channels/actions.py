@@ -71,7 +71,7 @@ def create(
     rules.check_emojis(call, row, body, form)
     row = rules.apply_body(row, body, guild, form, lambda: call.new_id(TagId))
     form.raise_if_any()
-    if store.count_of_guild(call.tx, guild_id) >= wire.GUILD_CHANNELS_MAX:
+    if store.count_guild_channels(call.tx, guild_id) >= wire.GUILD_CHANNELS_MAX:
         raise errors.MAX_CHANNELS()
     if isinstance(body.position, int):
         row = row._replace(position=body.position)
@@ -218,13 +218,13 @@ def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
 
     Return the number of changed roles and the number of changed overwrites."""
     added_bits = changed_role_count = changed_overwrite_count = 0
-    for role in roles.list_of_guild(call.tx, guild_id):
+    for role in roles.list_guild_roles(call.tx, guild_id):
         permissions = role.permissions | permission_split.implied_bits(role.permissions)
         if permissions != role.permissions:
             roles.update(call, role, role._replace(permissions=permissions))
             added_bits |= permissions & ~role.permissions
             changed_role_count += 1
-    for channel in store.list_of_guild(call.tx, guild_id):
+    for channel in store.list_guild_channels(call.tx, guild_id):
         # Read one channel at a time: changing a category also changes its synced children.
         old_overwrites = store.list_overwrites(call.tx, channel.id)
         new_overwrites = [permission_split.split(overwrite) for overwrite in old_overwrites]
@@ -253,7 +253,7 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     guild = guilds.find(call.tx, guild_id) if was_referenced else None
     if guild is not None:
         guilds.publish_update(
-            call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now_ms=call.now_ms)
+            call, guilds.guild(call.tx, guild, roles.list_guild_roles(call.tx, guild_id), now_ms=call.now_ms)
         )
     overwrites_by_channel = store.find_overwrites_of_channels(call.tx, [child.id for child in children])
     for child in children:
@@ -318,7 +318,7 @@ def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     channel_ids = store.list_ids_of_guild(call.tx, signal.guild_id)
     if channel_ids:
         call.notify(ChannelsDeleted(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
-    store.delete_of_guild(call.tx, signal.guild_id)
+    store.delete_guild_channels(call.tx, signal.guild_id)
 
 
 def insert_initial(

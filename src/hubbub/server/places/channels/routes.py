@@ -37,7 +37,7 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
     Threads are not included. Channels the caller cannot see are left out; until 16 November 2026 bots receive all
     channels."""
     standing = access.get_guild_standing(call, guild_id)
-    rows = store.list_of_guild(call.tx, guild_id)
+    rows = store.list_guild_channels(call.tx, guild_id)
     # spec/dated-changes.md#2.9 concerns bots only: users and their bearer tokens never saw hidden channels.
     if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.is_active(call.now_ms):
         visible = access.visible_channels(call.tx, standing, with_parents=not call.actor.is_bot)
@@ -121,7 +121,7 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
     """Reorder guild channels.
 
     At most one channel can move to another category in one request."""
-    rows_by_id = {row.id: row for row in store.list_of_guild(call.tx, guild_id)}
+    rows_by_id = {row.id: row for row in store.list_guild_channels(call.tx, guild_id)}
     overwrites = store.find_overwrites_of_guild(call.tx, guild_id)
     form = FormErrors()
     planned_changes: list[tuple[ChannelRow, ChannelRow, list[OverwriteRow]]] = []

@@ -140,7 +140,7 @@ def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
     return rows_by_id
 
 
-def list_of_guild(tx: Tx, guild_id: int) -> list[ChannelRow]:
+def list_guild_channels(tx: Tx, guild_id: int) -> list[ChannelRow]:
     """List the channels of a guild without threads, by position and ID."""
     return tx.fetch(
         ChannelRow,
@@ -156,7 +156,7 @@ def list_children(tx: Tx, category_id: int) -> list[ChannelRow]:
     )
 
 
-def count_of_guild(tx: Tx, guild_id: int) -> int:
+def count_guild_channels(tx: Tx, guild_id: int) -> int:
     """Return the number of channels in a guild, without threads."""
     return int(tx.value("SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id) or 0)
 
@@ -208,7 +208,7 @@ def list_ids_of_guild(tx: Tx, guild_id: int) -> list[int]:
     return [channel_id for (channel_id,) in tx.all("SELECT id FROM channels WHERE guild_id = ?", guild_id)]
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_channels(tx: Tx, guild_id: int) -> None:
     """Delete every channel and thread of a guild."""
     tx.run("DELETE FROM overwrites WHERE channel_id IN (SELECT id FROM channels WHERE guild_id = ?)", guild_id)
     tx.run("DELETE FROM channels WHERE guild_id = ?", guild_id)

@@ -54,7 +54,7 @@ def _publish(
 def on_emoji_deleted(call: Call, signal: EmojiDeleted) -> None:
     """Remove a deleted emoji from the sounds of its guild and publish all sounds in one event."""
     if store.remove_emoji_from_sounds(call.tx, signal.guild_id, signal.emoji_id):
-        sounds = SOUNDS.list_of_guild(call.tx, signal.guild_id)
+        sounds = SOUNDS.list_guild_expressions(call.tx, signal.guild_id)
         payload = soundboard.SoundboardSounds(guild_id=signal.guild_id, soundboard_sounds=sounds)
         call.tx.emit(soundboard.GUILD_SOUNDBOARD_SOUNDS_UPDATE, payload, GuildAudience(signal.guild_id))
 
@@ -105,7 +105,7 @@ def _emoji_of_sound(call: Call, sound: soundboard.SoundboardSound) -> emojis.Par
     return None if sound.emoji_name is None else emojis.PartialEmoji(id=None, name=sound.emoji_name)
 
 
-def delete_of_guild(call: Call, guild_id: int) -> None:
+def delete_guild_expressions(call: Call, guild_id: int) -> None:
     """Delete the expressions of a deleted guild without events."""
     EMOJIS.table.delete_by(call.tx, guild_id=guild_id)
     STICKERS.table.delete_by(call.tx, guild_id=guild_id)

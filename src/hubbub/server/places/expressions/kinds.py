@@ -49,7 +49,7 @@ class ExpressionKind(Generic[RowT, ViewT]):
     audited_update_fields: tuple[str, ...] = ()
     """Further fields in the audit log entry of an update."""
 
-    def list_of_guild(self, tx: Tx, guild_id: int) -> list[ViewT]:
+    def list_guild_expressions(self, tx: Tx, guild_id: int) -> list[ViewT]:
         """Build the expressions of a guild without their creators."""
         return [self.view(row) for row in self.table.list_by(tx, guild_id=guild_id)]
 
@@ -59,7 +59,7 @@ def _emoji_view(row: EmojiRow) -> Emoji:
 
 
 def _emoji_event(tx: Tx, guild_id: GuildId, *_rows: EmojiRow | None) -> tuple[Event[Any], Struct]:
-    payload = emojis.GuildEmojis(guild_id=guild_id, emojis=EMOJIS.list_of_guild(tx, guild_id))
+    payload = emojis.GuildEmojis(guild_id=guild_id, emojis=EMOJIS.list_guild_expressions(tx, guild_id))
     return emojis.GUILD_EMOJIS_UPDATE, payload
 
 
@@ -93,7 +93,7 @@ def _sticker_view(row: StickerRow) -> Sticker:
 
 
 def _sticker_event(tx: Tx, guild_id: GuildId, *_rows: StickerRow | None) -> tuple[Event[Any], Struct]:
-    payload = stickers.GuildStickers(guild_id=guild_id, stickers=STICKERS.list_of_guild(tx, guild_id))
+    payload = stickers.GuildStickers(guild_id=guild_id, stickers=STICKERS.list_guild_expressions(tx, guild_id))
     return stickers.GUILD_STICKERS_UPDATE, payload
 
 

@@ -24,7 +24,7 @@ def list_for_member(call: Call, kind: ExpressionKind[RowT, ViewT], standing: Gui
     """Build all expressions of one kind of a guild for the member with the access `standing`."""
     if rules.can_see_creators(call, standing):
         return with_creators(call.tx, kind, kind.table.list_by(call.tx, guild_id=standing.guild_id))
-    return kind.list_of_guild(call.tx, standing.guild_id)
+    return kind.list_guild_expressions(call.tx, standing.guild_id)
 
 
 def with_creators(tx: Tx, kind: ExpressionKind[RowT, ViewT], rows: Sequence[RowT]) -> list[ViewT]:

@@ -65,7 +65,7 @@ def update(call: Call, before: GuildRow, after: GuildRow, extra_changes: Sequenc
 
     `extra_changes` holds further changes for the audit log entry, such as those of the welcome screen; they are recorded
     even if the guild itself is unchanged."""
-    role_rows = roles.list_of_guild(call.tx, before.id)
+    role_rows = roles.list_guild_roles(call.tx, before.id)
     guild = views.guild(call.tx, after, role_rows, now_ms=call.now_ms)
     audit_changes = list(extra_changes)
     if after != before:
@@ -118,7 +118,7 @@ def delete(call: Call, row: GuildRow) -> None:
     """Delete a guild and publish its deletion to all members."""
     member_ids = store.list_member_ids(call.tx, row.id)
     call.notify(GuildDeleted(GuildId(row.id)))
-    roles.delete_of_guild(call.tx, row.id)
+    roles.delete_guild_roles(call.tx, row.id)
     ports.delete_guild_contents(call, row.id)
     store.delete(call.tx, row.id)
     payload = codec.encode(wire.UnavailableGuild(id=GuildId(row.id)))

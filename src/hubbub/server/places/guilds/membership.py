@@ -3,8 +3,8 @@
 from hubbub.server.places.guilds.rules import guilds_max
 from hubbub.server.places.guilds.store import (
     adjust_member_count,
-    count_of_user,
     count_online,
+    count_user_guilds,
     is_member,
     list_ids_of_user,
     list_member_ids,
@@ -12,7 +12,7 @@ from hubbub.server.places.guilds.store import (
 
 __all__ = [
     "adjust_member_count",
-    "count_of_user",
+    "count_user_guilds",
     "count_online",
     "guilds_max",
     "is_member",

@@ -52,7 +52,7 @@ def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
     row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, contents=contents, **settings)
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now_ms=call.now_ms)
+    return views.guild(call.tx, row, roles.list_guild_roles(call.tx, row.id), now_ms=call.now_ms)
 
 
 @handles(wire.GET_GUILD)
@@ -63,7 +63,7 @@ def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild
     access.get_guild_standing(call, guild_id)
     row = _require_guild(call, guild_id)
     online_count = _count_online(call, [row])[guild_id] if query.with_counts else None
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), online_count, now_ms=call.now_ms)
+    return views.guild(call.tx, row, roles.list_guild_roles(call.tx, guild_id), online_count, now_ms=call.now_ms)
 
 
 @handles(wire.GET_GUILD_PREVIEW)
@@ -127,7 +127,7 @@ def delete_guild(call: Call, guild_id: GuildId) -> None:
 @handles(wire.LIST_MY_GUILDS)
 def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
     """List the guilds of the current user."""
-    rows = store.list_of_user(
+    rows = store.list_user_guilds(
         call.tx,
         call.user_id,
         before=None if query.before is UNSET else query.before,

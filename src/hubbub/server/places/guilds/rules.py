@@ -44,7 +44,7 @@ def require_creation(call: Call) -> None:
         limit = BOT_GUILDS_MAX
     else:
         limit = guilds_max(call, call.user_id)
-    if store.count_of_user(call.tx, call.user_id) >= limit:
+    if store.count_user_guilds(call.tx, call.user_id) >= limit:
         raise errors.MAX_GUILDS()
 
 

@@ -127,12 +127,12 @@ def list_ids_of_user(tx: Tx, user_id: int) -> list[int]:
     return [guild_id for (guild_id,) in rows]
 
 
-def count_of_user(tx: Tx, user_id: int) -> int:
+def count_user_guilds(tx: Tx, user_id: int) -> int:
     """Return the number of guilds a user is in."""
     return int(tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", user_id))
 
 
-def list_of_user(tx: Tx, user_id: int, *, before: int | None, after: int | None, limit: int) -> list[GuildRow]:
+def list_user_guilds(tx: Tx, user_id: int, *, before: int | None, after: int | None, limit: int) -> list[GuildRow]:
     """Return a page of a user's guilds by ascending ID. `before` takes precedence over `after`."""
     select = f"SELECT {_PREFIXED_COLUMNS} FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ?"
     if before is not None:

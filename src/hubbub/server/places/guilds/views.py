@@ -26,8 +26,8 @@ def guild(
         name=row.name,
         owner_id=UserId(row.owner_id),
         roles=[roles.role(role, now_ms) for role in role_rows],
-        emojis=emojis.list_of_guild(tx, row.id),
-        stickers=stickers.list_of_guild(tx, row.id),
+        emojis=emojis.list_guild_emojis(tx, row.id),
+        stickers=stickers.list_guild_stickers(tx, row.id),
         features=row.feature_names,
         icon=row.icon,
         description=row.description,
@@ -74,8 +74,8 @@ def preview(tx: Tx, row: GuildRow, online_count: int) -> wire.GuildPreview:
         features=row.feature_names,
         approximate_member_count=row.member_count,
         approximate_presence_count=online_count,
-        emojis=emojis.list_of_guild(tx, row.id),
-        stickers=stickers.list_of_guild(tx, row.id),
+        emojis=emojis.list_guild_emojis(tx, row.id),
+        stickers=stickers.list_guild_stickers(tx, row.id),
     )
 
 

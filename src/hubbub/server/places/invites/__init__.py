@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.invites import actions, ports, routes
-from hubbub.server.places.invites.actions import create, delete_of_guild
+from hubbub.server.places.invites.actions import create, delete_guild_invites
 from hubbub.server.places.invites.jobs import JOBS
 from hubbub.server.places.invites.store import InviteRow, find
 from hubbub.server.places.invites.target_files import TargetList
@@ -22,5 +22,5 @@ __all__ = [
     "create",
     "find",
     "ports",
-    "delete_of_guild",
+    "delete_guild_invites",
 ]

@@ -215,10 +215,10 @@ def delete(call: Call, row: InviteRow) -> None:
 
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Delete the invites to deleted channels."""
-    for row in store.list_of_channels(call.tx, signal.channel_ids):
+    for row in store.list_channel_invites(call.tx, signal.channel_ids):
         delete(call, row)
 
 
-def delete_of_guild(call: Call, guild_id: int) -> None:
+def delete_guild_invites(call: Call, guild_id: int) -> None:
     """Delete the invites of a deleted guild without events."""
-    store.delete_of_guild(call.tx, guild_id)
+    store.delete_guild_invites(call.tx, guild_id)

@@ -24,13 +24,13 @@ def list_guild_invites(call: Call, guild_id: GuildId) -> list[wire.Invite]:
     standing = access.get_guild_standing(call, guild_id)
     can_manage = standing.can(Permissions.MANAGE_GUILD)
     access.require_guild(call, guild_id, Permissions.MANAGE_GUILD if can_manage else Permissions.VIEW_AUDIT_LOG)
-    return views.invites(call, store.list_of_guild(call.tx, guild_id, call.now_ms), with_metadata=can_manage)
+    return views.invites(call, store.list_guild_invites(call.tx, guild_id, call.now_ms), with_metadata=can_manage)
 
 
 @handles(wire.LIST_CHANNEL_INVITES)
 def list_channel_invites(call: Call, channel_id: ChannelId) -> list[wire.Invite]:
     """List channel invites."""
-    return views.invites(call, store.list_of_channels(call.tx, [channel_id], call.now_ms), with_metadata=True)
+    return views.invites(call, store.list_channel_invites(call.tx, [channel_id], call.now_ms), with_metadata=True)
 
 
 @handles(wire.CREATE_CHANNEL_INVITE)

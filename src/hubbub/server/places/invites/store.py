@@ -95,7 +95,7 @@ def find(tx: Tx, code: str) -> InviteRow | None:
     return tx.find(InviteRow, f"SELECT {COLUMNS} FROM invites WHERE code = ?", code)
 
 
-def list_of_guild(tx: Tx, guild_id: int, now_ms: int) -> list[InviteRow]:
+def list_guild_invites(tx: Tx, guild_id: int, now_ms: int) -> list[InviteRow]:
     """Return a guild's unexpired invites, oldest first."""
     return tx.fetch(
         InviteRow,
@@ -106,7 +106,7 @@ def list_of_guild(tx: Tx, guild_id: int, now_ms: int) -> list[InviteRow]:
     )
 
 
-def list_of_channels(tx: Tx, channel_ids: Iterable[int], now_ms: int = 0) -> list[InviteRow]:
+def list_channel_invites(tx: Tx, channel_ids: Iterable[int], now_ms: int = 0) -> list[InviteRow]:
     """Return the invites to the given channels that are unexpired at `now_ms` (Unix milliseconds), or all if it is 0.
 
     The invites to one channel are sorted by creation time."""
@@ -212,7 +212,7 @@ def set_targets_progress(tx: Tx, code: str, progress: TargetsProgress) -> None:
     tx.run("UPDATE invites SET targets = ? WHERE code = ?", codec.encode(progress).decode(), code)
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_invites(tx: Tx, guild_id: int) -> None:
     """Delete all invites of a guild and their target users."""
     tx.run("DELETE FROM invite_targets WHERE code IN (SELECT code FROM invites WHERE guild_id = ?)", guild_id)
     tx.run("DELETE FROM invites WHERE guild_id = ?", guild_id)

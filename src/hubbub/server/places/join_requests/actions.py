@@ -78,14 +78,14 @@ def withdraw(call: Call, row: JoinRequestRow) -> None:
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Withdraw the pending request of a member who leaves; reviewed requests stay."""
-    row = store.find_of_user(call.tx, signal.guild_id, signal.user_id)
+    row = store.find_user_request(call.tx, signal.guild_id, signal.user_id)
     if row is not None and row.status == JoinRequestStatus.SUBMITTED:
         withdraw(call, row)
 
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the form and the join requests of a deleted guild."""
-    store.delete_of_guild(call.tx, signal.guild_id)
+    store.delete_guild_requests(call.tx, signal.guild_id)
 
 
 def _reviewers_audience(row: JoinRequestRow) -> GuildAudience:

@@ -162,7 +162,7 @@ def _require_form(call: Call, guild_id: int) -> FormRow:
 
 def _require_own_request(call: Call, guild_id: int) -> JoinRequestRow:
     _require_guild(call, guild_id)
-    row = store.find_of_user(call.tx, guild_id, call.user_id)
+    row = store.find_user_request(call.tx, guild_id, call.user_id)
     if row is None:
         raise errors.NOT_FOUND()
     return row

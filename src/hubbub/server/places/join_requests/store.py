@@ -84,7 +84,7 @@ def find(tx: Tx, guild_id: int, request_id: int) -> JoinRequestRow | None:
     )
 
 
-def find_of_user(tx: Tx, guild_id: int, user_id: int) -> JoinRequestRow | None:
+def find_user_request(tx: Tx, guild_id: int, user_id: int) -> JoinRequestRow | None:
     """Return a user's join request in a guild, or None."""
     return tx.find(
         JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE guild_id = ? AND user_id = ?", guild_id, user_id
@@ -125,7 +125,7 @@ def delete(tx: Tx, request_id: int) -> None:
     tx.run("DELETE FROM join_requests WHERE id = ?", request_id)
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_requests(tx: Tx, guild_id: int) -> None:
     """Delete a guild's form and all its join requests."""
     tx.run("DELETE FROM member_verification_forms WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM join_requests WHERE guild_id = ?", guild_id)

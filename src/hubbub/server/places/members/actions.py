@@ -279,7 +279,7 @@ def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[User
 
 def _delete_bot_roles(call: Call, guild_id: int, bot_ids: set[UserId]) -> None:
     """Delete the managed roles of removed bots."""
-    for row in roles.list_of_guild(call.tx, guild_id):
+    for row in roles.list_guild_roles(call.tx, guild_id):
         if row.managed and row.tags and codec.decode(row.tags, RoleTags).bot_id in bot_ids:
             roles.delete(call, row)
 
@@ -316,6 +316,6 @@ def insert_owner(call: Call, guild_id: int, user_id: int) -> None:
     store.insert_owner(call.tx, guild_id, user_id, call.now_ms)
 
 
-def delete_of_guild(call: Call, guild_id: int) -> None:
+def delete_guild_members(call: Call, guild_id: int) -> None:
     """Delete the members of a deleted guild; GUILD_DELETE informs them."""
-    store.delete_of_guild(call.tx, guild_id)
+    store.delete_guild_members(call.tx, guild_id)

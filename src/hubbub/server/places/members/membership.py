@@ -3,7 +3,7 @@
 from hubbub.server.places.members.actions import (
     add,
     admit,
-    delete_of_guild,
+    delete_guild_members,
     grant_roles,
     insert_owner,
     remove,
@@ -16,7 +16,7 @@ from hubbub.server.places.members.store import find_ranks, find_row, is_banned, 
 __all__ = [
     "add",
     "admit",
-    "delete_of_guild",
+    "delete_guild_members",
     "find_ranks",
     "find_row",
     "grant_roles",

@@ -40,7 +40,7 @@ def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
         raise errors.UNKNOWN_USER()
     if store.is_banned(call.tx, guild_id, user_id):
         raise errors.USER_BANNED()
-    if not user.bot and guilds.membership.count_of_user(call.tx, user_id) >= guilds.membership.guilds_max(
+    if not user.bot and guilds.membership.count_user_guilds(call.tx, user_id) >= guilds.membership.guilds_max(
         call, user_id
     ):
         raise errors.MAX_GUILDS()

@@ -359,7 +359,7 @@ def insert_owner(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:
     tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", guild_id, user_id, joined_ms)
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_members(tx: Tx, guild_id: int) -> None:
     """Delete all members of a guild, and the moderation of users who left it."""
     tx.run("DELETE FROM members WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM departed_members WHERE guild_id = ?", guild_id)

@@ -49,7 +49,7 @@ def set_responses(call: Call, row: OnboardingRow, member: Membership, option_ids
     # Managed roles and @everyone cannot be assigned (spec/http.md#2.3). An option may still list a role that became managed
     # after the option was stored.
     assignable_role_ids = {
-        role.id for role in roles.list_of_guild(call.tx, row.guild_id) if not role.managed and not role.is_everyone
+        role.id for role in roles.list_guild_roles(call.tx, row.guild_id) if not role.managed and not role.is_everyone
     }
     removed_role_ids, added_role_ids = (
         _option_role_ids(row, option_ids) & assignable_role_ids for option_ids in (previous_option_ids, option_ids)
@@ -84,7 +84,7 @@ def on_member_removed(call: Call, signal: MemberRemoved) -> None:
 
 def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     """Delete the onboarding and the responses of a deleted guild."""
-    store.delete_of_guild(call.tx, signal.guild_id)
+    store.delete_guild_onboarding(call.tx, signal.guild_id)
 
 
 def _record_prompts(

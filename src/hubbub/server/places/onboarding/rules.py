@@ -67,9 +67,9 @@ class GuildContents:
     def __init__(self, call: Call, standing: GuildAccess) -> None:
         self.call = call
         self.standing = standing
-        self.roles = {row.id: row for row in roles.list_of_guild(call.tx, standing.guild_id)}
-        self.channels = {row.id: row for row in channels.list_of_guild(call.tx, standing.guild_id)}
-        self.emojis = {emoji.id: emoji for emoji in emojis.list_of_guild(call.tx, standing.guild_id)}
+        self.roles = {row.id: row for row in roles.list_guild_roles(call.tx, standing.guild_id)}
+        self.channels = {row.id: row for row in channels.list_guild_channels(call.tx, standing.guild_id)}
+        self.emojis = {emoji.id: emoji for emoji in emojis.list_guild_emojis(call.tx, standing.guild_id)}
 
     def can_assign(self, role_id: int) -> bool:
         """Return whether the caller may let new members choose this role."""

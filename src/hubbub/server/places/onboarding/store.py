@@ -55,7 +55,7 @@ def put(tx: Tx, row: OnboardingRow) -> None:
     )
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_onboarding(tx: Tx, guild_id: int) -> None:
     """Delete a guild's onboarding and all responses to it."""
     tx.run("DELETE FROM onboardings WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM onboarding_answers WHERE guild_id = ?", guild_id)

@@ -22,7 +22,7 @@ def onboarding(tx: Tx, row: OnboardingRow) -> wire.Onboarding:
             *(channel_id for prompt in row.decoded_prompts for channel_id in _prompt_channel_ids(prompt)),
         ],
     )
-    existing_role_ids = {role.id for role in roles.list_of_guild(tx, row.guild_id)}
+    existing_role_ids = {role.id for role in roles.list_guild_roles(tx, row.guild_id)}
     prompts = row.decoded_prompts
     for prompt in prompts:
         for option in prompt.options:

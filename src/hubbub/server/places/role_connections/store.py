@@ -85,7 +85,7 @@ def find(tx: Tx, user_id: int, application_id: int) -> RoleConnectionRow | None:
     )
 
 
-def list_of_user(tx: Tx, user_id: int) -> dict[int, RoleConnectionRow]:
+def list_user_connections(tx: Tx, user_id: int) -> dict[int, RoleConnectionRow]:
     """Return all connections of a user, by application ID."""
     rows = tx.fetch(RoleConnectionRow, f"SELECT {_CONNECTION_COLUMNS} FROM role_connections WHERE user_id = ?", user_id)
     return {row.application_id: row for row in rows}
@@ -143,6 +143,6 @@ def delete_linked_of_guild(tx: Tx, guild_id: int) -> None:
     tx.run("DELETE FROM linked_roles WHERE guild_id = ?", guild_id)
 
 
-def delete_of_user(tx: Tx, user_id: int) -> None:
+def delete_user_connections(tx: Tx, user_id: int) -> None:
     """Delete all connections of a user."""
     tx.run("DELETE FROM role_connections WHERE user_id = ?", user_id)

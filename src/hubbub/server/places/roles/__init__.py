@@ -6,12 +6,12 @@ from hubbub.server.places.roles.actions import create, delete, update
 from hubbub.server.places.roles.signals import RoleDeleted
 from hubbub.server.places.roles.store import (
     RoleRow,
-    delete_of_guild,
+    delete_guild_roles,
     find,
     find_many,
     find_permissions,
     insert_many,
-    list_of_guild,
+    list_guild_roles,
 )
 from hubbub.server.places.roles.views import partial_role, role
 
@@ -24,12 +24,12 @@ __all__ = [
     "assignments",
     "create",
     "delete",
-    "delete_of_guild",
+    "delete_guild_roles",
     "find",
     "find_many",
     "find_permissions",
     "insert_many",
-    "list_of_guild",
+    "list_guild_roles",
     "partial_role",
     "role",
     "update",

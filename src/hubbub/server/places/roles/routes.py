@@ -19,7 +19,7 @@ def list_guild_roles(call: Call, guild_id: GuildId) -> list[wire.Role]:
 
     The lowest role comes first."""
     access.get_guild_standing(call, guild_id)
-    return [views.role(row, call.now_ms) for row in store.list_of_guild(call.tx, guild_id)]
+    return [views.role(row, call.now_ms) for row in store.list_guild_roles(call.tx, guild_id)]
 
 
 @handles(wire.GET_GUILD_ROLE)
@@ -78,7 +78,7 @@ def update_guild_role(call: Call, guild_id: GuildId, role_id: RoleId, body: wire
 def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveRole]) -> list[wire.Role]:
     """Update the positions of guild roles."""
     standing = access.get_guild_standing(call, guild_id)
-    everyone, *before = store.list_of_guild(call.tx, guild_id)
+    everyone, *before = store.list_guild_roles(call.tx, guild_id)
     role_ids = {row.id for row in before}
     positions_by_id: dict[int, int] = {}
     for move in body:

@@ -69,7 +69,7 @@ def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleR
     return {row.id: row for row in rows}
 
 
-def list_of_guild(tx: Tx, guild_id: int) -> list[RoleRow]:
+def list_guild_roles(tx: Tx, guild_id: int) -> list[RoleRow]:
     """Return a guild's roles from lowest (@everyone) to highest."""
     rows = tx.fetch(RoleRow, f"SELECT {COLUMNS} FROM roles WHERE guild_id = ?", guild_id)
     # Among equal positions the lower ID ranks higher (spec/http.md#2.3).
@@ -109,7 +109,7 @@ def delete(tx: Tx, row: RoleRow) -> None:
     tx.run("DELETE FROM roles WHERE id = ?", row.id)
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_roles(tx: Tx, guild_id: int) -> None:
     """Delete all roles of a guild."""
     tx.run("DELETE FROM member_roles WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM roles WHERE guild_id = ?", guild_id)

@@ -283,7 +283,7 @@ def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
     """Restart or cancel the idle timer of an active event after any voice state in its channel changed.
 
     The event ends after `EVENT_IDLE_MS` without connected members."""
-    for row in store.list_of_channels(call.tx, (signal.channel_id,)):
+    for row in store.list_channel_events(call.tx, (signal.channel_id,)):
         if row.status == EventStatus.ACTIVE and row.entity_type == EventEntityType.VOICE:
             jobs.cancel_jobs(call.tx, END_JOB, _job_key(END_JOB, row.id))
             if not voice_states.count_connected(call.tx, signal.channel_id):
@@ -297,7 +297,7 @@ def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
 
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """End active events and cancel scheduled events of deleted channels."""
-    for row in store.list_of_channels(call.tx, signal.channel_ids):
+    for row in store.list_channel_events(call.tx, signal.channel_ids):
         status = EventStatus.COMPLETED if row.status == EventStatus.ACTIVE else EventStatus.CANCELED
         after = row._replace(status=int(status), channel_id=None, entity_id=None)
         _store_update(call, row, after, _list_exceptions(call, row))
@@ -307,7 +307,7 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the events of a deleted guild and their jobs."""
     for row in store.list_open(call.tx, signal.guild_id):
         _cancel_jobs(call, row)
-    store.delete_of_guild(call.tx, signal.guild_id)
+    store.delete_guild_events(call.tx, signal.guild_id)
 
 
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:

@@ -114,7 +114,7 @@ def list_open(tx: Tx, guild_id: int) -> list[EventRow]:
     )
 
 
-def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[EventRow]:
+def list_channel_events(tx: Tx, channel_ids: Sequence[int]) -> list[EventRow]:
     """Return the scheduled and active events of channels."""
     rows: list[EventRow] = []
     for batch in batches(channel_ids):
@@ -153,7 +153,7 @@ def delete(tx: Tx, event_id: int) -> None:
     tx.run("DELETE FROM scheduled_events WHERE id = ?", event_id)
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_events(tx: Tx, guild_id: int) -> None:
     """Delete all events of a guild with their exceptions and responses."""
     for table in ("scheduled_event_users", "scheduled_event_exceptions"):
         tx.run(f"DELETE FROM {table} WHERE event_id IN (SELECT id FROM scheduled_events WHERE guild_id = ?)", guild_id)

@@ -16,7 +16,7 @@ from hubbub.server.places.voice_states.signals import SpeakerAdded, VoiceChannel
 
 def _guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the stage instances of GUILD_CREATE that one viewer can see."""
-    rows = store.list_of_guild(call.tx, view.guild.id)
+    rows = store.list_guild_instances(call.tx, view.guild.id)
     return {"stage_instances": [views.stage_instance(row) for row in rows if row.channel_id in view.visible]}
 
 

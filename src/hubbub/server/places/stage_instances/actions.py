@@ -97,7 +97,7 @@ def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> No
 
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """End the stage instances of deleted channels."""
-    for row in store.list_of_channels(call.tx, signal.channel_ids):
+    for row in store.list_channel_instances(call.tx, signal.channel_ids):
         close(call, row, post_message=False)
 
 

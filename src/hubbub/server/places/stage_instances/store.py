@@ -32,12 +32,12 @@ def find(tx: Tx, channel_id: int) -> StageInstanceRow | None:
     return tx.find(StageInstanceRow, f"SELECT {COLUMNS} FROM stage_instances WHERE channel_id = ?", channel_id)
 
 
-def list_of_guild(tx: Tx, guild_id: int) -> list[StageInstanceRow]:
+def list_guild_instances(tx: Tx, guild_id: int) -> list[StageInstanceRow]:
     """Return all stage instances of a guild, oldest first."""
     return tx.fetch(StageInstanceRow, f"SELECT {COLUMNS} FROM stage_instances WHERE guild_id = ? ORDER BY id", guild_id)
 
 
-def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[StageInstanceRow]:
+def list_channel_instances(tx: Tx, channel_ids: Sequence[int]) -> list[StageInstanceRow]:
     """Return the stage instances of channels."""
     rows: list[StageInstanceRow] = []
     for batch in batches(channel_ids):

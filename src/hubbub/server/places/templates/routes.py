@@ -49,7 +49,7 @@ def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFrom
         settings["application_id"] = call.actor.application_id
     row = snapshots.create_guild(call, codec.decode(template.snapshot, wire.TemplateGuild), name, settings)
     store.increment_usage_count(call.tx, code)
-    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now_ms=call.now_ms)
+    return guilds.guild(call.tx, row, roles.list_guild_roles(call.tx, row.id), now_ms=call.now_ms)
 
 
 @handles(wire.LIST_GUILD_TEMPLATES, long=True)
@@ -57,7 +57,7 @@ def list_guild_templates(call: Call, guild_id: GuildId) -> list[wire.Template]:
     """List guild templates.
 
     A guild has at most one."""
-    row = store.find_of_guild(call.tx, guild_id)
+    row = store.find_guild_template(call.tx, guild_id)
     return [] if row is None else [_template_view(call, row)]
 
 
@@ -66,7 +66,7 @@ def create_guild_template(call: Call, guild_id: GuildId, body: wire.CreateTempla
     """Create a guild template.
 
     The template is a snapshot of the guild's roles, channels and settings."""
-    if store.find_of_guild(call.tx, guild_id) is not None:
+    if store.find_guild_template(call.tx, guild_id) is not None:
         raise errors.GUILD_ALREADY_HAS_TEMPLATE()
     row = TemplateRow(
         code="".join(secrets.choice(_CODE_CHARACTERS) for _ in range(CODE_LENGTH)),

@@ -45,10 +45,10 @@ def take_snapshot(tx: Tx, guild_id: int) -> wire.TemplateGuild:
     guild = guilds.find(tx, guild_id)
     if guild is None:
         raise errors.UNKNOWN_GUILD()
-    role_rows = [row for row in roles.list_of_guild(tx, guild_id) if not row.managed]
+    role_rows = [row for row in roles.list_guild_roles(tx, guild_id) if not row.managed]
     role_numbers = {row.id: number for number, row in enumerate(role_rows)}
     overwrites = channels.overwrites.find_overwrites_of_guild(tx, guild_id)
-    channel_rows = channels.list_of_guild(tx, guild_id)
+    channel_rows = channels.list_guild_channels(tx, guild_id)
     # Categories come first, so that a parent is numbered before its channels.
     channel_rows.sort(key=lambda row: (row.type != ChannelType.GUILD_CATEGORY, row.position, row.id))
     channel_numbers = {row.id: number for number, row in enumerate(channel_rows, start=1)}

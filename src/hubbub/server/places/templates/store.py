@@ -31,7 +31,7 @@ def find(tx: Tx, code: str) -> TemplateRow | None:
     return tx.find(TemplateRow, f"SELECT {COLUMNS} FROM guild_templates WHERE code = ?", code)
 
 
-def find_of_guild(tx: Tx, guild_id: int) -> TemplateRow | None:
+def find_guild_template(tx: Tx, guild_id: int) -> TemplateRow | None:
     """Return a guild's template, or None."""
     return tx.find(TemplateRow, f"SELECT {COLUMNS} FROM guild_templates WHERE guild_id = ?", guild_id)
 
@@ -63,6 +63,6 @@ def delete(tx: Tx, code: str) -> None:
     tx.run("DELETE FROM guild_templates WHERE code = ?", code)
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_template(tx: Tx, guild_id: int) -> None:
     """Delete the template of a guild."""
     tx.run("DELETE FROM guild_templates WHERE guild_id = ?", guild_id)

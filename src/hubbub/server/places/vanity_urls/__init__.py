@@ -9,12 +9,12 @@ from hubbub.server.places.vanity_urls.store import VanityRow, find, increment_us
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
-    store.delete_of_guild(call.tx, signal.guild_id)
+    store.delete_guild_code(call.tx, signal.guild_id)
 
 
 def _on_features_removed(call: Call, signal: FeaturesRemoved) -> None:
     if GuildFeature.VANITY_URL in signal.features:
-        store.delete_of_guild(call.tx, signal.guild_id)
+        store.delete_guild_code(call.tx, signal.guild_id)
 
 
 SLICE = Slice(

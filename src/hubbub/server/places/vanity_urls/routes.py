@@ -22,7 +22,7 @@ def get_guild_vanity_url(call: Call, guild_id: GuildId) -> wire.VanityUrl:
 
     The response contains the code and its number of uses."""
     _require_guild_with_feature(call, guild_id)
-    row = store.find_of_guild(call.tx, guild_id)
+    row = store.find_guild_code(call.tx, guild_id)
     return wire.VanityUrl(code=None, uses=0) if row is None else wire.VanityUrl(code=row.code, uses=row.uses)
 
 
@@ -38,7 +38,7 @@ def update_guild_vanity_url(call: Call, guild_id: GuildId, body: wire.UpdateVani
     if code != guild.vanity_url_code:
         store.put(call.tx, guild_id, code)
         guilds.update(call, guild, guild._replace(vanity_url_code=code))
-    row = store.find_of_guild(call.tx, guild_id)
+    row = store.find_guild_code(call.tx, guild_id)
     return wire.VanityUrl(code=code, uses=0 if row is None else row.uses)
 
 

@@ -26,7 +26,7 @@ def find(tx: Tx, code: str) -> VanityRow | None:
     return tx.find(VanityRow, "SELECT code, guild_id, uses FROM vanity_urls WHERE code = ?", code.lower())
 
 
-def find_of_guild(tx: Tx, guild_id: int) -> VanityRow | None:
+def find_guild_code(tx: Tx, guild_id: int) -> VanityRow | None:
     """Return the row of a guild, or None."""
     return tx.find(VanityRow, "SELECT code, guild_id, uses FROM vanity_urls WHERE guild_id = ?", guild_id)
 
@@ -40,7 +40,7 @@ def is_taken(tx: Tx, guild_id: int, code: str) -> bool:
 
 def put(tx: Tx, guild_id: int, code: str | None) -> None:
     """Replace a guild's code, or delete it if `code` is None. A new code starts with zero uses."""
-    delete_of_guild(tx, guild_id)
+    delete_guild_code(tx, guild_id)
     if code is not None:
         tx.run("INSERT INTO vanity_urls (code, guild_id) VALUES (?, ?)", code, guild_id)
 
@@ -50,6 +50,6 @@ def increment_uses(tx: Tx, code: str) -> None:
     tx.run("UPDATE vanity_urls SET uses = uses + 1 WHERE code = ?", code.lower())
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_code(tx: Tx, guild_id: int) -> None:
     """Delete a guild's code."""
     tx.run("DELETE FROM vanity_urls WHERE guild_id = ?", guild_id)

@@ -30,7 +30,7 @@ from hubbub.server.places.voice_states.store import (
     count_connected,
     count_speakers,
     find,
-    list_of_guild,
+    list_guild_states,
 )
 
 
@@ -38,7 +38,7 @@ def _guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the voice states of GUILD_CREATE that one viewer can see."""
     if not view.intents & Intents.GUILD_VOICE_STATES:
         return {"voice_states": []}
-    rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
+    rows = [row for row in store.list_guild_states(call.tx, view.guild.id) if row.channel_id in view.visible]
     members_by_id = members.views.find_views(call.tx, view.guild.id, [row.user_id for row in rows])
     state_views = []
     for row in rows:
@@ -53,7 +53,7 @@ def _on_member_removed(call: Call, signal: MemberRemoved) -> None:
 
 
 def _on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
-    actions.leave(call, store.list_of_channels(call.tx, signal.channel_ids), has_call_ended=True)
+    actions.leave(call, store.list_channel_states(call.tx, signal.channel_ids), has_call_ended=True)
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
@@ -103,7 +103,7 @@ __all__ = [
     "count_speakers",
     "find",
     "leave_guilds",
-    "list_of_guild",
+    "list_guild_states",
     "move_member",
     "ports",
     "reset",

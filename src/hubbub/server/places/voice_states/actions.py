@@ -86,7 +86,7 @@ def reallocate(call: Call, endpoint: str) -> None:
 
     If no server is available, the new tickets have no endpoint, and the users wait for one."""
     store.delete_server(call.tx, endpoint)
-    for row in store.list_of_server(call.tx, endpoint):
+    for row in store.list_server_states(call.tx, endpoint):
         send_voice_server(call, row)
         notify_voice_server(call, row.guild_id, row.user_id)
     for caller in store.list_callers_of_server(call.tx, endpoint):
@@ -168,14 +168,14 @@ def leave(call: Call, rows: Sequence[VoiceStateRow], *, has_call_ended: bool = F
 
 def leave_guilds(call: Call, user_id: int) -> None:
     """Disconnect a user from all guild channels."""
-    for row in store.list_of_user(call.tx, user_id):
+    for row in store.list_user_states(call.tx, user_id):
         leave(call, [row])
 
 
 def end_guild(call: Call, guild_id: GuildId) -> None:
     """Delete the voice states of a deleted guild. Only the voice server is notified."""
-    rows = store.list_of_guild(call.tx, guild_id)
-    store.delete_of_guild(call.tx, guild_id)
+    rows = store.list_guild_states(call.tx, guild_id)
+    store.delete_guild_states(call.tx, guild_id)
     for row in rows:
         jobs.cancel_jobs(call.tx, MOVE_TO_AFK_JOB, _afk_job_key(row))
         notify_voice_server(call, guild_id, row.user_id, has_call_ended=True)

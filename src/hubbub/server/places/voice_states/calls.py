@@ -70,7 +70,7 @@ def notify_voice_server(call: Call, row: CallStateRow, *, has_call_ended: bool =
     actions.notify_voice_server(call, row.call_id, row.user_id, has_call_ended=has_call_ended)
 
 
-def list_of_user(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
+def list_user_calls(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
     """Return the calls of a kind that a user is in, through the given session or, if it is None, through any."""
     return [
         row
@@ -103,7 +103,7 @@ __all__ = [
     "list_failed_servers",
     "find_caller",
     "session_audience",
-    "list_of_user",
+    "list_user_calls",
     "put",
     "remove",
     "new_state",

@@ -104,7 +104,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
     if request.person and before is None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
         actions.leave_guilds(call, request.user_id)
-        for caller in calls.list_of_user(call, CallKind.PRIVATE, request.user_id):
+        for caller in calls.list_user_calls(call, CallKind.PRIVATE, request.user_id):
             call.notify(CallerMustLeave(row=caller))
     row = VoiceStateRow(
         guild_id=request.guild_id,
@@ -151,7 +151,7 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
     voice_session_id = voice.session_id(session_id)
     if failed_server_ids := _cancel_pending_joins(call, user_id):
         call.notify(PendingJoinsCanceled(user_id=UserId(user_id), server_ids=failed_server_ids))
-    for row in store.list_of_session(call.tx, user_id, voice_session_id):
+    for row in store.list_session_states(call.tx, user_id, voice_session_id):
         actions.leave(call, [row])
     for caller in store.list_calls_of_user(call.tx, user_id):
         if caller.session_id == voice_session_id:

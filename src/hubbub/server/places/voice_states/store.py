@@ -66,24 +66,24 @@ def are_together(tx: Tx, user_id: int, other_user_id: int) -> bool:
     return row is not None
 
 
-def list_of_guild(tx: Tx, guild_id: int) -> list[VoiceStateRow]:
+def list_guild_states(tx: Tx, guild_id: int) -> list[VoiceStateRow]:
     """Return all voice states of a guild."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE guild_id = ?", guild_id)
 
 
-def list_of_session(tx: Tx, user_id: int, session_id: str) -> list[VoiceStateRow]:
+def list_session_states(tx: Tx, user_id: int, session_id: str) -> list[VoiceStateRow]:
     """Return the voice states of a gateway session."""
     return tx.fetch(
         VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE user_id = ? AND session_id = ?", user_id, session_id
     )
 
 
-def list_of_user(tx: Tx, user_id: int) -> list[VoiceStateRow]:
+def list_user_states(tx: Tx, user_id: int) -> list[VoiceStateRow]:
     """Return the voice states of a user."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE user_id = ?", user_id)
 
 
-def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
+def list_channel_states(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
     """Return the voice states of all these channels, in order of joining."""
     rows: list[VoiceStateRow] = []
     for batch in batches(channel_ids):
@@ -160,7 +160,7 @@ def list_channels(tx: Tx, guild_id: int) -> list[VoiceChannelRow]:
     )
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_states(tx: Tx, guild_id: int) -> None:
     """Delete all voice data of a guild."""
     for table in ("voice_states", "voice_channels"):
         tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
@@ -349,7 +349,7 @@ def find_server(tx: Tx, channel_id: int) -> str | None:
     return server
 
 
-def list_of_server(tx: Tx, endpoint: str) -> list[VoiceStateRow]:
+def list_server_states(tx: Tx, endpoint: str) -> list[VoiceStateRow]:
     """Return the voice states of guild members on a voice server."""
     columns = ", ".join(f"s.{name}" for name in VoiceStateRow._fields)
     return tx.fetch(

@@ -7,7 +7,7 @@ from hubbub.server.places.welcome_screens import routes, store
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
-    store.delete_of_guild(call.tx, signal.guild_id)
+    store.delete_guild_screen(call.tx, signal.guild_id)
 
 
 SLICE = Slice(name="welcome_screens", modules=(routes,), listeners={GuildDeleted: _on_guild_deleted})

@@ -59,7 +59,7 @@ def put_guide(tx: Tx, guild_id: int, settings: str) -> None:
     )
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_screen(tx: Tx, guild_id: int) -> None:
     """Delete the welcome screen and the guide of a guild."""
     tx.run("DELETE FROM welcome_screens WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM guild_homes WHERE guild_id = ?", guild_id)

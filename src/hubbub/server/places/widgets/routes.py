@@ -111,7 +111,7 @@ def _public_voice_channels(call: Call, guild_id: int) -> list[channels.ChannelRo
     overwrites = channels.overwrites.find_overwrites_of_guild(call.tx, guild_id)
     required_permissions = Permissions.VIEW_CHANNEL | Permissions.CONNECT
     public_rows = []
-    for row in channels.list_of_guild(call.tx, guild_id):
+    for row in channels.list_guild_channels(call.tx, guild_id):
         permissions_by_target = {
             overwrite.target_id: (overwrite.allow, overwrite.deny) for overwrite in overwrites.get(row.id, [])
         }
@@ -127,7 +127,7 @@ def _widget_members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[
     Voice states are included for the channels in `channel_ids`."""
     presences_by_user = {presence.user_id: presence for presence in call.presences}
     states_by_user = {
-        row.user_id: row for row in voice_states.list_of_guild(call.tx, guild.id) if row.channel_id in channel_ids
+        row.user_id: row for row in voice_states.list_guild_states(call.tx, guild.id) if row.channel_id in channel_ids
     }
     widget_members: list[wire.WidgetMember] = []
     for member in _iterate_members(call, guild, list(presences_by_user)):

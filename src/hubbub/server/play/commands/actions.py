@@ -46,7 +46,7 @@ def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.Cr
     existing = store.find_by_name(call.tx, application.id, guild_id, command.type, command.name)
     if existing is not None:
         return SavedCommand(_update_if_changed(call, existing, command, existing.position), False)
-    scope_rows = store.list_of_scope(call.tx, application.id, guild_id)
+    scope_rows = store.list_scope_commands(call.tx, application.id, guild_id)
     position = scope_rows[-1].position + 1 if scope_rows else 0
     new_row = _new_row(call, application, guild_id, command, position)
     rules.require_capacity(call, [*scope_rows, new_row])
@@ -85,7 +85,7 @@ def bulk_set(
         taken_names.add((command.type, command.name))
         requested.append((body, command))
     form.raise_if_any()
-    existing_rows = store.list_of_scope(call.tx, application.id, guild_id)
+    existing_rows = store.list_scope_commands(call.tx, application.id, guild_id)
     existing_by_name = {(row.type, row.name): row for row in existing_rows}
     existing_by_id = {row.id: row for row in existing_rows}
     matched_by_id = _matched_by_id(requested, existing_by_id, existing_by_name)
@@ -149,7 +149,7 @@ def delete(call: Call, row: CommandRow) -> None:
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the commands of a deleted guild."""
-    store.delete_of_guild(call.tx, signal.guild_id)
+    store.delete_guild_commands(call.tx, signal.guild_id)
 
 
 def on_activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
@@ -158,7 +158,7 @@ def on_activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
     When activities are disabled, delete the application's entry point command."""
     rows = [
         row
-        for row in store.list_of_scope(call.tx, signal.row.id, GLOBAL_GUILD_ID)
+        for row in store.list_scope_commands(call.tx, signal.row.id, GLOBAL_GUILD_ID)
         if row.type == CommandType.PRIMARY_ENTRY_POINT
     ]
     if not signal.row.flags & ApplicationFlags.EMBEDDED:
@@ -169,7 +169,7 @@ def on_activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Delete the commands of an application that is being deleted."""
-    store.delete_of_application(call.tx, signal.row.id)
+    store.delete_application_commands(call.tx, signal.row.id)
 
 
 def _new_row(

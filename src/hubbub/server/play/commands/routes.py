@@ -17,7 +17,7 @@ def list_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """List global application commands."""
     rules.require_own(call, application_id)
-    rows = store.list_of_scope(call.tx, application_id, GLOBAL_GUILD_ID)
+    rows = store.list_scope_commands(call.tx, application_id, GLOBAL_GUILD_ID)
     return views.commands(call, rows, all_localizations=query.with_localizations)
 
 
@@ -74,7 +74,7 @@ def list_guild_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """List guild application commands."""
     rules.require_own_installed(call, application_id, guild_id)
-    rows = store.list_of_scope(call.tx, application_id, guild_id)
+    rows = store.list_scope_commands(call.tx, application_id, guild_id)
     return views.commands(call, rows, all_localizations=query.with_localizations)
 
 

@@ -112,7 +112,7 @@ def find_many(tx: Tx, command_ids: Iterable[int]) -> list[CommandRow]:
     )
 
 
-def list_of_scope(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
+def list_scope_commands(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
     """List the commands of a scope by position; `guild_id` is GLOBAL_GUILD_ID for global commands."""
     return tx.fetch(
         CommandRow,
@@ -172,13 +172,13 @@ def delete(tx: Tx, command_ids: Iterable[int]) -> None:
         delete_permissions(tx, ids)
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_commands(tx: Tx, guild_id: int) -> None:
     """Delete the commands and permissions of a guild."""
     tx.run("DELETE FROM commands WHERE guild_id = ? AND guild_id <> 0", guild_id)
     tx.run("DELETE FROM command_permissions WHERE guild_id = ?", guild_id)
 
 
-def delete_of_application(tx: Tx, application_id: int) -> None:
+def delete_application_commands(tx: Tx, application_id: int) -> None:
     """Delete the commands and permissions of an application."""
     tx.run("DELETE FROM commands WHERE application_id = ?", application_id)
     tx.run("DELETE FROM command_permissions WHERE application_id = ?", application_id)

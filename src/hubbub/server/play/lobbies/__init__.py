@@ -13,7 +13,7 @@ from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannel
 from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
 from hubbub.server.play.lobbies.lobby_messages import check_message
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
-from hubbub.server.play.lobbies.store import LobbyRow, find, list_member_ids, list_of_user
+from hubbub.server.play.lobbies.store import LobbyRow, find, list_member_ids, list_user_lobbies
 from hubbub.server.play.lobbies.views import voice_state
 from hubbub.server.play.lobbies.world_lobbies import ChannelLink, create_world_lobby
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
@@ -24,7 +24,7 @@ def _ready_fields(call: Call) -> dict[str, Any]:
     actor = call.actor
     if actor.kind != "bearer" or actor.application_id is None or Scope.LOBBIES_WRITE not in actor.scopes:
         return {}
-    rows = store.list_of_user(call.tx, actor.application_id, call.user_id)
+    rows = store.list_user_lobbies(call.tx, actor.application_id, call.user_id)
     lobbies = views.gateway_lobbies(call.tx, rows)
     member_ids = {int(member.user_id) for lobby in lobbies for member in lobby.members}
     family_id = actor.family_id or actor.application_id
@@ -69,7 +69,7 @@ __all__ = [
     "check_message",
     "find",
     "create_world_lobby",
-    "list_of_user",
+    "list_user_lobbies",
     "list_member_ids",
     "voice_state",
 ]

@@ -218,7 +218,7 @@ def _expiry_job_key(lobby_id: int) -> str:
 
 def on_session_started(call: Call, signal: OAuth2SessionStarted) -> None:
     """Mark a user's lobbies as active when a session starts; publish the connection if it is the user's first session."""
-    rows = store.list_of_user(call.tx, signal.application_id, signal.user_id)
+    rows = store.list_user_lobbies(call.tx, signal.application_id, signal.user_id)
     if idle_rows := [row for row in rows if row.idle_ms is not None]:
         _mark_active(call, idle_rows)
     if signal.is_first:
@@ -231,7 +231,7 @@ def on_session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
     The user remains a member."""
     if not signal.is_last:
         return
-    rows = store.list_of_user(call.tx, signal.application_id, signal.user_id)
+    rows = store.list_user_lobbies(call.tx, signal.application_id, signal.user_id)
     if not rows:
         return
     members_by_lobby = _publish_member_event(call, rows, signal.user_id, wire.LOBBY_MEMBER_DISCONNECT)
@@ -289,7 +289,7 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     for application_id in sorted(
         {membership.application_id for membership in store.list_memberships(call.tx, signal.row.id)}
     ):
-        rows = store.list_of_user(call.tx, application_id, signal.row.id)
+        rows = store.list_user_lobbies(call.tx, application_id, signal.row.id)
         _publish_member_event(call, rows, signal.row.id, wire.LOBBY_MEMBER_UPDATE)
 
 
@@ -311,5 +311,5 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
 
 def on_family_joined(call: Call, signal: identities.FamilyJoined) -> None:
     """Delete the lobbies of an application that joins a publisher's family (spec/sdk.md#8.7)."""
-    for row in store.list_of_application(call.tx, signal.application_id):
+    for row in store.list_application_lobbies(call.tx, signal.application_id):
         delete(call, row)

@@ -71,13 +71,13 @@ def _clear_link(call: Call, row: LobbyRow) -> LobbyRow:
 
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Unlink lobbies from deleted channels."""
-    for row in store.list_of_channels(call.tx, signal.channel_ids):
+    for row in store.list_linked_lobbies(call.tx, signal.channel_ids):
         _clear_link(call, row)
 
 
 def on_linked_channel_renamed(call: Call, signal: LinkedChannelRenamed) -> None:
     """Publish a lobby whose linked channel was renamed."""
-    for row in store.list_of_channels(call.tx, (signal.channel_id,)):
+    for row in store.list_linked_lobbies(call.tx, (signal.channel_id,)):
         actions.publish_update(call, row)
 
 

@@ -336,7 +336,7 @@ def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChanne
 @handles(wire.UNLINK_CHANNEL_LOBBY)
 def unlink_channel_lobby(call: Call, channel_id: ChannelId) -> Channel:
     """Unlink a channel from its lobby."""
-    rows = store.list_of_channels(call.tx, (channel_id,))
+    rows = store.list_linked_lobbies(call.tx, (channel_id,))
     if not rows:
         raise errors.UNKNOWN_LOBBY()
     _, channel = channel_links.unlink(call, rows[0])

@@ -136,12 +136,12 @@ def delete(tx: Tx, lobby_id: int) -> None:
         tx.run(f"DELETE FROM {table} WHERE {column} = ?", lobby_id)
 
 
-def list_of_application(tx: Tx, application_id: int) -> list[LobbyRow]:
+def list_application_lobbies(tx: Tx, application_id: int) -> list[LobbyRow]:
     """Return all lobbies of an application."""
     return tx.fetch(LobbyRow, f"SELECT {_LOBBY_COLUMNS} FROM lobbies WHERE application_id = ?", application_id)
 
 
-def list_of_channels(tx: Tx, channel_ids: Iterable[int]) -> list[LobbyRow]:
+def list_linked_lobbies(tx: Tx, channel_ids: Iterable[int]) -> list[LobbyRow]:
     """Return the lobbies linked to some channels."""
     ids, rows = list(channel_ids), list[LobbyRow]()
     for batch in batches(ids):
@@ -151,7 +151,7 @@ def list_of_channels(tx: Tx, channel_ids: Iterable[int]) -> list[LobbyRow]:
     return rows
 
 
-def list_of_user(tx: Tx, application_id: int, user_id: int) -> list[LobbyRow]:
+def list_user_lobbies(tx: Tx, application_id: int, user_id: int) -> list[LobbyRow]:
     """Return the lobbies of an application that a user is in, by ascending ID."""
     columns = ", ".join(f"l.{name}" for name in LobbyRow._fields)
     return tx.fetch(

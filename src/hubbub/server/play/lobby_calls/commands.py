@@ -44,9 +44,9 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     for lobby_id in voice_states.calls.list_failed_servers(call.tx, call.user_id):
         jobs.cancel_jobs(call.tx, JOIN, _join_job_key(lobby_id, call.user_id))
     requested = {int(requested_state.lobby_id): requested_state for requested_state in body}
-    own_calls = voice_states.calls.list_of_user(call, CallKind.LOBBY, call.user_id, session_id)
+    own_calls = voice_states.calls.list_user_calls(call, CallKind.LOBBY, call.user_id, session_id)
     actions.leave(call, [row for row in own_calls if row.call_id not in requested])
-    own_lobbies = {row.id: row for row in lobbies.list_of_user(call.tx, application_id, call.user_id)}
+    own_lobbies = {row.id: row for row in lobbies.list_user_lobbies(call.tx, application_id, call.user_id)}
     participants = voice_states.calls.list_callers(call.tx, list(requested))
     for lobby_id, requested_state in requested.items():
         request = LobbyCallRequest(
@@ -94,7 +94,7 @@ def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.calls.Cal
 def join_delayed(call: Call, job: jobs.Job) -> None:
     """Join a call after the delay that follows rejected voice connections (spec/voice.md#1)."""
     request = job.decode(LobbyCallRequest)
-    own_lobbies = lobbies.list_of_user(call.tx, request.application_id, request.user_id)
+    own_lobbies = lobbies.list_user_lobbies(call.tx, request.application_id, request.user_id)
     lobby = next((row for row in own_lobbies if row.id == request.lobby_id), None)
     participants = voice_states.calls.list_callers(call.tx, [request.lobby_id]).get(request.lobby_id, ())
     if lobby is not None and rules.can_join(request.user_id, participants):

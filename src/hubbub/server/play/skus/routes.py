@@ -20,7 +20,7 @@ def list_skus(call: Call, application_id: ApplicationId) -> list[wire.Sku]:
 
     The list includes the groups of its subscriptions."""
     applications.require_manager(call, application_id)
-    return [views.sku(row) for row in store.list_of_application(call.tx, application_id)]
+    return [views.sku(row) for row in store.list_application_skus(call.tx, application_id)]
 
 
 @handles(wire.CREATE_SKU)
@@ -67,7 +67,7 @@ def list_store_skus(call: Call, application_id: ApplicationId) -> list[wire.Stor
     The list includes unpublished SKUs, but no groups and no deleted SKUs."""
     applications.require_manager(call, application_id)
     return [
-        views.store_sku(row) for row in store.list_of_application(call.tx, application_id) if rules.is_editable(row)
+        views.store_sku(row) for row in store.list_application_skus(call.tx, application_id) if rules.is_editable(row)
     ]
 
 
@@ -77,7 +77,7 @@ def get_store(call: Call, application_id: ApplicationId) -> wire.Store:
 
     The store contains the listed SKUs that are on sale."""
     application = _require_application(call, application_id)
-    rows = store.list_of_application(call.tx, application_id)
+    rows = store.list_application_skus(call.tx, application_id)
     return views.store_view(application, [row for row in rows if rules.is_on_sale(row) and row.listed])
 
 

@@ -68,7 +68,7 @@ def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
     return {row.id: row for row in map(_sku_row, rows)}
 
 
-def list_of_application(tx: Tx, application_id: int) -> list[SkuRow]:
+def list_application_skus(tx: Tx, application_id: int) -> list[SkuRow]:
     """Return all SKUs of an application by ascending ID, including groups and deleted SKUs."""
     return [
         _sku_row(row)

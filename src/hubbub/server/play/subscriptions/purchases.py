@@ -195,5 +195,5 @@ def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Abandon the pending purchases of a deleted user and delete their subscriptions."""
     for purchase in store.list_pending_of_user(call.tx, signal.user_id):
         abandon(call, purchase)
-    for subscription in store.list_of_user(call.tx, signal.user_id):
+    for subscription in store.list_user_subscriptions(call.tx, signal.user_id):
         actions.delete(call, subscription)

@@ -99,7 +99,7 @@ def list_my_subscriptions(call: Call) -> list[wire.MySubscription]:
     """List the current user's subscriptions.
 
     The list includes subscriptions that have ended. Each has its SKUs and its application."""
-    rows = store.list_of_user(call.tx, call.user_id)
+    rows = store.list_user_subscriptions(call.tx, call.user_id)
     skus_by_id = skus.find_many(call.tx, [sku_id for row in rows for sku_id in (row.sku_id, row.renewal_sku_id)])
     applications_by_id = applications.find_many(call.tx, [row.application_id for row in rows])
     return [

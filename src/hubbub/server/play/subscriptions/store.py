@@ -118,7 +118,7 @@ def delete(tx: Tx, subscription_id: int) -> None:
     tx.run("DELETE FROM subscriptions WHERE id = ?", subscription_id)
 
 
-def list_of_user(tx: Tx, user_id: int) -> list[SubscriptionRow]:
+def list_user_subscriptions(tx: Tx, user_id: int) -> list[SubscriptionRow]:
     """Return all subscriptions of a user, oldest first."""
     return tx.fetch(SubscriptionRow, f"SELECT {COLUMNS} FROM subscriptions WHERE user_id = ? ORDER BY id", user_id)
 

@@ -422,4 +422,4 @@ def _send_webhook_events(
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Delete the data of a deleted user."""
-    store.delete_of_user(call.tx, signal.user_id)
+    store.delete_user_rows(call.tx, signal.user_id)

@@ -130,7 +130,7 @@ def send_application_authorized(
     )
     guild_row = None if guild_id is None else guilds.find(call.tx, guild_id)
     if guild_row is not None:
-        data.guild = guilds.guild(call.tx, guild_row, roles.list_of_guild(call.tx, guild_row.id), now_ms=call.now_ms)
+        data.guild = guilds.guild(call.tx, guild_row, roles.list_guild_roles(call.tx, guild_row.id), now_ms=call.now_ms)
     send(call, application_id, WebhookEventType.APPLICATION_AUTHORIZED, data, subject_id=user_id)
 
 

@@ -133,7 +133,7 @@ def check_profile(call: Call, guild_id: int, user_id: int) -> None:
 
 def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     """Delete the rules of a deleted guild."""
-    store.delete_of_guild(call.tx, signal.guild_id)
+    store.delete_guild_rules(call.tx, signal.guild_id)
 
 
 def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:

@@ -12,7 +12,7 @@ from hubbub.server.talk.auto_moderation.store import RuleRow
 @handles(wire.LIST_AUTO_MODERATION_RULES)
 def list_auto_moderation_rules(call: Call, guild_id: GuildId) -> list[wire.AutoModerationRule]:
     """List auto moderation rules of a guild."""
-    return [views.rule(row) for row in store.list_of_guild(call.tx, guild_id)]
+    return [views.rule(row) for row in store.list_guild_rules(call.tx, guild_id)]
 
 
 @handles(wire.GET_AUTO_MODERATION_RULE)

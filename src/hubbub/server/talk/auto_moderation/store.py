@@ -91,7 +91,7 @@ def find(tx: Tx, guild_id: int, rule_id: int) -> RuleRow | None:
     )
 
 
-def list_of_guild(tx: Tx, guild_id: int) -> list[RuleRow]:
+def list_guild_rules(tx: Tx, guild_id: int) -> list[RuleRow]:
     """List the rules of a guild, oldest first."""
     return tx.fetch(
         RuleRow, f"SELECT {RULE_COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? ORDER BY id", guild_id
@@ -150,7 +150,7 @@ def delete(tx: Tx, row: RuleRow) -> None:
     _update_moderated_bits(tx, row.guild_id)
 
 
-def delete_of_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild_rules(tx: Tx, guild_id: int) -> None:
     """Delete the rules and mention counts of a guild."""
     tx.run("DELETE FROM auto_moderation_rules WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM mention_counts WHERE guild_id = ?", guild_id)

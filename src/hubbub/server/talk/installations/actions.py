@@ -74,7 +74,7 @@ def _build_guild(call: Call, guild_id: GuildId) -> Guild:
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()
-    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), now_ms=call.now_ms)
+    return guilds.guild(call.tx, row, roles.list_guild_roles(call.tx, guild_id), now_ms=call.now_ms)
 
 
 def check_webhook_channel(call: Call, channel_id: int) -> None:

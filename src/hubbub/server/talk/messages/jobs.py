@@ -49,7 +49,7 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 def delete_channel_messages(call: Call, job: Job) -> None:
     """Delete a batch of messages of a deleted channel, and reschedule while there are more."""
     payload = job.decode(ChannelMessagesDeletion)
-    deleted_rows = store.delete_of_channel(call.tx, payload.channel_id, MESSAGES_BATCH_SIZE)
+    deleted_rows = store.delete_channel_messages(call.tx, payload.channel_id, MESSAGES_BATCH_SIZE)
     schedule_file_deletion(call, deleted_rows)
     if len(deleted_rows) == MESSAGES_BATCH_SIZE:
         call.tx.enqueue(DELETE_CHANNEL_MESSAGES_JOB, payload)

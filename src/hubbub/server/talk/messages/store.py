@@ -275,7 +275,7 @@ def list_forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int
     ]
 
 
-def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
+def delete_channel_messages(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
     """Delete the newest messages of a deleted channel; return them."""
     rows = list_newest(tx, channel_id, limit)
     delete(tx, channel_id, rows)

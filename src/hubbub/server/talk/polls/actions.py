@@ -105,4 +105,4 @@ def _expiry_job_key(message_id: int) -> str:
 
 def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Delete the votes of deleted polls."""
-    store.delete_of_messages(call.tx, [row.id for row in signal.rows if row.has_poll])
+    store.delete_message_votes(call.tx, [row.id for row in signal.rows if row.has_poll])

@@ -63,7 +63,7 @@ def list_voters(tx: Tx, message_id: int, answer_id: int, after_id: int, limit: i
     return [user_id for (user_id,) in rows]
 
 
-def delete_of_messages(tx: Tx, message_ids: Sequence[int]) -> None:
+def delete_message_votes(tx: Tx, message_ids: Sequence[int]) -> None:
     """Delete the votes and vote counts of the polls of messages."""
     for batch in batches(message_ids):
         for table in ("poll_votes", "poll_counts"):

@@ -29,7 +29,7 @@ def find(tx: Tx, channel_id: int) -> CallRow | None:
     return tx.find(CallRow, "SELECT channel_id, message_id FROM private_calls WHERE channel_id = ?", channel_id)
 
 
-def list_of_user(tx: Tx, user_id: int) -> list[CallRow]:
+def list_user_calls(tx: Tx, user_id: int) -> list[CallRow]:
     """Return the calls in a user's private channels."""
     return tx.fetch(
         CallRow,

@@ -64,4 +64,4 @@ def ready_fields(call: Call) -> dict[str, Any]:
     """Return the keys that private calls add to READY: the ongoing calls of the caller's private channels."""
     if not can_read(call):
         return {}
-    return {"calls": [private_call(call.tx, row) for row in store.list_of_user(call.tx, call.user_id)]}
+    return {"calls": [private_call(call.tx, row) for row in store.list_user_calls(call.tx, call.user_id)]}

@@ -64,7 +64,7 @@ def remove(call: Call, channel: ChannelRef, message: MessageRow, existing_reacti
 
 def clear(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     """Remove all reactions from a message."""
-    if not store.delete_of_message(call.tx, message.id):
+    if not store.delete_message_reactions(call.tx, message.id):
         return
     _update_reacted_flag(call, channel, message)
     payload = wire.ReactionsCleared(
@@ -75,7 +75,7 @@ def clear(call: Call, channel: ChannelRef, message: MessageRow) -> None:
 
 def clear_emoji(call: Call, channel: ChannelRef, message: MessageRow, existing_reaction: ReactionRow) -> None:
     """Remove all reactions with the emoji of `existing_reaction` from a message."""
-    store.delete_of_emoji(call.tx, message.id, existing_reaction.emoji)
+    store.delete_emoji_reactions(call.tx, message.id, existing_reaction.emoji)
     _update_reacted_flag(call, channel, message)
     payload = wire.EmojiReactionsCleared(
         channel_id=ChannelId(channel.id),
@@ -102,4 +102,4 @@ def _partial_emoji(row: ReactionRow) -> PartialEmoji:
 
 def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Delete the reactions to deleted messages."""
-    store.delete_of_messages(call.tx, [row.id for row in signal.rows if row.reacted])
+    store.delete_reactions_to_messages(call.tx, [row.id for row in signal.rows if row.reacted])

@@ -68,12 +68,12 @@ def delete_one(tx: Tx, message_id: int, emoji: str, user_id: int) -> list[int]:
     return burst_values
 
 
-def delete_of_emoji(tx: Tx, message_id: int, emoji: str) -> int:
+def delete_emoji_reactions(tx: Tx, message_id: int, emoji: str) -> int:
     """Delete all reactions with one emoji and return their number."""
     return tx.run("DELETE FROM reactions WHERE message_id = ? AND emoji = ?", message_id, emoji)
 
 
-def delete_of_message(tx: Tx, message_id: int) -> int:
+def delete_message_reactions(tx: Tx, message_id: int) -> int:
     """Delete all reactions to a message and return their number."""
     return tx.run("DELETE FROM reactions WHERE message_id = ?", message_id)
 
@@ -99,7 +99,7 @@ def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after_id: int, l
     ]
 
 
-def delete_of_messages(tx: Tx, message_ids: Sequence[int]) -> None:
+def delete_reactions_to_messages(tx: Tx, message_ids: Sequence[int]) -> None:
     """Delete all reactions to messages."""
     for batch in batches(message_ids):
         tx.run(f"DELETE FROM reactions WHERE message_id IN ({placeholders(batch)})", *batch)

@@ -39,12 +39,12 @@ def mark_read(
 
 def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
     """Delete the read states of deleted channels."""
-    store.delete_of_channels(call.tx, signal.channel_ids)
+    store.delete_channel_states(call.tx, signal.channel_ids)
 
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Delete the read states of a deleted user."""
-    store.delete_of_user(call.tx, signal.user_id)
+    store.delete_user_states(call.tx, signal.user_id)
 
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:

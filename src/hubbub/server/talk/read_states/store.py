@@ -50,12 +50,12 @@ def put(tx: Tx, user_id: int, message_ids_by_channel: Mapping[ChannelId, Message
     )
 
 
-def delete_of_channels(tx: Tx, channel_ids: Collection[int]) -> None:
+def delete_channel_states(tx: Tx, channel_ids: Collection[int]) -> None:
     """Delete the read states of channels."""
     if channel_ids:
         tx.run(f"DELETE FROM read_states WHERE channel_id IN ({placeholders(channel_ids)})", *channel_ids)
 
 
-def delete_of_user(tx: Tx, user_id: int) -> None:
+def delete_user_states(tx: Tx, user_id: int) -> None:
     """Delete all read states of a user."""
     tx.run("DELETE FROM read_states WHERE user_id = ?", user_id)

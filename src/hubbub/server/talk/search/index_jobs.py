@@ -181,7 +181,7 @@ def remove_channel_documents(call: Call, job: Job) -> None:
     channel_ids = job.decode(RemovalPayload).channel_ids
     remaining = BATCH_SIZE
     while channel_ids and remaining > 0:
-        removed = store.delete_of_channel(call.tx, channel_ids[0], remaining)
+        removed = store.delete_channel_documents(call.tx, channel_ids[0], remaining)
         remaining -= removed
         if remaining > 0:
             channel_ids = channel_ids[1:]

@@ -179,7 +179,7 @@ def replace_documents(tx: Tx, message_ids: Sequence[int], new_documents: Iterabl
     _insert_documents(tx, [document for document in new_by_id.values() if old_by_id.get(document.id) != document])
 
 
-def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
+def delete_channel_documents(tx: Tx, channel_id: int, limit: int) -> int:
     """Delete up to `limit` documents of a channel and return their number."""
     rows = tx.fetch(
         Document, f"SELECT {_COLUMNS} FROM search_documents WHERE channel_id = ? ORDER BY id LIMIT ?", channel_id, limit

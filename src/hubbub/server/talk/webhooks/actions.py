@@ -118,7 +118,7 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Delete the webhooks of deleted channels.
 
     The webhooks of channels that follow a deleted channel are not deleted, although they no longer receive messages."""
-    store.delete_of_channels(call.tx, signal.channel_ids)
+    store.delete_channel_webhooks(call.tx, signal.channel_ids)
 
 
 # Followers

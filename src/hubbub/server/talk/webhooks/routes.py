@@ -26,7 +26,7 @@ def create_webhook(call: Call, channel_id: ChannelId, body: wire.CreateWebhook) 
 @handles(wire.LIST_CHANNEL_WEBHOOKS)
 def list_channel_webhooks(call: Call, channel_id: ChannelId) -> list[wire.Webhook]:
     """List channel webhooks."""
-    return views.webhooks(call, store.list_of_channel(call.tx, channel_id))
+    return views.webhooks(call, store.list_channel_webhooks(call.tx, channel_id))
 
 
 @handles(wire.GET_GUILD_WEBHOOKS, long=True)
@@ -36,7 +36,7 @@ def get_guild_webhooks(call: Call, guild_id: GuildId) -> list[wire.Webhook]:
     Webhooks of channels that the caller cannot see are left out."""
     visible_channel_ids = access.visible_channels(call.tx, access.get_guild_standing(call, guild_id))
     return views.webhooks(
-        call, [row for row in store.list_of_guild(call.tx, guild_id) if row.channel_id in visible_channel_ids]
+        call, [row for row in store.list_guild_webhooks(call.tx, guild_id) if row.channel_id in visible_channel_ids]
     )
 
 

@@ -138,9 +138,9 @@ def require_webhook_channel(channel: ChannelRef) -> GuildId:
 
 def require_below_max(call: Call, channel_id: int, guild_id: int | None = None) -> None:
     """Raise an error if the channel, or the guild if `guild_id` is not None, has reached its maximum of webhooks."""
-    if store.count_of_channel(call.tx, channel_id) >= wire.WEBHOOKS_PER_CHANNEL_MAX:
+    if store.count_channel_webhooks(call.tx, channel_id) >= wire.WEBHOOKS_PER_CHANNEL_MAX:
         raise errors.MAX_WEBHOOKS()
-    if guild_id is not None and store.count_of_guild(call.tx, guild_id) >= wire.WEBHOOKS_PER_GUILD_MAX:
+    if guild_id is not None and store.count_guild_webhooks(call.tx, guild_id) >= wire.WEBHOOKS_PER_GUILD_MAX:
         raise errors.MAX_GUILD_WEBHOOKS()
 
 

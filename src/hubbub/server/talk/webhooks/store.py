@@ -64,22 +64,22 @@ def find_many(tx: Tx, webhook_ids: Iterable[int]) -> list[WebhookRow]:
     return rows
 
 
-def list_of_channel(tx: Tx, channel_id: int) -> list[WebhookRow]:
+def list_channel_webhooks(tx: Tx, channel_id: int) -> list[WebhookRow]:
     """Return a channel's webhooks, oldest first."""
     return tx.fetch(WebhookRow, f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE channel_id = ? ORDER BY id", channel_id)
 
 
-def list_of_guild(tx: Tx, guild_id: int) -> list[WebhookRow]:
+def list_guild_webhooks(tx: Tx, guild_id: int) -> list[WebhookRow]:
     """Return a guild's webhooks, oldest first."""
     return tx.fetch(WebhookRow, f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE guild_id = ? ORDER BY id", guild_id)
 
 
-def count_of_channel(tx: Tx, channel_id: int) -> int:
+def count_channel_webhooks(tx: Tx, channel_id: int) -> int:
     """Return the number of a channel's webhooks."""
     return int(tx.value("SELECT COUNT(*) FROM webhooks WHERE channel_id = ?", channel_id))
 
 
-def count_of_guild(tx: Tx, guild_id: int) -> int:
+def count_guild_webhooks(tx: Tx, guild_id: int) -> int:
     """Return the number of a guild's webhooks."""
     return int(tx.value("SELECT COUNT(*) FROM webhooks WHERE guild_id = ?", guild_id))
 
@@ -105,7 +105,7 @@ def delete(tx: Tx, webhook_id: int) -> None:
     tx.run("DELETE FROM webhooks WHERE id = ?", webhook_id)
 
 
-def delete_of_channels(tx: Tx, channel_ids: Iterable[int]) -> None:
+def delete_channel_webhooks(tx: Tx, channel_ids: Iterable[int]) -> None:
     """Delete the webhooks of channels, and the records of copies from and in the channels."""
     for batch in distinct_batches(channel_ids):
         id_placeholders = placeholders(batch)

@@ -8,7 +8,7 @@ from hubbub.server.places.expressions.kinds import EMOJIS
 from hubbub.server.places.expressions.views import partial_emoji as partial
 
 find = EMOJIS.table.find
-list_of_guild = EMOJIS.list_of_guild
+list_guild_emojis = EMOJIS.list_guild_expressions
 
 
 def find_file(tx: Tx, emoji_id: int) -> str | None:
@@ -17,4 +17,4 @@ def find_file(tx: Tx, emoji_id: int) -> str | None:
     return None if row is None else cdn_urls.image_key(row.image)
 
 
-__all__ = ["VARIATION_SELECTOR", "find", "find_file", "is_unicode_emoji", "list_of_guild", "partial", "require_use"]
+__all__ = ["VARIATION_SELECTOR", "find", "find_file", "is_unicode_emoji", "list_guild_emojis", "partial", "require_use"]

@@ -3,6 +3,6 @@
 from hubbub.server.places.expressions.kinds import SOUNDS
 from hubbub.server.places.expressions.sounds.defaults import find_file
 
-list_of_guild = SOUNDS.list_of_guild
+list_guild_sounds = SOUNDS.list_guild_expressions
 
-__all__ = ["find_file", "list_of_guild"]
+__all__ = ["find_file", "list_guild_sounds"]

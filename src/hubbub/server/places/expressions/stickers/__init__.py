@@ -4,6 +4,6 @@ from hubbub.server.places.expressions.kinds import STICKERS
 from hubbub.server.places.expressions.stickers.packs import find_file
 from hubbub.server.places.expressions.stickers.rules import require_sendable
 
-list_of_guild = STICKERS.list_of_guild
+list_guild_stickers = STICKERS.list_guild_expressions
 
-__all__ = ["find_file", "list_of_guild", "require_sendable"]
+__all__ = ["find_file", "list_guild_stickers", "require_sendable"]
