@@ -16,7 +16,7 @@ async def open_settings(window: ChatWindow, screen: str | None = None) -> Any:
     if screen is not None:
         await settings.get_by_role("navigation").get_by_role("button", name=screen).click()
         # The navigation has headings too.
-        await settings.locator(".settings-heading").get_by_text(screen, exact=True).wait_for()
+        await settings.locator(".settings-heading").filter(has_text=re.compile(f"^{screen}$")).wait_for()
     return settings
 
 
@@ -33,7 +33,10 @@ async def choose_in_picker(page: Any, label: str, name: str) -> None:
     # The button that clears the choice contains the label too.
     await page.get_by_role("button", name=re.compile(f"^{label}")).click()
     await page.get_by_role("combobox", name=f"Search: {label}").fill(name)
-    await page.get_by_role("listbox", name=label).get_by_role("option", name=name).first.click()
+    options = page.get_by_role("listbox", name=label).get_by_role("option")
+    await options.filter(has_not_text=name).first.wait_for(state="detached")
+    # A click at the place of the option would miss it if the list changes at this moment.
+    await options.filter(has_text=name).first.dispatch_event("click")
 
 
 async def accessibility_problems(window: ChatWindow) -> list[str]:
