@@ -128,8 +128,8 @@ function recordRow({ noun, collapsed, title, isOpen }, group, onRemove) {
     : h("div", { class: "record-content" }, group.node);
   const node = h("li", { class: "settings-entry record", dataset: { key } }, handle, content, bin);
   const drawTitle = () => {
-    const text = title(group.read()) || noun;
-    heading.textContent = text;
+    const text = title(group.read()) || `new ${noun}`;
+    heading.textContent = title(group.read()) || `New ${noun}`;
     handle.setAttribute("aria-label", `Move ${text}`);
     handle.title = `Move ${text}: drag, or press the arrow keys`;
     bin.setAttribute("aria-label", `Remove ${text}`);
