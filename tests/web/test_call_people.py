@@ -48,6 +48,7 @@ async def test_a_listener_on_a_stage_asks_to_speak(call_platform: ChatPlatform) 
         nora, tom = call.windows
         await tom.page.get_by_text("You are in the audience. Others cannot hear you.").wait_for()
         assert await call_button(tom, "Turn on camera").count() == 0
+        assert await tom.page.get_by_role("button", name="Mute", exact=True).count() == 0
         await nora.page.get_by_text("Audience · 1").wait_for()
         await call_button(tom, "Request to speak").click()
         await nora.page.get_by_label("wants to speak").wait_for()

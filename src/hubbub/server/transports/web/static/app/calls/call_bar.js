@@ -65,7 +65,17 @@ class CallBar extends LayoutPart {
     const { muted, deaf } = calls.devices.settings;
     const connection = callState(calls);
     const quality = qualityOf(calls);
-    const stamp = JSON.stringify([channel?.id, channel?.name, muted, deaf, connection, quality, calls.video.type]);
+    const isListener = state.myVoiceState()?.suppress ?? false;
+    const stamp = JSON.stringify([
+      channel?.id,
+      channel?.name,
+      muted,
+      deaf,
+      connection,
+      quality,
+      calls.video.type,
+      isListener,
+    ]);
     if (this.dataset.stamp === stamp) return;
     this.dataset.stamp = stamp;
     const focused = this.contains(document.activeElement)
@@ -100,7 +110,12 @@ class CallBar extends LayoutPart {
               h("span", { class: "muted small", dir: "auto" }, this.#placeName(channel)),
             ),
           ),
-          h("div", { class: "call-buttons" }, callButtons(this.context, { hasVideo: false }), this.#moreButton()),
+          h(
+            "div",
+            { class: "call-buttons" },
+            callButtons(this.context, { hasVideo: false, isListener }),
+            this.#moreButton(isListener),
+          ),
         ),
       );
     if (focused) /** @type {HTMLElement | null} */ (this.querySelector(`[data-focus="${focused}"]`))?.focus();
@@ -112,7 +127,7 @@ class CallBar extends LayoutPart {
     return guild ? `${title} · ${guild.name}` : title;
   }
 
-  #moreButton() {
+  #moreButton(isListener) {
     const calls = getCalls(this.context);
     const item = (type, on, off) => ({
       label: calls.video.type === type ? off : on,
@@ -124,8 +139,8 @@ class CallBar extends LayoutPart {
       "More call options",
       event =>
         openMenu(event.currentTarget, "Call", [
-          item("video", "Turn on camera", "Turn off camera"),
-          canShareScreen() && item("screen", "Share screen", "Stop sharing"),
+          !isListener && item("video", "Turn on camera", "Turn off camera"),
+          !isListener && canShareScreen() && item("screen", "Share screen", "Stop sharing"),
           { label: "Privacy code and statistics", icon: "lock", onClick: () => openCallDetails(this.context) },
         ]),
       { "aria-haspopup": "menu", dataset: { focus: "more" } },
