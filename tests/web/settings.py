@@ -14,10 +14,17 @@ async def open_settings(window: ChatWindow, screen: str | None = None) -> Any:
     settings = window.page.get_by_role("dialog", name="Guild settings")
     await settings.wait_for()
     if screen is not None:
-        await settings.get_by_role("navigation").get_by_role("button", name=screen).click()
-        # The navigation has headings too.
-        await settings.locator(".settings-heading").filter(has_text=re.compile(f"^{screen}$")).wait_for()
+        await open_screen(settings, screen)
     return settings
+
+
+async def open_screen(settings: Any, screen: str) -> None:
+    """Open a screen of the settings. On a phone, leave the open page and screen first."""
+    while await (back := settings.locator(".settings-all:visible")).count():
+        await back.click()
+    await settings.get_by_role("navigation").get_by_role("button", name=screen, exact=True).click()
+    # The navigation has headings too.
+    await settings.locator(".settings-heading").get_by_text(screen, exact=True).wait_for()
 
 
 async def save_changes(settings: Any, *, expect_notice: bool = True) -> None:

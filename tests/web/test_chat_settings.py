@@ -6,7 +6,7 @@ from hubbub.protocol.enums import LOCALES, AuditLogAction
 from hubbub.protocol.permissions import Permissions
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
-from tests.web.conftest import PHONE_WIDTH
+from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
 from tests.web.settings import open_settings
 from tests.world import NOW_MS
 
@@ -75,7 +75,13 @@ async def test_settings_manage_focus_and_unsaved_changes_on_a_phone(platform: Ch
         page = window.page
         await page.get_by_role("button", name="Channels and conversations").click()
         settings = await open_settings(window)
+        # The list of screens fills the phone; a screen covers it.
         assert await page.evaluate("document.activeElement.textContent") == "Overview"
+        assert await settings.get_by_role("region", name="Overview").is_hidden()
+        await page.keyboard.press("Enter")
+        await settings.get_by_role("region", name="Overview").wait_for()
+        assert await page.evaluate("document.activeElement.className") == "settings-main"
+        assert await settings.get_by_role("navigation").is_hidden()
         assert await page.evaluate(
             "document.documentElement.scrollWidth <= innerWidth && "
             "document.querySelector('.settings-main').scrollWidth <= document.querySelector('.settings-main').clientWidth"
@@ -87,11 +93,39 @@ async def test_settings_manage_focus_and_unsaved_changes_on_a_phone(platform: Ch
         await page.keyboard.press("Escape")
         await question.wait_for(state="hidden")
         assert await settings.get_by_label("Name").input_value() == "Harbor"
+        # The list of screens is one step back, and does not keep the changes.
+        await settings.get_by_role("button", name="All settings").click()
+        await question.get_by_role("button", name="Discard").click()
+        await settings.get_by_role("navigation").wait_for()
+        await window.wait_until("() => document.activeElement.textContent === 'Overview'")
+        await settings.get_by_role("button", name="Overview").click()
+        assert await settings.get_by_label("Name").input_value() == "Guild"
+        await settings.get_by_label("Name").fill("Harbor")
         await page.keyboard.press("Escape")
         await question.get_by_role("button", name="Discard").click()
         await settings.wait_for(state="hidden")
         await window.wait_until("() => document.activeElement.ariaLabel === 'Menu of Guild'")
         assert (await nora.get(f"/guilds/{guild.id}")).ok()["name"] == "Guild"
+
+
+async def test_pages_of_a_screen_lead_back_to_it_and_then_to_the_list_on_a_phone(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    await guild.role("Crew")
+    async with platform.open_window(nora, general_path(guild), width=PHONE_WIDTH) as window:
+        await window.page.get_by_role("button", name="Channels and conversations").click()
+        settings = await open_settings(window, "Roles")
+        await settings.get_by_role("button", name="Edit Crew").click()
+        # One button leads back; a wide screen has its own in the page.
+        assert await settings.get_by_role("button", name="All settings").count() == 0
+        await settings.get_by_role("button", name="All roles").click()
+        await window.wait_until("() => document.activeElement.ariaLabel === 'Edit Crew'")
+        await window.page.set_viewport_size({"width": DESKTOP_WIDTH, "height": 800})
+        await settings.get_by_role("navigation").wait_for()
+        await settings.get_by_role("button", name="Edit Crew").wait_for()
+        await window.page.set_viewport_size({"width": PHONE_WIDTH, "height": 800})
+        await settings.get_by_role("button", name="All settings").click()
+        await window.wait_until("() => document.activeElement.textContent === 'Roles'")
 
 
 async def test_settings_explain_missing_permissions(platform: ChatPlatform) -> None:

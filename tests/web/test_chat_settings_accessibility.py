@@ -1,5 +1,7 @@
 """Accessibility of the guild settings of the chat client, on a phone and on a desktop, in light and dark."""
 
+import re
+
 import pytest
 
 from hubbub.protocol.enums import ChannelType, CommandPermissionType
@@ -9,7 +11,7 @@ from tests.server.places.invites import create_invite
 from tests.server.places.scheduled_events import create_event, external_event
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
-from tests.web.settings import accessibility_problems, choose_in_picker, open_settings
+from tests.web.settings import accessibility_problems, choose_in_picker, open_screen, open_settings
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
 
@@ -45,7 +47,7 @@ async def test_role_and_channel_settings_are_accessible(platform: ChatPlatform, 
         for tab in ("Appearance", "Permissions", "Members"):
             await settings.get_by_role("tab", name=tab).click()
             await check(f"role: {tab}")
-        await settings.get_by_role("navigation").get_by_role("button", name="Channels").click()
+        await open_screen(settings, "Channels")
         await choose_in_picker(page, "View as", "Keepers")
         await settings.get_by_text("Can write").first.wait_for()
         await check("channels")
@@ -60,7 +62,7 @@ async def test_role_and_channel_settings_are_accessible(platform: ChatPlatform, 
                 await check(f"{channel}: {tab}")
             await settings.get_by_role("button", name="All channels").click()
         for screen in ("Audit log", "Ownership"):
-            await settings.get_by_role("navigation").get_by_role("button", name=screen).click()
+            await open_screen(settings, screen)
             await check(screen)
     assert problems == []
 
@@ -95,31 +97,31 @@ async def test_moderation_and_joining_settings_are_accessible(platform: ChatPlat
             ):
                 problems.append(f"{name}: scrolls sideways")
 
-        async def open_screen(name: str, content: str) -> None:
-            await settings.get_by_role("navigation").get_by_role("button", name=name).click()
+        async def check_screen(name: str, content: str) -> None:
+            await open_screen(settings, name)
             await settings.get_by_text(content).first.wait_for()
             await check(name)
 
-        await open_screen("Auto moderation", "No spoilers")
+        await check_screen("Auto moderation", "No spoilers")
         await settings.get_by_role("button", name="Edit No spoilers").click()
         await settings.get_by_label("Send an alert").check()
         await check("rule")
         await page.get_by_role("button", name="Reset").click()
-        await open_screen("Welcome screen", "Recommended channels")
-        await open_screen("Member guide", "First steps")
-        await open_screen("Onboarding", "What do you play?")
+        await check_screen("Welcome screen", "Recommended channels")
+        await check_screen("Member guide", "First steps")
+        await check_screen("Onboarding", "What do you play?")
         for text in ("What do you play?", "Chess"):
             await settings.get_by_text(text).click()
         await check("question")
-        await open_screen("Join form", "Why?")
+        await check_screen("Join form", "Why?")
         await settings.get_by_text("Why?").click()
         await check("question of the form")
-        await open_screen("Join requests", "There are no such requests.")
-        await open_screen("Template", "Used 0 times")
-        await open_screen("Widget", "Code for your website")
-        await open_screen("Vanity URL", "This guild has no vanity URL yet.")
-        await open_screen("Safety", "Pause during a raid")
-        await settings.get_by_role("navigation").get_by_role("button", name="Members").click()
+        await check_screen("Join requests", "There are no such requests.")
+        await check_screen("Template", "Used 0 times")
+        await check_screen("Widget", "Code for your website")
+        await check_screen("Vanity URL", "This guild has no vanity URL yet.")
+        await check_screen("Safety", "Pause during a raid")
+        await open_screen(settings, "Members")
         await settings.get_by_role("button", name="Remove inactive members").click()
         await page.get_by_text("would be removed").wait_for()
         await check("inactive members")
@@ -167,7 +169,7 @@ async def test_expressions_apps_invites_and_events_are_accessible(
             ("Invites", "Create invite", None),
             ("Events", "Create event", ["Edit picnic"]),
         ):
-            await settings.get_by_role("navigation").get_by_role("button", name=screen, exact=True).click()
+            await open_screen(settings, screen)
             await settings.locator(".settings-entry").first.wait_for()
             await check(screen)
             if create is not None:
@@ -177,6 +179,6 @@ async def test_expressions_apps_invites_and_events_are_accessible(
                 await page.keyboard.press("Escape")
             for button in details or ():
                 await settings.get_by_role("button", name=button).click()
-                await settings.locator(".settings-back").wait_for()
+                await settings.get_by_role("button", name=re.compile("^(All (?!settings)|crier)")).wait_for()
                 await check(button)
     assert problems == []

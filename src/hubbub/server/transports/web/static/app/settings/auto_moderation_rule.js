@@ -22,7 +22,7 @@ import {
   TIMEOUT_SECONDS_MAX,
 } from "../generated/limits.js";
 import { ChannelType, Permissions } from "../network/enums.js";
-import { h, icon } from "../ui/dom.js";
+import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { channelOptions } from "./channel_choices.js";
 import { entitiesSetting } from "./entity_picker.js";
@@ -158,15 +158,8 @@ export function openRule(view, loadedRule, goBack) {
     else drawAccess();
   });
   drawAccess();
-  const back = h(
-    "button",
-    { type: "button", class: "button small quiet settings-back", onclick: () => view.requestPage(goBack) },
-    icon("back"),
-    "All rules",
-  );
   const remove = () => removeRule(view, rule, path, () => (isDeletedHere = true), goBack);
-  view.setContent(rule.name, [
-    back,
+  view.openPage(rule.name, "All rules", goBack, [
     notice,
     h(
       "div",
@@ -180,7 +173,6 @@ export function openRule(view, loadedRule, goBack) {
       settingsSection("Delete", h("div", { class: "row" }, actionButton("Delete rule", remove, { danger: true }))),
     ),
   ]);
-  view.main.focus();
 }
 
 async function removeRule(view, rule, path, onDelete, goBack) {

@@ -5,7 +5,7 @@ import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { channelFields, channelValues } from "./channel_fields.js";
 import { normalizeOverwrites, overwritableBits, overwritesSetting, saveOverwrites } from "./channel_overwrites.js";
-import { SettingsForm, actionButton, backButton, lockedNotice, openActionDialog, settingsSection } from "./form.js";
+import { SettingsForm, actionButton, lockedNotice, openActionDialog, settingsSection } from "./form.js";
 import { forumFields } from "./forum_fields.js";
 import { permissionPreview } from "./permission_preview.js";
 import { settingsTabs } from "./tabs.js";
@@ -76,15 +76,13 @@ function buildPage(view, channelId, find, regions, goBack) {
     preview.draw();
   });
   drawAccess();
-  const back = backButton(view, "All channels", goBack);
   const tabs = [
     { label: "Overview", content: [generalSections(channel, general), deletion] },
     isForum(channel) && { label: "Posts", content: postSections(general, posts) },
     { label: "Permissions", content: overwrites.node },
     { label: "View as", content: preview.node, onShow: preview.draw },
   ].filter(Boolean);
-  view.setContent(channel.name, [back, notice, settingsTabs("Channel", tabs)]);
-  view.main.focus();
+  view.openPage(channel.name, "All channels", goBack, [notice, settingsTabs("Channel", tabs)]);
 }
 
 /** Send the changes of the channel, then those of its permissions. */

@@ -9,7 +9,7 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { createPicker } from "../ui/picker.js";
 import { channelIconName, userAvatar } from "../content/avatars.js";
 import { findGuildEntities } from "./entity_picker.js";
-import { SettingsForm, backButton, lockedNotice, settingsSection } from "./form.js";
+import { SettingsForm, lockedNotice, settingsSection } from "./form.js";
 import { colorSwatch, colorsOf } from "./role_colors.js";
 
 const { ROLE, USER, CHANNEL } = CommandPermissionType;
@@ -103,8 +103,7 @@ export async function openCommandPermissions(view, { application, target, entrie
       }
     });
   draw();
-  view.setContent(target.name, [backButton(view, application.name, goBack), notice, permissions.node]);
-  view.main.focus();
+  view.openPage(target.name, application.name, goBack, [notice, permissions.node]);
 }
 
 /** Return the entries of an app and its commands by their ID. */

@@ -3,7 +3,7 @@
 import { REASON_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
-import { h, icon, setChildren } from "../ui/dom.js";
+import { h, setChildren } from "../ui/dom.js";
 import { showError, showNotice } from "../ui/notices.js";
 
 /**
@@ -306,16 +306,6 @@ export const statusLine = text => h("p", { class: "muted", role: "status" }, tex
 /** Return a notice that says why the user cannot do something. */
 export function lockedNotice(text) {
   return h("p", { class: "notice warning", role: "note" }, text);
-}
-
-/** Return the button that leaves a page of a screen, unless the user keeps unsaved changes. */
-export function backButton(view, label, goBack) {
-  return h(
-    "button",
-    { type: "button", class: "button small quiet settings-back", onclick: () => view.requestPage(goBack) },
-    icon("back"),
-    label,
-  );
 }
 
 /** Return a section with a heading. */

@@ -91,8 +91,11 @@ const GROUPS = [
 ];
 const SCREENS = GROUPS.flatMap(([, screens]) => screens);
 
-/** Open the settings of a guild. */
-export function openGuildSettings(context, guildId, screenId = SCREENS[0].id) {
+/** Screens without room for the list of screens and a screen side by side. The style sheet has the same width. */
+const NARROW = "(max-width: 45.99rem)";
+
+/** Open the settings of a guild: a screen, or the list of screens where it does not fit beside one. */
+export function openGuildSettings(context, guildId, screenId = null) {
   closePopup();
   const view = new GuildSettings(context, guildId);
   view.open(screenId);
@@ -105,6 +108,8 @@ class GuildSettings {
   #form = null;
   /** Called after changes of the guild or its members. @type {((detail: any) => void) | null} */
   #onChange = null;
+  /** Leaves the page of the current screen; null if the screen itself is shown. @type {(() => void) | null} */
+  #leavePage = null;
   /** Whether the user is deleting the guild. */
   isLeaving = false;
 
@@ -127,28 +132,40 @@ class GuildSettings {
     const { state } = this.context;
     const before = document.activeElement;
     this.title = h("span", { class: "settings-guild", dir: "auto" }, this.guild.name);
+    this.backLabel = h("span", { dir: "auto" });
     this.links = new Map(SCREENS.map(screen => [screen.id, this.#link(screen)]));
-    this.main = h("div", { class: "settings-main", tabindex: "-1" });
+    this.main = h("div", {
+      class: "settings-main",
+      role: "region",
+      "aria-labelledby": "settings-heading",
+      tabindex: "-1",
+    });
     this.bar = this.#saveBar();
     this.box = h(
       "dialog",
       { class: "settings", "aria-labelledby": "settings-title" },
       h(
-        "div",
-        { class: "settings-side" },
-        h("h2", { id: "settings-title" }, "Guild settings", this.title),
+        "header",
+        { class: "settings-head" },
         h(
-          "nav",
-          { "aria-label": "Settings" },
-          GROUPS.map(([heading, screens]) => [
-            h("h3", null, heading),
-            h(
-              "ul",
-              null,
-              screens.map(({ id }) => h("li", null, this.links.get(id))),
-            ),
-          ]),
+          "button",
+          { type: "button", class: "settings-all", onclick: () => this.#goUp() },
+          icon("back"),
+          this.backLabel,
         ),
+        h("h2", { id: "settings-title" }, "Guild settings", this.title),
+      ),
+      h(
+        "nav",
+        { class: "settings-nav", "aria-label": "Settings" },
+        GROUPS.map(([heading, screens]) => [
+          h("h3", null, heading),
+          h(
+            "ul",
+            null,
+            screens.map(({ id }) => h("li", null, this.links.get(id))),
+          ),
+        ]),
       ),
       h("div", { class: "settings-content" }, this.main, this.bar),
       iconButton("close", "Close settings", () => this.requestClose(), {
@@ -168,15 +185,42 @@ class GuildSettings {
       event.preventDefault();
       this.requestClose();
     });
+    // The back gesture of a phone; the Escape key is handled above.
     this.box.addEventListener("cancel", event => {
       if (event.target !== this.box) return;
       event.preventDefault();
-      this.requestClose();
+      if (this.#hidesList) this.#goUp();
+      else this.requestClose();
     });
     document.body.append(this.box);
     this.box.showModal();
-    this.show(screenId);
-    this.links.get(screenId).focus();
+    this.show(screenId ?? SCREENS[0].id);
+    if (screenId === null) this.#showList();
+    else (this.#hidesList ? this.main : this.links.get(screenId)).focus();
+  }
+
+  /** Whether a screen covers the list of screens. */
+  get #hidesList() {
+    return window.matchMedia(NARROW).matches && !this.box.classList.contains("shows-list");
+  }
+
+  /** Show the list of screens where a screen covers it, and focus the current one. */
+  #showList() {
+    this.box.classList.add("shows-list");
+    this.box.querySelector(".settings-link[aria-current]").focus();
+  }
+
+  /** Leave a page of the screen, or the screen. */
+  #goUp() {
+    if (this.#leavePage === null) this.requestList();
+    else this.requestPage(this.#leavePage);
+  }
+
+  /** Return to the list of screens, unless the user keeps unsaved changes. */
+  async requestList() {
+    if (!(await this.#confirmDiscard())) return;
+    this.#form?.reset();
+    this.#showList();
   }
 
   #link(screen) {
@@ -190,7 +234,10 @@ class GuildSettings {
 
   /** Show a screen, unless the user keeps unsaved changes. */
   async request(screenId) {
-    if (await this.#confirmDiscard()) this.show(screenId);
+    if (!(await this.#confirmDiscard())) return;
+    this.show(screenId);
+    this.box.classList.remove("shows-list");
+    if (this.#hidesList) this.main.focus();
   }
 
   /** Show a screen. */
@@ -200,8 +247,23 @@ class GuildSettings {
       if (id === screenId) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
-    this.links.get(screenId).scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.links.get(screenId).scrollIntoView({ block: "nearest" });
     this.setContent(screen.label, screen.build(this));
+  }
+
+  /** Show a page of the screen. The button with the label calls `leavePage`, unless the user keeps unsaved changes. */
+  openPage(title, label, leavePage, content) {
+    const back = h(
+      "button",
+      { type: "button", class: "button small quiet settings-back", onclick: () => this.#goUp() },
+      icon("back"),
+      label,
+    );
+    this.setContent(title, content);
+    this.main.prepend(back);
+    this.backLabel.textContent = label;
+    this.#leavePage = leavePage;
+    this.main.focus();
   }
 
   /** Leave a page of the screen, unless the user keeps unsaved changes. */
@@ -215,7 +277,9 @@ class GuildSettings {
     this.pendingForm = null;
     this.#onChange = this.pendingListener ?? null;
     this.pendingListener = null;
-    setChildren(this.main, h("h3", { class: "settings-heading", dir: "auto" }, title), content);
+    this.#leavePage = null;
+    this.backLabel.textContent = "All settings";
+    setChildren(this.main, h("h3", { class: "settings-heading", id: "settings-heading", dir: "auto" }, title), content);
     this.main.scrollTop = 0;
     this.drawBar();
   }

@@ -6,7 +6,7 @@ import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { appIcon } from "../content/app_icons.js";
 import { entriesByTarget, openCommandPermissions } from "./command_permissions.js";
-import { actionButton, backButton, listEntry, lockedNotice, openActionDialog, statusLine } from "./form.js";
+import { actionButton, listEntry, lockedNotice, openActionDialog, statusLine } from "./form.js";
 import { liveList } from "./live_list.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
@@ -171,8 +171,7 @@ function openIntegration(view, integration, goBack, focusedId = null) {
     else if (kind === "integrations") checkRemoval();
     else if (kind === "auditLog") load();
   });
-  view.setContent(application.name, [
-    backButton(view, "All apps", () => goBack(id)),
+  view.openPage(application.name, "All apps", () => goBack(id), [
     h(
       "div",
       { class: "settings-form" },
@@ -187,5 +186,4 @@ function openIntegration(view, integration, goBack, focusedId = null) {
     ),
   ]);
   load();
-  view.main.focus();
 }

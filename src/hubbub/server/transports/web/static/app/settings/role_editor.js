@@ -7,7 +7,6 @@ import { roleIconPath } from "../content/cdn_paths.js";
 import {
   SettingsForm,
   actionButton,
-  backButton,
   lockedNotice,
   openActionDialog,
   settingsSection,
@@ -75,7 +74,6 @@ export function openRole(view, roleId, goBack) {
     drawAccess();
     members?.onChange(detail);
   });
-  const back = backButton(view, "All roles", goBack);
   drawAccess();
   const permissionsTab = { label: "Permissions", content: permissions.node };
   const tabs = isEveryone
@@ -85,8 +83,7 @@ export function openRole(view, roleId, goBack) {
         permissionsTab,
         { label: "Members", content: members.node, onShow: members.onShow },
       ];
-  view.setContent(titleOf(role, isEveryone), [back, notice, settingsTabs("Role", tabs)]);
-  view.main.focus();
+  view.openPage(titleOf(role, isEveryone), "All roles", goBack, [notice, settingsTabs("Role", tabs)]);
 }
 
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);

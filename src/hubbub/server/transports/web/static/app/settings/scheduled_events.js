@@ -14,7 +14,6 @@ import { eventBody, eventFields, eventValues, newEventBody, repetitionText } fro
 import {
   SettingsForm,
   actionButton,
-  backButton,
   listEntry,
   lockedNotice,
   openActionDialog,
@@ -241,8 +240,7 @@ function openEvent(view, event, goBack) {
   });
   draw();
   const nodes = names => names.map(name => fields[name].node);
-  view.setContent(event.name, [
-    backButton(view, "All events", () => goBack(event.id)),
+  view.openPage(event.name, "All events", () => goBack(event.id), [
     notice,
     h(
       "div",
@@ -254,7 +252,6 @@ function openEvent(view, event, goBack) {
       settingsSection("Actions", actions),
     ),
   ]);
-  view.main.focus();
 }
 
 /** Open the dialog with the members who are interested in an event. */

@@ -10,7 +10,6 @@ import { channelLabel, channelOptions } from "./channel_choices.js";
 import {
   SettingsForm,
   actionButton,
-  backButton,
   choiceSetting,
   listEntry,
   lockedNotice,
@@ -200,8 +199,7 @@ function openWebhook(view, webhook, goBack) {
     else draw();
   });
   draw();
-  view.setContent(webhook.name, [
-    backButton(view, "All webhooks", () => goBack(webhook.id)),
+  view.openPage(webhook.name, "All webhooks", () => goBack(webhook.id), [
     notice,
     h(
       "div",
@@ -214,7 +212,6 @@ function openWebhook(view, webhook, goBack) {
       settingsSection("Delete", h("div", { class: "row" }, deletion)),
     ),
   ]);
-  view.main.focus();
 }
 
 function urlSection(webhook) {
