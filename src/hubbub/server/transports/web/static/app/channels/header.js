@@ -55,7 +55,7 @@ export function channelHeader(context, channel) {
           ),
       channel.guild_id ? iconButton("search", "Search", () => openSearch(context)) : null,
       other === null || channel.guild_id
-        ? iconButton("user-list", "Members", dispatch("toggle-members"), { class: "icon-button members-toggle" })
+        ? iconButton("people", "Members", dispatch("toggle-members"), { class: "icon-button members-toggle" })
         : null,
       iconButton("more", "Channel options", event => openChannelMenu(event.currentTarget, context, channel), {
         "aria-haspopup": "menu",

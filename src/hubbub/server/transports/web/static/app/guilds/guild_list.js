@@ -32,7 +32,7 @@ class GuildList extends LayoutPart {
             guildId === null,
             unread > 0,
             unread,
-            h("span", { class: "avatar square home" }, icon("user-list")),
+            h("span", { class: "avatar square home" }, icon("people")),
           ),
       },
       ...[...state.guilds.values()].map(guild => this.#entry(guild, guildId)),

@@ -20,7 +20,7 @@ const NEW_ENTRIES_DELAY_MS = 300;
 const KEPT_DAYS = 45;
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
-export const AUDIT_LOG_SCREEN = { id: "audit-log", label: "Audit log", icon: "file", build };
+export const AUDIT_LOG_SCREEN = { id: "audit-log", label: "Audit log", icon: "history", build };
 
 function build(view) {
   const { context, guildId } = view;

@@ -24,7 +24,7 @@ const TRIGGER_TEXTS = new Map([
 export const AUTO_MODERATION_SCREEN = {
   id: "auto-moderation",
   label: "Auto moderation",
-  icon: "shield",
+  icon: "filter",
   build: view => build(view),
 };
 

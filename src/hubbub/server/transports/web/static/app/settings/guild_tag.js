@@ -9,7 +9,7 @@ import { imageSetting } from "./upload_field.js";
 import { loadForm } from "./content_loader.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
-export const GUILD_TAG_SCREEN = { id: "guild-tag", label: "Guild tag", icon: "pin", build };
+export const GUILD_TAG_SCREEN = { id: "guild-tag", label: "Guild tag", icon: "tag", build };
 
 function build(view) {
   const { context, guildId } = view;

@@ -17,7 +17,7 @@ const STATUS_OPTIONS = [
 ];
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
-export const JOIN_REQUESTS_SCREEN = { id: "join-requests", label: "Join requests", icon: "invite", build };
+export const JOIN_REQUESTS_SCREEN = { id: "join-requests", label: "Join requests", icon: "inbox", build };
 
 /** Return why the user cannot review requests, or null. */
 function whyNotReview({ access, guild }) {

@@ -23,7 +23,7 @@ const ACTION_OPTIONS = [
 ];
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
-export const MEMBER_GUIDE_SCREEN = { id: "member-guide", label: "Member guide", icon: "forum", build };
+export const MEMBER_GUIDE_SCREEN = { id: "member-guide", label: "Member guide", icon: "book", build };
 
 const EMPTY_GUIDE = { enabled: false, new_member_actions: [], resource_channels: [] };
 

@@ -35,7 +35,7 @@ const TYPE_OPTIONS = [
 const NEW_ID = "0";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
-export const ONBOARDING_SCREEN = { id: "onboarding", label: "Onboarding", icon: "check", build };
+export const ONBOARDING_SCREEN = { id: "onboarding", label: "Onboarding", icon: "list", build };
 
 function build(view) {
   const { context, guildId } = view;

@@ -8,7 +8,7 @@ import { entityPicker, findGuildEntities } from "./entity_picker.js";
 import { actionButton, lockedNotice, openActionDialog, settingsSection, textSetting } from "./form.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
-export const OWNERSHIP_SCREEN = { id: "ownership", label: "Ownership", icon: "lock", build };
+export const OWNERSHIP_SCREEN = { id: "ownership", label: "Ownership", icon: "key", build };
 
 function build(view) {
   const { access, context, guildId, guild } = view;

@@ -9,7 +9,7 @@ import { actionButton, listEntry, lockedNotice, openActionDialog, textSetting } 
 import { createReload, loadContent } from "./content_loader.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
-export const TEMPLATES_SCREEN = { id: "templates", label: "Template", icon: "file", build };
+export const TEMPLATES_SCREEN = { id: "templates", label: "Template", icon: "copy", build };
 
 function build(view) {
   const { context, guildId } = view;

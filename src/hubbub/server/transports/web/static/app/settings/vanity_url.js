@@ -12,7 +12,7 @@ import { loadForm } from "./content_loader.js";
 const INVITE_INVALID_OR_TAKEN = 50020;
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
-export const VANITY_URL_SCREEN = { id: "vanity-url", label: "Vanity URL", icon: "link", build };
+export const VANITY_URL_SCREEN = { id: "vanity-url", label: "Vanity URL", icon: "globe", build };
 
 function build(view) {
   const { context, guildId } = view;

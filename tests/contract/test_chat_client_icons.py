@@ -1,0 +1,26 @@
+"""Icons of the chat client: every name that a module uses has a shape, and each settings screen has its own icon."""
+
+import re
+from collections import Counter
+
+from tests.contract.tables import SOURCE
+
+APP = SOURCE / "server/transports/web/static/app"
+MODULES = {module: module.read_text(encoding="utf-8") for module in sorted(APP.rglob("*.js"))}
+SHAPES = set(re.findall(r"^  (\w+): \[", MODULES[APP / "ui/dom.js"].partition("const SHAPES = {")[2], re.MULTILINE))
+
+
+def test_every_icon_has_a_shape() -> None:
+    used = re.compile(r'(?:\b(?:icon|iconButton)\(\s*|\bicon: )"([\w-]+)"')
+    missing = {
+        name: module.name for module, code in MODULES.items() for name in used.findall(code) if name not in SHAPES
+    }
+    assert "people" in SHAPES
+    assert missing == {}
+
+
+def test_no_two_settings_screens_have_the_same_icon() -> None:
+    screen = re.compile(r'_SCREEN = \{[^}]*?\bicon: "(\w+)"')
+    icons = Counter(name for code in MODULES.values() for name in screen.findall(code))
+    assert len(icons) > 20
+    assert [name for name, count in icons.items() if count > 1] == []
