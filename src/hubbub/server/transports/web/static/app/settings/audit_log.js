@@ -103,7 +103,7 @@ function build(view) {
     });
   fetchPage(true);
   return [
-    h("p", { class: "hint" }, `Shows what moderators and apps did in the last ${KEPT_DAYS} days.`),
+    h("p", { class: "hint settings-intro" }, `Shows what moderators and apps did in the last ${KEPT_DAYS} days.`),
     h("div", { class: "settings-tools audit-filters" }, filterControls(view, setFilter)),
     status,
     list,

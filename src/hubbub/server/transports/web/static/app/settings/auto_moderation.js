@@ -70,7 +70,7 @@ function buildList(view, loadedRules, load, focusedId) {
   return [
     h(
       "p",
-      { class: "hint auto-moderation-hint" },
+      { class: "hint settings-intro" },
       "Rules check messages before they are sent. Members who manage the guild are exempt.",
     ),
     h("div", { class: "settings-tools" }, add),

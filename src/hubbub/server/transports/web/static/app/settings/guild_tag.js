@@ -4,7 +4,7 @@ import { GUILD_TAG_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { guildTagBadgePath } from "../content/cdn_paths.js";
-import { settingsSection, textSetting } from "./form.js";
+import { textSetting } from "./form.js";
 import { imageSetting } from "./upload_field.js";
 import { loadForm } from "./content_loader.js";
 
@@ -37,12 +37,10 @@ function build(view) {
             : h("img", { src: guildTagBadgePath(guildId, badge), alt: "" }),
       }),
     }),
-    layout: fields =>
-      settingsSection(
-        "Tag",
-        h("p", { class: "hint" }, "Members can choose to show it beside their name, in all guilds."),
-        fields.tag.node,
-        fields.badge.node,
-      ),
+    layout: fields => [
+      h("p", { class: "hint" }, "Members can choose to show the tag beside their name, in all guilds."),
+      fields.tag.node,
+      fields.badge.node,
+    ],
   });
 }

@@ -6,7 +6,7 @@ import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { appIcon } from "../content/app_icons.js";
 import { entriesByTarget, openCommandPermissions } from "./command_permissions.js";
-import { actionButton, listEntry, lockedNotice, openActionDialog, statusLine } from "./form.js";
+import { actionButton, listEntry, lockedNotice, openActionDialog, settingsSection, statusLine } from "./form.js";
 import { liveList } from "./live_list.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
@@ -182,7 +182,7 @@ function openIntegration(view, integration, goBack, focusedId = null) {
         status,
         list,
       ),
-      h("div", { class: "row" }, actionButton("Remove app", remove, { danger: true })),
+      settingsSection("Remove", h("div", { class: "row" }, actionButton("Remove app", remove, { danger: true }))),
     ),
   ]);
   load();

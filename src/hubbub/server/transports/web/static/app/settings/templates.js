@@ -42,7 +42,7 @@ function buildTemplate(view, loadedTemplate, load) {
   return [
     h(
       "p",
-      { class: "hint settings-access" },
+      { class: "hint settings-intro" },
       "A template copies channels, roles and settings, not members or messages. Everyone with the link can create a guild from it.",
     ),
     node,
