@@ -22,6 +22,7 @@ ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "CloseCode": enums.CloseCode,
     "RpcOpcode": rpc.Opcode,
     "ActivityType": enums.ActivityType,
+    "AuditLogAction": enums.AuditLogAction,
     "AutoModerationActionType": enums.AutoModerationActionType,
     "AutoModerationEventType": enums.AutoModerationEventType,
     "AutoModerationKeywordPresetType": enums.AutoModerationKeywordPresetType,

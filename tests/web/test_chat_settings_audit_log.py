@@ -27,6 +27,9 @@ async def test_the_audit_log_is_filtered_and_shows_new_entries(platform: ChatPla
     reason = {"X-Audit-Log-Reason": "Too%20loud"}
     (await nora.patch(f"/guilds/{guild.id}/members/{mary.id}", json={"nick": "Mary"}, headers=reason)).ok()
     (await tom.patch(f"/channels/{guild.general}", json={"topic": "Tides"})).ok()
+    (await nora.patch(f"/guilds/{guild.id}", json={"name": "Harbor"})).ok()
+    (await nora.patch(f"/guilds/{guild.id}", json={"name": "Guild"})).ok()
+    (await nora.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(Permissions.VIEW_CHANNEL)})).ok()
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
         platform.open_window(tom, general_path(guild)) as tom_window,
@@ -37,6 +40,9 @@ async def test_the_audit_log_is_filtered_and_shows_new_entries(platform: ChatPla
             entry = log.locator("> li").filter(has_text="Channel updated")
             await entry.get_by_text("general").wait_for()
         await log.get_by_text("Reason: Too loud").wait_for()
+        # The guild and its role @everyone have the same ID.
+        assert await log.locator("> li").filter(has_text="Guild updated").first.get_by_text("@everyone").count() == 0
+        await log.locator("> li").filter(has_text="Role updated").get_by_text("@everyone").wait_for()
         await entry.get_by_text("1 change").click()
         await entry.get_by_text("Topic: Tides").wait_for()
 

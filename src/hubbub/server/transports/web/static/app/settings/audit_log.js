@@ -6,7 +6,7 @@ import { h, icon, reconcile } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
-import { ComponentType } from "../generated/enums.js";
+import { AuditLogAction, ComponentType } from "../generated/enums.js";
 import { AUDIT_GROUPS, AUDIT_LABELS, keyLabel } from "./audit_texts.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
 import { lockedNotice } from "./form.js";
@@ -158,15 +158,18 @@ class AuditNames {
   /** Return the name of any object, or null. */
   find(id) {
     if (id === null || id === undefined) return null;
+    // The role @everyone has the ID of the guild.
+    if (id === this.guildId) return this.guild.name;
     const role = this.guild.roles.find(other => other.id === id),
       channel = this.state.channels.get(id);
     if (role !== undefined) return role.name;
     if (channel !== undefined) return channel.name;
-    return id === this.guildId ? this.guild.name : this.userName(id);
+    return this.userName(id);
   }
 
   /** Return the name of the target of an entry; a deleted one has its name in the changes. */
-  describeTarget({ target_id: id, changes = [], options = {} }) {
+  describeTarget({ action_type: type, target_id: id, changes = [], options = {} }) {
+    if (id === this.guildId && type === AuditLogAction.ROLE_UPDATE) return "@everyone";
     const change = changes.find(({ key }) => key === "name" || key === "title" || key === "code");
     const name = this.find(id) ?? change?.new_value ?? change?.old_value ?? "";
     const place = this.find(options.channel_id);
