@@ -116,7 +116,7 @@ async def test_moderation_and_joining_settings_are_accessible(platform: ChatPlat
         await check_screen("Join form", "Why?")
         await settings.get_by_text("Why?").click()
         await check("question of the form")
-        await check_screen("Join requests", "There are no such requests.")
+        await check_screen("Join requests", "There are no requests with this status.")
         await check_screen("Template", "Used 0 times")
         await check_screen("Widget", "Code for your website")
         await check_screen("Vanity URL", "This guild has no vanity URL yet.")

@@ -194,7 +194,7 @@ async def test_a_sound_is_added_played_edited_and_deleted_and_another_member_see
         await page.get_by_label("Search emoji").fill("fire")
         await page.get_by_role("option").first.click()
         await dialog.get_by_role("button", name="Add", exact=True).click()
-        await tom_settings.get_by_text("Volume 50 %").wait_for()
+        await tom_settings.get_by_text("Volume 50%").wait_for()
         [sound] = (await nora.get(f"/guilds/{guild.id}/soundboard-sounds")).ok()["items"]
         assert (sound["name"], sound["volume"], sound["emoji_name"]) == ("honk", 0.5, "🔥")
         assert await tom_settings.get_by_role("button", name="Edit honk").is_disabled()

@@ -24,7 +24,7 @@ async def test_invites_are_listed_and_revoked(platform: ChatPlatform) -> None:
         await invites.get_by_role("button", name=f"Revoke {code}").click()
         question = window.page.get_by_role("dialog", name="Revoke this invite?")
         await question.get_by_role("button", name="Revoke").click()
-        await settings.get_by_text("There are no invites.").wait_for()
+        await settings.get_by_text("There are no invites yet.").wait_for()
         assert (await nora.get(f"/invites/{code}")).status == 404
     # Tom created the invite, but only members who manage the guild see the list.
     await guild.allow_permissions(tom, Permissions.KICK_MEMBERS)
@@ -49,7 +49,7 @@ async def test_an_invite_is_created_with_options_and_used_while_another_manager_
             await window.page.clock.set_fixed_time(NOW_MS / 1000)
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         settings, tom_settings = await open_settings(nora_window, "Invites"), await open_settings(tom_window, "Invites")
-        await tom_settings.get_by_text("There are no invites.").wait_for()
+        await tom_settings.get_by_text("There are no invites yet.").wait_for()
         await settings.get_by_role("button", name="Create invite").click()
         dialog = page.get_by_role("dialog", name="Create invite")
         names = await dialog.get_by_label("Channel").locator("option").all_text_contents()
@@ -84,7 +84,7 @@ async def test_an_invite_is_created_with_options_and_used_while_another_manager_
         await tom_settings.get_by_text("1 of 5 uses").wait_for()
         assert (await nora.get(f"/guilds/{guild.id}/members/{mary.id}")).ok()["roles"] == [str(crew)]
         (await nora.delete(f"/invites/{code}")).ok()
-        await tom_settings.get_by_text("There are no invites.").wait_for()
+        await tom_settings.get_by_text("There are no invites yet.").wait_for()
 
 
 async def test_target_users_of_an_invite_are_replaced(platform: ChatPlatform) -> None:

@@ -89,7 +89,7 @@ async def test_join_requests_are_reviewed(platform: ChatPlatform) -> None:
         settings = await open_settings(window, "Join requests")
         await settings.get_by_text("There are no requests, because new members need no approval.").wait_for()
         (await nora.patch(f"/guilds/{guild.id}/member-verification", json=FORM)).ok()
-        await settings.get_by_text("There are no such requests.").wait_for()
+        await settings.get_by_text("There are no requests with this status.").wait_for()
         tom_settings = await open_settings(tom_window, "Join requests")
 
         # Requests appear while the screens are open.
@@ -110,7 +110,7 @@ async def test_join_requests_are_reviewed(platform: ChatPlatform) -> None:
         dialog = tom_window.page.get_by_role("dialog", name="Reject ben?")
         await dialog.get_by_label("Reason").fill("No sloops, please.")
         await dialog.get_by_role("button", name="Reject").click()
-        await settings.get_by_text("There are no such requests.").wait_for()
+        await settings.get_by_text("There are no requests with this status.").wait_for()
         await settings.get_by_label("Status").select_option(label="Rejected")
         await requests.get_by_text("Reason: No sloops, please.").wait_for()
         await requests.get_by_text("Reviewed by tom").wait_for()

@@ -79,7 +79,7 @@ async def test_widget_is_turned_on_with_preview_and_code(platform: ChatPlatform)
         tom_settings = await open_settings(tom_window, "Widget")
         await tom_settings.get_by_text("Turn on the widget to see it.").wait_for()
         await settings.get_by_label("Turn on the widget").check()
-        await settings.get_by_label("Channel of the invite").select_option(label="#general")
+        await settings.get_by_label("Invite channel").select_option(label="#general")
         await save_changes(settings)
         await settings.get_by_text("members are online.").wait_for()
         assert (await nora.get(f"/guilds/{guild.id}/widget")).ok() == {

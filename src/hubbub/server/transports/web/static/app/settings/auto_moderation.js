@@ -45,7 +45,7 @@ function buildList(view, loadedRules, load, focusedId) {
   const status = h("p", { class: "muted", role: "status" });
   const edit = rule => openRule(view, rule, () => view.setContent(AUTO_MODERATION_SCREEN.label, build(view, rule.id)));
   const draw = () => {
-    status.textContent = rules.length ? "" : "There are no rules yet.";
+    status.textContent = rules.length ? "" : "There are no rules yet. Create one to block words or spam.";
     reconcile(
       list,
       rules.map(rule => ruleEntry(rule, () => edit(rule))),

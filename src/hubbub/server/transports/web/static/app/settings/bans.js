@@ -25,7 +25,7 @@ function build(view) {
     "Show more",
   );
   const draw = () => {
-    status.textContent = bans.size ? "" : "There are no bans.";
+    status.textContent = bans.size ? "" : "There are no bans. You can ban members under “Members”.";
     setChildren(
       list,
       [...bans.values()].map(ban => banEntry(view, ban, () => bans.delete(ban.user.id) && draw())),

@@ -33,7 +33,7 @@ function build(view) {
   let known = view.guild.emojis;
   return expressionScreen(view, {
     label: "Emoji",
-    emptyText: "There are no emoji yet.",
+    emptyText: "There are no emoji yet. Add an image that members can use in messages.",
     addLabel: "Add emoji",
     path: ({ guildId }) => `/guilds/${guildId}/emojis`,
     listOf: emojis => emojis,

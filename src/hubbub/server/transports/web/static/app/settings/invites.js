@@ -57,7 +57,7 @@ function build(view) {
     }
     list = liveList({
       label: "Invites",
-      emptyText: "There are no invites.",
+      emptyText: "There are no invites yet. Create one and share its link.",
       fetch: () => context.api.request("GET", `/guilds/${guildId}/invites`),
       entry: invite => inviteEntry(view, invite, afterChange),
     });
@@ -89,11 +89,13 @@ function whyNotRevoke(access, invite) {
   return access.whyNotIn(Permissions.MANAGE_CHANNELS, invite.channel?.id);
 }
 
+const usesText = ({ uses, max_uses: max }) => (max ? `${uses} of ${max} uses` : uses === 1 ? "1 use" : `${uses} uses`);
+
 /** Return the sentences about an invite. */
 function describe(invite) {
   const inviter = invite.inviter ? invite.inviter.global_name || invite.inviter.username : null;
   const origin = [invite.channel ? `#${invite.channel.name}` : null, inviter ? `created by ${inviter}` : null];
-  const uses = invite.uses === undefined ? null : `${invite.uses} of ${invite.max_uses || "unlimited"} uses`;
+  const uses = invite.uses === undefined ? null : usesText(invite);
   const expiry = invite.expires_at ? `expires ${relativeTime(Date.parse(invite.expires_at))}` : "never expires";
   return [
     origin.filter(Boolean).join(" · "),
@@ -134,7 +136,7 @@ function inviteEntry(view, invite, onChange) {
       const copy = actionButton("Copy link", () => copyLink(context, invite), { name: `Copy link of ${invite.code}` });
       copy.dataset.focus = "copy";
       return listEntry({
-        mark: invite.inviter ? userAvatar(invite.inviter, invite.inviter.username) : null,
+        mark: invite.inviter ? userAvatar(invite.inviter, invite.inviter.global_name || invite.inviter.username) : null,
         title: invite.code,
         details,
         actions: [

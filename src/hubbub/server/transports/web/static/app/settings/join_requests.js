@@ -53,7 +53,7 @@ function build(view) {
       ? total === 1
         ? "1 request"
         : `${total} requests`
-      : "There are no such requests.";
+      : "There are no requests with this status.";
     more.hidden = requests.size >= total;
     reconcile(
       list,

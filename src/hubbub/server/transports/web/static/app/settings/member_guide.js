@@ -50,13 +50,27 @@ function build(view) {
           placeholder: "No members",
         }),
       }),
-      new_member_actions: entriesSetting(view, "First steps", "step", NEW_MEMBER_ACTIONS_MAX, () => ({
-        action_type: choiceSetting("Step", ACTION_OPTIONS),
-      })),
-      resource_channels: entriesSetting(view, "Resources", "resource", RESOURCE_CHANNELS_MAX, () => ({})),
+      new_member_actions: entriesSetting(
+        view,
+        "First steps",
+        "step",
+        NEW_MEMBER_ACTIONS_MAX,
+        "There are no steps yet.",
+        () => ({
+          action_type: choiceSetting("Step", ACTION_OPTIONS),
+        }),
+      ),
+      resource_channels: entriesSetting(
+        view,
+        "Resources",
+        "resource",
+        RESOURCE_CHANNELS_MAX,
+        "There are no resources yet.",
+        () => ({}),
+      ),
     }),
     layout: fields => [
-      settingsSection("Greeting", fields.enabled.node, fields.welcome_message.node),
+      settingsSection("Guide", fields.enabled.node, fields.welcome_message.node),
       settingsSection("First steps", fields.new_member_actions.node),
       settingsSection("Resources", fields.resource_channels.node),
     ],
@@ -69,11 +83,12 @@ function guideBody({ enabled, welcome_message: greeting, new_member_actions, res
 }
 
 /** Return the field for a list of channels with a title, an explanation and an emoji. */
-function entriesSetting(view, label, noun, max, extraFields) {
+function entriesSetting(view, label, noun, max, empty, extraFields) {
   const { state } = view.context;
   return recordsSetting(label, {
     noun,
     max,
+    empty,
     collapsed: true,
     blank: { title: "", channel_id: null, action_type: NewMemberActionType.VIEW, description: "", emoji: null },
     title: ({ title }) => title,

@@ -60,8 +60,8 @@ function build(view) {
     default_message_notifications: choiceSetting("Default notifications", NOTIFICATION_OPTIONS, {
       hint: "For members who have not chosen their own setting.",
     }),
-    preferred_locale: choiceSetting("Language", localeOptions(), {
-      hint: "The main language of the guild, for apps and system messages.",
+    preferred_locale: choiceSetting("Primary language", localeOptions(), {
+      hint: "Used by apps and in system messages.",
     }),
   };
   const form = new SettingsForm(fields, guild, {

@@ -19,7 +19,7 @@ import {
 const HOUR_MS = 3_600_000;
 
 const FILTER_OPTIONS = [
-  [ExplicitContentFilter.DISABLED, "Nobody's media"],
+  [ExplicitContentFilter.DISABLED, "Off"],
   [ExplicitContentFilter.MEMBERS_WITHOUT_ROLES, "Media of members without a role"],
   [ExplicitContentFilter.ALL_MEMBERS, "Media of all members"],
 ];

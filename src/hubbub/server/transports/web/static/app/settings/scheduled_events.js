@@ -46,7 +46,7 @@ function build(view, focusedId = null) {
   const open = event => view.requestPage(() => openEvent(view, event, id => showList(view, id)));
   const list = liveList({
     label: "Events",
-    emptyText: "No events are scheduled.",
+    emptyText: "No events are scheduled. Create one to invite members to a time and place.",
     fetch: () => context.api.request("GET", eventsPath(view), { query: { with_user_count: true } }),
     entry: event => eventEntry(view, event, open),
   });
@@ -116,7 +116,7 @@ function eventEntry(view, event, open) {
         details: [
           timeText(event),
           [place, repetitionText(event)].filter(Boolean).join(" · "),
-          `${event.user_count ?? 0} interested${event.creator ? ` · created by ${event.creator.username}` : ""}`,
+          `${event.user_count ?? 0} interested${event.creator ? ` · created by ${event.creator.global_name || event.creator.username}` : ""}`,
         ],
         actions: [button],
       });

@@ -27,7 +27,7 @@ const maxOf = guild => slotsMax(guild, SOUNDS_MAX_BY_TIER, "MORE_SOUNDBOARD", SO
 function build(view) {
   return expressionScreen(view, {
     label: "Sounds",
-    emptyText: "There are no sounds yet.",
+    emptyText: "There are no sounds yet. Add a short sound for voice channels.",
     addLabel: "Add sound",
     path: ({ guildId }) => `/guilds/${guildId}/soundboard-sounds`,
     listOf: ({ items }) => items,
@@ -44,7 +44,7 @@ function build(view) {
   });
 }
 
-const percentage = volume => `${Math.round(volume * 100)} %`;
+const percentage = volume => `${Math.round(volume * 100)}%`;
 
 /** Only one sound plays at a time. @type {HTMLAudioElement | null} */
 let playing = null;

@@ -32,7 +32,7 @@ function build(view) {
   let known = view.guild.stickers;
   return expressionScreen(view, {
     label: "Stickers",
-    emptyText: "There are no stickers yet.",
+    emptyText: "There are no stickers yet. Add an image that members can send.",
     addLabel: "Add sticker",
     path: ({ guildId }) => `/guilds/${guildId}/stickers`,
     listOf: stickers => stickers,

@@ -53,7 +53,7 @@ function build(view, focusedId = null) {
     }
     list = liveList({
       label: "Webhooks",
-      emptyText: "There are no webhooks yet.",
+      emptyText: "There are no webhooks yet. Create one to get its URL.",
       fetch: () => context.api.request("GET", `/guilds/${guildId}/webhooks`),
       entry: webhook => webhookEntry(view, webhook, edit),
     });

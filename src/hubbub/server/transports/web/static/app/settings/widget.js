@@ -34,7 +34,7 @@ function build(view) {
         hint: "Everyone can see the name of the guild, online members and public voice channels.",
       }),
       channel_id: choiceSetting(
-        "Channel of the invite",
+        "Invite channel",
         [[null, "No invite"], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
         {
           hint: "The widget invites everyone to this channel.",
