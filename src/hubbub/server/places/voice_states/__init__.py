@@ -53,7 +53,7 @@ def _on_member_removed(call: Call, signal: MemberRemoved) -> None:
 
 
 def _on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
-    actions.leave(call, store.list_channel_states(call.tx, signal.channel_ids), has_call_ended=True)
+    actions.leave(call, store.list_channel_states(call.tx, signal.channel_ids), is_channel_deleted=True)
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:

@@ -18,7 +18,7 @@ from hubbub.server.places import guilds, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.standing import access
 from hubbub.server.places.voice_states import rules, store, tickets, views
-from hubbub.server.places.voice_states.signals import CallerDisplaced, SpeakerAdded, VoiceChannelChanged
+from hubbub.server.places.voice_states.signals import ParticipantDisplaced, SpeakerAdded, VoiceChannelChanged
 from hubbub.server.places.voice_states.store import VoiceChannelRow, VoiceStateRow
 
 MOVE_TO_AFK_JOB: Final = "voice_states.move_to_afk"
@@ -40,25 +40,25 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
     store.put(call.tx, row)
     member = _member_view(call, row)
     _publish_state(call, row, member)
-    has_moved = before is not None and before.channel_id != row.channel_id
-    if before is not None and has_moved:
+    moved_from = before if before is not None and before.channel_id != row.channel_id else None
+    if moved_from is not None:
         # spec/gateway.md#5.1: users who saw the member and cannot see the new channel see them leave.
-        _publish_state(call, before, member, has_left=True, hidden_channel_id=row.channel_id)
-    if before is None or has_moved:
+        _publish_state(call, moved_from, member, has_left=True, hidden_channel_id=row.channel_id)
+    if before is None or moved_from is not None:
         _set_start_time(call, row)
-    if before is not None and has_moved:
-        _clear_if_empty(call, before.guild_id, before.channel_id)
+    if moved_from is not None:
+        _clear_if_empty(call, moved_from.guild_id, moved_from.channel_id)
     _signal_channel_changed(call, row.guild_id, row.channel_id)
-    if before is not None and has_moved:
-        _signal_channel_changed(call, row.guild_id, before.channel_id)
-    if not row.suppress and (before is None or has_moved or before.suppress):
+    if moved_from is not None:
+        _signal_channel_changed(call, row.guild_id, moved_from.channel_id)
+    if not row.suppress and (before is None or moved_from is not None or before.suppress):
         call.notify(SpeakerAdded(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
     _schedule_afk(call, row)
     # A session that takes over from another session of the user needs its own connection. So does a user whose voice
     # server was lost.
     if (
         before is None
-        or has_moved
+        or moved_from is not None
         or before.session_id != row.session_id
         or tickets.is_lost(call, row.guild_id, row.user_id)
     ):
@@ -89,12 +89,12 @@ def reallocate(call: Call, endpoint: str) -> None:
     for row in store.list_server_states(call.tx, endpoint):
         send_voice_server(call, row)
         notify_voice_server(call, row.guild_id, row.user_id)
-    for caller in store.list_callers_of_server(call.tx, endpoint):
-        call.notify(CallerDisplaced(row=caller))
+    for participant in store.list_participants_of_server(call.tx, endpoint):
+        call.notify(ParticipantDisplaced(row=participant))
 
 
 def update(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
-    """Update a voice state. Does nothing if nothing changed."""
+    """Store and publish a voice state if it changed."""
     if after != before:
         put(call, before, after)
 
@@ -148,8 +148,8 @@ def _afk_job_key(row: VoiceStateRow) -> str:
     return f"{MOVE_TO_AFK_JOB}:{row.guild_id}:{row.user_id}"
 
 
-def leave(call: Call, rows: Sequence[VoiceStateRow], *, has_call_ended: bool = False) -> None:
-    """Disconnect users, all of one guild. `has_call_ended` is True if their channel was deleted."""
+def leave(call: Call, rows: Sequence[VoiceStateRow], *, is_channel_deleted: bool = False) -> None:
+    """Disconnect users, all of one guild. `is_channel_deleted` is True if their channels were deleted."""
     if not rows:
         return
     guild_id = rows[0].guild_id
@@ -163,7 +163,7 @@ def leave(call: Call, rows: Sequence[VoiceStateRow], *, has_call_ended: bool = F
         _clear_if_empty(call, guild_id, channel_id)
         _signal_channel_changed(call, guild_id, channel_id)
     for row in rows:
-        notify_voice_server(call, guild_id, row.user_id, has_call_ended=has_call_ended)
+        notify_voice_server(call, guild_id, row.user_id, has_voice_call_ended=is_channel_deleted)
 
 
 def leave_guilds(call: Call, user_id: int) -> None:
@@ -178,7 +178,7 @@ def end_guild(call: Call, guild_id: GuildId) -> None:
     store.delete_guild_states(call.tx, guild_id)
     for row in rows:
         jobs.cancel_jobs(call.tx, MOVE_TO_AFK_JOB, _afk_job_key(row))
-        notify_voice_server(call, guild_id, row.user_id, has_call_ended=True)
+        notify_voice_server(call, guild_id, row.user_id, has_voice_call_ended=True)
 
 
 def reset(call: Call) -> None:
@@ -216,11 +216,12 @@ def _signal_channel_changed(call: Call, guild_id: int, channel_id: int) -> None:
     call.notify(VoiceChannelChanged(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id)))
 
 
-def notify_voice_server(call: Call, server_id: int, user_id: int, *, has_call_ended: bool = False) -> None:
-    """Publish to the voice servers that they must reload a user's ticket.
+def notify_voice_server(call: Call, server_id: int, user_id: int, *, has_voice_call_ended: bool = False) -> None:
+    """Publish VOICE_CHANGED, so that the voice servers reload a user's ticket.
 
-    `server_id` is the ID of the guild, lobby or private channel. `has_call_ended` is True if the whole call is over."""
-    voice_changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=has_call_ended)
+    `server_id` is the ID of the guild, lobby or private channel. `has_voice_call_ended` is True if the voice call ended
+    for all participants."""
+    voice_changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=has_voice_call_ended)
     call.tx.emit(VOICE_CHANGED, voice_changed, NO_SESSIONS)
 
 

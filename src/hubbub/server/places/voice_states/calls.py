@@ -11,10 +11,10 @@ from hubbub.server.places.voice_states import actions, rules, store, tickets
 from hubbub.server.places.voice_states.store import (
     CallKind,
     CallStateRow,
-    find_caller,
-    list_all_callers,
-    list_callers,
+    find_participant,
+    list_all_participants,
     list_failed_servers,
+    list_participants,
 )
 
 
@@ -34,11 +34,11 @@ def join_delay_ms(call: Call, call_id: int, user_id: int) -> int:
 
 def put(call: Call, row: CallStateRow) -> PutResult:
     """Add a participant or update their state; the time of joining is kept."""
-    before = store.find_caller(call.tx, row.call_id, row.user_id)
+    before = store.find_participant(call.tx, row.call_id, row.user_id)
     if before is not None:
         row = row._replace(joined_ms=before.joined_ms)
     if row != before:
-        store.put_caller(call.tx, row)
+        store.put_participant(call.tx, row)
     is_new_session = before is None or before.session_id != row.session_id
     return PutResult(row != before, is_new_session or tickets.is_lost(call, row.call_id, row.user_id))
 
@@ -58,16 +58,16 @@ def session_audience(row: CallStateRow, *, application_id: int | None = None) ->
 
 def remove(call: Call, row: CallStateRow) -> None:
     """Remove a participant and their ticket."""
-    store.delete_caller(call.tx, row.call_id, row.user_id)
+    store.delete_participant(call.tx, row.call_id, row.user_id)
     store.delete_ticket(call.tx, row.call_id, row.user_id)
 
 
-def notify_voice_server(call: Call, row: CallStateRow, *, has_call_ended: bool = False) -> None:
+def notify_voice_server(call: Call, row: CallStateRow, *, has_voice_call_ended: bool = False) -> None:
     """Let the voice server reload a participant's ticket, which closes the socket of a participant without one.
 
-    Call this after all other events are published. `has_call_ended` is True if the lobby or channel of the call was
-    deleted."""
-    actions.notify_voice_server(call, row.call_id, row.user_id, has_call_ended=has_call_ended)
+    Call this after all other events are published. `has_voice_call_ended` is True if the voice call ended for all
+    participants."""
+    actions.notify_voice_server(call, row.call_id, row.user_id, has_voice_call_ended=has_voice_call_ended)
 
 
 def list_user_calls(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
@@ -98,10 +98,10 @@ __all__ = [
     "CallStateRow",
     "PutResult",
     "issue_ticket",
-    "list_all_callers",
-    "list_callers",
+    "list_all_participants",
+    "list_participants",
     "list_failed_servers",
-    "find_caller",
+    "find_participant",
     "session_audience",
     "list_user_calls",
     "put",

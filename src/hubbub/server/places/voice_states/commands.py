@@ -12,7 +12,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.places.standing import access
 from hubbub.server.places.voice_states import actions, calls, ports, rules, store
-from hubbub.server.places.voice_states.signals import CallerMustLeave, PendingJoinsCanceled
+from hubbub.server.places.voice_states.signals import ParticipantMustLeave, PendingJoinsCanceled
 from hubbub.server.places.voice_states.store import CallKind, VoiceStateRow
 
 
@@ -104,8 +104,8 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
     if request.person and before is None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
         actions.leave_guilds(call, request.user_id)
-        for caller in calls.list_user_calls(call, CallKind.PRIVATE, request.user_id):
-            call.notify(CallerMustLeave(row=caller))
+        for participant in calls.list_user_calls(call, CallKind.PRIVATE, request.user_id):
+            call.notify(ParticipantMustLeave(row=participant))
     row = VoiceStateRow(
         guild_id=request.guild_id,
         user_id=request.user_id,
@@ -153,9 +153,9 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
         call.notify(PendingJoinsCanceled(user_id=UserId(user_id), server_ids=failed_server_ids))
     for row in store.list_session_states(call.tx, user_id, voice_session_id):
         actions.leave(call, [row])
-    for caller in store.list_calls_of_user(call.tx, user_id):
-        if caller.session_id == voice_session_id:
-            call.notify(CallerMustLeave(row=caller))
+    for participant in store.list_calls_of_user(call.tx, user_id):
+        if participant.session_id == voice_session_id:
+            call.notify(ParticipantMustLeave(row=participant))
 
 
 def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:

@@ -75,7 +75,9 @@ def can_connect(call: Call, channel_access: ChannelAccess, *, is_joining: bool) 
 
 
 def is_suppressed(channel_access: ChannelAccess | None) -> bool:
-    """Return whether a joining member is suppressed: in a stage's audience, or without SPEAK (decisions/0018)."""
+    """Return whether a joining member is suppressed: in a stage's audience, or without SPEAK (decisions/0018).
+
+    Return False if `channel_access` is None."""
     if channel_access is None:
         return False
     if channel_access.channel.type == ChannelType.GUILD_STAGE_VOICE:

@@ -29,7 +29,7 @@ class PendingJoinsCanceled(msgspec.Struct, frozen=True, kw_only=True):
     """IDs of the guilds, lobbies and private channels whose voice server rejected the user."""
 
 
-class CallerMustLeave(msgspec.Struct, frozen=True, kw_only=True):
+class ParticipantMustLeave(msgspec.Struct, frozen=True, kw_only=True):
     """Raised when a user must leave the call of a lobby or a private channel.
 
     The user's session ended, the voice server lost or rejected the connection, or the user joined another channel."""
@@ -37,7 +37,7 @@ class CallerMustLeave(msgspec.Struct, frozen=True, kw_only=True):
     row: CallStateRow
 
 
-class CallerDisplaced(msgspec.Struct, frozen=True, kw_only=True):
+class ParticipantDisplaced(msgspec.Struct, frozen=True, kw_only=True):
     """Raised for each participant of a call whose voice server was lost or shuts down: they need another server."""
 
     row: CallStateRow

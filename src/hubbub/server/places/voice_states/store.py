@@ -217,7 +217,7 @@ class CallStateRow(NamedTuple):
 _CALL_STATE_COLUMNS = ", ".join(CallStateRow._fields)
 
 
-def find_caller(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
+def find_participant(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
     """Return a participant of a call, or None."""
     return tx.find(
         CallStateRow,
@@ -227,17 +227,17 @@ def find_caller(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
     )
 
 
-def list_callers(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
+def list_participants(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
     """Return the participants of calls by call ID, in order of joining; calls without participants are absent."""
-    callers_by_call: dict[int, list[CallStateRow]] = {}
+    participants_by_call: dict[int, list[CallStateRow]] = {}
     for batch in batches(call_ids):
         for row in tx.fetch(
             CallStateRow,
             f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE call_id IN ({placeholders(batch)}) ORDER BY joined_ms, user_id",
             *batch,
         ):
-            callers_by_call.setdefault(row.call_id, []).append(row)
-    return callers_by_call
+            participants_by_call.setdefault(row.call_id, []).append(row)
+    return participants_by_call
 
 
 def list_calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
@@ -247,12 +247,12 @@ def list_calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
     )
 
 
-def list_all_callers(tx: Tx) -> list[CallStateRow]:
+def list_all_participants(tx: Tx) -> list[CallStateRow]:
     """Return the participants of all calls."""
     return tx.fetch(CallStateRow, f"SELECT {_CALL_STATE_COLUMNS} FROM call_states")
 
 
-def put_caller(tx: Tx, row: CallStateRow) -> None:
+def put_participant(tx: Tx, row: CallStateRow) -> None:
     """Insert or update a participant."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in CallStateRow._fields[2:])
     tx.run(
@@ -262,7 +262,7 @@ def put_caller(tx: Tx, row: CallStateRow) -> None:
     )
 
 
-def delete_caller(tx: Tx, call_id: int, user_id: int) -> None:
+def delete_participant(tx: Tx, call_id: int, user_id: int) -> None:
     """Delete a participant."""
     tx.run("DELETE FROM call_states WHERE call_id = ? AND user_id = ?", call_id, user_id)
 
@@ -360,7 +360,7 @@ def list_server_states(tx: Tx, endpoint: str) -> list[VoiceStateRow]:
     )
 
 
-def list_callers_of_server(tx: Tx, endpoint: str) -> list[CallStateRow]:
+def list_participants_of_server(tx: Tx, endpoint: str) -> list[CallStateRow]:
     """Return the participants of calls outside guilds on a voice server."""
     columns = ", ".join(f"s.{name}" for name in CallStateRow._fields)
     return tx.fetch(

@@ -4,7 +4,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.core.voice import SERVER_TIMEOUT_MS, VoiceTicket
 from hubbub.server.places.voice_states import actions, rules, store
-from hubbub.server.places.voice_states.signals import CallerMustLeave
+from hubbub.server.places.voice_states.signals import ParticipantMustLeave
 
 
 def find_ticket(tx: Tx, token_hash: bytes) -> VoiceTicket | None:
@@ -63,5 +63,5 @@ def _disconnect(call: Call, ticket: VoiceTicket) -> None:
     row = store.find(call.tx, ticket.server_id, ticket.user_id)
     if row is not None:
         actions.leave(call, [row])
-    elif (caller := store.find_caller(call.tx, ticket.server_id, ticket.user_id)) is not None:
-        call.notify(CallerMustLeave(row=caller))
+    elif (participant := store.find_participant(call.tx, ticket.server_id, ticket.user_id)) is not None:
+        call.notify(ParticipantMustLeave(row=participant))

@@ -67,7 +67,7 @@ def delete(call: Call, row: LobbyRow) -> None:
     if row.linked_channel_id is not None:
         channels.usage.link_lobby(call, row.linked_channel_id, None)
     member_ids = store.list_member_ids(call.tx, row.id)
-    call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member_ids), lobby_deleted=True))
+    call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member_ids), is_lobby_deleted=True))
     store.delete(call.tx, row.id)
     jobs.cancel_jobs(call.tx, EXPIRE, _expiry_job_key(row.id))
     publish(call, row, wire.LOBBY_DELETE, wire.LobbyDeleted(id=LobbyId(row.id), reason="deleted"), member_ids)

@@ -10,5 +10,5 @@ class LobbyMembersLeaving(msgspec.Struct, frozen=True, kw_only=True):
 
     lobby: LobbyRow
     user_ids: tuple[int, ...]
-    lobby_deleted: bool = False
+    is_lobby_deleted: bool = False
     """Whether the lobby itself is about to be deleted."""

@@ -3,7 +3,7 @@
 The voice server is a transport; the voice_states slice stores the participants."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.places.voice_states.signals import CallerDisplaced, CallerMustLeave, PendingJoinsCanceled
+from hubbub.server.places.voice_states.signals import ParticipantDisplaced, ParticipantMustLeave, PendingJoinsCanceled
 from hubbub.server.play.lobbies import LobbyMembersLeaving
 from hubbub.server.play.lobby_calls import actions, commands
 
@@ -13,8 +13,8 @@ SLICE = Slice(
     jobs={commands.JOIN: commands.join_delayed},
     listeners={
         LobbyMembersLeaving: actions.on_members_leaving,
-        CallerMustLeave: actions.on_caller_must_leave,
-        CallerDisplaced: actions.on_caller_displaced,
+        ParticipantMustLeave: actions.on_participant_must_leave,
+        ParticipantDisplaced: actions.on_participant_displaced,
         PendingJoinsCanceled: commands.on_pending_joins_canceled,
     },
 )

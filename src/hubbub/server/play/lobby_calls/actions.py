@@ -8,7 +8,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.places import voice_states
 from hubbub.server.places.voice_states.calls import CallKind, CallStateRow
-from hubbub.server.places.voice_states.signals import CallerDisplaced, CallerMustLeave
+from hubbub.server.places.voice_states.signals import ParticipantDisplaced, ParticipantMustLeave
 from hubbub.server.play import lobbies
 from hubbub.server.play.lobbies import LobbyMembersLeaving, LobbyRow
 
@@ -25,10 +25,10 @@ def join_or_update(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
         voice_states.calls.notify_voice_server(call, row)
 
 
-def leave(call: Call, rows: Sequence[CallStateRow], *, lobby_deleted: bool = False) -> None:
+def leave(call: Call, rows: Sequence[CallStateRow], *, is_lobby_deleted: bool = False) -> None:
     """Remove participants from their calls. A call ends when its last participant leaves.
 
-    With `lobby_deleted`, the voice server is notified that the calls end because their lobby is being deleted."""
+    With `is_lobby_deleted`, the voice server is notified that the calls end because their lobby is being deleted."""
     for lobby_id in dict.fromkeys(row.call_id for row in rows):
         lobby = lobbies.find(call.tx, lobby_id)
         audience = None if lobby is None else _lobby_audience(call, lobby)
@@ -37,7 +37,7 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, lobby_deleted: bool = Fal
             if audience is not None:
                 _publish_state(call, audience, row, has_left=True)
     for row in rows:
-        voice_states.calls.notify_voice_server(call, row, has_call_ended=lobby_deleted)
+        voice_states.calls.notify_voice_server(call, row, has_voice_call_ended=is_lobby_deleted)
 
 
 def reassign_server(call: Call, row: CallStateRow) -> None:
@@ -52,17 +52,19 @@ def reassign_server(call: Call, row: CallStateRow) -> None:
 
 def on_members_leaving(call: Call, signal: LobbyMembersLeaving) -> None:
     """Remove leaving lobby members from the call."""
-    participants = voice_states.calls.list_callers(call.tx, [signal.lobby.id]).get(signal.lobby.id, [])
-    leave(call, [row for row in participants if row.user_id in signal.user_ids], lobby_deleted=signal.lobby_deleted)
+    participants = voice_states.calls.list_participants(call.tx, [signal.lobby.id]).get(signal.lobby.id, [])
+    leave(
+        call, [row for row in participants if row.user_id in signal.user_ids], is_lobby_deleted=signal.is_lobby_deleted
+    )
 
 
-def on_caller_must_leave(call: Call, signal: CallerMustLeave) -> None:
+def on_participant_must_leave(call: Call, signal: ParticipantMustLeave) -> None:
     """Remove a participant whose session ended, or whose connection the voice server lost or rejected."""
     if signal.row.kind == CallKind.LOBBY:
         leave(call, [signal.row])
 
 
-def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
+def on_participant_displaced(call: Call, signal: ParticipantDisplaced) -> None:
     """Assign another voice server to a participant whose voice server was lost or shuts down."""
     if signal.row.kind == CallKind.LOBBY:
         reassign_server(call, signal.row)

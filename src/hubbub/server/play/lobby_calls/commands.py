@@ -47,7 +47,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     own_calls = voice_states.calls.list_user_calls(call, CallKind.LOBBY, call.user_id, session_id)
     actions.leave(call, [row for row in own_calls if row.call_id not in requested])
     own_lobbies = {row.id: row for row in lobbies.list_user_lobbies(call.tx, application_id, call.user_id)}
-    participants = voice_states.calls.list_callers(call.tx, list(requested))
+    participants = voice_states.calls.list_participants(call.tx, list(requested))
     for lobby_id, requested_state in requested.items():
         request = LobbyCallRequest(
             lobby_id=LobbyId(lobby_id),
@@ -96,7 +96,7 @@ def join_delayed(call: Call, job: jobs.Job) -> None:
     request = job.decode(LobbyCallRequest)
     own_lobbies = lobbies.list_user_lobbies(call.tx, request.application_id, request.user_id)
     lobby = next((row for row in own_lobbies if row.id == request.lobby_id), None)
-    participants = voice_states.calls.list_callers(call.tx, [request.lobby_id]).get(request.lobby_id, ())
+    participants = voice_states.calls.list_participants(call.tx, [request.lobby_id]).get(request.lobby_id, ())
     if lobby is not None and rules.can_join(request.user_id, participants):
         actions.join_or_update(call, lobby, _call_state(call, request))
 
@@ -107,7 +107,7 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
     if _find_lobby_application_id(call) is None:
         return
     session_id = voice.session_id(call.session_id)
-    row = voice_states.calls.find_caller(call.tx, body.lobby_id, call.user_id)
+    row = voice_states.calls.find_participant(call.tx, body.lobby_id, call.user_id)
     if row is not None and row.session_id == session_id and voice_states.tickets.is_lost(call, *row[:2]):
         actions.reassign_server(call, row)
 

@@ -5,7 +5,7 @@ The voice states slice stores the participants; the voice server carries the med
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.relationships import UserBlocked
-from hubbub.server.places.voice_states.signals import CallerDisplaced, CallerMustLeave, PendingJoinsCanceled
+from hubbub.server.places.voice_states.signals import ParticipantDisplaced, ParticipantMustLeave, PendingJoinsCanceled
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import actions, commands, routes, views
 from hubbub.server.talk.private_calls.commands import set_voice_state
@@ -15,8 +15,8 @@ SLICE = Slice(
     modules=(routes, commands),
     jobs={commands.JOIN_JOB: commands.join_after_delay, actions.RING_TIMEOUT_JOB: actions.expire_rings},
     listeners={
-        CallerMustLeave: actions.on_caller_must_leave,
-        CallerDisplaced: actions.on_caller_displaced,
+        ParticipantMustLeave: actions.on_participant_must_leave,
+        ParticipantDisplaced: actions.on_participant_displaced,
         PendingJoinsCanceled: commands.on_pending_joins_canceled,
         RecipientAdded: actions.on_recipient_added,
         RecipientRemoving: actions.on_recipient_removing,

@@ -20,7 +20,7 @@ from hubbub.server.identity.relationships import UserBlocked
 from hubbub.server.places import channels, voice_states
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.places.voice_states.calls import CallKind, CallStateRow
-from hubbub.server.places.voice_states.signals import CallerDisplaced, CallerMustLeave
+from hubbub.server.places.voice_states.signals import ParticipantDisplaced, ParticipantMustLeave
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import store, views
@@ -38,7 +38,7 @@ class RingTimeout(msgspec.Struct, kw_only=True):
 
 def put_participant(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
     """Add a participant to a channel's call, or update their voice state. The first participant starts the call."""
-    if voice_states.calls.find_caller(call.tx, row.call_id, row.user_id) is None:
+    if voice_states.calls.find_participant(call.tx, row.call_id, row.user_id) is None:
         private_call = store.find(call.tx, channel.id)
         if private_call is None:
             _start_call(call, channel, row.user_id)
@@ -95,13 +95,13 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, has_ended: bool = False) 
         voice_states.calls.remove(call, row)
         _publish_to_recipients(call, row.call_id, VOICE_STATE_UPDATE, views.voice_state(row, has_left=True))
     channel_ids = dict.fromkeys(int(row.call_id) for row in rows)
-    participants_by_channel = voice_states.calls.list_callers(call.tx, list(channel_ids))
+    participants_by_channel = voice_states.calls.list_participants(call.tx, list(channel_ids))
     for channel_id in channel_ids:
         private_call = store.find(call.tx, channel_id)
         if channel_id not in participants_by_channel and private_call is not None:
             _end_call(call, private_call)
     for row in rows:
-        voice_states.calls.notify_voice_server(call, row, has_call_ended=has_ended)
+        voice_states.calls.notify_voice_server(call, row, has_voice_call_ended=has_ended)
 
 
 def _end_call(call: Call, private_call: CallRow) -> None:
@@ -176,13 +176,13 @@ def _publish_ringing(call: Call, private_call: CallRow) -> None:
 # Listeners
 
 
-def on_caller_must_leave(call: Call, signal: CallerMustLeave) -> None:
+def on_participant_must_leave(call: Call, signal: ParticipantMustLeave) -> None:
     """Remove a user whose session ended, whose connection the voice server lost or rejected, or who joined another channel."""
     if signal.row.kind == CallKind.PRIVATE:
         leave(call, [signal.row])
 
 
-def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
+def on_participant_displaced(call: Call, signal: ParticipantDisplaced) -> None:
     """Assign another voice server to a user whose voice server was lost or shuts down."""
     if signal.row.kind == CallKind.PRIVATE:
         _send_voice_server(call, signal.row)
@@ -202,7 +202,7 @@ def on_recipient_removing(call: Call, signal: RecipientRemoving) -> None:
     if private_call is None:
         return
     stop_ringing(call, private_call, [signal.user_id])
-    row = voice_states.calls.find_caller(call.tx, signal.channel_id, signal.user_id)
+    row = voice_states.calls.find_participant(call.tx, signal.channel_id, signal.user_id)
     if row is not None:
         leave(call, [row])
 
@@ -211,7 +211,7 @@ def on_user_blocked(call: Call, signal: UserBlocked) -> None:
     """End the direct message call of two users when one blocks the other. Group calls continue."""
     channel_id = direct_messages.find_direct_channel_id(call.tx, signal.user_id, signal.other_id)
     if channel_id is not None:
-        leave(call, voice_states.calls.list_callers(call.tx, [channel_id]).get(channel_id, []), has_ended=True)
+        leave(call, voice_states.calls.list_participants(call.tx, [channel_id]).get(channel_id, []), has_ended=True)
 
 
 def _publish_to_recipients(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:

@@ -23,7 +23,9 @@ def ring_call(call: Call, channel_id: ChannelId, body: wire.RingRecipients) -> N
     The caller must be in the call. Without a list of recipients, all recipients who are not in the call are rung."""
     channel = rules.require_private_channel(call, channel_id)
     private_call = store.find(call.tx, channel_id)
-    participants = {row.user_id for row in voice_states.calls.list_callers(call.tx, [channel_id]).get(channel_id, ())}
+    participants = {
+        row.user_id for row in voice_states.calls.list_participants(call.tx, [channel_id]).get(channel_id, ())
+    }
     if private_call is None or call.user_id not in participants:
         raise errors.UNKNOWN_VOICE_STATE()
     if not rules.can_call(call.tx, channel, call.user_id):
@@ -39,8 +41,8 @@ def stop_ringing_call(call: Call, channel_id: ChannelId, body: wire.RingRecipien
     rules.require_private_channel(call, channel_id)
     private_call = store.find(call.tx, channel_id)
     recipient_ids = list(body.recipients or (call.user_id,))
-    caller_row = voice_states.calls.find_caller(call.tx, channel_id, call.user_id)
-    if recipient_ids != [call.user_id] and caller_row is None:
+    participant = voice_states.calls.find_participant(call.tx, channel_id, call.user_id)
+    if recipient_ids != [call.user_id] and participant is None:
         raise errors.UNKNOWN_VOICE_STATE()
     if private_call is not None:
         actions.stop_ringing(call, private_call, recipient_ids)

@@ -44,7 +44,7 @@ def build_ringing_call(tx: Tx, row: CallRow) -> wire.RingingCall:
 def private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
     """Return a call with its participants."""
     ringing_call = build_ringing_call(tx, row)
-    participants = voice_states.calls.list_callers(tx, [row.channel_id]).get(row.channel_id, [])
+    participants = voice_states.calls.list_participants(tx, [row.channel_id]).get(row.channel_id, [])
     return wire.PrivateCall(
         channel_id=ringing_call.channel_id,
         message_id=ringing_call.message_id,
