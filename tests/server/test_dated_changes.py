@@ -259,7 +259,7 @@ async def test_bots_create_and_change_own_expressions_since_the_change(world: Wo
     (await create_expression(member, guild, kind)).ok()
 
 
-@pytest.mark.dated(changes.MODAL_SELECTS)
+@pytest.mark.dated(changes.BOT_GUILD_PROFILES)
 async def test_a_bot_sets_its_guild_profile_since_the_change(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
@@ -274,12 +274,12 @@ async def test_a_bot_sets_its_guild_profile_since_the_change(world: World) -> No
         bios.append(await world.write(lambda call: call.tx.value(query, bot.id)))
         return response
 
-    before, after = await request_before_and_after(world, changes.MODAL_SELECTS, update_profile)
+    before, after = await request_before_and_after(world, changes.BOT_GUILD_PROFILES, update_profile)
 
     assert (before.ok()["avatar"], before.ok()["banner"]) == (None, None)
     assert None not in (after.ok()["avatar"], after.ok()["banner"])
     assert bios == ["", "a bot of this guild"]
-    world.clock.set(changes.MODAL_SELECTS.at_ms - 1)
+    world.clock.set(changes.BOT_GUILD_PROFILES.at_ms - 1)
     owner_member = (await guild.owner.patch(f"/guilds/{guild.id}/members/@me", json=body)).ok()
     assert owner_member["avatar"] is not None
 

@@ -134,7 +134,7 @@ async def test_channels_created_since_the_change_have_a_null_application(world: 
     assert Snowflake(old_channel_id).created_ms < change.at_ms <= Snowflake(new_channel_id).created_ms
 
 
-@pytest.mark.dated(changes.CHANNEL_APPLICATION_ID_NULLABLE)
+@pytest.mark.dated(changes.FILE_UPLOAD_TYPES)
 def test_file_types_are_kept_since_the_change() -> None:
     def checked_component(now_ms: int) -> dict[str, Any]:
         upload = {"type": ComponentType.FILE_UPLOAD, "custom_id": "f", "file_types": [".png"]}
@@ -142,8 +142,8 @@ def test_file_types_are_kept_since_the_change() -> None:
         components.validate_modal_components(modal, FormErrors(), now_ms=now_ms)
         return upload
 
-    assert "file_types" not in checked_component(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms - 1)
-    assert checked_component(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms)["file_types"] == [".png"]
+    assert "file_types" not in checked_component(changes.FILE_UPLOAD_TYPES.at_ms - 1)
+    assert checked_component(changes.FILE_UPLOAD_TYPES.at_ms)["file_types"] == [".png"]
 
 
 @pytest.mark.dated(changes.VOICE_STATUS)

@@ -164,14 +164,31 @@ EXTERNAL_APPS: Final = Change(
     "external_apps",
     date(2024, 6, 27),
     (
-        "USE_EXTERNAL_APPS exists, user-installed applications send at most 5 follow-up messages, "
-        "`authorizing_integration_owners` has string values, and an edit that auto moderation blocks fails "
-        "with status 400."
+        "The permission USE_EXTERNAL_APPS is required for activities that are not installed in the guild and for public "
+        "responses of user-installed applications."
     ),
     before=(
-        "None of this applies; in guilds with more than 25 members, responses of user-installed applications "
+        "The permission does not exist; in guilds with more than 25 members, responses of user-installed applications "
         "are ephemeral."
     ),
+)
+EXTERNAL_APP_FOLLOW_UP_LIMIT: Final = Change(
+    "external_app_follow_up_limit",
+    date(2024, 6, 27),
+    "User-installed applications send at most 5 follow-up messages.",
+    before="There is no limit.",
+)
+INTEGRATION_OWNER_STRINGS: Final = Change(
+    "integration_owner_strings",
+    date(2024, 6, 27),
+    "All values of `authorizing_integration_owners` are strings.",
+    before="The owner of a bot in a direct message is the number 0.",
+)
+AUTO_MODERATION_OF_EDITS: Final = Change(
+    "auto_moderation_of_edits",
+    date(2024, 6, 27),
+    "An edit that auto moderation blocks fails with status 400.",
+    before="Edits are not blocked, but the other actions of the rules are executed.",
 )
 GUILD_LIST_BANNER: Final = Change(
     "guild_list_banner",
@@ -261,8 +278,14 @@ RENEWAL_SKU_IDS: Final = Change(
 PER_ATTACHMENT_LIMIT: Final = Change(
     "per_attachment_limit",
     date(2025, 4, 3),
-    "The upload limit applies to each attachment, and interactions have `attachment_size_limit`.",
-    before="For applications the limit applies to all files of a message together, and the field is absent.",
+    "The upload limit applies to each attachment.",
+    before="For applications the limit applies to all files of a message together.",
+)
+ATTACHMENT_SIZE_LIMIT: Final = Change(
+    "attachment_size_limit",
+    date(2025, 4, 3),
+    "Interactions have `attachment_size_limit`.",
+    before="The field is absent.",
 )
 COMPONENTS_V2: Final = Change(
     "components_v2",
@@ -291,8 +314,14 @@ PAGINATED_PINS: Final = Change(
 ROLE_GRADIENTS: Final = Change(
     "role_gradients",
     date(2025, 7, 2),
-    "Roles can have gradient colors, and guilds can have tags.",
-    before="Roles have one color, and guild tags do not exist.",
+    "Roles can have gradient colors.",
+    before="Roles have one color.",
+)
+GUILD_TAGS: Final = Change(
+    "guild_tags",
+    date(2025, 7, 2),
+    "Guilds can have tags.",
+    before="The routes respond with 404.",
 )
 ACTIVITY_URLS: Final = Change(
     "activity_urls",
@@ -321,8 +350,20 @@ MODAL_LABELS: Final = Change(
 MODAL_SELECTS: Final = Change(
     "modal_selects",
     date(2025, 9, 10),
-    "Modals can contain other selects and text displays, and bots can set their avatar, banner and bio per guild.",
-    before="Modals can only contain string selects, and these fields are ignored for bots.",
+    "Modals can contain all types of selects.",
+    before="Modals can only contain string selects.",
+)
+MODAL_TEXT_DISPLAYS: Final = Change(
+    "modal_text_displays",
+    date(2025, 9, 10),
+    "Modals can contain text displays.",
+    before="Modals cannot contain text displays.",
+)
+BOT_GUILD_PROFILES: Final = Change(
+    "bot_guild_profiles",
+    date(2025, 9, 10),
+    "Bots can set their avatar, banner and bio per guild.",
+    before="These fields are ignored for bots.",
 )
 MODAL_FILE_UPLOAD: Final = Change(
     "modal_file_upload",
@@ -351,8 +392,14 @@ ROLE_MEMBER_COUNTS: Final = Change(
 INVITE_TARGET_USERS: Final = Change(
     "invite_target_users",
     date(2026, 1, 13),
-    "Invites can be limited to certain users and can grant roles.",
-    before="These fields are ignored, and the routes respond with 404.",
+    "Invites can be limited to certain users.",
+    before="The list of users is ignored, and the routes respond with 404.",
+)
+INVITE_ROLES: Final = Change(
+    "invite_roles",
+    date(2026, 1, 13),
+    "Invites can grant roles.",
+    before="The field `role_ids` is ignored.",
 )
 RELATIONSHIPS_FOR_ACTIVITIES: Final = Change(
     "relationships_for_activities",
@@ -363,8 +410,14 @@ RELATIONSHIPS_FOR_ACTIVITIES: Final = Change(
 TARGET_USERS_HEADER: Final = Change(
     "target_users_header",
     date(2026, 2, 5),
-    "The CSV of target users has the header `user_id`, and invites contain partial roles.",
-    before="The CSV has the header of the upload, and invites contain full roles.",
+    "The CSV of target users has the header `user_id`.",
+    before="The CSV has the header of the upload.",
+)
+INVITE_PARTIAL_ROLES: Final = Change(
+    "invite_partial_roles",
+    date(2026, 2, 5),
+    "Invites contain partial roles.",
+    before="Invites contain full roles.",
 )
 MODAL_CHOICES: Final = Change(
     "modal_choices",
@@ -474,8 +527,14 @@ LOBBY_ADDITIONAL_NAME: Final = Change(
 CHANNEL_APPLICATION_ID_NULLABLE: Final = Change(
     "channel_application_id_nullable",
     date(2026, 8, 5),
-    "A channel's `application_id` can be null, and file uploads can be filtered by type.",
-    before="The field is never null, and any file can be uploaded.",
+    "A channel's `application_id` can be null.",
+    before="The field is never null.",
+)
+FILE_UPLOAD_TYPES: Final = Change(
+    "file_upload_types",
+    date(2026, 8, 5),
+    "File uploads of modals can be limited to file types.",
+    before="The field `file_types` is ignored.",
 )
 
 ENFORCE_NONCE_DEFAULT_VERSION: Final = 11

@@ -211,14 +211,14 @@ async def test_invalid_tags_and_unavailable_guilds_are_rejected(world: World) ->
     (await alice.patch(profile_path, json={"tag": "ABCD"})).ok()
 
 
-@pytest.mark.dated(changes.ROLE_GRADIENTS)
+@pytest.mark.dated(changes.GUILD_TAGS)
 async def test_tags_exist_from_their_date(world: World) -> None:
     alice = await world.user()
     guild = await create_guild_with_tag(world, alice)
     body = {"identity_guild_id": str(guild.id)}
 
-    world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
+    world.clock.set(changes.GUILD_TAGS.at_ms - 1)
     assert (await alice.put("/users/@me/clan", json=body)).status == 404
     assert (await alice.get(f"/guilds/{guild.id}/profile")).status == 404
-    world.clock.set(changes.ROLE_GRADIENTS.at_ms)
+    world.clock.set(changes.GUILD_TAGS.at_ms)
     (await alice.put("/users/@me/clan", json=body)).ok()

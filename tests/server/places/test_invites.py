@@ -221,7 +221,9 @@ async def test_a_deleted_role_is_neither_shown_nor_given(world: World) -> None:
     assert await list_member_roles(bob, guild) == []
 
 
-@pytest.mark.dated(changes.INVITE_TARGET_USERS, changes.TARGET_USERS_HEADER)
+@pytest.mark.dated(
+    changes.INVITE_TARGET_USERS, changes.INVITE_ROLES, changes.TARGET_USERS_HEADER, changes.INVITE_PARTIAL_ROLES
+)
 async def test_roles_and_target_users_have_their_dates(world: World) -> None:
     guild = await world.guild()
     bob = await world.user("bob")

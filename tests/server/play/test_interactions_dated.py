@@ -38,13 +38,13 @@ def set_clock(setup: InteractionSetup, change: Change, offset_ms: int) -> None:
     setup.world.clock.set(change.at_ms + offset_ms)
 
 
-@pytest.mark.dated(changes.EXTERNAL_APPS)
+@pytest.mark.dated(changes.EXTERNAL_APP_FOLLOW_UP_LIMIT)
 async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
     await select_guild_without_app(setup)
     statuses = []
     for offset_ms in OFFSETS_MS:
-        set_clock(setup, changes.EXTERNAL_APPS, offset_ms)
+        set_clock(setup, changes.EXTERNAL_APP_FOLLOW_UP_LIMIT, offset_ms)
         interaction = await setup.run_command(command)
         await interaction.respond_with_message(content="first")
         for _ in range(5):
@@ -77,12 +77,12 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(setup: 
     assert not await is_ephemeral(26)
 
 
-@pytest.mark.dated(changes.EXTERNAL_APPS)
+@pytest.mark.dated(changes.INTEGRATION_OWNER_STRINGS)
 async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
     channel = await select_dm_with_app(setup)
     for offset_ms, zero in zip(OFFSETS_MS, (0, "0"), strict=True):
-        set_clock(setup, changes.EXTERNAL_APPS, offset_ms)
+        set_clock(setup, changes.INTEGRATION_OWNER_STRINGS, offset_ms)
         interaction = await setup.run_command(command)
         assert interaction.payload["authorizing_integration_owners"] == {"0": zero}
 
@@ -123,11 +123,11 @@ async def test_contexts_of_commands_are_stored_from_the_date(setup: InteractionS
     assert stored == [(None, [0, 1]), ([1], [1])]
 
 
-@pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
+@pytest.mark.dated(changes.ATTACHMENT_SIZE_LIMIT)
 async def test_interactions_state_the_attachment_limit_from_the_date(setup: InteractionSetup) -> None:
     command = await setup.create_command()
     for offset_ms in OFFSETS_MS:
-        set_clock(setup, changes.PER_ATTACHMENT_LIMIT, offset_ms)
+        set_clock(setup, changes.ATTACHMENT_SIZE_LIMIT, offset_ms)
         interaction = await setup.run_command(command)
         message = await interaction.respond_with_message(content="press", components=[BUTTON])
         pressed = await setup.use_component(message["id"])

@@ -569,9 +569,9 @@ async def test_edits_are_checked_like_new_messages(world: World) -> None:
     assert (await bob.patch(path, json={"content": "finer"})).ok()["content"] == "finer"
 
 
-@pytest.mark.dated(changes.EXTERNAL_APPS)
+@pytest.mark.dated(changes.AUTO_MODERATION_OF_EDITS)
 async def test_edits_are_blocked_from_the_date(world: World) -> None:
-    world.clock.set(changes.EXTERNAL_APPS.at_ms - 10_000)
+    world.clock.set(changes.AUTO_MODERATION_OF_EDITS.at_ms - 10_000)
     guild, bob = await create_guild_with_member(world)
     await guild.allow_permissions(bob, Permissions.SEND_MESSAGES)
     alerts = await guild.channel("alerts")
@@ -579,11 +579,11 @@ async def test_edits_are_blocked_from_the_date(world: World) -> None:
     message = await guild.send_message(bob, "fine")
     path = f"/channels/{guild.general}/messages/{message['id']}"
 
-    world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
+    world.clock.set(changes.AUTO_MODERATION_OF_EDITS.at_ms - 1)
     assert (await bob.patch(path, json={"content": "bad"})).ok()["content"] == "bad"
     (await post_message(bob, guild, "bad")).rejected(400, 200000)
     assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 2
-    world.clock.set(changes.EXTERNAL_APPS.at_ms)
+    world.clock.set(changes.AUTO_MODERATION_OF_EDITS.at_ms)
     (await bob.patch(path, json={"content": "bad bad"})).rejected(400, 200000)
 
 

@@ -694,7 +694,12 @@ def test_max_values_of_a_checkbox_group_defaults_to_all_options() -> None:
             "components.0.component.type",
             marks=pytest.mark.dated(changes.MODAL_SELECTS),
         ),
-        pytest.param(changes.MODAL_SELECTS, TEXT, "components.0.type", marks=pytest.mark.dated(changes.MODAL_SELECTS)),
+        pytest.param(
+            changes.MODAL_TEXT_DISPLAYS,
+            TEXT,
+            "components.0.type",
+            marks=pytest.mark.dated(changes.MODAL_TEXT_DISPLAYS),
+        ),
         pytest.param(
             changes.MODAL_FILE_UPLOAD,
             label({"type": ComponentType.FILE_UPLOAD, "custom_id": "f"}),

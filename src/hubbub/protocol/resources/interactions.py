@@ -273,7 +273,7 @@ class Interaction(Struct, kw_only=True):
     context: int
     """Where the interaction took place: 0 guild, 1 DM with the bot, 2 other private channel."""
     attachment_size_limit: int | UnsetType = UNSET
-    """Maximum size in bytes of each file in a response. Sent from changes.PER_ATTACHMENT_LIMIT on."""
+    """Maximum size in bytes of each file in a response. Sent from changes.ATTACHMENT_SIZE_LIMIT on."""
 
 
 # Payloads to the user's sessions

@@ -68,8 +68,8 @@ def set_my_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
 
 
 def _require_tags_released(call: Call) -> None:
-    """Raise 404 before guild tags were introduced, together with role gradients (spec/dated-changes.md#3)."""
-    if not changes.ROLE_GRADIENTS.is_active(call.now_ms):
+    """Raise 404 before guild tags were introduced (spec/dated-changes.md#3)."""
+    if not changes.GUILD_TAGS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
 
 

@@ -63,10 +63,12 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
             target_user_id=body.target_user_id or None,
             target_application_id=body.target_application_id or None,
         )
-        # Before `INVITE_TARGET_USERS`, invites had no target users and granted no roles (spec/dated-changes.md#3).
-        if changes.INVITE_TARGET_USERS.is_active(call.now_ms):
+        # Before `INVITE_ROLES`, invites granted no roles (spec/dated-changes.md#3).
+        if changes.INVITE_ROLES.is_active(call.now_ms):
             role_rows = members.membership.require_roles(call, channel_access.guild, rules.parse_role_ids(body))
             template = template._replace(role_ids=codec.encode(sorted(RoleId(row.id) for row in role_rows)).decode())
+        # Before `INVITE_TARGET_USERS`, invites had no target users (spec/dated-changes.md#3).
+        if changes.INVITE_TARGET_USERS.is_active(call.now_ms):
             target_list = target_files.parse(call.files[0].data) if call.files else None
         rules.require_target(call, channel_access.channel, body)
     row: InviteRow | None = None

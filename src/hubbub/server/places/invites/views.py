@@ -44,8 +44,8 @@ class RelatedObjects:
             if (application_row := applications.find(tx, application_id)) is not None:
                 self.applications[application_id] = application_row
         self.now_ms = call.now_ms
-        # Before `TARGET_USERS_HEADER`, an invite included its complete roles (spec/dated-changes.md#3).
-        self.has_partial_roles = changes.TARGET_USERS_HEADER.is_active(call.now_ms)
+        # Before `INVITE_PARTIAL_ROLES`, an invite included its complete roles (spec/dated-changes.md#3).
+        self.has_partial_roles = changes.INVITE_PARTIAL_ROLES.is_active(call.now_ms)
 
     def user(self, user_id: int | None) -> User | UnsetType:
         """Return the user with an ID, or UNSET if the ID is None or the user does not exist."""

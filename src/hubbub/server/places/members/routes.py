@@ -174,8 +174,8 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
     if body.nick is not UNSET:
         rules.require_own_nick(standing, membership.row.flags)
         row = row._replace(nick=_clean_nick(body.nick))
-    # spec/dated-changes.md#3: before 10 September 2025 bots could not have guild profiles.
-    if not call.actor.is_bot or changes.MODAL_SELECTS.is_active(call.now_ms):
+    # Before `BOT_GUILD_PROFILES`, bots could not have guild profiles (spec/dated-changes.md#3).
+    if not call.actor.is_bot or changes.BOT_GUILD_PROFILES.is_active(call.now_ms):
         if body.avatar is not UNSET:
             row = row._replace(avatar=body.avatar.hash if body.avatar else None)
         if body.banner is not UNSET and changes.MEMBER_BANNER.is_active(call.now_ms):

@@ -158,8 +158,8 @@ def _require_follow_up(call: Call, row: InteractionRow, state: ResponseState) ->
     """Raise MAX_FOLLOW_UPS if a user-installed app may send no more (spec/webhooks-and-interactions.md#3.1)."""
     if rules.GUILD_INSTALL in state.interacted.owners or row.follow_ups < interactions.USER_INSTALL_FOLLOW_UPS_MAX:
         return
-    # spec/dated-changes.md#3: there was no limit before the dated change external_apps.
-    if changes.EXTERNAL_APPS.is_active(call.now_ms):
+    # Before `EXTERNAL_APP_FOLLOW_UP_LIMIT`, there was no limit (spec/dated-changes.md#3).
+    if changes.EXTERNAL_APP_FOLLOW_UP_LIMIT.is_active(call.now_ms):
         raise errors.MAX_FOLLOW_UPS()
 
 

@@ -25,11 +25,13 @@ RESPONSE_PERMISSIONS: Final = wire.PRIVATE_CHANNEL_PERMISSIONS | Permissions.USE
 """Permissions that responses may use where the app itself is not a member (spec/webhooks-and-interactions.md#2.1)."""
 
 _PUBLIC_RESPONSE_MEMBERS_MAX: Final = 25
-"""Number of members of a guild above which user-installed apps could respond only ephemerally before external_apps."""
+"""Number of members of a guild above which responses of user-installed apps were ephemeral before `changes.EXTERNAL_APPS`."""
 
 
 def is_ephemeral_only(call: Call, channel_access: ChannelAccess, owners: dict[str, Snowflake]) -> bool:
-    """Return whether a user-installed app may respond only ephemerally (spec/webhooks-and-interactions.md#3)."""
+    """Return whether a user-installed app may respond only ephemerally (spec/webhooks-and-interactions.md#3).
+
+    `owners` are the installation owners by type."""
     if GUILD_INSTALL in owners:
         return False
     if channel_access.guild is not None:

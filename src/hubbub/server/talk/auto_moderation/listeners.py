@@ -55,8 +55,9 @@ def check_message(call: Call, draft: messages.ports.MessageDraft) -> None:
     matches, mention_count = checks.match_message(call, channel_access, draft.message_id, draft.text)
     if not matches and not mention_count:
         return
-    # spec/dated-changes.md#3: before external_apps edits were not blocked, but the other actions were executed.
-    can_block = not draft.is_edited or changes.EXTERNAL_APPS.is_active(call.now_ms)
+    # Before `AUTO_MODERATION_OF_EDITS`, edits were not blocked, but the other actions were executed
+    # (spec/dated-changes.md#3).
+    can_block = not draft.is_edited or changes.AUTO_MODERATION_OF_EDITS.is_active(call.now_ms)
     is_blocked = can_block and _has_block_action(matches)
     incident = Incident(
         guild_id=channel_access.guild_id,

@@ -380,8 +380,10 @@ def build_message(
 
 
 def owners_view(owners: dict[str, Snowflake], now_ms: int) -> dict[str, Snowflake]:
-    """Return installation owners as sent at `now_ms`: before external_apps the 0 of a bot DM was a number."""
-    if changes.EXTERNAL_APPS.is_active(now_ms):
+    """Return installation owners by type as sent at `now_ms`.
+
+    Before `changes.INTEGRATION_OWNER_STRINGS`, the 0 of a bot DM was a number (spec/dated-changes.md#3)."""
+    if changes.INTEGRATION_OWNER_STRINGS.is_active(now_ms):
         return owners
     return {key: owner or cast("Snowflake", 0) for key, owner in owners.items()}
 

@@ -68,7 +68,7 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
         authorizing_integration_owners=messages.views.owners_view(prepared.installation_owners, call.now_ms),
         context=int(invocation.context_type),
     )
-    if changes.PER_ATTACHMENT_LIMIT.is_active(call.now_ms):
+    if changes.ATTACHMENT_SIZE_LIMIT.is_active(call.now_ms):
         # spec/http.md#1.11: the larger of the user's and the guild's limit.
         view.attachment_size_limit = messages.validation.file_bytes_max(call, invoker, is_app=True)
     if prepared.message is not None:

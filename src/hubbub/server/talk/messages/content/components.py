@@ -99,12 +99,12 @@ def validate_modal_components(
     allowed_types = _ROW_TYPES
     if changes.MODAL_LABELS.is_active(now_ms):
         allowed_types |= {ComponentType.LABEL}
-    if changes.MODAL_SELECTS.is_active(now_ms):
+    if changes.MODAL_TEXT_DISPLAYS.is_active(now_ms):
         allowed_types |= _TEXT_TYPES
     for index, component in enumerate(components):
         validator.check_component(component, (*components_path, index), allowed_types)
-    if not changes.CHANNEL_APPLICATION_ID_NULLABLE.is_active(now_ms):
-        # spec/dated-changes.md#3: before this change, uploads could not be restricted by file type.
+    if not changes.FILE_UPLOAD_TYPES.is_active(now_ms):
+        # spec/dated-changes.md#3: before this change, uploads could not be limited to file types.
         for component in validator.components:
             component.pop("file_types", None)
     validator.complete()
